@@ -14,8 +14,9 @@ from statistics import median
 
 from msgspec import Struct
 
-from speedproof.api.given import alpha_of
+from speedproof.api.given import alpha_of, proportion_given
 from speedproof.api.shown import Shown
+from speedproof.data.checked import checked
 from speedproof.data.session_file import EndLine
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.measuring.commits import BisectRequest as BisectRequest
@@ -102,12 +103,13 @@ class BisectResult(Shown, Struct, frozen=True):
         return f"<BisectResult: {self.finding.outcome.value}, culprit {self.culprit}>"
 
 
+@checked()
 def bisect(
     commits: Sequence[str],
     run: Callable[[str], float],
     *,
-    confidence: float = 0.95,
-    min_change: float = 0.01,
+    confidence: float | str = 0.95,
+    min_change: float | str = 0.01,
     max_pairs: int = 200,
     seed: int | None = None,
 ) -> BisectResult:
@@ -121,10 +123,10 @@ def bisect(
         Measures one run of a commit: its time, positive. A SpeedproofError that it raises leaves the commit out,
         as one that cannot be built. Values that never vary count as
         exact to their last digit.
-    confidence : float
+    confidence : float or str
         That a change is claimed only where there is one, and that the culprit differs from its parent.
-    min_change : float
-        Relative: the search ends when the ends are proven to differ by less.
+    min_change : float or str
+        Relative, ``0.01`` or ``"1%"``: the search ends when the ends are proven to differ by less.
     max_pairs : int
         Of runs.
     seed : int, optional
@@ -150,6 +152,7 @@ def bisect(
     """
     if not callable(run):
         raise UsageError(f"expected a function that measures one run of a commit, not {run!r}")
+    min_change = proportion_given("min_change", min_change, '0.01 or "1%"')
     _check(commits, min_change)
     search = Bisection(len(commits), alpha=alpha_of(confidence), min_change=min_change)
     drawn = secrets.randbits(32) if seed is None else seed

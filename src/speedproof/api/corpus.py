@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from speedproof.api.given import alpha_of, no_step, version_given
+from speedproof.api.given import alpha_of, margin_given, no_step, version_given
+from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.errors import UsageError
 from speedproof.protocols.questions import ASKED, QuestionName
@@ -47,6 +48,7 @@ class Corpus:
     [{'version': 'O2', 'samples': 6}, {'version': 'O3', 'samples': 6}]
     """
 
+    @checked()
     def __init__(self, place: str | os.PathLike[str]) -> None:
         from speedproof.corpus.schema import opened
 
@@ -137,6 +139,7 @@ class Corpus:
 
         return read_suite(self.place, where=where)
 
+    @checked()
     def compare(
         self,
         reference: str | None = None,
@@ -144,8 +147,8 @@ class Corpus:
         *,
         pairs: Literal["all", "consecutive"] | Sequence[tuple[str, str]] | None = None,
         metric: str | None = None,
-        confidence: float = 0.95,
-        margin: float | None = None,
+        confidence: float | str = 0.95,
+        margin: float | str | None = None,
         protocols: Sequence[QuestionName] = ASKED,
         rules: Rules | None = None,
         where: str | None = None,
@@ -224,7 +227,7 @@ class Corpus:
                 for side in zip(*wanted, strict=True)
             )
             wanted = tuple(zip(x, y, strict=True))
-        rules = Rules(alpha=alpha_of(confidence), margin=margin) if rules is None else rules
+        rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin)) if rules is None else rules
         if store is not None:
             from speedproof.api.floors import floor_of
 
@@ -237,6 +240,7 @@ class Corpus:
             raise UsageError(nothing_in_common(self.place, asked, versions))
         return CorpusComparison(conclusion, versions, self.place, asked)
 
+    @checked()
     def model(
         self,
         *,
@@ -272,12 +276,13 @@ class Corpus:
             )
         return CorpusModelled(models, tuple(manifest.versions))
 
+    @checked()
     def changes(
         self,
         *,
         metric: str | None = None,
         where: str | None = None,
-        confidence: float = 0.95,
+        confidence: float | str = 0.95,
         correction: Literal["holm", "bh"] = "holm",
         repository: str | None = None,
         out: str | os.PathLike[str] | None = None,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from msgspec import Struct
 
 from speedproof.api.floors import floor_of
 from speedproof.api.given import alpha_of, no_step, of_metric, proportion_given, two_versions
 from speedproof.api.shown import Shown
-from speedproof.data.given import one_of
+from speedproof.data.checked import checked
 from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
@@ -100,6 +100,7 @@ def refuse_unusable(suite: Suite, reference: str, only: Sequence[str] = (), skip
         )
 
 
+@checked()
 def gate(
     suite: Suite,
     *,
@@ -171,9 +172,6 @@ def gate(
     ('pass', 0)
     """
     suite = of_metric(suite, metric)
-    one_of("policy", policy, Policy)
-    one_of("multiplicity", multiplicity, MULTIPLICITIES)
-    one_of("protocol", protocol, get_args(Location))
     if looks is not None and looks < 1:
         raise UsageError(f"looks={looks!r}: expected how often the gate will be asked, at least once")
     versions = two_versions(suite, reference, candidate)

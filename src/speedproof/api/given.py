@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from speedproof.data.given import one_of
+from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_of
 from speedproof.errors import UsageError
 from speedproof.stats.estimate import alpha_at
@@ -113,18 +113,6 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     )
 
 
-def suite_given(given: Any) -> None:
-    """Refuse what is no suite, with the call that makes one of it."""
-    from speedproof.data.suite import Suite
-
-    if not isinstance(given, Suite):
-        made = f"sp.read({given!r})" if isinstance(given, str) else "sp.read(...), sp.Suite.from_frame(...)"
-        raise UsageError(
-            f"expected a suite, not a {type(given).__name__}: make one with {made}"
-            + ("" if isinstance(given, str) else " or sp.Suite.of_samples(...)")
-        )
-
-
 def no_step() -> None:
     """What is called after each step by default: nothing."""
 
@@ -148,7 +136,6 @@ def two_versions(
 
 def of_metric(suite: Suite, metric: str | None) -> Suite:
     """The part of a suite that is asked for: one metric, by default the main one, as on the command line."""
-    suite_given(suite)
     return suite.select(metric=metric) if suite.samples else suite
 
 

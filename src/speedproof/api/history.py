@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from speedproof import __version__
-from speedproof.api.given import alpha_of
+from speedproof.api.given import alpha_of, confidence_given
 from speedproof.api.history_files import (
     add_all,
     as_one,
@@ -20,6 +20,7 @@ from speedproof.api.history_files import (
     start_of,
 )
 from speedproof.api.history_reading import measured_in, no_store, opened, tracks_in, user
+from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.errors import UsageError
@@ -75,6 +76,7 @@ class History:
     ['c40']
     """
 
+    @checked()
     def __init__(
         self, store: str | os.PathLike[str] = DEFAULT_STORE, repository: str | os.PathLike[str] = "."
     ) -> None:
@@ -95,6 +97,7 @@ class History:
             self._opened = opened(self._where)
         return self._opened
 
+    @checked()
     def add(
         self,
         path: str | os.PathLike[str],
@@ -213,10 +216,11 @@ class History:
         sha = None if commit is None else self.find(commit)
         return count(self.store, Asked(patterns, metric, sha, machine))
 
+    @checked()
     def changes(
         self,
         *,
-        confidence: float = 0.95,
+        confidence: float | str = 0.95,
         metric: str | None = None,
         benchmark: str | None = None,
         branch: str = "HEAD",
@@ -226,7 +230,7 @@ class History:
 
         Parameters
         ----------
-        confidence : float
+        confidence : float or str
             That a history without any change shows none.
         metric, benchmark : str, optional
             Only these.
@@ -253,7 +257,7 @@ class History:
         series, measured, commits, tracks = tracks_in(self.store, self.repository, metric, benchmark, branch)
         return HistoryResult(
             self.store.where,
-            confidence,
+            confidence_given(confidence),
             tuple(commits),
             series,
             tracks,
@@ -269,6 +273,7 @@ class History:
         series, measured = measured_in(self.store, None, None)
         return noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
 
+    @checked()
     def alarms(
         self,
         *,
@@ -307,7 +312,7 @@ class History:
         self,
         folder: str | os.PathLike[str],
         *,
-        confidence: float = 0.95,
+        confidence: float | str = 0.95,
         metric: str | None = None,
         branch: str = "HEAD",
         compare: Sequence[str] = (),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Literal, get_args
+from typing import Literal
 
 from msgspec import Struct
 
-from speedproof.api.given import proportion_given, suite_given, two_versions
+from speedproof.api.given import proportion_given, two_versions
 from speedproof.api.shown import Shown
-from speedproof.data.given import one_of
+from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair, Suite
 from speedproof.errors import UsageError
@@ -110,6 +111,7 @@ class HptResult(Shown, Struct, frozen=True):
         return f"<HptResult: {words.conclusion(self.result, self.reference, self.candidate)}>"
 
 
+@checked()
 def hpt(
     suite: Suite,
     *,
@@ -164,12 +166,11 @@ def hpt(
     >>> 0 < sp.hpt(suite).confidence < 1
     True
     """
-    suite_given(suite)
-    one_of("scores", scores, ("relative", "given"))
-    one_of("rule", rule, get_args(HptRule))
     confidences = [proportion_given("confidences", r, "0.95") for r in confidences]
     if alpha_benchmark is not None and not 0 < alpha_benchmark < 0.5:
         raise UsageError(f"a risk of {alpha_benchmark:g} within a benchmark: it must lie between 0 and 0.5")
+    if wrong := [factor for factor in speedups if not 0 < factor < math.inf]:
+        raise UsageError(f"speedups={wrong[0]}: expected factors, positive and finite")
     first, second = two_versions(suite, reference, candidate, "HPT")
     metric = suite.main_metric if metric is None else metric
     pairing = suite.pair(first, second)

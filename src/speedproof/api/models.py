@@ -9,8 +9,9 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from speedproof.api.given import no_step, suite_given
+from speedproof.api.given import no_step, proportion_given
 from speedproof.api.shown import Shown
+from speedproof.data.checked import checked
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity
@@ -78,6 +79,7 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
         return f"<ModelResult: {len(self.models)} samples>"
 
 
+@checked()
 def model(
     suite: Suite,
     *,
@@ -148,9 +150,13 @@ def model(
     >>> [version for _, version, _, _ in sp.model(suite, bootstrap=0).models]
     ['O2', 'O3']
     """
-    suite_given(suite)
     if min(max_components, jobs, 1 if components is None else components) < 1:
         raise UsageError("the numbers of components and jobs must be at least 1")
+    if bootstrap < 0:
+        raise UsageError(f"bootstrap={bootstrap}: expected a number of samples, or 0 for no test")
+    if undersampling is not None:
+        undersampling = proportion_given("undersampling", undersampling, "0.9")
+    quantiles = [proportion_given("quantiles", p, "0.99") for p in quantiles]
     asked = Questions(
         tuple(quantiles), tuple(map(parse_quantity, below)), metrics, parse_quantity(delta), observations
     )

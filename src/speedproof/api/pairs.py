@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from speedproof.api.floors import floor_of
 from speedproof.api.given import alpha_of, margin_given
 from speedproof.api.shown import Shown
-from speedproof.data.given import one_of, sample
+from speedproof.data.checked import checked
+from speedproof.data.given import sample
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.data.units import metric_of
@@ -147,6 +148,7 @@ def warnings_of(comparisons: Iterable[Comparison]) -> tuple[Check, ...]:
     return tuple(found.values())
 
 
+@checked("unit")
 def compare(
     reference: Any,
     candidate: Any,
@@ -211,7 +213,6 @@ def compare(
     own = (x.label, y.label) if x.label and y.label and x.label != y.label else ("reference", "candidate")
     if names is not None and (len(labels := list(names)) != 2 or len(set(labels)) != 2):
         raise UsageError(f"names={names!r}: expected two different names, the reference's first")
-    one_of("nested", nested, ("process", "pool"))
     x, y = (_named(s, name) for s, name in zip((x, y), names or own, strict=True))
     if (x.unit, x.direction) != (y.unit, y.direction):
         raise UsageError(

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from speedproof import plot
-from speedproof.api.given import suite_given
 from speedproof.api.rankings import by_benchmark
 from speedproof.arrays import FloatArray
-from speedproof.data.given import one_of
+from speedproof.data.checked import checked, one_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import scale_of
@@ -98,6 +97,7 @@ def _say_nothing(remark: str) -> None:
     return
 
 
+@checked()
 def pictures(
     suite: Suite,
     kind: str = "histogram",
@@ -138,7 +138,6 @@ def pictures(
     >>> [name for name, axes in sp.pictures(suite, "forest")]
     ['O3']
     """
-    suite_given(suite)
     one_of("kind", kind, KINDS)
     if kind == "forest":
         return _forests(suite, reference)

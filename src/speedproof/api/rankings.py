@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from speedproof.api.given import alpha_of, no_step, of_metric, proportion
 from speedproof.api.shown import Shown
+from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, UsageError
@@ -140,6 +141,7 @@ def by_benchmark(suite: Suite, versions: tuple[str, ...]) -> dict[Key, dict[str,
     }
 
 
+@checked()
 def rank(
     suite: Suite,
     *,

@@ -11,11 +11,13 @@ from msgspec.structs import replace
 
 from speedproof import __version__
 from speedproof.api.shown import Shown, WithJson
+from speedproof.data.checked import checked
 from speedproof.errors import UsageError
 from speedproof.reporting.formats import FORMATS, Reported
 from speedproof.reporting.stored import Context
 
 
+@checked("result")
 def report(result: Shown, path: str | Path) -> None:
     """Write a result to a file, whose ending says as what.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from speedproof.api.given import alpha_of, callable_given, margin_given, proportion_given
 from speedproof.api.measured import Measurement, RaceResult, RaceState
+from speedproof.data.checked import checked
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.errors import UsageError
 from speedproof.measuring.callables import CallableExecutor, calls_needed
@@ -21,6 +22,7 @@ from speedproof.protocols.stopping import Gate, StopRules
 __all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "race_against"]
 
 
+@checked("commands")
 def measure(
     commands: Mapping[str, str | Sequence[str]],
     *,
@@ -85,7 +87,8 @@ def measure(
     >>> session.result().verdict.value
     'undecided'
     """
-    if not isinstance(commands, Mapping):
+    by_version: object = commands
+    if not (isinstance(by_version, Mapping) and commands and all(isinstance(v, str) for v in by_version)):
         raise UsageError('expected commands by version: sp.measure({"old": "./old", "new": "./new"})')
     given: Mapping[str, object] = commands
     for version, command in given.items():
@@ -137,6 +140,7 @@ def _seconds(given: object) -> float | None:
     return given
 
 
+@checked("args", "kwargs", "reference", "max_seconds", "max_runs", "min_runs")
 def race(
     reference: Callable[..., object],
     *candidates: Callable[..., object],

@@ -8,7 +8,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from speedproof.api.given import proportion_given
 from speedproof.api.shown import Shown
+from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import UsageError
@@ -65,12 +67,13 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
         return f"<SpeedupTestResult: {len(self.report.rows)} benchmarks of {self.config}>"
 
 
+@checked()
 def speedup_test(
     config: str | Path,
     *,
-    confidence: float | None = None,
+    confidence: float | str | None = None,
     weighting: Literal["custom", "equal", "fraction"] = "custom",
-    precision: float = 0.05,
+    precision: float | str = 0.05,
     original: bool = False,
     always_welch: bool = False,
     ks_rule: KSRule = "legacy",
@@ -82,11 +85,11 @@ def speedup_test(
     ----------
     config : str or Path
         A CSV file with the columns Name, Sample1, Sample2, ConfLevel, Coef.
-    confidence : float, optional
+    confidence : float or str, optional
         Of every benchmark; by default each row's ConfLevel, else the highest level that is significant.
     weighting : {"custom", "equal", "fraction"}
         Weights in the overall gain: the Coef column, all equal, or the reference's times.
-    precision : float
+    precision : float or str
         Half width for the number of benchmarks needed.
     original : bool
         Follow the tool of 2010 instead of the article.
@@ -117,6 +120,9 @@ def speedup_test(
     if original and (always_welch or ks_rule != "legacy"):
         raise UsageError("--original has its own rules; leave --always-welch and --ks-rule out")
     config = str(config)
+    if confidence is not None:
+        confidence = proportion_given("confidence", confidence, '0.95 or "95%"')
+    precision = proportion_given("precision", precision, '0.05 or "5%"')
     records = list(read_records(config, format="speedup-test", options=ReadOptions(unit=unit)))
     suite = Suite.from_records((r.version or "" if isinstance(r, Record) else "", r) for r in records)
     fields = {r.benchmark: dict(r.fields) for r in records if isinstance(r, Record)}

@@ -16,7 +16,7 @@ from speedproof.api.floors import floor_of
 from speedproof.api.given import alpha_of, margin_given, no_step, of_metric
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
-from speedproof.data.given import one_of
+from speedproof.data.checked import checked
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.aggregates import GeometricMeans
@@ -111,6 +111,9 @@ class SuiteResult(Shown, Struct, frozen=True):
         known = (r.reference, r.candidate, r.metric, r.alpha, r.margin, r.nested)
         return PairResult(SuiteComparison(*known, found, caveats=r.caveats, machine=r.machine))
 
+    def __contains__(self, benchmark: object) -> bool:
+        return benchmark in self.benchmarks
+
     def __iter__(self) -> Iterable[PairResult]:
         """The answers, benchmark by benchmark."""
         return (self[name] for name in self.benchmarks)
@@ -146,6 +149,7 @@ class SuiteResult(Shown, Struct, frozen=True):
 
         return ResultPlots(self.result)
 
+    @checked()
     def adjusted(self, method: Literal["holm", "bh"] = "holm", protocol: str = HEADLINE) -> Controlled:
         """The verdicts at one risk for all benchmarks together.
 
@@ -162,7 +166,6 @@ class SuiteResult(Shown, Struct, frozen=True):
         Controlled
             Empty verdicts stay undecided; no verdict says more than the plain one.
         """
-        one_of("method", method, ("holm", "bh"))
         control: Control = "holm" if method == "holm" else "benjamini-hochberg"
         for found in self.result.controlled:
             if (found.method, found.protocol) == (control, protocol):
@@ -171,6 +174,7 @@ class SuiteResult(Shown, Struct, frozen=True):
             f"no verdicts of {protocol!r} were adjusted by {method!r}, which needs at least two benchmarks"
         )
 
+    @checked()
     def to_frame(self, library: Literal["pandas", "polars", "pyarrow"] | None = None) -> Any:
         """A row for each benchmark and protocol, as a data frame.
 
@@ -179,8 +183,6 @@ class SuiteResult(Shown, Struct, frozen=True):
         library : {"pandas", "polars", "pyarrow"}, optional
             By default that of the frame which the suite was made of, else the first that is installed.
         """
-        if library is not None:
-            one_of("library", library, _FRAMES)
         name = library or self.suite.frames or next(filter(find_spec, _FRAMES), "pandas")
         try:
             module = import_module(name)
@@ -226,6 +228,7 @@ class SuiteResult(Shown, Struct, frozen=True):
         return f"<SuiteResult: {versions} against {self.results[0].reference}>"
 
 
+@checked()
 def compare_suite(
     suite: Suite,
     *,
@@ -281,8 +284,6 @@ def compare_suite(
     """
     suite = of_metric(suite, metric)
     asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
-    for name in asked:
-        one_of("protocols", name, QUESTIONS)
     first, candidates = suite.sides(reference)
     rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin)) if rules is None else rules
     if store is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,14 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
+from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction, Unit, is_known, metric_of, misspelt, parse_unit
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import DataError
 
 
+@checked("unit")
 def sample(
     values: Any,
     *,
@@ -87,6 +89,8 @@ def _numbers(values: Any) -> FloatArray:
             f"{str(values)!r} is not a sample: read files with sp.read(...) and compare them with "
             "sp.compare_suite(...)"
         )
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise DataError("some values are masked: give those that count, values.compressed()")
     try:
         found = np.asarray(list(values) if isinstance(values, Iterator) else values)
         if found.dtype.kind == "m":
@@ -99,6 +103,10 @@ def _numbers(values: Any) -> FloatArray:
                     "a sample is made of numbers, not of texts: make numbers of them, with float()"
                 )
             raise DataError(f"a sample is made of real numbers, not of {found.dtype.name}")
+        if (found.dtype.kind == "O" and not isinstance(values, Iterable)) or isinstance(
+            values, Mapping | Set
+        ):
+            raise DataError(f"a sample is a list or an array of numbers, not a {type(values).__name__}")
         return found.astype(np.float64)
     except (TypeError, ValueError) as error:
         ragged = "inhomogeneous" in str(error)
@@ -145,12 +153,3 @@ def suite_of_samples(
     if not found:
         raise DataError("there are no samples")
     return Suite(tuple(versions), found)
-
-
-def one_of(name: str, given: Any, known: Iterable[str]) -> None:
-    """Refuse what is none of the known words."""
-    words = list(known)
-    if given not in words:
-        raise UsageError(
-            f"{name}={given!r}: there is no such choice; choose one of {', '.join(repr(str(w)) for w in words)}"
-        )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from speedproof.data.checked import checked
 from speedproof.data.conditions import different_conditions
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Suite
 
 
+@checked()
 def remarks(suite: Suite) -> tuple[str, ...]:
     """What was left out or pooled, where conditions differed, and what readers remarked of which samples.
 

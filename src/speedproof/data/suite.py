@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names, version_of, wanted
 from speedproof.data.pairs import Key, Pair, Pairing, pairing
 from speedproof.data.pooling import Residue, fields, misfit, negative_time, pool, residue
@@ -306,6 +307,7 @@ class Suite(Struct, frozen=True, eq=False):
         )
 
     @classmethod
+    @checked("unit")
     def of_samples(
         cls,
         samples: Mapping[str, Any],

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from speedproof.corpus import is_corpus
-from speedproof.data.given import one_of
+from speedproof.data.checked import checked
 from speedproof.data.record import Record, Skipped
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
@@ -38,6 +38,7 @@ from speedproof.formats.versions import (
 )
 
 
+@checked("files")
 def read(
     *files: str | os.PathLike[str],
     format: str | None = None,
@@ -97,9 +98,6 @@ def read(
     >>> suite.versions, len(suite.keys)
     (('O2', 'O3'), 6)
     """
-    if wide is not None:
-        one_of("wide", wide, ("version", "benchmark"))
-    one_of("match", match, ("name", "position"))
     options = ReadOptions(unit=unit, columns=columns or {}, wide=wide, where=where)
     for path in files:
         if not isinstance(path, str | os.PathLike):

@@ -21,6 +21,8 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.data.checked import checked
+from speedproof.data.sample import Sample
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.grid import detect_resolution, tick
@@ -147,6 +149,7 @@ class MixtureFit(Struct, frozen=True, eq=False):
         """The values of the sample that fall into each component."""
         return self.model.clusters(self.values)
 
+    @checked()
     def goodness(
         self,
         bootstrap: int = 200,
@@ -224,8 +227,9 @@ def standardise(values: npt.ArrayLike) -> tuple[FloatArray, float, float]:
     return off / scale, float(x[0] + spread * centre), spread * scale
 
 
+@checked()
 def fit(
-    values: npt.ArrayLike, *, components: int | None = None, K_max: int = 9, compatible: bool = False
+    values: npt.ArrayLike | Sample, *, components: int | None = None, K_max: int = 9, compatible: bool = False
 ) -> MixtureFit:
     """Fit a mixture by maximum likelihood.
 
@@ -234,7 +238,7 @@ def fit(
 
     Parameters
     ----------
-    values : array_like, shape (n,)
+    values : array_like, shape (n,), or Sample
         The sample, in any order and unit.
     components : int, optional
         The number of components, when it is given and not to be chosen.
@@ -264,6 +268,7 @@ def fit(
     >>> f.kind, f.components
     ('E', 2)
     """
+    values = values.values if isinstance(values, Sample) else values
     u, centre, scale = standardise(values)
     n = u.size
     K_max = min(K_max if components is None else components, n)

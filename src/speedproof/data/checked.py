@@ -1,0 +1,125 @@
+"""Arguments of public functions held against their annotations: what is of a wrong type is told in plain words."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache, wraps
+from reprlib import repr as shortened
+from types import NoneType, UnionType
+from typing import Any, Literal, ParamSpec, SupportsFloat, SupportsIndex, TypeVar, Union, get_args, get_origin
+
+import numpy as np
+
+from speedproof.errors import UsageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", NoneType: "None"}
+
+
+def checked(*own: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Refuse arguments of wrong types before a function meets them, but for those that it looks at itself."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            signature, hints = _hints(function)
+            try:
+                given = signature.bind(*args, **kwargs).arguments
+            except TypeError:  # which the call itself says better
+                given = {}
+            for name, hint in hints.items():
+                if name in given and name not in own and not _fits(given[name], hint):
+                    _refuse(name, given[name], hint)
+            if isinstance(given.get("seed"), int) and given["seed"] < 0:
+                raise UsageError(f"seed={given['seed']}: expected a whole number, 0 or more")
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+@cache
+def _hints(function: Callable[..., object]) -> tuple[inspect.Signature, dict[str, Any]]:
+    """What each parameter is annotated with, where that is known without importing more."""
+    signature = inspect.signature(function)
+    hints: dict[str, Any] = {}
+    for name, parameter in signature.parameters.items():
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            with suppress(NameError, TypeError):
+                hint = eval(parameter.annotation, function.__globals__)
+                # A share, as a number or as a percentage: whoever reads it says more.
+                if not (float in get_args(hint) and str in get_args(hint)):
+                    hints[name] = hint
+    return signature, hints
+
+
+def _fits(value: object, hint: Any) -> bool:
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return any(_fits(value, part) for part in parts)
+    if kind is Any:
+        return True
+    if kind is Literal:
+        return isinstance(value, str) and value in parts
+    if kind is bool:
+        return isinstance(value, bool | np.bool_)
+    if kind is int:
+        return isinstance(value, SupportsIndex) and not isinstance(value, bool)
+    if kind is float:
+        return (
+            isinstance(value, SupportsFloat) and not isinstance(value, bool) and not getattr(value, "ndim", 0)
+        )
+    if kind is Callable:
+        return callable(value)
+    if kind in (Sequence, Iterable, tuple):
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+            return False
+        return not (parts and isinstance(value, Sequence)) or all(_fits(one, parts[0]) for one in value)
+    return not isinstance(kind, type) or isinstance(value, kind)
+
+
+def _refuse(name: str, value: object, hint: Any) -> None:
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+    for one in value if isinstance(value, list | tuple) else (value,):
+        if words and (isinstance(one, str) or len(parts) == 1):
+            one_of(name, one, words)
+    if _name(hint) == "Suite":
+        made = f"sp.read({value!r})" if isinstance(value, str) else "sp.read(...), sp.Suite.from_frame(...)"
+        raise UsageError(
+            f"expected a suite, not a {type(value).__name__}: make one with {made}"
+            + ("" if isinstance(value, str) else " or sp.Suite.of_samples(...)")
+        )
+    told = [*map(repr, words), *(_told(part) for part in parts if get_origin(part) is not Literal)]
+    raise UsageError(f"{name}={shortened(value)}: expected {' or '.join(dict.fromkeys(told))}")
+
+
+def _told(hint: Any) -> str:
+    """What is expected, in words."""
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if kind is Callable:
+        return "a function"
+    if kind in (Sequence, Iterable, tuple):
+        return f"a list of {_told(parts[0]).removeprefix('a ')}s" if parts[0] in _WORDS else "a list"
+    if kind is Mapping:
+        return "a mapping of names"
+    return "a path" if _name(kind) in ("PathLike", "Path") else f"a {_name(kind)}"
+
+
+def _name(hint: Any) -> str:
+    return str(getattr(hint, "__name__", hint))
+
+
+def one_of(name: str, given: Any, known: Iterable[str]) -> None:
+    """Refuse what is none of the known words."""
+    words = list(known)
+    if given not in words:
+        raise UsageError(
+            f"{name}={given!r}: there is no such choice; choose one of {', '.join(repr(str(w)) for w in words)}"
+        )
