@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 import speedproof as sp
-from speedproof.stats.median_interval import median_interval
+from speedproof.stats.location import median_interval
 from speedproof.stats.session_spread import session_spreads, widened
 from speedproof.stats.superiority import typical_ratio
 

@@ -23,7 +23,7 @@ from studies.seeds.row import (
 
 from speedproof.protocols.hpt import Hpt, Winner, entries_of_scores, hpt_of_scores
 from speedproof.protocols.hpt_claims import claims
-from speedproof.stats.lilliefors import lilliefors
+from speedproof.stats.normality import lilliefors
 
 Floats = npt.NDArray[np.float64]
 PAPER = "Chen et al. 2015 (HPT)"

@@ -21,7 +21,7 @@ from speedproof.plot.scale import beyond, kernel_density
 from speedproof.protocols.median import compare_medians
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.stats.lilliefors import lilliefors
+from speedproof.stats.normality import lilliefors
 
 pytest.importorskip("matplotlib")
 from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from speedproof.stats.lilliefors import critical_distance, lilliefors
+from speedproof.stats.normality import critical_distance, lilliefors
 
 
 @pytest.mark.parametrize(

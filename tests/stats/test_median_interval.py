@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from speedproof.stats.median_interval import median_interval
+from speedproof.stats.location import median_interval
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.evalues import closed_test
+from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.sequential import PairedSequence, smallest_provable
 
 BETS = (

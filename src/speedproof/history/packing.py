@@ -14,7 +14,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
-from speedproof.stats.median_interval import median_interval
+from speedproof.stats.location import median_interval
 
 _IDENTITY = (
     ("cpu_model_name", "cpu", "ProcessorName"),

@@ -11,7 +11,7 @@ from speedproof.errors import DataError
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot.canvas import ACCENT, BLUE, COLOURS, GREY, axes_or_new, caption
 from speedproof.plot.scale import beyond, places, widened, window
-from speedproof.stats.lilliefors import critical_distance, lilliefors
+from speedproof.stats.normality import critical_distance, lilliefors
 from speedproof.stats.special import ndtri
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from speedproof.errors import DataError
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.results import Check, Verdict
 from speedproof.protocols.stopping import StopRules
-from speedproof.stats.evalues import closed_test
 from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.forecast import FORECAST_FROM
+from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry

@@ -219,16 +219,6 @@ def _null_row(n: int) -> tuple[FloatArray, FloatArray]:
     return known, np.log(levels[first])
 
 
-@lru_cache(maxsize=4096)
-def _critical(n: int, alpha: float) -> float:
-    """The statistic whose p-value is alpha: :func:`scan_pvalue` inverted."""
-    known, log_p = _null_row(n)
-    if (log_alpha := math.log(alpha)) < log_p[-1]:
-        slope = (log_p[-1] - log_p[-2]) / (known[-1] - known[-2])
-        return math.sqrt(known[-1] + (log_alpha - log_p[-1]) / slope)
-    return math.sqrt(float(np.interp(-log_alpha, -log_p, known)))
-
-
 def scan_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
     """Probability that a series of n values without a change shows such a statistic or a larger one."""
     known, log_p = _null_row(n)
@@ -253,7 +243,7 @@ def confidence_set(
     def unchanged(part: FloatArray) -> bool:
         if part.size < LEAST:
             return True
-        return bool(scan_statistic(part, dependence)[0] < _critical(part.size, alpha / 2))
+        return bool(scan_pvalue(scan_statistic(part, dependence)[0], part.size) > alpha / 2)
 
     if best is None:
         best = int(change_scan(series, dependence=dependence).split)

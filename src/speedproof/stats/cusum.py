@@ -16,6 +16,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.stats.root import halved
 from speedproof.stats.special import ndtr, ndtri
 
 _SLACK = 0.5  # best for a change by one deviation
@@ -36,17 +37,14 @@ class Alarm(Struct, frozen=True):
 def mean_run(limit: float, slack: float = _SLACK) -> float:
     """Mean number of standard normal values until a two-sided cumulative sum exceeds its limit.
 
-    [1] E. S. Page, "Continuous inspection schemes", Biometrika 41, 1954.
-    [2] D. McDonald, "A CUSUM procedure based on sequential ranks", Naval Research Logistics 37, 1990.
-    [3] A. L. Goel, S. M. Wu, "Determination of A.R.L. and a contour nomogram for cusum charts to control
-    normal mean", Technometrics 13, 1971.
+    E. S. Page, "Continuous inspection schemes", Biometrika 41, 1954; the integral equation: A. L. Goel, S. M. Wu,
+    "Determination of A.R.L. and a contour nomogram for cusum charts to control normal mean", Technometrics 13,
+    1971.
     """
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     y = np.concatenate([[0.0], (nodes + 1.0) * limit / 2.0])
     w = np.concatenate([[0.0], weights * limit / 2.0])
-    density = (
-        np.exp(-0.5 * np.square(y[None, :] + slack - y[:, None])) / math.sqrt(2.0 * math.pi) * w[None, :]
-    )
+    density = np.exp(-0.5 * np.square(y + slack - y[:, None])) / math.sqrt(2.0 * math.pi) * w
     density[:, 0] += ndtr(slack - y)
     return float(np.linalg.solve(np.eye(y.size) - density, np.ones(y.size))[0]) / 2.0
 
@@ -54,13 +52,10 @@ def mean_run(limit: float, slack: float = _SLACK) -> float:
 @lru_cache(maxsize=256)
 def run_limit(mean: float) -> float:
     """The limit of the sum at which false alarms are as rare as stated."""
-    low, high = 0.0, 4.0
+    high = 4.0
     while mean_run(high) < mean:
         high *= 1.5
-    for _ in range(40):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if mean_run(middle) < mean else (low, middle)
-    return high
+    return halved(lambda limit: mean_run(limit) >= mean, 0.0, high)
 
 
 def alarms(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
@@ -77,8 +72,8 @@ def _first(values: FloatArray, start: int, limit: float) -> Alarm | None:
     """The first alarm of the values from a place on."""
     scores = ndtri(_sequential_ranks(values[start:].tolist()))
     before = np.concatenate([[0.0], scores[:-1]])
-    products, squares = (_sums_before(v) for v in (scores * before, before * before))
     # The likeness of neighbours so far, raised by the bias of its estimate.
+    products, squares = (np.cumsum(before * v) - before * v for v in (scores, before))
     likeness = np.divide(products, squares, out=np.zeros_like(products), where=squares > 0.0)
     rho = np.clip(likeness + 2.0 / np.arange(1, scores.size + 1), 0.0, _MOST_DEPENDENT)
     fresh = ((scores - rho * before) / np.sqrt(1.0 - rho * rho))[_FIRST:]
@@ -105,8 +100,3 @@ def _sequential_ranks(values: list[float]) -> FloatArray:
         known.insert(right, value)
         ranks.append((left + right + 1) / (2.0 * len(known)))
     return np.array(ranks)
-
-
-def _sums_before(x: FloatArray) -> FloatArray:
-    """At every place the sum of what lies before it."""
-    return np.concatenate([[0.0], np.cumsum(x)[:-1]])

@@ -4,10 +4,7 @@ Whoever looks once needs no bet. Under the assumption of :mod:`speedproof.stats.
 signs of ``d - c`` are equally likely at the true ``c``; the test counts them at the end, and its inversion is the
 bound. Ten blocks that prove a change in 35 % of sessions by the bets prove it in 75 % by this test.
 
-References
-----------
-F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945.
-J. L. Hodges, E. L. Lehmann, "Estimates of location based on rank tests", Ann. Math. Statist. 34, 1963.
+Sources: F. Wilcoxon, Biometrics Bulletin 1, 1945; J. L. Hodges, E. L. Lehmann, Ann. Math. Statist. 34, 1963.
 """
 
 from __future__ import annotations

@@ -1,60 +1,70 @@
-"""Many tests at once: p-values adjusted so that all claims together keep one risk."""
+"""Many tests at once: p-values, or e-values, so that all claims together keep one risk."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from speedproof.arrays import BoolArray, FloatArray
 
+# exp(700) is near the edge of double precision; evidence beyond it decides nothing more.
+_LOG_MAX = 700.0
+# Held back from every rejection, far above the rounding of a mean.
+_ROUNDING = 1e-9
+
 
 def holm(pvalues: npt.ArrayLike) -> FloatArray:
     """Adjust p-values for the family-wise error rate, by Holm's step-down procedure.
 
-    Rejecting what is at most alpha makes even one false claim with a probability of at most alpha, however
-    the tests depend on each other.
-
-    Adjusted p-values, at most 1; NaN where there was none.
-
-    Source: S. Holm: "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
-    Statistics 6 (1979).
+    However the tests depend on each other. S. Holm: "A simple sequentially rejective multiple test procedure",
+    Scandinavian Journal of Statistics 6, 1979.
     """
-    p, tested, order = _ordered(pvalues)
-    k = order.size
-    stepped = np.maximum.accumulate((k - np.arange(k)) * p[tested][order])
-    return _put_back(p, tested, order, stepped)
+    return _adjusted(pvalues, lambda p: np.maximum.accumulate((p.size - np.arange(p.size)) * p))
 
 
 def benjamini_hochberg(pvalues: npt.ArrayLike) -> FloatArray:
     """Adjust p-values for the false discovery rate, by the step-up procedure of Benjamini and Hochberg.
 
-    Of the claims with at most alpha, an expected share of at most alpha is false, if the tests are
-    independent or depend on each other positively.
-
-    Adjusted p-values, at most 1; NaN where there was none.
-
-    Source: Y. Benjamini, Y. Hochberg: "Controlling the false discovery rate", Journal of the Royal
-    Statistical Society B 57 (1995).
+    For tests that are independent or depend on each other positively. Journal of the Royal Statistical Society B
+    57, 1995.
     """
-    p, tested, order = _ordered(pvalues)
-    k = order.size
-    stepped = p[tested][order] * k / np.arange(1, k + 1)
-    return _put_back(p, tested, order, np.minimum.accumulate(stepped[::-1])[::-1])
+    return _adjusted(
+        pvalues, lambda p: np.minimum.accumulate((p * p.size / np.arange(1, p.size + 1))[::-1])[::-1]
+    )
 
 
-def _ordered(pvalues: npt.ArrayLike) -> tuple[FloatArray, BoolArray, npt.NDArray[np.intp]]:
+def _adjusted(pvalues: npt.ArrayLike, procedure: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """What a procedure makes of p-values in order, at most 1; NaN where there was none."""
     p = np.asarray(pvalues, dtype=np.float64)
     tested = ~np.isnan(p)
-    if ((p[tested] < 0) | (p[tested] > 1)).any():
+    known = p[tested]
+    if ((known < 0) | (known > 1)).any():
         raise ValueError("a p-value lies between 0 and 1")
-    return p, tested, np.argsort(p[tested], kind="stable")
-
-
-def _put_back(
-    p: FloatArray, tested: BoolArray, order: npt.NDArray[np.intp], stepped: FloatArray
-) -> FloatArray:
+    order = np.argsort(known, kind="stable")
+    known[order] = np.minimum(procedure(known[order]), 1.0)
     adjusted = np.full(p.shape, np.nan)
-    back = np.empty(order.size)
-    back[order] = np.minimum(stepped, 1.0)
-    adjusted[tested] = back
+    adjusted[tested] = known
     return adjusted
+
+
+def closed_test(log_evidence: npt.ArrayLike, *, alpha: float) -> BoolArray:
+    """Which of several hypotheses are rejected together, with one risk for all of them.
+
+    The closed test whose test of an intersection is the mean of its e-values (V. Vovk, R. Wang, "E-values:
+    calibration, combination and applications", Ann. Statist. 49(3), 2021): a hypothesis falls when every set that
+    holds it has a mean of at least ``1 / alpha``. The mean of e-processes of one filtration is an e-process, so
+    the union of what was rejected at any moment keeps the risk.
+    """
+    evidence = np.exp(np.minimum(np.asarray(log_evidence, dtype=np.float64), _LOG_MAX))
+    order = np.sort(evidence)
+    # The hardest set of each size is made of the hypothesis and the smallest of the others.
+    sums = np.concatenate([[0.0], np.cumsum(order)])
+    rejected = np.empty(evidence.size, dtype=np.bool_)
+    for i, e in enumerate(evidence):
+        position = int(np.searchsorted(order, e))
+        others = np.concatenate([sums[: position + 1], sums[position + 2 :] - e])
+        means = (others + e) / np.arange(1, evidence.size + 1)
+        rejected[i] = bool(means.min() >= (1 + _ROUNDING) / alpha)
+    return rejected

@@ -15,8 +15,8 @@ import numpy as np
 
 from speedproof.arrays import FloatArray, IntArray
 
-_FEW = 1 << 15
-_THIN, _LARGE = 128, 1 << 17  # quantiles of a sample that stand for it at first; of a large one more
+_FEW = 1 << 11
+_THIN, _LARGE = 32, 1 << 17  # quantiles of a sample that stand for it at first; of a large one more
 _ROUNDS = 130
 _FLOATS = np.finfo(np.float64)
 # Products gamma * y are rounded; ratios this close to the ends of the interval are kept inside it.
@@ -138,10 +138,6 @@ class Ratios:
         """The k-th smallest ratio, of which is known that it lies between."""
         first = self.places(low)
         lengths = np.maximum(self.places(high), first) - first
-        if int(lengths.sum()) > 8 * self.few:
-            # More ties than ratios can be listed: the interval is down to rounding, all of them are one value.
-            j = int(np.argmax(lengths))
-            return float(self.xs[first[j]] / self.ys[j])
         of_x, of_y = _listed(first, lengths)
         ratios = self.xs[of_x] / self.ys[of_y]
         order = np.argsort(ratios)

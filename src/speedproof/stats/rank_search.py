@@ -1,4 +1,4 @@
-"""The studentised rank test of large pairs: made where it is asked, its bounds and the median ratio searched.
+"""The studentised rank test of large pairs: made where it is asked, its bounds searched.
 
 Of :mod:`speedproof.stats.superiority`, which see.
 """
@@ -23,7 +23,6 @@ _LARGEST = math.log(1.7e308)
 _FEW_DISTINCT = 0.5
 _RECENT = 6
 _MOST = 1e9  # beyond any score but that of separation, which is infinite
-_SLACK = 8 * float(np.finfo(np.float64).eps)  # products gamma y are rounded, and so are ratios
 
 
 class _Side:
@@ -52,9 +51,8 @@ class _Side:
         at = int(share * (self.size - 1))
         if self.upto is None:
             return self.values[:, at]
-        return np.take_along_axis(self.values, np.argmax(self.upto[:, 1:] > at, axis=1)[:, None], axis=1)[
-            :, 0
-        ]
+        places = np.argmax(self.upto[:, 1:] > at, axis=1)
+        return np.take_along_axis(self.values, places[:, None], axis=1)[:, 0]
 
     def counts(self, places: IntArray, row: int | None = None) -> FloatArray:
         """How many values are before places, in each row or in one."""
@@ -123,9 +121,6 @@ class Search:
         _, square_y = self.y.sums(self.x.counts(places[1]))
         return Spread(won, square_x, square_y)
 
-    def _won(self, gamma: FloatArray) -> FloatArray:
-        return self.x.sums(self.y.counts(self._places(gamma, 0.0)[0]))[0]
-
     def score(self, gamma: FloatArray, sign: float) -> FloatArray:
         """The score at gamma; ties count against X (sign -1) or for it (+1)."""
         if self.scorer is None:
@@ -157,53 +152,13 @@ class Search:
 
     def estimates(self) -> FloatArray:
         """The medians of the ratios: of two in the middle their geometric mean; 0 / 0 is none."""
-        n, m = self.pairs.sizes
-        ranks = (n * m - 1) // 2, n * m // 2
-        start, end = self._range
-        won = [spread.won for spread in self._at_range]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = (won[0] - 0.5 * n * m) / (won[0] - won[1])
-        guess = start + (end - start) * np.where((share > 0.0) & (share < 1.0), share, 0.5)
-        near = np.maximum(0.01 * (end - start), self._few)
-        low, high = decreasing_roots(
-            lambda at: ranks[0] + 0.5 - (n * m - self._won(_exp(at))), guess - near, guess + near, self._few
-        )
-        low, high = _exp(low) * (1.0 - _SLACK), _exp(high) * (1.0 + _SLACK)
-        upto, downto = self._places(low, 0.0)[0], self._places(high, 0.0)[0]
-        won_low = self.x.sums(self.y.counts(upto))[0]
-        found = np.empty(low.size)
-        for row in range(low.size):
-            count = int(np.maximum(upto[row] - downto[row], 0).sum())
-            positive = min(self.x.values[row, 0], self.y.values[row, 0]) > 0.0
-            if not positive or not 0.0 < low[row] < high[row] < math.inf or count > _TOO_MANY * self.listed:
-                found[row] = self._one_estimate(row)
-                continue
-            i, j = _crossed(upto[row], downto[row])
-            ratios = self.x.values[row][i] / self.y.values[row][j]
-            order = np.argsort(ratios)
-            weights = _weight(self.x, row, i) * _weight(self.y, row, j)
-            reached = n * m - won_low[row] + np.cumsum(np.broadcast_to(weights, ratios.shape)[order])
-            places = np.searchsorted(reached, ranks, side="right")
-            if reached.size == 0 or places[1] >= reached.size or n * m - won_low[row] > ranks[0]:
-                found[row] = self._one_estimate(row)
-                continue
-            found[row] = _middle(*(float(ratios[order[at]]) for at in places))
-        return found
-
-    def _one_estimate(self, row: int) -> float:
-        x, y = self.pairs.x[row], self.pairs.y[row]
-        known = x.size * y.size - int((x == 0.0).sum()) * int((y == 0.0).sum())
-        if not known:
-            return math.nan
-        return _middle(*ratio_order_statistics(x, y, ((known - 1) // 2, known // 2)))
+        return np.array([_median_ratio(x, y) for x, y in zip(self.pairs.x, self.pairs.y, strict=True)])
 
     def bounds(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """The last gammas that are rejected as too small, and the first that are rejected as too large."""
         if self.scorer is None:
             raise AssertionError
-        critical = min(
-            self.scorer.null.critical(alpha), _MOST
-        )  # where only separation rejects, it is infinite
+        critical = min(self.scorer.null.critical(alpha), _MOST)  # infinite where only separation rejects
         # The score falls nearly evenly between two quantiles of the ratios: start next to where it passes.
         start, end = self._range
         at_start, at_end = (np.clip(self.scorer.of(spread), -_MOST, _MOST) for spread in self._at_range)
@@ -295,5 +250,9 @@ def _crossed(upto: IntArray, downto: IntArray) -> tuple[IntArray, IntArray]:
     return i, np.arange(i.size) - np.repeat(np.cumsum(counts) - counts - downto, counts)
 
 
-def _middle(lower: float, upper: float) -> float:
+def _median_ratio(x: FloatArray, y: FloatArray) -> float:
+    known = x.size * y.size - int((x == 0.0).sum()) * int((y == 0.0).sum())
+    if not known:
+        return math.nan
+    lower, upper = ratio_order_statistics(x, y, ((known - 1) // 2, known // 2))
     return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)

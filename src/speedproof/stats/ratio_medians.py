@@ -15,31 +15,20 @@ from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import normal_quantile
 
 _MOST_RATIOS = 1 << 14  # of one pair; above that they are not all made
-
-
 _CACHED = 32_768  # ratios sorted at a time: they fit a core's cache
-
-
-_FEW = 512  # runs of both sides up to which rows are counted together
 
 
 def ratio_of_medians(
     x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, *, at_one: RankSum | None = None
 ) -> Interval:
-    """Bounds of the factor between X and Y by the inverted rank-sum test.
+    """Bounds of the factor between X and Y by the inverted rank-sum test; NaN where a value is negative.
 
-    When X is distributed as gamma Y, gamma is the ratio of the medians (and of all quantiles), and the
-    rank-sum test of X against gamma Y counts the ratios x_i / y_j above gamma. Each bound is therefore an
-    order statistic of the n m ratios.
-
-    `low` is the supremum of the gamma that the test rejects as too small, `high` the infimum of those that it
-    rejects as too large; 0 and infinity where there is none. NaN where a value is negative.
-
-    The variant of the test (exact, or normal with continuity and tie correction) is the one that `rank_sum`
-    uses at gamma = 1. In the normal variant the ties inside each sample stay whatever gamma is, and those
-    across the samples are gone at all but n m values of gamma, of which 1 is where the verdict was found: the
-    verdict decides on which side of 1 the bound lies, the test without ties across how far.
-    Pairs of zeros count one half at every gamma.
+    The rank-sum test of X against gamma Y counts the ratios x_i / y_j above gamma: each bound is an order
+    statistic of the n m ratios, the last gamma that is rejected as too small or the first as too large; 0 and
+    infinity where there is none. The variant of the test (exact, or normal with continuity and tie correction) is
+    the one of gamma = 1. There ties across the samples count; at nearly every other gamma they are gone. So the
+    verdict decides on which side of 1 the bound lies, the test without ties across how far. Pairs of zeros count
+    one half everywhere.
     """
     x, y = in_common_unit(x, y)
     test = rank_sum(x, y) if at_one is None else at_one
@@ -54,13 +43,10 @@ def ratio_of_medians(
 def ratio_of_medians_test(
     x: npt.ArrayLike, y: npt.ArrayLike, gamma: float, *, at_one: RankSum | None = None
 ) -> RatioTest:
-    """Test the factor between X and Y against gamma by the rank-sum test of X against gamma Y.
+    """Test the factor between X and Y against gamma: the p-values that the bounds of `ratio_of_medians` invert.
 
-    NaN where a value is negative.
-
-    The variant of the test, exact or normal, is the one of gamma = 1. At any other gamma a value that may equal
-    gamma times one of the other sample speaks for neither side, which can only make a p-value larger; pairs of
-    zeros count one half at every gamma.
+    At a gamma other than 1 a value that may equal gamma times one of the other sample speaks for neither side,
+    which can only make a p-value larger.
     """
     below_edge, above_edge = edges(gamma)
     x, y = in_common_unit(x, y)
@@ -88,12 +74,8 @@ def _pairs_greater(x: FloatArray, y: FloatArray) -> IntArray:
     n, m = x.shape[-1], y.shape[-1]
     leading = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
     x, y = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
-    if n + m > _FEW:
-        counts = np.empty(leading, dtype=np.int64)
-        for at in np.ndindex(leading):
-            counts[at] = np.searchsorted(np.sort(y[at]), np.sort(x[at])).sum()
-        return counts
-    order = np.argsort(np.concatenate([x, y], axis=-1), axis=-1, kind="stable")  # of equal values x first
+    both = np.concatenate([np.sort(x, axis=-1), np.sort(y, axis=-1)], axis=-1)
+    order = np.argsort(both, axis=-1, kind="stable")  # of equal values x first
     of_x = order < n
     return np.asarray(np.where(of_x, np.cumsum(~of_x, axis=-1), 0).sum(axis=-1), dtype=np.int64)
 
@@ -126,7 +108,7 @@ def _extreme_ratios(
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = (x[rows] / y[rows]).reshape(-1, n * m)
         index = np.stack([low_at[rows], high_at[rows]], axis=-1)
-        value = _select(ratios, np.clip(index, 0, n * m - 1))
+        value = np.take_along_axis(np.sort(ratios, axis=-1), np.clip(index, 0, n * m - 1), axis=-1)
         value = np.where(index < 0, 0.0, np.where(index >= count[rows, None], np.inf, value))
         low[rows], high[rows] = value[:, 0], value[:, 1]
     return low.reshape(rank.shape), high.reshape(rank.shape)
@@ -138,27 +120,6 @@ def _two_of_many(x: FloatArray, y: FloatArray, ranks: tuple[int, int], count: in
     found = dict(zip(within, ratio_order_statistics(x, y, within), strict=True))
     low, high = (found.get(rank, 0.0 if rank < 0 else np.inf) for rank in ranks)
     return low, high
-
-
-def _select(values: FloatArray, index: IntArray) -> FloatArray:
-    """Order statistics `index`, shape (r, k), of the rows of `values`, shape (r, N); NaN counts as largest.
-
-    Rounding to single precision keeps the order and sorts in half the time. The doubles behind a rounded order
-    statistic are nearly always one value, met once or several times; where they differ, the doubles are sorted.
-    """
-    with np.errstate(over="ignore"):
-        rounded = values.astype(np.float32)
-    pivot = np.take_along_axis(np.sort(rounded, axis=-1), index, axis=-1)
-    selected = np.empty(index.shape)
-    settled = np.ones(index.shape[0], dtype=np.bool_)
-    for k in range(index.shape[-1]):
-        behind = rounded == pivot[:, [k]]
-        selected[:, k] = np.where(behind, values, -np.inf).max(axis=-1)
-        settled &= selected[:, k] == np.where(behind, values, np.inf).min(axis=-1)
-    rest = ~settled
-    if rest.any():
-        selected[rest] = np.take_along_axis(np.sort(values[rest], axis=-1), index[rest], axis=-1)
-    return selected
 
 
 def _needed_ratios(x: FloatArray, y: FloatArray, alpha: float, exact: BoolArray, zeros: IntArray) -> IntArray:

@@ -1,4 +1,4 @@
-"""Where decreasing functions of one number change their signs."""
+"""Where monotone functions of one number change their signs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ _NARROW = 1e-11
 _MOST_STEPS = 200
 
 
+def halved(upper: Callable[[float], bool], low: float, high: float) -> float:
+    """The first double between two that lies in the upper part, by bisection down to neighbours."""
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (low, middle) if upper(middle) else (middle, high)
+    return high
+
+
 def decreasing_roots(
     function: Callable[[FloatArray], FloatArray],
     low: FloatArray,
@@ -21,12 +28,9 @@ def decreasing_roots(
 ) -> tuple[FloatArray, FloatArray]:
     """The ends of narrow intervals in which decreasing functions, possibly in steps, change their signs.
 
-    `function` takes an argument for each of them and gives their values. The intervals from `low` to `high` are
-    widened where they hold no change, and narrowed to the width `narrow`, relative where their ends exceed 1. A
-    function is positive at the first end and not at the second; the end is infinite where the sign never changes
-    within the logarithms of doubles.
-
-    The Illinois variant of false position, with a halving whenever two steps did not halve the interval.
+    They are widened where they hold no change, and narrowed to the width `narrow`, relative where their ends
+    exceed 1, by the Illinois variant of false position, with a halving whenever two steps did not halve the
+    interval. An end is infinite where the sign never changes within the logarithms of doubles.
     """
     width = high - low
     at_low, at_high = function(low), function(high)

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.stats.root import halved
 from speedproof.stats.special import t_ppf, t_sf
 
 _LEAST_SHARE = 1e-5  # of the median variance: no series is without any noise
@@ -125,11 +126,7 @@ def _trigamma(x: FloatArray) -> FloatArray:
 
 def _inverse_trigamma(value: float) -> float:
     """By bisection on the logarithm: trigamma falls from infinity to 0."""
-    low, high = -20.0, 20.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if _trigamma(np.array([math.exp(middle)]))[0] > value else (low, middle)
-    return math.exp(0.5 * (low + high))
+    return math.exp(halved(lambda x: float(_trigamma(np.array([math.exp(x)]))[0]) <= value, -20.0, 20.0))
 
 
 class Widened(Struct, frozen=True):

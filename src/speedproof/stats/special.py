@@ -1,32 +1,25 @@
 """Distribution functions: normal, Student's t, F and beta, on NumPy and the standard library alone.
 
-SciPy has all of them, but ``import scipy.special`` costs more than a whole ``speedproof suite`` may take
-(the start-up budget), and a t-test needs no more than what is here. The functions are vectorised and
-relatively accurate in the tails, about 1e-13 where the tail itself is well conditioned.
+``import scipy.special`` costs more than a whole ``speedproof suite`` may take. Vectorised, and accurate to about
+1e-13 in the tails, too.
 
-The incomplete beta function follows its continued fraction (Didonato and Morris 1992, equation 9) on the
-side of the mean where it converges fast, times a power term in the saddle-point form of Loader (2000),
-which loses no digits when the parameters are large.
-
-References
-----------
-.. [1] A. R. Didonato, A. H. Morris, "Algorithm 708: Significant digit computation of the incomplete beta
-   function ratios", ACM Transactions on Mathematical Software 18(3), 1992.
-.. [2] C. Loader, "Fast and accurate computation of binomial probabilities", 2000.
-.. [3] M. Abramowitz, I. A. Stegun, "Handbook of Mathematical Functions", 26.7.5.
-.. [4] M. J. Wichura, "Algorithm AS 241: The percentage points of the normal distribution", Applied Statistics
-   37(3), 1988.
+The incomplete beta function follows its continued fraction (A. R. Didonato, A. H. Morris, "Algorithm 708", ACM
+Transactions on Mathematical Software 18(3), 1992, equation 9) on the side of the mean where it converges fast,
+times a power term in the saddle-point form of C. Loader, "Fast and accurate computation of binomial
+probabilities", 2000, which loses no digits when the parameters are large.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import BoolArray, FloatArray
+from speedproof.stats.root import halved
 
 # The inner formulas are plain arithmetic: the same text serves one float (a single pair is cheap) and arrays.
 Number = float | FloatArray
@@ -34,7 +27,7 @@ Number = float | FloatArray
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2PI = math.sqrt(2.0 * math.pi)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
-_FEW = 16  # up to so many elements a loop over floats beats array operations
+_FEW = 16
 _EPS = 2.0**-52
 _MOST_TERMS = 10_000  # of the fraction; it takes tens, and the square root of the largest parameter at worst
 
@@ -69,7 +62,8 @@ def _rational(coefficients: tuple[tuple[float, ...], tuple[float, ...]], r: Floa
     return np.asarray(above / below)
 
 
-# Wichura (1988): numerator and denominator, lowest power first, near the median, in the tails and far out.
+# M. J. Wichura, "Algorithm AS 241", Applied Statistics 37(3), 1988: numerator and denominator, lowest power
+# first, near the median, in the tails and far out.
 _CENTRAL = (
     (3.3871328727963666080, 133.14166789178437745, 1971.5909503065514427, 13731.693765509461125,
      45921.953931549871457, 67265.770927008700853, 33430.575583588128105, 2509.0809287301226727),
@@ -104,21 +98,36 @@ def _stirling_series(z: Number) -> Number:
     return (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - tail)))) / z
 
 
-def _stirling_error_of(z: float) -> float:
-    if z >= 10.0:
-        return float(_stirling_series(z))
-    return math.lgamma(z) - (z - 0.5) * math.log(z) + z - _HALF_LOG_2PI
-
-
 def _stirling_error(z: Number) -> Number:
     """Log of gamma(z) minus Stirling's formula, z > 0."""
     if isinstance(z, float):
-        return _stirling_error_of(z)
+        if z >= 10.0:
+            return float(_stirling_series(z))
+        return math.lgamma(z) - (z - 0.5) * math.log(z) + z - _HALF_LOG_2PI
     error = np.asarray(_stirling_series(np.maximum(z, 10.0)))
     small = z < 10.0
-    if small.any():
-        error[small] = [_stirling_error_of(v) for v in z[small].tolist()]
+    error[small] = [_stirling_error(v) for v in z[small].tolist()]
     return error
+
+
+def _ordered(keep: bool | BoolArray, a: Number, b: Number) -> tuple[Number, Number]:
+    """(a, b) where they are to be kept so, else (b, a)."""
+    if isinstance(keep, bool):
+        return (a, b) if keep else (b, a)
+    return np.where(keep, a, b), np.where(keep, b, a)
+
+
+def _both(
+    function: Callable[..., tuple[Number, Number]], *given: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Both values of a function of floats or arrays: up to so many elements a loop over floats is quicker."""
+    shape = np.broadcast_shapes(*(v.shape for v in given))
+    if math.prod(shape) > _FEW:
+        first, second = function(*given)
+        return np.asarray(first), np.asarray(second)
+    rows = zip(*(np.broadcast_to(v, shape).ravel().tolist() for v in given), strict=True)
+    pairs = np.array([function(*row) for row in rows], dtype=np.float64).reshape(*shape, 2)
+    return pairs[..., 0], pairs[..., 1]
 
 
 def _fraction(a: Number, b: Number, x: Number, y: Number) -> Number:
@@ -156,27 +165,14 @@ def _beta_tails(a: Number, b: Number, x: Number, y: Number) -> tuple[Number, Num
     power = np.exp(exponent) * np.sqrt(a / s * b) / _SQRT_2PI
     # the side of the mean on which the fraction converges; the power term is the same on both
     below = x * (s + 2.0) <= a + 1.0
-    if isinstance(below, bool):
-        tail = power / (_fraction(a, b, x, y) if below else _fraction(b, a, y, x))
-        return (tail, 1.0 - tail) if below else (1.0 - tail, tail)
-    tail = power / _fraction(
-        np.where(below, a, b), np.where(below, b, a), np.where(below, x, y), np.where(below, y, x)
-    )
-    return np.where(below, tail, 1.0 - tail), np.where(below, 1.0 - tail, tail)
+    tail = power / _fraction(*_ordered(below, a, b), *_ordered(below, x, y))
+    return _ordered(below, tail, 1.0 - tail)
 
 
 def _tails(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """I_x(a, b) and its complement; broadcasts, NaN passes through."""
-    shape = np.broadcast_shapes(a.shape, b.shape, x.shape)
+    """I_x(a, b) and its complement; broadcasts; 0, 1 and NaN are their own images."""
     inside = (x > 0.0) & (y > 0.0)
-    at_x, at_y = np.where(inside, x, 0.5), np.where(inside, y, 0.5)
-    if math.prod(shape) > _FEW:
-        lower, upper = _beta_tails(a, b, at_x, at_y)
-    else:
-        columns = (np.broadcast_to(v, shape).ravel().tolist() for v in (a, b, at_x, at_y))
-        pairs = np.array([_beta_tails(*row) for row in zip(*columns, strict=True)]).reshape(*shape, 2)
-        lower, upper = pairs[..., 0], pairs[..., 1]
-    # 0, 1 and NaN are their own images
+    lower, upper = _both(_beta_tails, a, b, np.where(inside, x, 0.5), np.where(inside, y, 0.5))
     return np.where(inside, lower, x), np.where(inside, upper, y)
 
 
@@ -188,15 +184,10 @@ def betainc(a: npt.ArrayLike, b: npt.ArrayLike, x: npt.ArrayLike) -> FloatArray:
 
 def beta_ppf(q: float, a: float, b: float) -> float:
     """Quantile of the beta distribution, by bisection down to neighbouring floats."""
-    a, b, low, high = float(a), float(b), 0.0, 1.0
     if q <= 0.0 or q >= 1.0:
         return min(max(q, 0.0), 1.0)
-    while low < (middle := 0.5 * (low + high)) < high:
-        if float(_beta_tails(a, b, middle, 1.0 - middle)[0]) < q:
-            low = middle
-        else:
-            high = middle
-    return high
+    own = float(a), float(b)
+    return halved(lambda x: float(_beta_tails(*own, x, 1.0 - x)[0]) >= q, 0.0, 1.0)
 
 
 def f_tails(f: npt.ArrayLike, d1: npt.ArrayLike, d2: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -210,45 +201,24 @@ def f_tails(f: npt.ArrayLike, d1: npt.ArrayLike, d2: npt.ArrayLike) -> tuple[Flo
     )
 
 
-def _t_density(t: Number, df: Number) -> Number:
-    a = 0.5 * df
-    # gamma(a + 1/2) / (sqrt(a) gamma(a)) tends to 1; its logarithm without cancellation
-    exponent = a * np.log1p(0.5 / a) - 0.5 + _stirling_error(a + 0.5) - _stirling_error(a)
-    density: Number = np.exp(exponent - (a + 0.5) * np.log1p(t * t / df)) / _SQRT_2PI
-    return density
-
-
-def _t_tail(t: Number, df: Number, density: Number) -> Number:
-    """Upper tail of Student's distribution for 0 <= t <= 1e150, from its density there.
-
-    The power term of the incomplete beta function is t times the density.
-    """
+def _t_tail_and_density(t: Number, df: Number) -> tuple[Number, Number]:
+    """Upper tail and density of Student's distribution for 0 <= t <= 1e150."""
     a = 0.5 * df
     w = t * t / df
+    # gamma(a + 1/2) / (sqrt(a) gamma(a)) tends to 1; its logarithm without cancellation
+    exponent = a * np.log1p(0.5 / a) - 0.5 + _stirling_error(a + 0.5) - _stirling_error(a)
+    density: Number = np.exp(exponent - (a + 0.5) * np.log1p(w)) / _SQRT_2PI
     x = 1.0 / (1.0 + w)
-    y = w * x
-    power = 0.5 * t * density
     far = t * t > 3.0
-    if isinstance(far, bool):
-        return power / _fraction(a, 0.5, x, y) if far else 0.5 - power / _fraction(0.5, a, y, x)
-    tail = power / _fraction(
-        np.where(far, a, 0.5), np.where(far, 0.5, a), np.where(far, x, y), np.where(far, y, x)
-    )
-    return np.where(far, tail, 0.5 - tail)
+    # The power term of the incomplete beta function is t times the density.
+    tail = 0.5 * t * density / _fraction(*_ordered(far, a, 0.5), *_ordered(far, x, w * x))
+    return _ordered(far, tail, 0.5 - tail)[0], density
 
 
 def t_sf_pdf(t: npt.ArrayLike, df: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Upper tail and density of Student's t distribution: what a step of Newton's method needs."""
     t, df = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
-    size = np.minimum(np.abs(t), 1e150)
-    shape = np.broadcast_shapes(t.shape, df.shape)
-    if math.prod(shape) > _FEW:
-        density = np.asarray(_t_density(size, df))
-        tail = np.asarray(_t_tail(size, df, density))
-    else:
-        rows = zip(*(np.broadcast_to(v, shape).ravel().tolist() for v in (size, df)), strict=True)
-        both = [(at := float(_t_density(one, its_df)), _t_tail(one, its_df, at)) for one, its_df in rows]
-        density, tail = np.moveaxis(np.array(both, dtype=np.float64).reshape(*shape, 2), -1, 0)
+    tail, density = _both(_t_tail_and_density, np.minimum(np.abs(t), 1e150), df)
     tail = np.where(np.isinf(t), 0.0, tail)
     return np.where(t < 0.0, 1.0 - tail, tail), density
 
@@ -265,8 +235,8 @@ def t_ppf(q: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
     inside = p > 0.0
     p = np.where(inside, p, 0.25)
     z = -ndtri(p)
-    # Start: the normal quantile with two terms in 1 / df (26.7.5 of [3]), which every table user knows,
-    # or the power law of the tail where it is heavy.
+    # Start: the normal quantile with two terms in 1 / df (Abramowitz and Stegun, 26.7.5), or the power law of the
+    # tail where it is heavy.
     t = z + z * (z * z + 1.0) / (4.0 * df) + z * (3.0 + z * z * (16.0 + 5.0 * z * z)) / (96.0 * df * df)
     heavy = z * z > df
     if heavy.any():
