@@ -93,6 +93,20 @@ def test_bounds_say_what_they_promise() -> None:
     assert again.confidence == 0.99
 
 
+def test_few_runs_that_prove_something_are_named() -> None:
+    """Of two to four runs against many no order of ranks is proof: what is assumed of them is said, once."""
+    x, y = pair()
+    told = "Fewer than 5 runs of old, assumed to vary normally. Cure: 5 or more"
+    for n in (2, 3, 4):
+        r = sp.compare(x[:n], y, names=("old", "new"))
+        assert (r.verdict, str(r).count(told)) == (sp.Verdict.FASTER, 1)
+    suite = sp.Suite.of_samples({"a": {"old": x[:3], "new": y}, "b": {"old": x, "new": y}})
+    in_one = told.replace("old,", "old in 1 benchmark,")
+    assert str(sp.compare_suite(suite)).count(in_one) == str(sp.gate(suite)).count(in_one) == 1
+    for few, many in ((x[:5], y), (x, y), (x[:4], y[:4]), (x[:2], x)):
+        assert "Fewer than 5" not in str(sp.compare(few, many, names=("old", "new")))
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [

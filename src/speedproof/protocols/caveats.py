@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from speedproof.data.suite import Pair
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import same_values
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
-from speedproof.protocols.results import Caveat
+from speedproof.protocols.results import Caveat, Comparison
 from speedproof.protocols.units import LEAST_SESSIONS
+from speedproof.stats.few_runs import ENOUGH
 
 _LINE = re.compile(r" line \d+$")
 
@@ -75,6 +76,19 @@ def caveats_of(
         found.append(Caveat(Assumption.PLANNED_SIZE, versions, where(list(stopped)), "" if others else file))
     found += [Caveat(Assumption.SEVERAL_PROCESSES, who, where(names)) for who, names in single.items()]
     return tuple(found)
+
+
+def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) -> tuple[Caveat, ...]:
+    """The side of which so few runs decide that no rank proves anything, but that they vary normally."""
+    found: dict[str, list[str]] = {}
+    for c in decided:
+        sizes = c.reference.n, c.candidate.n
+        if c.protocol == "typical" and min(sizes) < ENOUGH <= max(sizes):
+            found.setdefault(versions[sizes.index(min(sizes))], []).append(c.benchmark)
+    return tuple(
+        Caveat(Assumption.SEVERAL_RUNS, (version,), () if len(names) == of else tuple(names))
+        for version, names in found.items()
+    )
 
 
 def _one_process(sample: Sample) -> bool:

@@ -37,7 +37,7 @@ from speedproof.data.conditions import different_sessions
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.caveats import caveats_of
+from speedproof.protocols.caveats import caveats_of, few_runs
 from speedproof.protocols.gate_claims import (
     ASKS,
     CLAIMED,
@@ -200,7 +200,12 @@ def gate(
         added=tuple(dict.fromkeys(key.benchmark for key in pairing.only_candidate)),
         ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
         sessions_apart=different_sessions(suite, *versions),
-        caveats=tuple(dict.fromkeys(c for pairs in by_metric for c in caveats_of(pairs, versions, floor))),
+        caveats=(
+            *dict.fromkeys(c for pairs in by_metric for c in caveats_of(pairs, versions, floor)),
+            *few_runs(
+                [row.comparison for row in rows if row.outcome is not Outcome.UNDECIDED], versions, len(rows)
+            ),
+        ),
         machine=next(filter(None, map(machine_speeds, by_metric)), None),
     )
 

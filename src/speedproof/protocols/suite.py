@@ -14,7 +14,7 @@ from msgspec import Struct
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
-from speedproof.protocols.caveats import caveats_of
+from speedproof.protocols.caveats import caveats_of, few_runs
 from speedproof.protocols.hpt import Hpt, hpt
 from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
@@ -144,7 +144,10 @@ def compare_suite(
         margin=rules.margin,
         nested=rules.nested,
         comparisons=tuple(comparisons),
-        caveats=caveats_of(pairs, versions, rules.floor),
+        caveats=(
+            *caveats_of(pairs, versions, rules.floor),
+            *few_runs([c for c in comparisons if c.verdict is not Verdict.UNDECIDED], versions, len(pairs)),
+        ),
         machine=machine_speeds(pairs),
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
