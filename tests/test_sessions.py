@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 
@@ -983,6 +984,30 @@ def test_warmup_until_steady() -> None:
     )
     never.session.run()
     assert sum(r.warmup for r in never.runs) / 2 == 30
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_steady_is_when_no_median_of_three_falls_by_two_per_cent(seed: int) -> None:
+    """Against the three rounds before, at exactly 98 %, too, as the standard library has it."""
+    rng = np.random.default_rng(seed)
+    times = {name: rng.choice([0.96, 0.98, 1.0, 7.0], 30).tolist() for name in "XY"}
+
+    def steady(n: int) -> bool:
+        return all(
+            statistics.median(own[n - 3 : n]) >= 0.98 * statistics.median(own[n - 6 : n - 3])
+            for own in times.values()
+        )
+
+    bench = Bench(
+        {name: [*own, *[1.0] * 10].__getitem__ for name, own in times.items()},
+        warmup=None,
+        rules=StopRules(stop_at_proof=True, max_blocks=10),
+    )
+    bench.session.run()
+    rounds = next((n for n in range(6, 30) if steady(n)), 30)
+    assert [(r.block, r.position) for r in bench.runs if r.warmup] == [
+        *itertools.product(range(rounds), range(2))
+    ]
 
 
 def test_resumed_session_equals_an_unbroken_one() -> None:

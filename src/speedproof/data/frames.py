@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,8 @@ def suite_of_frame(
     if codes.size < values.size:  # no column names anything: all rows are one sample
         codes = np.repeat(codes, values.size)
     processes = None if process is None else _numbered(columns.column(process).tolist())[0]
-    sessions = None if session is None else columns.labels(session, "")
+    codes_of, sessions = columns.labels(session or (), "")
+    sitting_of = np.broadcast_to(codes_of, values.size)
     records: list[tuple[str, Record | Skipped]] = []
     in_groups = order[np.argsort(codes[order], kind="stable")]
     for names, rows in zip(groups, np.split(in_groups, np.cumsum(np.bincount(codes))[:-1]), strict=True):
@@ -71,7 +72,8 @@ def suite_of_frame(
             records.append((label, Skipped("data frame", "", name, reason)))
         rows = rows[known]
         parsed = parse_unit(written)
-        for sitting, part in _parts(rows, sessions):
+        for code in dict.fromkeys(sitting_of[rows].tolist()):
+            part, sitting = rows[sitting_of[rows] == code], sessions[code]
             if part.size:
                 found = Record(
                     name,
@@ -91,16 +93,6 @@ def suite_of_frame(
         reasons = "".join(f"\n  {skipped}" for skipped in suite.skipped)
         raise DataError(f"the data frame holds no measured value{reasons}")
     return replace(suite, frames=library) if library in ("pandas", "polars", "pyarrow") else suite
-
-
-def _parts(rows: IntArray, sessions: tuple[IntArray, list[str]] | None) -> Iterator[tuple[str, IntArray]]:
-    """The rows of each session, in order of first appearance."""
-    if sessions is None:
-        yield "", rows
-        return
-    codes, names = sessions
-    for code in dict.fromkeys(codes[rows].tolist()):
-        yield names[code], rows[codes[rows] == code]
 
 
 class _Columns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -93,6 +93,8 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
     tool: str = ""
     position: int = 0
 
+    # What was computed of it before is in its __dict__; one made by replacing another's values begins anew.
+
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
         place = f"{self.source}: " if self.source else ""
@@ -127,11 +129,6 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
         )
 
     @property
-    def _found(self) -> dict[str, Any]:
-        """What was computed of it before; one made by replacing another's values begins anew."""
-        return self.__dict__
-
-    @property
     def n(self) -> int:
         """Number of observations."""
         return int(self.values.size)
@@ -142,10 +139,10 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
         return self._groups("processes", self.processes)
 
     def _groups(self, level: str, numbers: IntArray | None) -> Groups | None:
-        if numbers is not None and level not in self._found:
-            self._found[level] = groups_of(numbers)
-        groups: Groups | None = self._found.get(level)
-        return groups
+        if numbers is not None and level not in self.__dict__:
+            self.__dict__[level] = groups_of(numbers)
+        found: Groups | None = self.__dict__.get(level)
+        return found
 
     @property
     def process_count(self) -> int:
@@ -179,9 +176,9 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
         """
         if not self.nested:
             return self
-        if location not in self._found:
+        if location not in self.__dict__:
             reduce_together([self], location)
-        reduced: Sample = self._found[location]
+        reduced: Sample = self.__dict__[location]
         return reduced
 
     def per_session(self, location: Literal["mean", "median"]) -> Sample:
@@ -204,7 +201,7 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
 def reduce_together(samples: Sequence[Sample], location: Literal["mean", "median"]) -> None:
     """Let many samples remember what :meth:`Sample.per_process` is; those of one nesting are reduced at once."""
     for members in batches(
-        (sample.n, id(sample.groups)) if sample.nested and location not in sample._found else None
+        (sample.n, id(sample.groups)) if sample.nested and location not in sample.__dict__ else None
         for sample in samples
     ):
         some = [samples[i] for i in members]
@@ -213,4 +210,4 @@ def reduce_together(samples: Sequence[Sample], location: Literal["mean", "median
         reduced = groups.locations(np.stack([sample.values for sample in some]), location)
         for sample, values in zip(some, reduced, strict=True):
             sessions = None if sample.sessions is None else sample.sessions[groups.first]
-            sample._found[location] = replace(sample, values=values, processes=None, sessions=sessions)
+            sample.__dict__[location] = replace(sample, values=values, processes=None, sessions=sessions)

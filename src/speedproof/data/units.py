@@ -215,7 +215,9 @@ _BINARY_STEPS = ((2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "K
 _SI_PREFIXED = re.compile(r"^(B|J|cycles|[A-Za-z]+|1)(/s)?$")
 
 
-def _scale(magnitude: float, base: str) -> tuple[float, str]:
+def scale_of(magnitude: float, base: str) -> tuple[float, str]:
+    """Choose a readable scale: divide by the factor and print the symbol; what an axis of a chart needs."""
+    magnitude = magnitude or 1.0
     if base == "s":
         return next((step for step in _TIME_STEPS if magnitude >= step[0]), _TIME_STEPS[-1])
     if base in ("B", "B/op"):
@@ -229,16 +231,9 @@ def _scale(magnitude: float, base: str) -> tuple[float, str]:
     return factor, f"{prefix} {base}" if len(base) > 1 and "/" not in base and prefix else f"{prefix}{base}"
 
 
-def scale_of(magnitude: float, base: str) -> tuple[float, str]:
-    """Choose a readable scale: divide by the factor and print the symbol; what an axis of a chart needs."""
-    return _scale(magnitude or 1.0, base)
-
-
 def format_values(values: list[float], base: str, digits: int = 4) -> list[str]:
     """Print several values in one common scale, chosen by the largest of them."""
-    finite = [abs(v) for v in values if math.isfinite(v)]
-    magnitude = max(finite, default=1.0)
-    factor, symbol = _scale(magnitude or 1.0, base)
+    factor, symbol = scale_of(max((abs(v) for v in values if math.isfinite(v)), default=1.0), base)
     return [f"{v / factor:.{digits}g} {symbol}".rstrip() if math.isfinite(v) else "-" for v in values]
 
 

@@ -15,7 +15,7 @@ from speedproof.history.rows import QueriedSample
 from speedproof.history.store import HistoryStore
 
 
-class Asked(Struct, frozen=True):
+class QueryTerms(Struct, frozen=True):
     """Which samples: by benchmark and machine (patterns take * and ?), metric and commit."""
 
     patterns: Sequence[str] = ()
@@ -24,7 +24,7 @@ class Asked(Struct, frozen=True):
     machine: str | None = None
 
 
-def query(store: HistoryStore, asked: Asked, last: int | None = None) -> list[QueriedSample]:
+def query(store: HistoryStore, asked: QueryTerms, last: int | None = None) -> list[QueriedSample]:
     """Samples by date; all or the last."""
     s, c, r = schema.samples.c, schema.commits.c, schema.series.c
     order = (c.date, c.sha, r.benchmark, r.metric, s.id)
@@ -38,13 +38,13 @@ def query(store: HistoryStore, asked: Asked, last: int | None = None) -> list[Qu
     return [QueriedSample(*row) for row in found]
 
 
-def count(store: HistoryStore, asked: Asked) -> int:
+def count(store: HistoryStore, asked: QueryTerms) -> int:
     """How many :func:`query` would find."""
     with store.transaction() as connection:
         return int(connection.execute(_chosen(store, connection, (func.count(),), asked)).scalar_one())
 
 
-def _chosen(store: HistoryStore, connection: Connection, columns: Sequence[Any], asked: Asked) -> Any:
+def _chosen(store: HistoryStore, connection: Connection, columns: Sequence[Any], asked: QueryTerms) -> Any:
     c, r, m = schema.commits.c, schema.series.c, schema.machines.c
     chosen = (
         select(*columns)

@@ -12,7 +12,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,11 +51,8 @@ class CachedBuild(Struct, frozen=True):
     used: float
 
 
-class BuildRevision(Protocol):
-    """Builds a revision, or finds it built; in use until the session ends, or for as long as is said."""
-
-    def __call__(self, revision: Revision, held: contextlib.ExitStack | None = None) -> Build:
-        """Where it is."""
+BuildRevision = Callable[[Revision, contextlib.ExitStack | None], Build]
+"""Builds a revision, or finds it built; in use until the session ends, or for as long as is said."""
 
 
 def tools(variables: Sequence[str] = ()) -> dict[str, str]:
@@ -145,7 +141,7 @@ class BuildCache:
             for number, revision in enumerate(revisions):
                 try:
                     wanted = [replace(revision, number=n) for n in range(copies)] if copies else [revision]
-                    builds += [build(one) for one in wanted]
+                    builds += [build(one, None) for one in wanted]
                 except RunError as error:
                     if number == 0 or len(revisions) == 2:
                         raise
@@ -172,11 +168,8 @@ class BuildCache:
         except OSError as error:
             raise UsageError(f"{self._folder}: builds cannot be kept there: {error.strerror}") from None
         with contextlib.ExitStack() as stack:
-
-            def build(revision: Revision, held: contextlib.ExitStack | None = None) -> Build:
-                return self._build(held or stack, top, revision, (inside, command), made_with, tell)
-
-            yield build
+            how = (inside, command)
+            yield lambda revision, held: self._build(held or stack, top, revision, how, made_with, tell)
         self.trim()
 
     def _build(
@@ -188,15 +181,14 @@ class BuildCache:
         made_with: Mapping[str, str],
         tell: Callable[[str], object],
     ) -> Build:
-        parts: dict[str, object] = {
-            "top": str(top),
-            "commit": revision.commit,
-            "content": revision.content,
-            "build": list(how),
+        parts: dict[str, object] = {"top": str(top), "commit": revision.commit, "content": revision.content}
+        parts |= {"build": list(how)}
+        kind = {
+            "again": "yes" if revision.again else None,
+            "number": revision.number,
+            "drawn": revision.drawn,
         }
-        parts |= {"again": "yes"} if revision.again else {}
-        parts |= {} if revision.number is None else {"number": revision.number}
-        parts |= {} if revision.drawn is None else {"drawn": revision.drawn}
+        parts |= {name: value for name, value in kind.items() if value is not None}
         whole = json.dumps(parts | {"with": dict(made_with)}, sort_keys=True)
         key = hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()[:_KEY]
         folder = self._folder / key
@@ -249,13 +241,9 @@ def _carry_out(command: str, tree: Path, log: Path, revision: Revision) -> None:
     if not command:
         return
     with log.open("wb") as output:
+        words, nothing = shell_command(command), subprocess.DEVNULL
         code = subprocess.run(
-            shell_command(command),
-            cwd=tree,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            check=False,
+            words, cwd=tree, stdin=nothing, stdout=output, stderr=output, check=False
         ).returncode
     if code:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -35,22 +35,14 @@ class Driver(Struct, frozen=True):
     env: Callable[[str], dict[str, str]] = field(default=lambda place: {})
 
 
-def _all(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
-    """For a tool that has no filter."""
-    return words
-
-
 # What every dialect lets be escaped: POSIX's and Rust's refuse blanks and colons, POSIX's closing brackets, too.
 _SPECIAL = re.compile(r"[.\[\\()*+?{|^$]")
+_ESCAPED = r"\\\g<0>"
 
 
 def _any_of(names: Collection[str]) -> str:
     """An expression in every dialect."""
-    return f"^({'|'.join(_SPECIAL.sub(_escaped, name) for name in names)})$"
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\{found[0]}"
+    return f"^({'|'.join(_SPECIAL.sub(_ESCAPED, name) for name in names)})$"
 
 
 def _without(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
@@ -63,10 +55,6 @@ def _deselect(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Wor
     """What begins with a name is deselected, too, so one that others begin with stays."""
     gone = [name for name in others if not any(other.startswith(name) for other in wanted)]
     return [*words, *(f"--deselect={name}" for name in gone)]
-
-
-def _google_filter(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
-    return [*words, f"--benchmark_filter={_any_of(wanted)}"]
 
 
 def _go_option(words: Words) -> str:
@@ -104,12 +92,9 @@ def _jmh_excludes(words: Words, wanted: Sequence[str], others: Sequence[str]) ->
     return [*words, "-e", _any_of(sorted(gone))] if gone else words
 
 
-def _after_dashes(words: Words) -> Words:
-    return words if "--" in words or words[1:2] != ["bench"] else [*words, "--"]
-
-
 def _criterion_filter(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
-    return [*_after_dashes(words), _any_of(wanted)]
+    dashes = ["--"] if words[1:2] == ["bench"] and "--" not in words else []
+    return [*words, *dashes, _any_of(wanted)]
 
 
 DRIVERS = {
@@ -119,11 +104,11 @@ DRIVERS = {
     "go": Driver(_ask_go, _go_filter, printed=True),
     "google-benchmark": Driver(
         lambda words, place: [*words, f"--benchmark_out={place}", "--benchmark_out_format=json"],
-        _google_filter,
+        lambda words, wanted, others: [*words, f"--benchmark_filter={_any_of(wanted)}"],
     ),
     "hyperfine": Driver(lambda words, place: [*words, "--export-json", place], _without),
     "jmh": Driver(lambda words, place: [*words, "-rf", "json", "-rff", place], _jmh_excludes),
-    "pyperf": Driver(_ask_pyperf, _all),
+    "pyperf": Driver(_ask_pyperf, lambda words, wanted, others: words),
     "pytest-benchmark": Driver(lambda words, place: [*words, f"--benchmark-json={place}"], _deselect),
 }
 """By the name of the format that reads what they write."""

@@ -12,24 +12,17 @@ from speedproof.data.session_file import RunLine, StoredSession
 
 def to_hyperfine(sessions: Sequence[StoredSession]) -> str:
     """The JSON of hyperfine's ``--export-json``: one result for each version of each benchmark."""
+    runs: dict[tuple[str, str], list[RunLine]] = {}
+    for run in (run for session in sessions for run in session.runs):
+        if not (run.warmup or run.timed_out) and "time" in run.metrics:
+            runs.setdefault((run.benchmark, run.version), []).append(run)
     planned = {
         (benchmark.name, version.name): (version.text, benchmark.parameters)
         for session in sessions
         for benchmark in session.head.benchmarks
         for version in benchmark.versions
     }
-    results = []
-    for (benchmark, version), (text, parameters) in planned.items():
-        runs = [
-            run
-            for session in sessions
-            for run in session.runs
-            if (run.benchmark, run.version) == (benchmark, version)
-            and not (run.warmup or run.timed_out)
-            and "time" in run.metrics
-        ]
-        if runs:
-            results.append(_result(text, parameters, runs))
+    results = [_result(*told, runs[place]) for place, told in planned.items() if place in runs]
     return msgspec.json.format(msgspec.json.encode({"results": results}), indent=2).decode() + "\n"
 
 

@@ -48,13 +48,7 @@ class OutputMetric(Struct, frozen=True):
         return None if number is None else self.unit.convert(number)
 
     def explain(self, run: Run) -> str:
-        r"""Say why a run has no value; empty when it has one.
-
-        Examples
-        --------
-        >>> parse_metric("score=score .+").explain(Run({}, stdout=b"score 5\n"))
-        "--metric score: its last match 'score 5' is no number; put the digits in brackets: (...)"
-        """
+        """Say why a run has no value; empty when it has one."""
         match = self._last_match(run)
         where = f"--metric {self.name}"
         if match is None:

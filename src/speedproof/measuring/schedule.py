@@ -12,9 +12,13 @@ T = TypeVar("T")
 
 def block_order(versions: Sequence[T], *, seed: int, benchmark: int, block: int) -> tuple[T, ...]:
     """The order of one block; the same for the same seed whatever ran before."""
-    child = np.random.SeedSequence(seed, spawn_key=(benchmark, block))
-    order = np.random.Generator(np.random.PCG64(child)).permutation(len(versions))
-    return tuple(versions[i] for i in order.tolist())
+    return tuple(versions[i] for i in _permutation(len(versions), seed, benchmark, block))
+
+
+def _permutation(n: int, seed: int, *place: int) -> list[int]:
+    child = np.random.SeedSequence(seed, spawn_key=place)
+    order: list[int] = np.random.Generator(np.random.PCG64(child)).permutation(n).tolist()
+    return order
 
 
 class BuildOrder:
@@ -43,9 +47,8 @@ class BuildOrder:
 
     def _next(self, version: int, uses: Sequence[int]) -> int:
         turn = min(uses)
-        child = np.random.SeedSequence(self.seed, spawn_key=(self._benchmark, turn, version, len(uses)))
-        order = np.random.Generator(np.random.PCG64(child)).permutation(len(uses))
-        return next(int(build) for build in order if uses[build] == turn)
+        order = _permutation(len(uses), self.seed, self._benchmark, turn, version, len(uses))
+        return next(build for build in order if uses[build] == turn)
 
     def use(self, builds: Mapping[str, int | None]) -> bool:
         """Take note of a block; False, and not taken, when a build of it has had its turn already."""

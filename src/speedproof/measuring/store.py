@@ -112,12 +112,10 @@ def _refuse_stranger(path: Path) -> None:
         )
 
 
-def _say_nothing(what: str) -> None:
-    """For readers who have been told already."""
-
-
-def read_sessions(path: Path, *, left_out: Callable[[str], object] = _say_nothing) -> list[StoredSession]:
-    """Read a results file, to go on with it."""
+def read_sessions(
+    path: Path, *, left_out: Callable[[str], object] = lambda what: None
+) -> list[StoredSession]:
+    """Read a results file, to go on with it; who has been told already is told nothing of what is left out."""
     try:
         with path.open("rb") as file:
             sessions, unusable = session_file.read_sessions(str(path), file)
