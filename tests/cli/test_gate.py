@@ -219,6 +219,7 @@ def test_everything_vanished(write: Write) -> None:
     assert code == 1
     assert out.startswith("FAIL: 50 benchmarks missing")
     assert "... 38 more missing" in out
+    assert re.search("^ +was  now  change$", out, re.MULTILINE)  # and no column without a word
     text = Path("s.md").read_text(encoding="utf-8")
     assert all(f"`old_{i}`" in text for i in range(50))
 
@@ -581,6 +582,21 @@ def test_the_limit_of_all_is_told_once_and_what_is_needed_stays(write: Write) ->
     assert "needed" in out
     assert "limit" not in out
     assert "no room" not in out
+
+
+def test_what_is_proven_finds_room_beside_long_names(write: Write, tmp_path: Path) -> None:
+    """Names of 24 letters, each with a limit of its own, one of them missing, at 80 columns."""
+    (tmp_path / "speedproof.toml").write_text('[[gate.benchmark]]\npattern = "z*"\nmargin = "5%"\n', "utf-8")
+    names = {f"{letter}_benchmark_of_24_letter": 0.12345 for letter in "amz"}
+    old, new = (
+        write("old.csv", 1, 20, 1e-4, **names),
+        write("new.csv", 2, 20, 1e-4, **dict([*names.items()][1:])),
+    )
+    _, out, _ = gate(old, new, "--all", "--unit", "s")
+    assert "MISSING" in out
+    assert re.search(r"^pass +m_\S{8,} .*≤ 1.00", out, re.MULTILINE)
+    assert "no room" not in out
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_limits_that_differ_have_a_column(write: Write, tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import suite as sheet
+from speedproof.reporting import versions
 from speedproof.reporting.cells import width_of
+from speedproof.reporting.formats import FORMATS, Reported
 from speedproof.reporting.model import Report, Table
 from speedproof.reporting.text import render
 
@@ -179,6 +181,38 @@ def test_no_table_without_numbers(make_suite: Callable[..., Made]) -> None:
     assert "proven by" not in text
     assert "... 13 the same" in text
     assert "proven at least" not in text
+
+
+@pytest.mark.parametrize(("undecided", "hidden"), [(1, False), (2, True)])
+def test_all_rows_are_hinted_at_where_some_are_hidden(
+    make_suite: Callable[..., Made], undecided: int, hidden: bool
+) -> None:
+    """One row of each kind too many is shown, as a line that counts it would be as long."""
+    rng = np.random.default_rng(5)
+    gains = [1.5 + i / 10 for i in range(6)] + [0.8 - i / 10 for i in range(6)]
+    samples = {f"b{g:.1f}": (rng.normal(g, 0.01, 20), rng.normal(1.0, 0.01, 20)) for g in gains}
+    samples |= {f"same{i}": (rng.normal(1, 0.2, 5), rng.normal(1, 0.2, 5)) for i in range(undecided)}
+    text = render(sheet.report(make_suite(samples)[0]))
+    assert (f"... {undecided} undecided" in text, "--all" in text) == (hidden, hidden)
+
+
+def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callable[..., Made]) -> None:
+    """Neither in the headline nor in a title, a section or a test case; no joint risk is stated of it."""
+    rng = np.random.default_rng(6)
+    samples = {f"b{i}": (rng.normal(1.5, 0.01, 12), rng.normal(1.0, 0.01, 12)) for i in range(14)}
+    result, _ = make_suite(samples)
+    shaken = replace(result, machine=MachineSpeeds(2.0, 14, 14, 1.1))
+    third = replace(result, candidate="third")
+    for results in ([result], [result, third]):
+        (made,) = versions.reports(results, details=True, explain=True)
+        told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
+        assert "proven" in told
+        (made,) = versions.reports([shaken, *results[1:]], details=True, explain=True)
+        assert "(as measured, not proven)" in render(made).splitlines()[0]
+        made = replace(made, sections=made.sections[: len(made.sections) // len(results)])
+        told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
+        assert "proven" not in told.replace("not proven", "")
+        assert "Holm" not in told
 
 
 def test_the_machine_is_told_under_the_names_of_the_headline(make_suite: Callable[..., Made]) -> None:

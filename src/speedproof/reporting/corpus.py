@@ -19,7 +19,7 @@ from speedproof.reporting.hpt import conclusion
 from speedproof.reporting.model import Cell, Column, Report, Table, Text, most_of, right, row_of
 from speedproof.reporting.names import benchmark_column, short_names, shortened
 from speedproof.reporting.numbers import factor, percent, plural
-from speedproof.reporting.suite import PROVEN, answered, bands, held_jointly, row, version_columns
+from speedproof.reporting.suite import answered, asked_at, bands, held_jointly, proven, row, version_columns
 from speedproof.reporting.words import gain_and_loss, geometric_mean, interval, verdict_words
 
 if TYPE_CHECKING:
@@ -163,7 +163,9 @@ def comparisons(
     old, new = (short[name] for name in found.wholes[0][:2]) if two else ("", "")
     of = f"{new} against {old}" if two else f"{plural(found.versions, 'pair')} of versions"
     counts = found.counts[found.headline]
-    headline = [answered(found.metric, of, counts, words, found.headline, found.alpha), *unread]
+    shaken = found.machine is not None
+    asked = asked_at(found.headline, found.alpha, shaken=shaken)
+    headline = [answered(found.metric, of, counts, words, asked), *unread]
     whole = found.wholes[0][2]
     means = whole.geometric_means
     if two and means is not None and math.isfinite(means.these.value):
@@ -171,7 +173,7 @@ def comparisons(
     headline += [
         held_jointly(found.alpha, joint.counts, words)
         for joint in found.joint
-        if (joint.protocol, joint.method) == (found.headline, "holm")
+        if (joint.protocol, joint.method) == (found.headline, "holm") and not shaken
     ]
     if two:
         known = whole.caveats
@@ -197,7 +199,7 @@ def comparisons(
     return Report(
         title,
         tuple(headline),
-        (bands(found.bands, words), rows) if found.clearest else (),
+        (bands(found.bands, words, shaken=shaken), rows) if found.clearest else (),
         tuple(notes),
         hints=(
             every_row,
@@ -240,7 +242,7 @@ def _clearest(
         versions = () if two else (Cell(short[name]) for name in sides)
         made = row(c, (named(c.benchmark), *versions), words)
         rows.append(replace(made, outcome="", message="", panel=drawn.get((*sides, c.benchmark))))
-    return Table.of((column, *times, *PROVEN), rows)
+    return Table.of((column, *times, *proven(shaken=found.machine is not None)), rows)
 
 
 def _rest(found: Conclusion, clearest: Sequence[Comparison], words: Mapping[Verdict, str]) -> Iterator[Text]:

@@ -123,11 +123,13 @@ def _told(c: Comparison) -> Cell:
 def _whole(result: SuiteComparison) -> Iterator[Text]:
     better, worse = gain_and_loss(result.comparisons[0])
     total = len(result.benchmarks)
-    yield Text(
-        f"Each verdict has a risk of {percent(result.alpha)} in either direction; among {total} benchmarks that "
-        f"did not change about {_expected(2 * result.alpha * total)} would be called changed."
-    )
-    for found in result.controlled:
+    if result.machine is None:
+        falsely = _expected(2 * result.alpha * total)
+        yield Text(
+            f"Each verdict has a risk of {percent(result.alpha)} in either direction; among {total} benchmarks "
+            f"that did not change about {falsely} would be called changed."
+        )
+    for found in result.controlled if result.machine is None else ():
         kept = ", ".join(f"{found.count(v)} {v.value}" for v in Verdict if found.count(v)) or "none"
         promise = _PROMISES[found.method].format(alpha=percent(found.alpha))
         yield Text(f"{_METHODS[found.method]}, {QUESTIONS[found.protocol].where}: {kept} ({promise}).")
@@ -209,11 +211,11 @@ def _explained(result: SuiteComparison) -> Iterator[Report]:
             "dim",
         )
         tested = any(not math.isnan(check.pvalue) for c in found for check in c.checks)
-        why = (*_why(found), *((levels,) if tested else ()))
+        why = (*_why(found, shaken=result.machine is not None), *((levels,) if tested else ()))
         yield Report(f"{name}: X is {result.reference}, Y is {result.candidate}", why, about=name)
 
 
-def _why(found: Sequence[Comparison]) -> Iterator[Text]:
+def _why(found: Sequence[Comparison], *, shaken: bool) -> Iterator[Text]:
     told: set[tuple[str, str]] = set()
     for c in found:
         yield Text(f"{c.protocol}: {c.question}", "strong")
@@ -242,7 +244,7 @@ def _why(found: Sequence[Comparison]) -> Iterator[Text]:
         if highest is not None and highest.value >= _LEAST_LEVEL:
             gaps = "" if highest.upward_closed else " (not at every lower one: the JSON has all)"
             yield Text(f"  Significant up to {level(highest.value)} confidence{gaps}.")
-        told_proof = proof(c)
+        told_proof = proof(c, shaken=shaken)
         # Another test than the headline's, so another bound of the same chance.
         told_verdict = verdict(c)
         if c.quantity == "probability":

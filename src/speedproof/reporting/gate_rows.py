@@ -118,7 +118,7 @@ def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
         Cell(name, "strong"),
         "",
         "-",
-        Cell(absent.reason, "dim", spans=True),
+        Cell(absent.reason, "dim", ("nothing to compare",), spans=True),
         "",
         "",
         name=absent.benchmark,

@@ -80,9 +80,9 @@ def _sides(head: Comparison, margin: float | None) -> Table:
     )
 
 
-def sentence(head: Comparison, margin: float | None) -> str:
+def sentence(head: Comparison, margin: float | None, *, shaken: bool = False) -> str:
     """The verdict with its proof."""
-    told = proof(head)
+    told = proof(head, shaken=shaken)
     return f"{verdict(head, margin)}; {told}" if told else verdict(head, margin)
 
 

@@ -51,6 +51,9 @@ class StoredSample(Struct, frozen=True):
     position: int = 0  # the place in its file
 
 
+_SHARED = StoredSample.__struct_fields__[3:]
+
+
 class StoredSuite(Struct, frozen=True):
     """All samples of a suite: see :class:`speedproof.data.suite.Suite`."""
 
@@ -82,21 +85,7 @@ def store(suite: Suite) -> StoredSuite:
         versions=suite.versions,
         samples=tuple(
             StoredSample(
-                benchmark=key.benchmark,
-                metric=key.metric,
-                version=version,
-                unit=s.unit,
-                direction=Direction.HIGHER if s.higher_is_better else Direction.LOWER,
-                values=tuple(s.values.tolist()),
-                processes=None if s.processes is None else tuple(s.processes.tolist()),
-                traits=tuple(sorted(s.traits)),
-                source=s.source,
-                notes=s.notes,
-                sessions=None if s.sessions is None else tuple(s.sessions.tolist()),
-                session_names=s.session_names,
-                span=s.span,
-                tool=s.tool,
-                position=s.position,
+                key.benchmark, key.metric, version, **{name: _plain(getattr(s, name)) for name in _SHARED}
             )
             for (key, version), s in suite.samples.items()
         ),
@@ -107,26 +96,19 @@ def store(suite: Suite) -> StoredSuite:
     )
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return tuple(value.tolist())
+    return tuple(sorted(value)) if isinstance(value, frozenset) else value
+
+
 def restore(stored: StoredSuite) -> Suite:
     """The suite that was stored."""
     samples = {}
     for s in stored.samples:
-        processes = None if s.processes is None else np.array(s.processes, dtype=np.int64)
-        samples[Key(s.benchmark, s.metric), s.version] = Sample(
-            np.array(s.values),
-            s.unit,
-            s.direction,
-            processes,
-            s.version,
-            s.source,
-            frozenset(s.traits),
-            s.notes,
-            None if s.sessions is None else np.array(s.sessions, dtype=np.int64),
-            s.session_names,
-            s.span,
-            s.tool,
-            s.position,
-        )
+        own = {name: getattr(s, name) for name in _SHARED}
+        sample = Sample(**{**own, "traits": frozenset(s.traits)}, label=s.version)
+        samples[Key(s.benchmark, s.metric), s.version] = sample
     return Suite(stored.versions, samples, stored.residue, stored.skipped, stored.fields, stored.commands)
 
 
@@ -142,14 +124,11 @@ def read_document(text: bytes, path: str) -> tuple[Document, Suite]:
         raise FormatError(
             path, "command", f"holds results of {raw.get('command')!r}; give the output of 'compare --json'"
         )
-    if isinstance(raw["schema"], int) and raw["schema"] > SCHEMA_VERSION:
-        raise FormatError(
-            path, "schema", f"{raw['schema']} is newer than {SCHEMA_VERSION}; use a newer speedproof"
-        )
-    if isinstance(raw["schema"], int) and raw["schema"] < SCHEMA_VERSION:
-        raise FormatError(
-            path, "schema", f"{raw['schema']} is older than {SCHEMA_VERSION}; compare the files again"
-        )
+    schema = raw["schema"]
+    if isinstance(schema, int) and schema != SCHEMA_VERSION:
+        newer = schema > SCHEMA_VERSION
+        how, cure = ("newer", "use a newer speedproof") if newer else ("older", "compare the files again")
+        raise FormatError(path, "schema", f"{schema} is {how} than {SCHEMA_VERSION}; {cure}")
     try:
         document = msgspec.convert(_with_numbers(raw, inspect.type_info(Document)), Document)
         suite = Suite((), {}) if document.suite is None else restore(document.suite)

@@ -102,17 +102,18 @@ def _several(result: SuiteComparison, everything: bool) -> Report:
     words = verdict_words(*gain_and_loss(heads[0]))
     old, new = spoken([result.reference, result.candidate])
     many = len(heads) > _MANY
-    answer = answered(
-        result.metric, f"{new} against {old}", counts_of(heads), words, heads[0].protocol, result.alpha
-    )
-    whole = [*_geometric_mean(result, heads), *_joint(result, heads, words)]
+    shaken = result.machine is not None
+    counts = counts_of(heads)
+    asked = asked_at(heads[0].protocol, result.alpha, shaken=shaken)
+    answer = answered(result.metric, f"{new} against {old}", counts, words, asked)
+    whole = [*_geometric_mean(result, heads), *(() if shaken else _joint(result, heads, words))]
     changed = any(c.verdict in CHANGED for c in heads)
     table = _benchmarks(result, heads, words, folds=many and not everything)
     told = {row.name for row in table.rows if not row.folded}
     return Report(
         "",
         (answer, *(whole if many else ())),
-        (*((bands(_banded(heads), words),) if many and changed else ()), table),
+        (*((bands(_banded(heads), words, shaken=shaken),) if many and changed else ()), table),
         (
             *beside_medians(c for c in heads if c.benchmark in told and c.verdict in CHANGED),
             *(() if many else whole),
@@ -122,17 +123,16 @@ def _several(result: SuiteComparison, everything: bool) -> Report:
     )
 
 
+def asked_at(protocol: str, alpha: float, *, shaken: bool) -> str:
+    """Which question was answered at which confidence; none is stated of what the machine's speeds have shaken."""
+    return "(as measured, not proven)" if shaken else f"({asked_of(protocol)}, {level(1 - alpha)})"
+
+
 def answered(
-    metric: str,
-    of: str,
-    counts: Mapping[Verdict, int],
-    words: Mapping[Verdict, str],
-    protocol: str,
-    alpha: float,
+    metric: str, of: str, counts: Mapping[Verdict, int], words: Mapping[Verdict, str], asked: str
 ) -> Text:
     """The answer about many benchmarks."""
     what = "" if metric == "time" else f"{metric}: "
-    asked = f"({asked_of(protocol)}, {level(1 - alpha)})"
     return Text(f"{what}{of}: {counted(counts, words)}", "strong", asked)
 
 
@@ -143,10 +143,12 @@ def held_jointly(alpha: float, counts: Mapping[Verdict, int], words: Mapping[Ver
     return Text(f"At a joint risk of {percent(alpha)} (Holm): {kept}")
 
 
-def bands(counts: Mapping[Verdict, Sequence[int]], words: Mapping[Verdict, str]) -> Table:
+def bands(
+    counts: Mapping[Verdict, Sequence[int]], words: Mapping[Verdict, str], *, shaken: bool = False
+) -> Table:
     """How many were proven to have changed by how much."""
     rows = (row_of(Cell(words[v], STYLES[v]), *map(str, numbers)) for v, numbers in counts.items())
-    return Table.of((Column("proven by"), *right(*_BANDS)), rows)
+    return Table.of((Column("shown by" if shaken else "proven by"), *right(*_BANDS)), rows)
 
 
 def _banded(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
@@ -184,19 +186,22 @@ def _benchmarks(
         answers.setdefault(c.benchmark, []).append(c)
     order = [Verdict.SLOWER, Verdict.FASTER] if folds else [Verdict.FASTER, Verdict.SLOWER]
     order += [Verdict.EQUIVALENT, Verdict.UNDECIDED]
+    shaken = result.machine is not None
     rows = [
-        row(c, (named(c.benchmark),), words, answers[c.benchmark], result.margin)
+        row(c, (named(c.benchmark),), words, answers[c.benchmark], result.margin, shaken=shaken)
         for c in sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
     ]
     clear = [words[v] for v in order[:2]]
     return Table.of(
-        (column, *version_columns(result.reference, result.candidate), *PROVEN),
+        (column, *version_columns(result.reference, result.candidate), *proven(shaken=shaken)),
         folded(rows, *clear, everything=not folds),
     )
 
 
-PROVEN = (Column("change"), Column("proven at least", brief="proven"), Column(""))
-"""After the times: what changed, by how much at least, and what speaks against it."""
+def proven(*, shaken: bool = False) -> tuple[Column, ...]:
+    """After the times: what changed, by how much at least, and what speaks against it."""
+    told = "shown" if shaken else "proven"
+    return Column("change"), Column(f"{told} at least", brief=told), Column("")
 
 
 def version_columns(*versions: str) -> tuple[Column, ...]:
@@ -221,6 +226,8 @@ def row(
     words: Mapping[Verdict, str],
     answers: Sequence[Comparison] = (),
     margin: float | None = None,
+    *,
+    shaken: bool = False,
 ) -> Row:
     """Both times, the change, what is proven of it, and what speaks against it."""
     old, new = values([head.reference.median, head.candidate.median], head.reference.unit)
@@ -252,7 +259,7 @@ def row(
         Cell(" ".join(marks), "warning", spans=True),
         name=head.benchmark,
         outcome=OUTCOMES[head.verdict],
-        message=sentence(head, margin),
+        message=sentence(head, margin, shaken=shaken),
         kind=words[head.verdict],
     )
 

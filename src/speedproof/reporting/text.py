@@ -207,7 +207,8 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
     steps = [(None, 0, 0), *((cap, 0, 0) for cap in _NAMES)]
     steps += [(_NAMES[-1], count, 0) for count in range(1, early + 1)]
     steps += [(cap, early, level) for level in range(1, _BREVITY) for cap in (None, *_NAMES)]
-    steps += [(_LEAST_NAMES[0], count, _BREVITY) for count in range(early, every + 1)]
+    # What is dropped last stays beside short names: it is what the table is for.
+    steps += [(cap, count, _BREVITY) for count in range(early, every + 1) for cap in _LEAST_NAMES[:3]]
     steps += [(cap, every, _BREVITY) for cap in _LEAST_NAMES]
     laid = _laid(table, rows, tuple(range(len(table.columns))), 0, None, brief=False)
     if laid.needed <= width:
@@ -221,8 +222,8 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
         gone = droppable[:count]
         laid = without(gone, level, cap)
         if laid.needed <= width:
-            if cap == _LEAST_NAMES[0]:  # between two widths of names there is much room
-                wider = (without(gone, level, cap) for cap in range(_NAMES[-1], _LEAST_NAMES[0], -1))
+            if cap in _LEAST_NAMES[:3]:  # between two widths of names there is much room
+                wider = (without(gone, level, room) for room in range(_NAMES[-1], cap, -1))
                 laid = next((found for found in wider if found.needed <= width), laid)
             # What went before another column may fit now that the other is gone.
             for i in reversed(gone):

@@ -34,15 +34,14 @@ from speedproof.reporting.names import (
     labels,
     shortened,
 )
-from speedproof.reporting.numbers import factor, level, percent, plural, values
+from speedproof.reporting.numbers import factor, percent, plural, values
 from speedproof.reporting.pair import OUTCOMES
 from speedproof.reporting.records import records
-from speedproof.reporting.suite import PROVEN, single_runs
+from speedproof.reporting.suite import asked_at, proven, single_runs
 from speedproof.reporting.suite import report as sheet
 from speedproof.reporting.words import (
     CHANGED,
     STYLES,
-    asked_of,
     at_least,
     change,
     effect,
@@ -104,8 +103,9 @@ def report(
     else:
         tables = [*_places(ranking, words), _matrix(results, benchmarks, ranking, everything)]
     notes = _left_out(results)
+    shown = "shown" if _shaken(results) else "proven"
     if len(benchmarks) > 1:
-        told = f"+ {words[0]} than the reference, - {words[1]}, ~ undecided; proven in each row alone."
+        told = f"+ {words[0]} than the reference, - {words[1]}, ~ undecided; {shown} in each row alone."
         notes.insert(0, Text(told, "dim"))
     notes += undermining([c for r in results for c in r.headlines])
     # Versions may find no room where there are many of them.
@@ -188,9 +188,13 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
     return f"{shown} is {superlative} of {len(names)}{over if best.version != reference else ''}"
 
 
+def _shaken(results: Sequence[SuiteComparison]) -> bool:
+    return any(r.machine is not None for r in results)
+
+
 def _risk(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> str:
-    if ranking is None:
-        return f"({asked_of(results[0].headlines[0].protocol)}, {level(1 - results[0].alpha)})"
+    if ranking is None or _shaken(results):
+        return asked_at(results[0].headlines[0].protocol, results[0].alpha, shaken=_shaken(results))
     if _answer(results, ranking).startswith("At a joint risk"):
         return ""
     over = len(ranking.benchmarks)
@@ -296,7 +300,7 @@ def _of_one(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
         *right("place" if places else ""),
         Column(results[0].headlines[0].benchmark, names=True),
         *right("median"),
-        *PROVEN[:2],
+        *proven()[:2],
         *right("runs", drop=1),
     )
     return Table.of(columns, rows)

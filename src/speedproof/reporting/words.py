@@ -141,14 +141,17 @@ def verdict(result: Comparison, margin: float | None = None) -> str:
     return f"{new} is {change(result)} than {old}{where(result)}"
 
 
-def proof(result: Comparison) -> str:
-    """What is proven, and at which confidence; for an undecided comparison what would decide it."""
+def proof(result: Comparison, *, shaken: bool = False) -> str:
+    """What is proven, and at which confidence; for an undecided comparison what would decide it.
+
+    Where two speeds of the machine have ``shaken`` a suite, nothing of it is proven.
+    """
     confidence = f"{level(1 - result.alpha)} confidence"
     if result.verdict is Verdict.UNDECIDED:
         return needs(result)
     if result.quantity == "probability":
         return confidence
-    told = "shown, not proven" if result.undermining else "proven"
+    told = "shown, not proven" if shaken or result.undermining else "proven"
     if result.verdict is Verdict.EQUIVALENT:
         return f"{told}: {range_of(result)} ({confidence})"
     bound = effect(result).bound

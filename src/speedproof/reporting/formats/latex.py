@@ -30,17 +30,16 @@ def write(reported: Reported, target: str) -> str:
 
 
 def _table(table: Table, caption: str) -> Iterator[str]:
-    kept = [i for i, c in enumerate(table.columns) if c.title or any(row.cells[i].text for row in table.rows)]
     yield r"\begin{table}"
     yield r"\centering"
     if caption:
         yield rf"\caption{{{escape(caption)}}}"
-    yield rf"\begin{{tabular}}{{{''.join('r' if table.columns[i].right else 'l' for i in kept)}}}"
+    yield rf"\begin{{tabular}}{{{''.join('r' if column.right else 'l' for column in table.columns)}}}"
     yield r"\toprule"
-    yield " & ".join(escape(table.columns[i].title) for i in kept) + r" \\"
+    yield " & ".join(escape(column.title) for column in table.columns) + r" \\"
     yield r"\midrule"
     for row in table.rows:
-        yield " & ".join(escape(row.cells[i].text) for i in kept) + r" \\"
+        yield " & ".join(escape(cell.text) for cell in row.cells) + r" \\"
     yield r"\bottomrule"
     yield r"\end{tabular}"
     yield r"\end{table}"

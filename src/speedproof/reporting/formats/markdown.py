@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from speedproof.reporting.cells import visible
 from speedproof.reporting.formats import Reported, ReportFormat
-from speedproof.reporting.model import Cell, Report, Row, Style, Table
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table
 
 # GitHub refuses comments of more than 65,536 characters; the rest is for what a bot writes around it.
 _MOST_CHARACTERS = 60_000
@@ -44,11 +45,8 @@ def _section(report: Report, room: int) -> Iterator[str]:
             continue
         said = escape(text.text)
         mark = _MARKS[text.style]
-        yield (
-            f"**{mark}{said}** {escape(text.aside)}".rstrip()
-            if i == 0
-            else f"{mark}{said} {escape(text.aside)}".rstrip()
-        )
+        told = f"**{mark}{said}**" if i == 0 else f"{mark}{said}"
+        yield f"{told} {escape(text.aside)}".rstrip()
         yield ""
     for table in report.tables:
         yield from _table(table, [row for row in table.rows if not row.folded], room)
@@ -83,25 +81,21 @@ def _details(title: str, inner: Iterator[str]) -> Iterator[str]:
 
 
 def _folded(table: Table) -> Iterator[str]:
-    counts: dict[str, int] = {}
-    for row in table.rows:
-        if row.folded:
-            counts[row.kind] = counts.get(row.kind, 0) + 1
+    counts = Counter(row.kind for row in table.rows if row.folded)
     if counts:
         yield f"and {', '.join(f'{count} more {kind}' for kind, count in counts.items())}"
         yield ""
 
 
 def _table(table: Table, rows: Sequence[Row], room: int) -> Iterator[str]:
-    kept = [i for i, c in enumerate(table.columns) if c.title or any(row.cells[i].text for row in table.rows)]
     if table.title:
         yield f"**{escape(table.title)}**"
         yield ""
-    yield f"| {' | '.join(_title(table.columns[i].title, i in _names(table)) for i in kept)} |"
-    yield f"|{''.join('---:|' if table.columns[i].right else '---|' for i in kept)}"
+    yield f"| {' | '.join(_title(column) for column in table.columns)} |"
+    yield f"|{''.join('---:|' if column.right else '---|' for column in table.columns)}"
     shown = 0
     for row in rows:
-        line = f"| {' | '.join(_cell(row.cells[i], table.columns[i].names) for i in kept)} |"
+        line = f"| {' | '.join(map(_cell, row.cells, table.columns))} |"
         room -= len(line) + 1
         if room < 0:
             break
@@ -113,16 +107,12 @@ def _table(table: Table, rows: Sequence[Row], room: int) -> Iterator[str]:
         yield ""
 
 
-def _names(table: Table) -> set[int]:
-    return {i for i, column in enumerate(table.columns) if column.names}
+def _title(column: Column) -> str:
+    return code(column.title) if column.names and column.title else escape(column.title) or " "
 
 
-def _title(title: str, names: bool) -> str:
-    return code(title) if names and title else escape(title) or " "
-
-
-def _cell(cell: Cell, names: bool) -> str:
-    if names:
+def _cell(cell: Cell, column: Column) -> str:
+    if column.names:
         return code(cell.text)
     text = escape(cell.text)
     return f"**{text}**" if text and cell.style in ("good", "bad") else text

@@ -17,7 +17,7 @@ from speedproof.errors import UsageError
 from speedproof.reporting.cells import visible
 from speedproof.reporting.html.axis import RatioAxis, Tick, ratio_axis
 from speedproof.reporting.html.panels import Panel
-from speedproof.reporting.model import Cell, Report, Style, Table, Text
+from speedproof.reporting.model import Cell, Report, Row, Style, Table
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -53,48 +53,42 @@ class Mark(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """A row as the template writes it."""
+    """A row with what is drawn of it, and the place of its panel."""
 
-    name: str
-    kind: str
-    cells: tuple[tuple[str, str, str], ...]
+    row: Row
     mark: Mark | None
     colour: str
     panel: int | None
 
 
 class Grid(Struct, frozen=True):
-    """A table as the template writes it."""
+    """A table with its axis beside the column that is drawn."""
 
     id: str
-    title: str
-    titles: tuple[str, ...]
-    names: int
+    table: Table
     drawn: int | None
+    names: int
     ticks: tuple[Tick, ...]
     one: float
     lines: tuple[Line, ...]
-    kinds: tuple[str, ...]
 
 
 class Section(Struct, frozen=True):
     """A report as the template writes it."""
 
-    title: str
-    headline: tuple[Text, ...]
+    report: Report
     grids: tuple[Grid, ...]
-    notes: tuple[Text, ...]
     parts: tuple[Section, ...]
 
 
 def _whole(text: str, escape: Callable[[str], str]) -> str:
-    """A text whose words with hyphens, options above all, are not broken at these."""
+    """A paragraph whose words with hyphens, options above all, are not broken at these."""
 
     def word(of: str) -> str:
         kept = "-" in of and len(of) <= _UNBROKEN
         return f'<span class="whole">{escape(of)}</span>' if kept else str(escape(of))
 
-    return " ".join(map(word, text.split(" ")))
+    return " ".join(map(word, visible(text).strip().split(" ")))
 
 
 def render(
@@ -114,8 +108,13 @@ def render(
     style = (here / "page.css").read_text(encoding="utf-8")
     script = (here / "page.js").read_text(encoding="utf-8")
     environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
+    environment.filters["key"] = _key
     environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
     template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
     data: list[Panel] = []
@@ -175,13 +174,11 @@ def _interned(panels: Iterable[Panel]) -> dict[str, Any]:
 
 def _section(report: Report, panels: Mapping[str, Panel], data: list[Panel], name: str) -> Section:
     return Section(
-        report.title,
-        tuple(map(_text, report.headline)),
+        report,
         tuple(
             _grid(table, panels if table is report.tables[-1] else {}, data, f"{name}t{i}")
             for i, table in enumerate(report.tables)
         ),
-        tuple(map(_text, report.notes)),
         tuple(
             # The panels of many rows say what the tables of a part would say again.
             _section(replace(part, tables=()) if len(panels) > _MANY else part, {}, data, f"{name}p{i}")
@@ -190,44 +187,28 @@ def _section(report: Report, panels: Mapping[str, Panel], data: list[Panel], nam
     )
 
 
-def _text(text: Text) -> Text:
-    return Text(visible(text.text).strip(), text.style, visible(text.aside))
-
-
 def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: str) -> Grid:
     columns = range(len(table.columns))
     drawn = next((i for i in columns if any(row.cells[i].speedup for row in table.rows)), None)
-    known = [row.cells[drawn].speedup for row in table.rows] if drawn is not None else []
-    speedups = [s for s in known if s is not None]
+    told = [row.cells[drawn] if drawn is not None else Cell("") for row in table.rows]
+    speedups = [cell.speedup for cell in told if cell.speedup is not None]
     axis = ratio_axis([s.value for s in speedups], [b for s in speedups for b in (s.low, s.high)])
-    kept = [i for i in columns if table.columns[i].title or any(row.cells[i].text for row in table.rows)]
-    names = next((place for place, i in enumerate(kept) if table.columns[i].names), 0)
     lines = []
-    for row in table.rows:
-        speedup = row.cells[drawn].speedup if drawn is not None else None
-        found = row.panel or panels.get(row.name)
-        if found is not None:
-            data.append(found)
-        lines.append(
-            Line(
-                visible(row.name),
-                row.kind,
-                tuple((visible(row.cells[i].text), row.cells[i].style, _key(row.cells[i])) for i in kept),
-                None if speedup is None else _mark(speedup, axis),
-                "equivalent" if drawn is None else _KINDS.get(row.cells[drawn].style, "equivalent"),
-                None if found is None else len(data) - 1,
-            )
-        )
+    for row, cell in zip(table.rows, told, strict=True):
+        panel = row.panel or panels.get(row.name)
+        if panel is not None:
+            data.append(panel)
+        mark = None if cell.speedup is None else _mark(cell.speedup, axis)
+        place = None if panel is None else len(data) - 1
+        lines.append(Line(row, mark, _KINDS.get(cell.style, "equivalent"), place))
     return Grid(
         id=name,
-        title=table.title,
-        titles=tuple(visible(table.columns[i].title) for i in kept),
-        names=names,
-        drawn=None if drawn is None else kept.index(drawn),
+        table=table,
+        drawn=drawn,
+        names=next((i for i in columns if table.columns[i].names), 0),
         ticks=axis.labelled() if speedups else (),
         one=axis.place(1.0),
         lines=tuple(lines),
-        kinds=tuple(dict.fromkeys(row.kind for row in table.rows if row.kind)),
     )
 
 
