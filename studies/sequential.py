@@ -30,7 +30,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from speedproof.stats.betting import LOG_WEIGHTS, growth, log_factors
+from speedproof.stats.betting import LOG_WEIGHTS, log_factors
+from speedproof.stats.forecast import growth
 from speedproof.stats.sequential import PairedSequence
 
 FloatArray = npt.NDArray[np.float64]

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from speedproof.errors import DataError, UsageError
+from speedproof.stats.forecast import smallest_provable
 from speedproof.stats.multiplicity import closed_test
-from speedproof.stats.sequential import PairedSequence, smallest_provable
+from speedproof.stats.sequential import PairedSequence
 
 BETS = (
     (math.inf, 0.5, 0.15), (0.03, math.tanh(0.09), 0.03), (0.15, math.tanh(0.45), 0.09),

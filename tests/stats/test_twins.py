@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from speedproof.stats import change_scan, cusum
-from speedproof.stats.betting import BettingMartingale, growth, log_factors, mix, scale_of
+from speedproof.stats.betting import BettingMartingale, log_factors, mix, scale_of
 from speedproof.stats.dependence import drift_within, drifting, midranks, variance_inflation
-from speedproof.stats.forecast import blocks_until
+from speedproof.stats.forecast import blocks_until, growth
 from speedproof.stats.normality import _TAILS as TAILS
 from speedproof.stats.normality import _lilliefors_pvalue as pvalue_of_distance
 from speedproof.stats.normality import lilliefors

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from speedproof.errors import DataError
 from speedproof.stats.dependence import drift, lag1
-from speedproof.stats.sequential import smallest_provable
+from speedproof.stats.forecast import smallest_provable
 
 
 class Calibration(Struct, frozen=True):

@@ -10,12 +10,9 @@ By the inequality of Cauchy and Schwarz ``V C >= (sum_i s[i] sqrt(c[i]))**2``, w
 
     r[i] = N[i] / N[i - 1] = (s[i] / s[i - 1]) sqrt(c[i - 1] / c[i])
 
-units of level i, whatever precision is asked (equation 6 of the paper, which derives it by Lagrange multipliers);
+units of level i, whatever precision is asked (T. Kalibera, R. Jones, "Rigorous
+benchmarking in reasonable time", ISMM 2013, equation 6);
 the number of the highest level follows from the precision. Whole numbers are the better of the neighbours.
-
-References
-----------
-T. Kalibera and R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
 """
 
 from __future__ import annotations
@@ -49,14 +46,8 @@ def repetitions(variances: Sequence[float], costs: Sequence[float]) -> tuple[int
     choices = []
     for i in range(1, len(variances)):
         above, own = variances[i - 1], variances[i]
-        exact = (
-            math.inf
-            if above == 0 < own
-            else 0.0
-            if own == 0
-            else math.sqrt(own / above * costs[i - 1] / costs[i])
-        )
-        low = max(1, min(math.floor(exact), _MOST)) if exact < math.inf else _MOST
+        exact = math.sqrt(own / above * costs[i - 1] / costs[i]) if above > 0 else _MOST * (own > 0)
+        low = max(1, min(math.floor(exact), _MOST))
         choices.append((low, min(low + 1, _MOST)))
 
     def product(counts: tuple[int, ...]) -> float:

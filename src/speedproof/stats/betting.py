@@ -1,16 +1,15 @@
 """The bets behind the sequential comparison: stakes on the signs of paired differences.
 
-Write ``d = log x - log y`` for a block's times and ``c = log gamma`` for a speedup under trial. If the true
-speedup is ``gamma``, the sign of ``d - c`` is a fair coin whatever ``|d - c|`` and all earlier blocks were,
-and whoever bets on it gains nothing in the long run. A stake may depend on ``|d - c|`` and on everything
-earlier, never on the sign itself. Here it is ``tanh(min(slope r, top))`` with ``r = |d - c| / S``, S being the
+Write ``d = log x - log y`` for the times of a block, in which each version runs once, in random order, and ``c =
+log gamma`` for a speedup under trial. If the true speedup is ``gamma``, the two runs can be exchanged after X was
+divided by it: the sign of ``d - c`` is a fair coin whatever ``|d - c|`` and all earlier blocks were. A stake may
+depend on those, never on the sign. Here it is ``tanh(min(slope r, top))`` with ``r = |d - c| / S``, S being the
 median absolute deviation of the *earlier* differences from their median, in standard deviations.
 
-Up to ``top`` this is the likelihood ratio of a shift of ``slope`` standard deviations in the normal model. A
-spike is beyond it and tells nothing of who is faster: it costs what any block may cost, and, as S is a median,
-does not make the stakes on the others small. With an infinite slope the stake is the same in every block, the
-sign test's. S is free of ``gamma`` and stakes grow with ``|d - c|``, so every factor of the wealth falls as
-``gamma`` grows.
+Up to ``top`` this is the likelihood ratio of a shift of ``slope`` standard deviations in the normal model. A spike
+is beyond it and costs what any block may cost; as S is a median, it does not make the stakes on the others small.
+An infinite slope gives the sign test. S is free of ``gamma``, so every factor of the wealth falls as ``gamma``
+grows.
 """
 
 from __future__ import annotations
@@ -95,13 +94,3 @@ class BettingMartingale:
     def log_wealth(self) -> float:
         """Logarithm of the e-value."""
         return mix(self._log_wealths)
-
-
-def growth(differences: FloatArray, shift: float) -> float:
-    """Mean gain of log-wealth per block of the luckiest bet: how fast evidence comes in.
-
-    Not positive when nothing is to be won.
-    """
-    scale = scale_of(np.sort(differences))
-    factors = log_factors(differences, np.full(differences.size, scale), -shift)
-    return float(factors.mean(axis=0).max())

@@ -97,9 +97,8 @@ def find_changes(
 ) -> tuple[ChangePoint, ...]:
     """All changes of level that a series shows.
 
-    [1] R. Baranowski, Y. Chen, P. Fryzlewicz, "Narrowest-over-threshold detection of multiple change
-    points and change-point-like features", Journal of the Royal Statistical Society B 81(3), 2019.
-    [2] S. Kovacs et al., "Seeded binary segmentation", Biometrika 110(1), 2023.
+    After R. Baranowski, Y. Chen, P. Fryzlewicz, "Narrowest-over-threshold detection of multiple change points", J.
+    R. Stat. Soc. B 81(3), 2019, and S. Kovacs et al., "Seeded binary segmentation", Biometrika 110(1), 2023.
     """
     series = np.asarray(x, dtype=np.float64)
     if (float(change_pvalues(series[None])[0]) if known is None else known) > alpha:

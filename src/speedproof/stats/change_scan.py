@@ -169,13 +169,10 @@ def scan_statistic(x: FloatArray, dependence: float | None = None) -> tuple[Floa
 
 
 def change_scan(x: npt.ArrayLike, *, dependence: float | None = None) -> ChangeScan:
-    """Test each of several series of equal length for a change of level.
+    """Test each of several series of equal length for a change of level (A. N. Pettitt, Applied Statistics 28).
 
     The null hypothesis is a series of independent values, or one whose normal scores follow a first-order
     autoregression with normal innovations and a coefficient up to about .6.
-
-    Source: A. N. Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics
-    28(2), 1979.
     """
     series = np.asarray(x, dtype=np.float64)
     n = series.shape[-1]
@@ -198,13 +195,9 @@ def _least_pvalues(n: int) -> FloatArray:
 @lru_cache(maxsize=1)
 def _null_table() -> tuple[FloatArray, FloatArray, FloatArray]:
     """Sizes, levels and quantiles (sizes x levels) of the statistic without a change."""
-    text = resources.files(__package__).joinpath("change_scan_null.json").read_text(encoding="utf-8")
-    table = json.loads(text)
-    return (
-        np.array(table["sizes"], float),
-        np.array(table["levels"], float),
-        np.array(table["quantiles"], float),
-    )
+    table = json.loads(resources.files(__package__).joinpath("change_scan_null.json").read_text("utf-8"))
+    sizes, levels, quantiles = (np.array(table[name], float) for name in ("sizes", "levels", "quantiles"))
+    return sizes, levels, quantiles
 
 
 @lru_cache(maxsize=4096)
@@ -233,10 +226,9 @@ def scan_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
 def confidence_set(
     x: npt.ArrayLike, alpha: float, *, dependence: float | None = None, best: int | None = None
 ) -> IntArray:
-    """The splits of one series with a single change that leave nothing to explain on either side.
+    """The splits of one series with a single change of which neither side shows a change at risk alpha / 2.
 
-    A split belongs to the set when neither side shows a change at risk alpha / 2: the inversion of the scan, so
-    the set holds the true place with a confidence of at least 1 - alpha whatever the distribution of the noise.
+    The inversion of the scan: the set holds the true place with a confidence of at least 1 - alpha.
     """
     series = np.asarray(x, dtype=np.float64)
 

@@ -2,13 +2,8 @@
 
 A pair (a, b) with ``a < b`` says the steps in ``(a, b]`` plus noise. Sizes and noise are integrated out on a grid;
 Student's t with few degrees of freedom keeps a spike from deciding. Two steps, because what lies between them fits
-nowhere in a model of one: a search that trusts that wanders there.
-
-References
-----------
-Horstein, M. (1963). Sequential transmission using noiseless feedback. IEEE Trans. Inform. Theory 9(3).
-Waeber, R., Frazier, P. I. and Henderson, S. G. (2013). Bisection search with noisy responses. SIAM J. Control
-Optim. 51(3).
+nowhere in a model of one: a search that trusts that wanders there. After R. Waeber, P. I. Frazier, S. G.
+Henderson, "Bisection search with noisy responses", SIAM J. Control Optim. 51(3), 2013.
 """
 
 from __future__ import annotations

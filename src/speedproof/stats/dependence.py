@@ -57,11 +57,8 @@ def midranks(x: FloatArray) -> FloatArray:
 def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Autocorrelation:
     """Autocorrelation at lag 1 with the rank version of von Neumann's ratio test; NaN when n < 4 or constant.
 
-    On ranks, which may be given, the test keeps its risk whatever the distribution, and outliers do not hide
-    dependence. Its p-value is that of the beta distribution with the exact first two moments (Bartels 1982).
-
-    Source: R. Bartels, "The rank version of von Neumann's ratio test for randomness", Journal of the
-    American Statistical Association 77, 1982.
+    Its p-value is that of the beta distribution with the exact first two moments: R. Bartels, Journal of the
+    American Statistical Association 77, 1982. Ranks may be given.
     """
     x = np.asarray(x, dtype=np.float64)
     n = x.shape[-1]
@@ -90,16 +87,10 @@ def variance_inflation(
     """By how much the likeness of neighbouring runs multiplies the variance of what two series tell.
 
     (1 + r) / (1 - r), the long-run variance of a first-order autoregressive series over its variance, at most half
-    the smaller size; 1 where r does not stand out, and with fewer than eight runs of a side. The effective size of
-    a sample is its size divided by that.
-
-    r is the autocorrelation of the ranks, which may be given, at lag 1, of both series together, each corrected
-    for its bias, -(1 + 4 r) / n (Marriott and Pope 1954). It stands out when it exceeds half of its standard
-    error; with fewer than 20 runs a side, where the correction would cost much power, when it exceeds more.
-    docs/typical-run.md tells what that does to the risk and to the power.
-
-    Source: F. H. C. Marriott, J. A. Pope, "Bias in the estimation of autocorrelations", Biometrika 41,
-    1954.
+    the smaller size; 1 where r does not stand out, and with fewer than eight runs of a side. r is the
+    autocorrelation of the ranks at lag 1, of both series together, each corrected for its bias, -(1 + 4 r) / n (F.
+    H. C. Marriott, J. A. Pope, Biometrika 41, 1954). It stands out when it exceeds half of its standard error;
+    with fewer than 20 runs a side, where the correction would cost much power, more (docs/typical-run.md).
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, m = x.shape[-1], y.shape[-1]
@@ -120,10 +111,9 @@ def variance_inflation(
 
 
 def drifting(n: int, m: int, inflation: npt.ArrayLike) -> BoolArray:
-    """Whether runs are so alike that the series may be a random walk, of which no test of a difference holds.
+    """Whether runs are so alike that the series may be a random walk: an effective size below 3 to 4.
 
-    That is with an effective size below 4, below 3 up to 15 runs a side: there independent runs are that alike by
-    chance in 4 % of pairs, too.
+    Below 3 up to 15 runs a side, where independent runs are that alike by chance in 4 % of pairs, too.
     """
     smaller, factor = min(n, m), np.asarray(inflation)
     return np.asarray((factor > 1.0) & (smaller / factor < min(max(smaller / 5.0, 3.0), 4.0)))
@@ -150,9 +140,8 @@ def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Drift:
 def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
     """Trend of the values, shape (..., n), with their position in a process: a warm-up that every one repeats.
 
-    The mean over processes of the correlation of value and position, and the p-value of the one-sample t test that
-    the mean slope is 0: processes are independent, whatever happens inside them. NaN with fewer than five
-    processes of two values or more, or when all values are equal.
+    The mean correlation of value and position, and the p-value of the one-sample t test that the mean slope of a
+    process is 0; NaN with fewer than five processes of two values or more, or when all values are equal.
     """
     values = usual(x)
     labels = np.asarray(processes)
@@ -191,9 +180,6 @@ def hurst_factor(x: npt.ArrayLike) -> FloatArray:
 
     R is the range of the cumulated deviations from the mean, S the standard deviation with divisor n. NaN for a
     constant sample and for n <= 2.
-
-    Source: S. Touati, "Towards a statistical methodology to evaluate program speedups and their
-    optimisation techniques", 2009.
     """
     x = usual(x)
     n = x.shape[-1]

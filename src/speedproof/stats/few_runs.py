@@ -12,11 +12,6 @@ separation of four runs or more proves by itself (2^-4 is 6.3 %). Of five only t
 Welch's statistic falls steadily with the logarithm of the ratio, and so does that of the ranks: where both
 reject is an interval again, and its end is the bound. Where a value is not positive there are no logarithms;
 then the values themselves are taken, at a ratio of 1 only.
-
-References
-----------
-.. [1] B. L. Welch, "The generalization of 'Student's' problem when several different population variances are
-   involved", Biometrika 34, 1947.
 """
 
 from __future__ import annotations

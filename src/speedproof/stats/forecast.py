@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import DataError
-from speedproof.stats.betting import LOG_WEIGHTS, growth
+from speedproof.stats.betting import LOG_WEIGHTS, log_factors, scale_of
 
 # From 3 blocks half of the forecasts are off by a factor of more than 2.6 to 5.8, from 10 by more than 1.7 to 3.7.
 # More blocks hardly improve that: sessions that still go on are those whose blocks mislead (sequential.md).
@@ -23,14 +23,17 @@ FORECAST_FROM = 10
 _LOG_SPEEDUP_MAX = 700.0
 
 
+def growth(differences: FloatArray, shift: float) -> float:
+    """Mean gain of log-wealth per block of the luckiest bet: how fast evidence comes in."""
+    scale = scale_of(np.sort(differences))
+    factors = log_factors(differences, np.full(differences.size, scale), -shift)
+    return float(factors.mean(axis=0).max())
+
+
 def blocks_until(differences: FloatArray, missing: float, shift: float) -> float:
     """About how many more blocks bring the evidence that is missing, if the future is like the past.
 
-    0 when nothing is missing, NaN below 10 blocks, for which it is too early, and infinity when the blocks
-    speak against it.
-
-    It is a guess at an order of magnitude: half of the forecasts are wrong by a factor of more than 2 to 4,
-    however many blocks there are.
+    0 when nothing is missing, NaN below 10 blocks, infinity when the blocks speak against it.
     """
     if missing <= 0:
         return 0.0
@@ -51,10 +54,7 @@ def _missing(alpha: float) -> float:
 
 
 def smallest_provable(differences: npt.ArrayLike, blocks: float, *, alpha: float = 0.05) -> float:
-    """The smallest speedup that about half of all sessions of so many blocks would prove.
-
-    A speedup of at least 1; infinity when so few blocks prove nothing.
-    """
+    """The smallest speedup that about half of all sessions of so many blocks would prove; infinity for too few."""
     d = np.asarray(differences, dtype=np.float64)
     if d.size < 2:
         raise DataError("the noise of a machine needs at least two blocks")

@@ -71,12 +71,9 @@ def shapiro_wilk(x: npt.ArrayLike) -> TestResult:
         undefined = np.full(values.shape[:-1], np.nan)
         return TestResult(undefined, undefined)
     values = values - 0.5 * (values[..., (n - 1) // 2, None] + values[..., n // 2, None])
-    spread = values[..., -1] - values[..., 0]
-    constant = spread <= 0.0
-    values = values / np.where(constant, 1.0, spread)[..., None]
+    constant = values[..., -1] <= values[..., 0]
     values = values - values.mean(axis=-1, keepdims=True)
-    length = np.sqrt((values * values).sum(axis=-1))
-    length = np.where(constant, np.nan, length)
+    length = np.where(constant, np.nan, np.sqrt((values * values).sum(axis=-1)))
     # 1 - W from sums and differences: W itself may round to 1.
     slope = values @ _weights(n)
     rest = (length - slope) * (length + slope) / (length * length)

@@ -3,21 +3,13 @@
 What a session adds to both sides is not in the ratio x / y of the session. The logarithms of these ratios are
 compared with that of gamma by Wilcoxon's signed-rank test: its statistic is the number of Walsh averages above it
 (Tukey 1949), so that an average of a certain rank is the bound, and their median (Hodges and Lehmann 1963) the
-estimate. Identical programs have ratios that are symmetric about 1, whatever the sessions do, and the test then is
-exact. An average that equals gamma speaks for nothing. Sessions that were paired without having anything in common
-cost power, not risk.
+estimate. Identical programs have ratios that are symmetric about 1, and the test then is exact. An average that
+equals gamma speaks for nothing.
 
-By signs and ranks alone n sessions cannot prove more than 2^-n: four never decide at 5 %, and five, however clear,
-never after a correction over two benchmarks. So where all ratios lie on one side, Student's test of their
-logarithms may make the p-value smaller: at a risk below 2^-n both have to agree. Ratios that are symmetric then
-never err in more than 2^-n of all cases, normal ones not in more than the risk. The p-value is never less than
-that of two sets of n sessions, not paired, that do not overlap: no tail is believed further.
-
-References
-----------
-.. [1] F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945.
-.. [2] J. L. Hodges, E. L. Lehmann, "Estimates of location based on rank tests", Annals of Mathematical Statistics
-   34, 1963.
+By signs and ranks alone n sessions cannot prove more than 2^-n. So where all ratios lie on one side, Student's
+test of their logarithms may make the p-value smaller: at a risk below 2^-n both have to agree. Symmetric ratios
+then never err in more than 2^-n of all cases, normal ones not in more than the risk. The p-value is never less
+than that of two sets of n sessions, not paired, that do not overlap: no tail is believed further.
 """
 
 from __future__ import annotations
@@ -39,10 +31,9 @@ _EFFICIENCY = 3.0 / np.pi  # of the signed-rank test beside Student's, for norma
 
 
 def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArray) -> TypicalRatio:
-    """The typical ratio within pairs (x_i, y_i), in rows, with the bounds and p-values of one test.
+    """The pseudo-median of the ratios within pairs (x_i, y_i), in rows, with the bounds and p-values of one test.
 
-    All of it is of pairs: the test asks whether the ratios x_i / y_i are symmetric about gamma, the estimate is
-    their pseudo-median, and ``chance`` is P[X > Y] within a pair, not of runs of two sessions.
+    ``chance`` is P[X > Y] within a pair, not of runs of two sessions.
     """
     n = x.shape[1]
     tail = _tail(n)
@@ -97,8 +88,7 @@ def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: Floa
 def runs_needed_pairs(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
     """Sessions after which the test would find the observed ratio; infinity where a ratio means nothing.
 
-    The normal formula with Guenther's term for the estimated variance, by the efficiency that the ranks have.
-    Never fewer than with which a p-value of at most alpha is possible.
+    Guenther's formula (see `runs_needed_means`) by the efficiency of ranks, never fewer than can reject.
     """
     z = normal_quantile(1.0 - alpha)
     with np.errstate(divide="ignore", invalid="ignore"):

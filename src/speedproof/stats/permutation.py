@@ -1,31 +1,20 @@
 """The permutation distribution of Brunner and Munzel's statistic, whose standard error has a floor.
 
-The variance of the estimate p of P[X > Y] is estimated from the placements. With few runs of a side it is small by
-chance where p is far from 1/2, the more so the more skewed the runs are, and equality would be rejected too often
-(in 12 % instead of 5 with 5 runs against 100). So it is not taken below 0.85 of the variance that p has when both
-samples have one distribution, (n + m + 1) / (12 n m) without ties: the statistic is the smaller one of Brunner
-and Munzel's and of the rank sum's deviate over sqrt(0.85). It needs less of a correction, too, so that unequal
-sizes lose less power. 0.85 is the largest factor that leaves the tails below as they are.
+With few runs of a side the estimated variance of P[X > Y] is small by chance far from 1/2, and equality would be
+rejected too often (in 12 % instead of 5 with 5 runs against 100). So it is not taken below 0.85 of the variance
+under equality, (n + m + 1) / (12 n m) without ties: the statistic is the smaller one of Brunner and Munzel's and
+of the rank sum's deviate over sqrt(0.85), the largest factor that leaves the tails below as they are.
 
-Where both samples have one distribution, all orders of the n + m values are equally likely, and the statistic's
-distribution depends on n and m alone (and on which values tie): a test against it is exact. It is enumerated as
-far as that is quick. Beyond, Student's distribution with Brunner and Munzel's degrees of freedom is right in the
-middle and too thin in the tails (at n = m = 20 it gives 0.001 where the truth is 0.002). With the normal deviate z
-of Student's p-value,
+Where both samples have one distribution all orders of the n + m values are equally likely: a test against the
+statistic's distribution is exact (K. Neubert, E. Brunner, Computational Statistics & Data Analysis 51(10), 2007).
+It is enumerated as far as that is quick. Beyond, Student's distribution with Brunner and Munzel's degrees of
+freedom is too thin in the tails. With the normal deviate z of Student's p-value,
 
     z* = z / sqrt(1 + 2 k (z^2 - 2.7)),    k = 0.2 / min(n, m),
 
 or the rank sum's deviate where that is smaller, follows the permutation distribution: between p = 0.2 and 0.0001
-its p-values are those of 600,000 random permutations to 8 % (3 % from p = 0.01 up) for sizes from 9 to 60, or
-larger than those. ``studies/typical.py`` prints that table.
-
-References
-----------
-.. [1] E. Brunner, U. Munzel, "The nonparametric Behrens-Fisher problem: asymptotic theory and a small-sample
-   approximation", Biometrical Journal 42(1), 2000.
-.. [2] K. Neubert, E. Brunner, "A studentized permutation test for the non-parametric Behrens-Fisher problem",
-   Computational Statistics & Data Analysis 51(10), 2007.
-.. [3] G. W. Hill, "Algorithm 395: Student's t-distribution", Communications of the ACM 13(10), 1970.
+to 8 % (3 % from p = 0.01 up) for sizes from 9 to 60, or its p-values are larger. ``studies/typical.py`` prints
+that table.
 """
 
 from __future__ import annotations
@@ -91,8 +80,8 @@ def studentised(
 ) -> Studentised:
     """Brunner and Munzel's statistic and what goes with it, for two sizes of 2 or more.
 
-    Dependence multiplies the variance of the mean of each side by its `inflation`, so that its effective size is n
-    or m divided by that; ties lessen the variance of ranks by the share `tied`.
+    Dependence divides the effective size of each side by its `inflation`; ties lessen the variance of ranks by
+    `tied`.
     """
     factor_x, factor_y = (np.asarray(f, dtype=np.float64) for f in inflation)
     lost = n * m - spread.won
@@ -207,10 +196,9 @@ class Null(Struct, frozen=True, eq=False):
         )
 
     def pvalue(self, score: FloatArray) -> FloatArray:
-        """P[a score at least as large]; complete separation has one order of all.
+        """P[a score at least as large], at most alpha exactly from ``critical(alpha)`` on.
 
-        At most alpha exactly from ``critical(alpha)`` on: a score between two that an order can have, which ties
-        may give, is no better than the smaller one.
+        A score between two that an order can have, which ties may give, is no better than the smaller one.
         """
         least = one_order(self.n, self.m)
         if self.floored is None:
@@ -250,7 +238,7 @@ def _just_below(statistic: FloatArray) -> FloatArray:
 
 
 def _normal_deviate(t: FloatArray, df: FloatArray) -> FloatArray:
-    """The normal deviate with the p-value of Student's t >= 0 (Hill 1970): to 0.1 % from 3 degrees on."""
+    """Normal deviate with the p-value of Student's t >= 0, to 0.1 % from 3 degrees on (Hill, Algorithm 395)."""
     a = df - 0.5
     b = 48.0 * a * a
     square = a * np.log1p(t * t / df)
@@ -296,8 +284,7 @@ def _tied(groups: tuple[int, ...], n: int) -> Table | None:
 def tied_pvalue(groups: tuple[int, ...], n: int, statistic: float) -> float:
     """P[T >= statistic], with the floor, over all orders of values that tie; NaN where they are too many.
 
-    `groups` says how many values are equal, in ascending order of the values, `n` the size of X; a statistic of
-    NaN, all values equal, counts as 0, and one that no order has as the next smaller one.
+    `groups` says how many values are equal, in ascending order; a statistic of NaN, all values equal, counts as 0.
     """
     found = _tied(groups, n)
     if found is None:

@@ -33,15 +33,10 @@ def _whole(total: FloatArray, n: int, m: int) -> RunsNeeded:
 
 
 def runs_needed_means(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
-    """Runs after which a one-sided t-test at risk alpha would find the observed difference of means.
+    """Runs after which a one-sided t-test would find the observed difference of means, in its direction.
 
-    For the direction that was observed. Infinity when the means are equal or a size is below 2.
-
-    N = (z(1 - alpha) + z(power))^2 (var X / q + var Y / (1 - q)) / d^2 + z(1 - alpha)^2 / 2, q the share of X:
-    the normal formula with Guenther's term for the estimated variance. Welch's test needs about as many.
-
-    Source: W. C. Guenther, "Sample size formulas for normal theory t tests", The American Statistician 35,
-    1981.
+    N = (z(1 - alpha) + z(power))^2 (var X / q + var Y / (1 - q)) / d^2 + z(1 - alpha)^2 / 2, q the share of X: W.
+    C. Guenther, The American Statistician 35, 1981. Infinity when the means are equal or a size is below 2.
     """
     mx, my = common_moments(x, y)
     n, m = mx.n, my.n
@@ -55,18 +50,13 @@ def runs_needed_means(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
 
 
 def runs_needed_ranks(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
-    """Runs after which a one-sided rank-sum test at risk alpha would find the observed superiority.
+    """Runs after which a one-sided rank-sum test would find the observed superiority p, in its direction.
 
-    For the direction that was observed. Infinity when P[X > Y] + P[X = Y] / 2 is estimated as 1/2.
-
-    N = (z(1 - alpha) s0 + z(power) s1)^2 / (p - 1/2)^2. s0^2 / N is the variance of the estimate p by which the
-    test goes, (1 - sum (t^3 - t) / (N^3 - N)) / (12 q (1 - q) N) with the ties t of the pooled sample and the
-    share q of X; s1^2 / N the variance that the estimate has, by Brunner and Munzel. Without ties and for a small
-    shift both are 1 / (12 q (1 - q) N), and N is Noether's number. With a single run of a side s1 is unknown and
-    s0 stands for it. Never fewer runs than with which complete separation has an exact p-value of at most alpha.
-
-    Source: G. E. Noether, "Sample size determination for some common nonparametric tests", Journal of the
-    American Statistical Association 82, 1987.
+    N = (z(1 - alpha) s0 + z(power) s1)^2 / (p - 1/2)^2 with the variance of p by which the test goes, s0^2 / N =
+    (1 - sum (t^3 - t) / (N^3 - N)) / (12 q (1 - q) N), ties t, share q of X, and the one that p has, s1^2 / N, by
+    Brunner and Munzel; of a single run s0 stands for it. Without ties and for a small shift N is the number of G.
+    E. Noether, Journal of the American Statistical Association 82, 1987. Never fewer than can reject; infinity
+    when p is 1/2.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, m = x.shape[-1], y.shape[-1]

@@ -34,10 +34,8 @@ def _score_interval(a: int, b: int, confidence: float, correction: float) -> Est
 def prop_test(a: int, b: int, confidence: float = 0.95) -> Estimate:
     """Score interval with continuity correction: what R's prop.test and the Speedup-Test article give.
 
-    [1] S. Touati, J. Worms, S. Briais, "The Speedup-Test: a statistical methodology for programme speedup
-    analysis and computation", Concurrency and Computation: Practice and Experience 25(10), 2013.
-    [2] R. G. Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine
-    17, 1998, method 4.
+    R. G. Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17, 1998,
+    method 4.
     """
     _check(a, b, confidence)
     return _score_interval(a, b, confidence, min(0.5, abs(a - 0.5 * b)))

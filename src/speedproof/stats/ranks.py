@@ -63,12 +63,9 @@ def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike) -> RankSum:
 def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
     """Brunner and Munzel's test with Student's distribution, one-sided both ways.
 
-    When every x lies on one side of every y the standard error is 0 and the p-value that of the worst case,
-    2^-min(n, m): min(n, m) disjoint pairs each agree with probability at most one half. NaN p-values when a
-    size is below 2 and the samples are not separated; one half when all values are equal.
-
-    Source: E. Brunner, U. Munzel, "The nonparametric Behrens-Fisher problem: asymptotic theory and a
-    small-sample approximation", Biometrical Journal 42(1), 2000.
+    Of separated samples the p-value is that of the worst case, 2^-min(n, m): min(n, m) disjoint pairs each agree
+    with probability at most one half; 1 when all values are equal, NaN when a size is below 2 and they are not
+    separated. E. Brunner, U. Munzel, "The nonparametric Behrens-Fisher problem", Biometrical Journal 42(1), 2000.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     order = pooled_order(x, y)

@@ -15,18 +15,11 @@ from speedproof.stats.ttests import Moments, TTest, common_moments, student_from
 def ratio_of_means(
     x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, equal_variances: npt.ArrayLike
 ) -> Interval:
-    """Bounds of mean X / mean Y by the inverted t-test.
+    """Bounds of mean X / mean Y by the inverted t-test (E. C. Fieller, J. R. Stat. Soc. B 16(2), 1954).
 
-    `low` is the largest gamma such that H0: mean X <= gamma' mean Y is rejected for the gamma' up to it;
-    `high` the smallest such that H0: mean X >= gamma' mean Y is rejected from it on. 0 and infinity where no
-    gamma is rejected or the test is undefined; NaN where a mean is negative.
-
-    Student's statistic falls steadily in gamma. Welch's p-value can fall and rise again when a sample of two
-    or three values has a standard error of tens of percents of its mean; the bound then is an end of the
-    rejected stretch on the side of 1 that the verdict names.
-
-    Source: E. C. Fieller, "Some problems in interval estimation", Journal of the Royal Statistical Society
-    B 16(2), 1954.
+    0 and infinity where no gamma is rejected or the test is undefined; NaN where a mean is negative. Welch's
+    p-value can fall and rise again when a sample of two or three values has a standard error of tens of percents
+    of its mean; the bound then is an end of the rejected stretch on the side of 1 that the verdict names.
     """
     mx, my = common_moments(x, y)
     shape = np.broadcast_shapes(mx.mean.shape, my.mean.shape)
@@ -44,10 +37,7 @@ def ratio_of_means(
 def ratio_of_means_test(
     x: npt.ArrayLike, y: npt.ArrayLike, gamma: float, equal_variances: npt.ArrayLike
 ) -> RatioTest:
-    """Test mean X / mean Y against gamma by the t test of X against gamma Y.
-
-    NaN where the test of gamma = 1 is undefined or a mean is negative.
-    """
+    """Test mean X / mean Y against gamma; NaN where the test of gamma = 1 is undefined or a mean is negative."""
     edges(gamma)
     mx, my = common_moments(x, y)
     equal = np.asarray(equal_variances, dtype=np.bool_)

@@ -20,10 +20,10 @@ def last_place(value: float) -> float:
 
 
 def coarse_step(values: npt.ArrayLike) -> float:
-    """The step in which values were read, where it is coarse: a quarter of all pairs of runs or more tie.
+    """The step in which values were read, where it is coarse: a quarter of all pairs of runs or more tie; else 0.
 
-    The smallest difference between two of them, the last decimal place where all are equal; 0 where fewer tie:
-    normal values then spread by more than a step, and rounding moves their median by less than 1e-8 steps.
+    The smallest difference between two of them, the last decimal place where all are equal. Where fewer tie,
+    normal values spread by more than a step, and rounding moves their median by less than 1e-8 steps.
     """
     distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     n = float(counts.sum())
@@ -33,11 +33,7 @@ def coarse_step(values: npt.ArrayLike) -> float:
 
 
 def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
-    """Row by row `coarse_step` of X and Y, read alike: what one does not show of its step, the other may.
-
-    A side that never varies beside one that does has the smallest difference between two values of both, in
-    whatever unit; of two that never vary the finer decimal place is that of both.
-    """
+    """Row by row `coarse_step` of X and Y, read alike: what one does not show of its step, the other may."""
     sides = np.atleast_2d(np.asarray(x, dtype=np.float64)), np.atleast_2d(np.asarray(y, dtype=np.float64))
     steps = np.zeros((len(sides[0]), 2))
     tied = [(np.diff(np.sort(side), axis=1) == 0.0).any(axis=1) for side in sides]
@@ -47,6 +43,7 @@ def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
 
 
 def _coarse_steps(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """Of a side that never varies the smallest difference of both; of two such the finer decimal place."""
     steps = coarse_step(x), coarse_step(y)
     constant = [step > 0.0 and np.ptp(side) == 0.0 for step, side in zip(steps, (x, y), strict=True)]
     if not any(constant):

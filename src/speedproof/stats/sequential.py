@@ -1,22 +1,10 @@
 """Anytime-valid comparison of two versions from paired blocks: a betting martingale on signs.
 
-In every block each version runs once, in random order. Write ``d = log x - log y`` for a block's times and
-``c = log gamma`` for a speedup under trial. If the true speedup is ``gamma``, the two runs of a block can be
-exchanged after X was divided by ``gamma``; whatever ``|d - c|`` and all earlier blocks were, the sign of
-``d - c`` is then a fair coin. A gambler who bets on that coin gains nothing in the long run, and by Ville's
-inequality his wealth ever reaches ``1 / alpha`` with a probability of at most ``alpha``: looking after every
-block costs nothing, and drift between blocks, outliers and modes cannot break it.
-
-The stakes (:mod:`speedproof.stats.betting`) make the wealth fall as ``gamma`` grows, so the speedups that are
-rejected form an interval and its end, the certified speedup, is found by bisection. ``docs/sequential.md``
-has the proofs.
-
-References
-----------
-Ville, J. (1939). Étude critique de la notion de collectif.
-Ramdas, A., Ruf, J., Larsson, M. and Koolen, W. (2020). Admissible anytime-valid sequential inference must
-rely on nonnegative martingales. arXiv:2009.03167.
-Waudby-Smith, I. and Ramdas, A. (2024). Estimating means of bounded random variables by betting. JRSS-B 86(1).
+If the true speedup is ``gamma``, the sign of ``d - c`` of a block is a fair coin
+(:mod:`speedproof.stats.betting`). By Ville's inequality (1939) the wealth of whoever bets on it ever reaches ``1 /
+alpha`` with a probability of at most ``alpha``: looking after every block costs nothing, and drift between blocks,
+outliers and modes cannot break it. The wealth falls as ``gamma`` grows, so the speedups that are rejected form an
+interval and its end, the certified speedup, is found by bisection. ``docs/sequential.md`` has the proofs.
 """
 
 from __future__ import annotations
@@ -30,11 +18,8 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray
 from speedproof.errors import DataError, UsageError
 from speedproof.stats.betting import LOG_WEIGHTS, BettingMartingale, log_factors, mix, scale_of
-from speedproof.stats.forecast import blocks_until, smallest_provable
+from speedproof.stats.forecast import blocks_until
 from speedproof.stats.location import hodges_lehmann
-
-__all__ = ["PairedSequence", "SequentialResult", "smallest_provable"]
-
 
 # The rounding of a sum of logarithms is far below this; it is held back from every rejection.
 _ROUNDING = 1e-9
@@ -46,10 +31,8 @@ _LOG_SPEEDUP_MAX = 700.0
 class SequentialResult(Struct, frozen=True):
     """What the blocks so far prove, at any moment that one chooses to look.
 
-    Notes
-    -----
-    ``low > high`` can happen with probability at most ``2 alpha`` if one speedup holds during the whole
-    session; seen, it says that the speedup itself changed (:attr:`contradictory`).
+    ``low > high`` has a probability of at most ``2 alpha`` if one speedup holds during the whole session; seen, it
+    says that the speedup itself changed.
     """
 
     blocks: int  # number of blocks
@@ -94,16 +77,6 @@ class SequentialResult(Struct, frozen=True):
         """Whether the speedup is proven to lie strictly between ``1 / (1 + margin)`` and ``1 + margin``.
 
         Two one-sided tests: at most one of them can err, so the risk is ``alpha``.
-
-        Parameters
-        ----------
-        margin : float
-            Relative, 0.01 for one percent.
-
-        Returns
-        -------
-        bool
-            False for a contradictory result.
         """
         return not self.contradictory and self.low > 1 / (1 + margin) and self.high < 1 + margin
 
@@ -113,12 +86,17 @@ def _log_ratio(above: float, below: float) -> float:
     return math.log(above) - math.log(below) if above > 0.0 else -_LOG_SPEEDUP_MAX
 
 
+def _speedup(logarithm: float) -> float:
+    """Infinite beyond double precision."""
+    return math.exp(logarithm) if logarithm < _LOG_SPEEDUP_MAX else math.inf
+
+
 class PairedSequence:
     """The running comparison of two versions; add blocks, look whenever you like.
 
-    Exact under one assumption: with the true speedup divided out, a block's two runs can be exchanged. A
-    random order in every block gives that for whatever depends on the position in the block. Adding a block
-    costs a constant amount of work except when a bound is tried, which costs about 40 passes over the blocks.
+    Exact if, with the true speedup divided out, a block's two runs can be exchanged, as in random order. Adding a
+    block costs a constant amount of work except when a bound is tried, which costs about 40 passes over the
+    blocks.
     """
 
     def __init__(self, *, alpha: float = 0.05) -> None:
@@ -214,7 +192,7 @@ class PairedSequence:
             ties=self._ties,
             alpha=self._alpha,
             low=math.exp(min(low, _LOG_SPEEDUP_MAX)),
-            high=math.exp(high) if high < _LOG_SPEEDUP_MAX else math.inf,
+            high=_speedup(high),
             log_evidence_faster=self._at_one[1].log_wealth,
             log_evidence_slower=self._at_one[-1].log_wealth,
             pvalue_faster=math.exp(-max(self._best[1] - _ROUNDING, 0.0)),
@@ -224,13 +202,8 @@ class PairedSequence:
     def estimate(self) -> float:
         """The speedup X / Y: the Hodges-Lehmann estimate of the blocks, kept inside the certified bounds.
 
-        NaN without blocks or when the bounds contradict each other.
-
-        It is the median of all means of two logarithms of block ratios. If a block's two runs can be exchanged
-        once the true speedup is divided out, the logarithms scatter symmetrically about the true one, and both
-        this and the bounds speak of that centre. Like the signed-rank test that it belongs to, it hardly minds
-        outliers and uses nearly all that normal noise has to tell. Where a bound excludes it, the bound stands
-        in for it: both statements are then about the same blocks and must not contradict each other.
+        NaN without blocks or when the bounds contradict each other. The logarithms of block ratios scatter
+        symmetrically about the true one, and both this and the bounds speak of that centre.
         """
         result = self.result()
         if self._n == 0 or result.contradictory:
@@ -241,9 +214,7 @@ class PairedSequence:
         """The median of the block ratios: a cheap centre, for a look after every block; NaN without blocks."""
         if not self._n:
             return math.nan
-        ordered = self._rows[2, : self._n]
-        logarithm = 0.5 * float(ordered[(self._n - 1) // 2] + ordered[self._n // 2])
-        return math.exp(logarithm) if logarithm < _LOG_SPEEDUP_MAX else math.inf
+        return _speedup(0.5 * float(self._rows[2, (self._n - 1) // 2] + self._rows[2, self._n // 2]))
 
     def attainable(self, side: int) -> float:
         """The median where the step of the values made it worst: about as far as a bound comes, however many."""
@@ -252,17 +223,10 @@ class PairedSequence:
 
     def centre(self) -> float:
         """The Hodges-Lehmann estimate of the blocks itself, wherever the bounds are; NaN without blocks."""
-        if not self._n:
-            return math.nan
-        logarithm = hodges_lehmann(self._rows[2, : self._n])
-        return math.exp(logarithm) if logarithm < _LOG_SPEEDUP_MAX else math.inf
+        return _speedup(hodges_lehmann(self._rows[2, : self._n])) if self._n else math.nan
 
     def blocks_to_go(self, *, gamma: float = 1.0, side: int = 1) -> float:
-        """About how many more blocks reject gamma, if the future is like the past.
-
-        0 when it is rejected now, NaN below 10 blocks, for which it is too early, and infinity when the
-        blocks speak against it. See :func:`~speedproof.stats.forecast.blocks_until`.
-        """
+        """About how many more blocks reject gamma; see :func:`~speedproof.stats.forecast.blocks_until`."""
         missing = self._threshold - self.log_evidence(gamma, side=side)
         shift = math.log(gamma)
         differences = self._rows[self._row(side, shift), : self._n]
@@ -301,10 +265,8 @@ class PairedSequence:
                 rejected, step = trial, 2.0 * step
         while kept - rejected > tolerance:
             middle = 0.5 * (rejected + kept)
-            if self._mixed(side, middle) >= self._threshold:
-                rejected = middle
-            else:
-                kept = middle
+            beyond = self._mixed(side, middle) >= self._threshold
+            rejected, kept = (middle, kept) if beyond else (rejected, middle)
         return BettingMartingale(side, side * rejected, self._log_wealths(side, side * rejected))
 
     def _mixed(self, side: int, mirrored_shift: float) -> float:

@@ -1,10 +1,10 @@
 """How much sessions of identical code differ, estimated from few of them, and a ratio judged against it.
 
 Each series (a benchmark on a metric) has a variance between its sessions, known from few degrees of freedom. The
-variances of many series are alike, and how alike can be seen: they are drawn towards their common value by as
-much as they scatter no more than so few degrees make them (Smyth 2004). Sessions move many series together, so
-that a hundred series do not tell a hundred times as much of it as one: the degrees of freedom of the common value
-are limited by the correlation between series.
+variances of many series are drawn towards their common value by as much as they scatter no more than so few
+degrees make them (G. K. Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004). Sessions
+move many series together: the degrees of freedom of the common value are limited by the correlation between
+series.
 """
 
 from __future__ import annotations
@@ -36,9 +36,6 @@ def session_spreads(
     """The spread of every series whose versions were measured in several sessions, and of one not seen yet.
 
     None when no group has two sessions; of a single series nothing is told of others.
-
-    Source: G. K. Smyth: "Linear models and empirical Bayes methods for assessing differential expression
-    in microarray experiments", Statistical Applications in Genetics and Molecular Biology 3(1), 2004.
     """
     cells, cell, counts = np.unique(
         np.stack([series, group], axis=1), axis=0, return_inverse=True, return_counts=True

@@ -1,7 +1,8 @@
 """The signed-rank test with ties and zeros kept: Wilcoxon's test over the benchmarks of a suite.
 
-Zeros are ranked like all other differences and give half of their ranks to either side, as in Chen et al.
-(2014), section 3.2. Two null distributions are offered:
+Zeros are ranked like all other differences and give half of their ranks to either side, as in T. Chen et al.,
+"Statistical performance comparisons of computers", IEEE Transactions on Computers 64, 2015, section 3.2. Two null
+distributions are offered:
 
 - ``"conditional"``: every one of the sign changes of the differences that are not zero is equally likely,
   given their mid-ranks; the halves that zeros gave away stay where they are. Exact at any size.
@@ -41,19 +42,11 @@ class SignedRank(Struct, frozen=True, eq=False):
 
 
 def signed_rank(d: npt.ArrayLike, *, rule: SignedRankRule = "conditional") -> SignedRank:
-    """Test whether differences tend to one side of zero.
+    """Test whether differences tend to one side of zero; both p-values are 1 where none differs from it.
 
-    Only the order of ``abs(d)`` and the signs matter, so integers that stand for exactly decided ties may be
-    given instead of the differences themselves.
-
-    For n = 0, or when all differences are zero, both p-values are 1.
-
-    The conditional distribution is counted by dynamic programming over doubled mid-ranks. From 1000
-    differences on the counts leave the range of a double, and the normal distribution with the variance
-    that the mid-ranks have, and a continuity correction, takes its place.
-
-    Source: T. Chen, Q. Guo, O. Temam, Y. Wu, Y. Bao, Z. Xu, Y. Chen: "Statistical performance comparisons
-    of computers", IEEE Transactions on Computers 64 (2015), section 3.2.
+    Only the order of ``abs(d)`` and the signs matter. The conditional distribution is counted over doubled
+    mid-ranks; from 1000 differences on the normal distribution with the variance of the mid-ranks and a continuity
+    correction takes its place.
     """
     values = np.asarray(d, dtype=np.float64)
     if np.isnan(values).any():

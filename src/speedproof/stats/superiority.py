@@ -1,11 +1,11 @@
 """How many times larger X typically is than Y: the studentised rank test at every ratio, and its inversion.
 
 The ratio gamma is the median of X / Y over independent pairs of runs: P[X > gamma Y] + P[X = gamma Y] / 2 = 1/2.
-The test at gamma is Brunner and Munzel's of X against gamma Y with its permutation distribution, and with a floor
-under its standard error (:mod:`speedproof.stats.permutation`). It asks for no common shape and no common variance.
-As gamma grows from 0, pairs (x_i, y_j) go one by one from x > gamma y to x < gamma y, in the order of their ratios
-x_i / y_j, and each changes the statistic's sums by what the ranks i and j tell. So one sort of the n m ratios
-gives the test at every gamma; large samples are searched instead.
+The test at gamma is Brunner and Munzel's (Biometrical Journal 42(1), 2000) of X against gamma Y with its
+permutation distribution, and with a floor under its standard error (:mod:`speedproof.stats.permutation`). As gamma
+grows from 0, pairs (x_i, y_j) go one by one from x > gamma y to x < gamma y, in the order of their ratios x_i /
+y_j, and each changes the statistic's sums by what the ranks i and j tell. So one sort of the n m ratios gives the
+test at every gamma; large samples are searched instead.
 
 With fewer than five runs of one side against five or more of the other, or six, a second test has to agree
 (:mod:`speedproof.stats.few_runs`). What may be a tie but for rounding is one, and a ratio that coincides with
@@ -27,14 +27,7 @@ from speedproof.stats.few_runs import held_back, held_bounds, too_few
 from speedproof.stats.permutation import Spread, studentised, tied_pvalue
 from speedproof.stats.pooled import pooled_order, tie_excess
 from speedproof.stats.rank_search import Search
-from speedproof.stats.rank_states import (
-    BEYOND_DRIFT,
-    Pairs,
-    beyond_drift,
-    both_states,
-    pairs_of,
-    scores_of,
-)
+from speedproof.stats.rank_states import BEYOND_DRIFT, Pairs, beyond_drift, both_states, pairs_of, scores_of
 from speedproof.stats.ratio import RatioTest, edges, hold, monotone
 
 _MOST_RATIOS = 1 << 17  # of a pair, all of which are sorted
@@ -66,14 +59,8 @@ def typical_ratio(
 ) -> TypicalRatio:
     """The median of X / Y over pairs of runs, with the bounds and p-values of one test.
 
-    Bounds of the chance are Brunner and Munzel's on the scale of log odds with the quantile of the permutation
-    distribution (Pauly, Asendorf and Konietschke 2016); however the samples fall they stay below
-    alpha^(1 / min(n, m)), that of complete separation, because then min(n, m) disjoint pairs all have x > y.
-
-    [1] E. Brunner, U. Munzel, "The nonparametric Behrens-Fisher problem: asymptotic theory and a small-
-    sample approximation", Biometrical Journal 42(1), 2000.
-    [2] M. Pauly, T. Asendorf, F. Konietschke, "Permutation-based inference for the AUC: a unified approach
-    for continuous and discontinuous data", Biometrical Journal 58(6), 2016.
+    Bounds of the chance take the quantile of the permutation distribution (M. Pauly, T. Asendorf, F. Konietschke,
+    "Permutation-based inference for the AUC", Biometrical Journal 58(6), 2016).
     """
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes
@@ -96,8 +83,7 @@ def typical_ratio_test(
 ) -> RatioTest:
     """Test the typical ratio of X to Y against gamma: the p-values that the bounds of `typical_ratio` invert.
 
-    `above` is at most alpha exactly when `low` exceeds gamma, `below` when `high` lies under it. NaN where a
-    value is negative or half of a side is zero, except at gamma = 1.
+    NaN where a value is negative or half of a side is zero, except at gamma = 1.
     """
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes

@@ -1,15 +1,9 @@
 """Is a sample symmetric? What the signed-rank test and its sequential twin assume of the differences.
 
 With a symmetric distribution the mean and the median are the same number; they are compared, in units of the mean
-absolute deviation from the median (Miao, Gel and Gastwirth 2006). What chance makes of it is found by giving the
+absolute deviation from the median (W. Miao, Y. R. Gel, J. L. Gastwirth, "A new test of symmetry about an unknown
+median", 2006). What chance makes of it is found by giving the
 deviations from the centre random signs, which is what symmetry means: no shape is assumed.
-
-References
-----------
-W. Miao, Y. R. Gel, J. L. Gastwirth, "A new test of symmetry about an unknown median", in: Random Walk, Sequential
-Analysis and Related Topics, 2006.
-M. A. Arcones, E. Giné, "Some bootstrap tests of symmetry for univariate continuous distributions", Annals of
-Statistics 19, 1991.
 """
 
 from __future__ import annotations

@@ -55,11 +55,7 @@ def common_moments(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Moments, Moments
 
 
 def variance_ratio(x: npt.ArrayLike, y: npt.ArrayLike) -> VarianceRatio:
-    """F test of H0: X and Y have one variance, two-sided.
-
-    Statistic var X / var Y. NaN when a size is below 2 or both samples are constant; the p-value is 0 when
-    one is.
-    """
+    """F test of H0: X and Y have one variance, two-sided; NaN when a size is below 2 or both are constant."""
     mx, my = common_moments(x, y)
     df = (mx.n - 1, my.n - 1)
     if min(df) < 1:
@@ -71,10 +67,9 @@ def variance_ratio(x: npt.ArrayLike, y: npt.ArrayLike) -> VarianceRatio:
 
 
 def student(x: npt.ArrayLike, y: npt.ArrayLike) -> TTest:
-    """Student's t-test of two means with one pooled variance.
+    """Student's t-test of two means with one pooled variance; NaN when n + m < 3.
 
-    NaN when n + m < 3, or when the spread is below what double precision resolves at that location (the rule
-    of R's t.test: standard error below 10 eps times the larger mean).
+    NaN also when the standard error is below 10 eps times the larger mean, as in R's t.test.
     """
     return student_from(*common_moments(x, y))
 
@@ -91,8 +86,7 @@ def student_from(mx: Moments, my: Moments) -> TTest:
 def welch(x: npt.ArrayLike, y: npt.ArrayLike) -> TTest:
     """Welch's t-test of two means, with the degrees of freedom of Welch and Satterthwaite.
 
-    NaN when a size is below 2, or when the spread is below what double precision resolves at that location
-    (the rule of R's t.test, see `student`).
+    NaN when a size is below 2, or the standard error as small as for `student`.
     """
     return welch_from(*common_moments(x, y))
 

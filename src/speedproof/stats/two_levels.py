@@ -77,11 +77,9 @@ def _squares(part: FloatArray) -> float:
 
 
 def places_of_step(x: FloatArray, split: int, alpha: float) -> tuple[int, int]:
-    """The first and last split that one step from level to level leaves possible at risk alpha (Hansen 2000).
+    """The first and last split that one step from level to level leaves possible at risk alpha.
 
-    References
-    ----------
-    .. [1] B. E. Hansen, "Sample splitting and threshold estimation", Econometrica 68(3), 2000: equation 10.
+    B. E. Hansen, "Sample splitting and threshold estimation", Econometrica 68(3), 2000: equation 10.
     """
     n = x.size
     left = np.array([_squares(x[:k]) + _squares(x[k:]) for k in range(1, n)])
