@@ -6,6 +6,7 @@ sessions, few runs, zeros, one value.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -91,12 +92,18 @@ def samples() -> list[tuple[str, Sample, Sample]]:
     return found
 
 
+@functools.cache
 def pairs() -> list[Pair]:
     return [Pair(Key(name), x, y) for name, x, y in samples()]
 
 
 def asked(protocol: str, own: list[Pair], rules: Rules) -> list[Comparison]:
     return answers(protocol, PreparedPairs(own, rules))
+
+
+@functools.cache
+def answered(protocol: str, rules: str) -> list[Comparison]:
+    return asked(protocol, pairs(), RULES[rules])
 
 
 PROTOCOLS = pytest.mark.parametrize("protocol", list(QUESTIONS))
@@ -167,8 +174,7 @@ def turned_margin(p: AtMargin | None) -> AtMargin | None:
 @PROTOCOLS
 def test_a_pair_gets_the_same_answer_beside_others(protocol: str, rules: str) -> None:
     """Whatever the sizes of the others are."""
-    together = asked(protocol, pairs(), RULES[rules])
-    for pair, found in zip(pairs(), together, strict=True):
+    for pair, found in zip(pairs(), answered(protocol, rules), strict=True):
         same(asked(protocol, [pair], RULES[rules])[0], found)
 
 
@@ -176,9 +182,8 @@ def test_a_pair_gets_the_same_answer_beside_others(protocol: str, rules: str) ->
 @PROTOCOLS
 def test_what_is_faster_one_way_is_slower_the_other(protocol: str, rules: str) -> None:
     """Reference and candidate changed: every number is the other one, its inverse or its complement."""
-    forth = asked(protocol, pairs(), RULES[rules])
     back = asked(protocol, [Pair(p.key, p.candidate, p.reference) for p in pairs()], RULES[rules])
-    for a, b in zip(forth, back, strict=True):
+    for a, b in zip(answered(protocol, rules), back, strict=True):
         if a.test == "bootstrap of the means":
             continue  # drawn anew, in another order
         same(a.reference, b.candidate)
@@ -228,13 +233,15 @@ def test_a_rate_is_a_time_with_the_sides_changed(protocol: str, rules: str) -> N
 @pytest.mark.parametrize("power", [-30, 7])
 def test_the_unit_does_not_matter(protocol: str, rules: str, power: int) -> None:
     """Times a power of two, which is exact."""
-    own = [p for p in pairs() if "constant" not in p.key.benchmark]  # those are read in decimal places
 
     def scaled(sample: Sample) -> Sample:
         return replace(sample, values=np.ldexp(sample.values, power))
 
-    others = [Pair(p.key, scaled(p.reference), scaled(p.candidate)) for p in own]
-    for a, b in zip(asked(protocol, own, RULES[rules]), asked(protocol, others, RULES[rules]), strict=True):
+    others = [Pair(p.key, scaled(p.reference), scaled(p.candidate)) for p in pairs()]
+    found = zip(others, answered(protocol, rules), asked(protocol, others, RULES[rules]), strict=True)
+    for pair, a, b in found:
+        if "constant" in pair.key.benchmark:
+            continue  # those are read in decimal places
         for field in ("pvalue", "pvalue_slower", "verdict", "state", "test", "speedup", "chance", "needed"):
             same(getattr(a, field), getattr(b, field))
         same(a.at_margin, b.at_margin)
@@ -246,7 +253,7 @@ def test_the_unit_does_not_matter(protocol: str, rules: str, power: int) -> None
 @EVERY_RULE
 def test_summaries_against_numpy(rules: str) -> None:
     """Of what was used: one value a process or session, unless values are pooled."""
-    for pair, found in zip(pairs(), asked("median", pairs(), RULES[rules]), strict=True):
+    for pair, found in zip(pairs(), answered("median", rules), strict=True):
         for sample, summary in ((pair.reference, found.reference), (pair.candidate, found.candidate)):
             values = sample.values
             if RULES[rules].nested == "process" and sample.processes is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
@@ -210,6 +210,7 @@ def test_welch_bounds_against_the_test_at_the_bound(n: int, m: int, alpha: float
     assert (welch(x[~at], 1e9 * y[~at]).pvalue_less > alpha).all()
 
 
+@settings(max_examples=30)
 @given(x=TIMES, y=TIMES, alpha=st.sampled_from([0.01, 0.05, 0.2]), factor=st.sampled_from([1e-9, 1e-3, 1e6]))
 def test_bounds_do_not_depend_on_the_unit(x: Any, y: Any, alpha: float, factor: float) -> None:
     for of in BOUNDS:

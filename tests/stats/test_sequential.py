@@ -70,12 +70,12 @@ def test_against_theory_wealth_is_a_fair_game(sizes: list[float]) -> None:
     np.testing.assert_allclose(paths.mean(axis=0), 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("alpha", "center"), [(0.05, 0.3), (0.2, 0.0), (0.5, -0.1)])
-def test_against_theory_false_claims_over_all_signs(alpha: float, center: float) -> None:
+@pytest.mark.parametrize(("alpha", "center", "blocks"), [(0.05, 0.3, 8), (0.2, 0.0, 7), (0.5, -0.1, 6)])
+def test_against_theory_false_claims_over_all_signs(alpha: float, center: float, blocks: int) -> None:
     """Ville's inequality, checked without sampling: of all 2^n equally likely sessions with true speedup
     exp(center), at most a share ``alpha`` ever has a bound on the wrong side."""
     rng = np.random.default_rng(3)
-    sizes = rng.exponential(size=9) * 0.05
+    sizes = rng.exponential(size=blocks) * 0.05
     above = below = 0
     for signs in itertools.product((-1, 1), repeat=sizes.size):
         result = sequence_of(
@@ -294,7 +294,7 @@ def test_reference_figures_are_met(study: ModuleType) -> None:
 
 def test_blocks_to_go_foresees(study: ModuleType) -> None:
     """The forecast after 20 blocks is within a factor of 3 of what it takes, in the median session."""
-    [(forecast, took)] = study.forecasts(study.NOISES["normal"], 1.02, 0.03, [20], 60)
+    [(forecast, took)] = study.forecasts(study.NOISES["normal"], 1.02, 0.03, [20], 25)
     assert 1 / 3 < float(np.median(forecast / took)) < 3
 
 

@@ -136,20 +136,18 @@ def test_superiority_bounds_over_the_grid(
                 assert scipy_stats.binom.sf(high - 1, REPETITIONS, 0.05) > 1e-4, (case, spread)
 
 
-def test_superiority_bounds_of_few_runs_never_pass_the_cap(
-    superiority: dict[tuple[tuple[int, int], float], dict[str, Any]],
-) -> None:
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 50)])
+def test_superiority_bounds_of_few_runs_never_pass_the_cap(study: ModuleType, sizes: tuple[int, int]) -> None:
     """alpha^(1/2) lies below one half: no verdict from two runs, hence no error."""
-    for sizes in ((2, 2), (2, 50)):
-        assert {cells.counts for cells in list(superiority[sizes, 0.5].values())[:3]} == {(0, 0)}
+    found = study.superiority_coverage(rng(), sizes, 0.5, 1000)
+    assert {cells.counts for cells in list(found.values())[:3]} == {(0, 0)}
 
 
-def test_plain_interval_of_brunner_munzel_fails_near_1(
-    superiority: dict[tuple[tuple[int, int], float], dict[str, Any]],
-) -> None:
+@pytest.mark.parametrize(("n", "share"), [(5, 0.45), (10, 0.25)])
+def test_plain_interval_of_brunner_munzel_fails_near_1(study: ModuleType, n: int, share: float) -> None:
     """Why the bound is taken on log odds: on the scale of the probability half the lower bounds are too high."""
-    assert superiority[(5, 5), 0.95]["plain, 1:1"].counts[0] > 0.45 * REPETITIONS
-    assert superiority[(10, 10), 0.95]["plain, 1:1"].counts[0] > 0.25 * REPETITIONS
+    found = study.superiority_coverage(rng(), (n, n), 0.95, 2000)
+    assert found["plain, 1:1"].counts[0] > share * 2000
 
 
 def test_marks_against_binomial_sums(study: ModuleType) -> None:

@@ -168,14 +168,13 @@ def test_pvalue_at_gamma_is_what_the_bounds_invert(sizes: tuple[int, int], digit
 
 
 @pytest.mark.parametrize(("digits", "spread"), [(1, 0.25), (2, 0.035)])
-@pytest.mark.parametrize("seed", range(2))
-def test_of_rounded_runs_pvalues_and_bounds_are_one_test(seed: int, digits: int, spread: float) -> None:
+def test_of_rounded_runs_pvalues_and_bounds_are_one_test(digits: int, spread: float) -> None:
     """At every size of 3 to 8 a side; a bound that is gamma but for rounding is not beyond it."""
-    rng = np.random.default_rng([seed, digits])
+    rng = np.random.default_rng(digits)
     for n, m in itertools.product(range(3, 9), repeat=2):
         x = rng.normal(1.1, spread, (8, n)).round(digits).clip(0.1)
         y = rng.normal(1.0, spread, (8, m)).round(digits).clip(0.1)
-        tests = {g: typical_ratio_test(x, y, g) for g in (0.8, 0.95, 1 / 1.02, 1.0, 1.02, 1.07, 1.25, 1.4)}
+        tests = {g: typical_ratio_test(x, y, g) for g in (0.8, 1 / 1.02, 1.0, 1.02, 1.25)}
         for alpha in (0.01, 0.05, 0.1):
             found = typical_ratio(x, y, alpha)
             for gamma, test in tests.items():
