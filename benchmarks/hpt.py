@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.protocols.hpt import hpt, hpt_of_scores
+from speedproof.protocols.hpt import Hpt, HptEntry, entries_of_pairs, entries_of_scores, hpt
 from speedproof.protocols.hpt_levels import HptRule
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "oracle_hpt"
@@ -50,17 +51,22 @@ def suite(benchmarks: int, runs: int, decimals: int | None) -> list[Pair]:
     return pairs
 
 
+def whole(prepare: Callable[..., list[HptEntry]], *given: Any, rule: HptRule = "exact") -> Hpt:
+    """From values to the answer."""
+    return hpt(prepare(*given), [0.95, 0.99], rule=rule)
+
+
 def main() -> None:
     """Print one line a workload."""
     a, b = table_3("table3_x176_A"), table_3("table3_reduced_B")
     rules: tuple[HptRule, HptRule] = ("paper", "exact")
     for rule in rules:
-        seconds = best(partial(hpt_of_scores, b, a, rule=rule, confidences=[0.95]), 50)
+        seconds = best(partial(whole, entries_of_scores, b, a, rule=rule), 50)
         print(f"table III, {rule}: {1e3 * seconds:.2f} ms")
     for runs in (1, 5, 20, 60):
         for decimals in (None, 2):
             pairs = suite(120, runs, decimals)
-            seconds = best(partial(hpt, pairs), 2)
+            seconds = best(partial(whole, entries_of_pairs, pairs), 2)
             kind = "" if decimals is None else f", {decimals} decimals"
             print(f"120 benchmarks x {runs} runs{kind}: {seconds:.3f} s")
 

@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from speedproof.protocols.figures import SIGNIFICANT
 from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
 from speedproof.protocols.median import MedianDecision, decide_median, median_tests
 from speedproof.stats.bounds import probability_greater
@@ -121,7 +120,7 @@ def _concludes(decision: MeanDecision | MedianDecision) -> BoolArray:
 
 def _protocol(decision: MeanDecision | MedianDecision, name: str) -> dict[str, Errors | str]:
     """Errors of a protocol among the pairs on which it concludes, and among all."""
-    faster, slower = decision.state == SIGNIFICANT, decision.state_slower == SIGNIFICANT
+    faster, slower = decision.pvalue <= ALPHA, decision.pvalue_slower <= ALPHA
     return {
         f"{name}, concluded": _errors(faster, slower, _concludes(decision)),
         f"{name}, all": _errors(faster, slower),

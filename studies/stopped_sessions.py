@@ -18,9 +18,8 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from speedproof.data.sample import Sample
-from speedproof.protocols.mean import compare_means
-from speedproof.protocols.median import compare_medians
 from speedproof.protocols.pair import Rules
+from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import StopRules
@@ -50,7 +49,7 @@ def _session(rng: np.random.Generator, speedup: float) -> tuple[FloatArray, int,
 def _fixed(times: FloatArray) -> dict[str, Comparison]:
     x, y = Sample(times[:, 0]), Sample(times[:, 1])
     rules = Rules(alpha=ALPHA)
-    return {"median": compare_medians(x, y, rules=rules), "mean": compare_means(x, y, rules=rules)}
+    return {name: ask(name, x, y, rules) for name in ("median", "mean")}
 
 
 def main(sessions: int) -> None:

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.aggregates import geometric_means
-from speedproof.protocols.hpt import hpt_of_scores
+from speedproof.protocols.hpt import entries_of_scores, hpt
 from speedproof.protocols.hpt_levels import HptRule
-from speedproof.protocols.mean import compare_means
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import Rules
+from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Verdict
 
 Floats = npt.NDArray[np.float64]
@@ -124,7 +124,7 @@ def error_rates(benchmarks: int, gaining: int, shared: float, repeats: int, seed
         for i in range(benchmarks):
             x, y = 1 + 0.03 * (common + math.sqrt(1 - shared) * rng.normal(size=(2, 10)))
             case = pair(1.05 * x if i < gaining else x, y, str(i))
-            comparisons.append(compare_means(case.reference, case.candidate, Rules(ALPHA), case.key))
+            comparisons.append(ask("mean", case.reference, case.candidate, Rules(ALPHA), case.key))
         null = comparisons[gaining:]
         plain += any(c.verdict is not Verdict.UNDECIDED for c in null)
         controlled = control_verdicts(comparisons, ALPHA).verdicts
@@ -160,8 +160,8 @@ def false_alarms(ratio: float, repeats: int, seed: int) -> tuple[Share, Share]:
             Sample(100 + ratio * rng.normal(size=10)[processes] + rng.normal(size=100), processes=processes)
             for _ in "xy"
         )
-        alarms += compare_means(x, y, Rules(ALPHA)).pvalue <= ALPHA
-        pooled += compare_means(x, y, Rules(ALPHA, nested="pool")).pvalue <= ALPHA
+        alarms += ask("mean", x, y, Rules(ALPHA)).pvalue <= ALPHA
+        pooled += ask("mean", x, y, Rules(ALPHA, nested="pool")).pvalue <= ALPHA
     return Share(alarms, repeats), Share(pooled, repeats)
 
 
@@ -183,7 +183,7 @@ def hpt_size(benchmarks: int, runs: int, rule: HptRule, decimals: int, repeats: 
     count = 0
     for _ in range(repeats):
         x, y = (rng.lognormal(1, 0.3, (benchmarks, runs)).round(decimals).tolist() for _ in "xy")
-        count += hpt_of_scores(x, y, confidences=[], rule=rule).pvalue_candidate <= ALPHA
+        count += hpt(entries_of_scores(x, y), [], rule=rule).pvalue_candidate <= ALPHA
     return Share(count, repeats)
 
 

@@ -35,7 +35,7 @@ def test_a_question_costs_a_module_and_an_entry(
     suite: sp.Suite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """It is then in a pair's answers, in a suite's, in the words, in JSON and in the table."""
-    _, own = example("A question", Question=questions.Question, one_by_one=questions.one_by_one)
+    _, own = example("A question", Question=questions.Question)
     monkeypatch.setitem(questions.QUESTIONS, own.name, own)
     s = sp.compare_suite(suite, protocols=("median", own.name))
     assert s["matmul"].by(own.name).verdict is sp.Verdict.FASTER

@@ -21,7 +21,7 @@ from studies.seeds.row import (
     text_of,
 )
 
-from speedproof.protocols.hpt import Hpt, Winner, entries_of_scores, hpt_of_scores
+from speedproof.protocols.hpt import Hpt, Winner, entries_of_scores, hpt
 from speedproof.protocols.hpt_claims import claims
 from speedproof.stats.normality import lilliefors
 
@@ -83,9 +83,7 @@ def _number(text: str) -> float:
 @register("hpt-table2", PAPER, "table II: the rows that are legible")
 def table2(setting: Setting) -> Result:
     """Six of twelve benchmarks; one score each, so that the first level is skipped."""
-    found = hpt_of_scores(
-        scores("table2_first6_B"), scores("table2_first6_A"), confidences=[0.95], rule="paper"
-    )
+    found = hpt(entries_of_scores(scores("table2_first6_B"), scores("table2_first6_A")), [0.95], rule="paper")
     whole = "of all twelve rows, six of which cannot be read"
     return Result(
         (
@@ -105,9 +103,9 @@ def table2(setting: Setting) -> Result:
 def table3(setting: Setting) -> Result:
     """Fourteen benchmarks of five runs: A's scores divided by 1.76 as printed, and as they were."""
     b, a = scores("table3_reduced_B"), scores("table3_reduced_A")
-    reduced: Hpt = hpt_of_scores(b, a, rule="paper")
-    full = hpt_of_scores(b, scores("table3_x176_A"), confidences=[0.95], rule="paper")
-    exact = hpt_of_scores(b, scores("table3_x176_A"), confidences=[0.95])
+    reduced: Hpt = hpt(entries_of_scores(b, a), rule="paper")
+    full = hpt(entries_of_scores(b, scores("table3_x176_A")), [0.95], rule="paper")
+    exact = hpt(entries_of_scores(b, scores("table3_x176_A")), [0.95])
     wins = "/".join(str(reduced.count(w)) for w in (Winner.CANDIDATE, Winner.TIE, Winner.REFERENCE))
     speedup = full.speedups[0]
     return Result(

@@ -29,9 +29,8 @@ from studies.seeds.row import (
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.formats import ReadOptions, read
-from speedproof.protocols.mean import compare_means
-from speedproof.protocols.median import compare_medians
 from speedproof.protocols.pair import Rules
+from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Comparison, State
 from speedproof.protocols.speedup_test_tool import Entry, report_suite
 from speedproof.protocols.suites import overall_gain
@@ -166,11 +165,11 @@ def table1(setting: Setting) -> Result:
     lines = []
     for affinity in sorted({key[2] for key in samples}):
         chosen = [(x, y) for key, x, y in pairs if key[2] == affinity]
-        for protocol, compare in (("mean", compare_means), ("median", compare_medians)):
+        for protocol in ("mean", "median"):
             shown = []
             for alpha in (0.05, 0.2, 0.99):
                 rules = Rules(alpha=alpha)
-                found = [compare(Sample(x), Sample(y), rules, Key("")) for x, y in chosen]
+                found = [ask(protocol, Sample(x), Sample(y), rules) for x, y in chosen]
                 shown.append(sum(comparison.state is not State.SIGNIFICANT for comparison in found))
             lines.append(
                 alike(
@@ -211,8 +210,8 @@ def gcc(setting: Setting) -> Result:
         for slow, fast in (("O0", "O1"), ("O1", "O3"), ("O0", "O3")):
             x, y = (Sample(times[program, level], label=level) for level in (slow, fast))
             key = Key(f"{program}, {slow} to {fast}")
-            means.append(compare_means(x, y, Rules(alpha=0.1), key))
-            medians.append(compare_medians(x, y, Rules(alpha=0.1), key))
+            means.append(ask("mean", x, y, Rules(alpha=0.1), key))
+            medians.append(ask("median", x, y, Rules(alpha=0.1), key))
             before.append(float(x.values.mean()))
             after.append(float(y.values.mean()))
     lines = []

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.command import speedproof
+from tests.protocols.asking import hpt_of_scores
 
-from speedproof.protocols.hpt import hpt_of_scores
 from speedproof.reporting.hpt import conclusion
 
 ORACLE = Path(__file__).parents[1] / "data" / "oracle_hpt"

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.protocols.asking import compare_typical
 
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.typical import compare_typical
 from speedproof.protocols.units import paired_units
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.protocols.asking import compare_medians
 
 from speedproof import plot
 from speedproof.data.sample import Sample
@@ -18,7 +19,6 @@ from speedproof.mixture.goodness import ks_distance
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot import canvas
 from speedproof.plot.scale import beyond, kernel_density
-from speedproof.protocols.median import compare_medians
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.normality import lilliefors

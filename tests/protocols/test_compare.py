@@ -9,17 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.protocols.asking import compare_means, compare_medians, compare_samples, compare_single_runs
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.units import Direction
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.mean import compare_means
-from speedproof.protocols.median import compare_medians
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import DETAILS as PROTOCOLS
-from speedproof.protocols.questions import compare_samples
 from speedproof.protocols.results import Comparison, State, Verdict
-from speedproof.protocols.single_run import compare_single_runs
 
 
 def sample(values: object, **more: object) -> Sample:
@@ -493,7 +490,7 @@ def test_p_equal_to_alpha_is_equivalent() -> None:
         assert 1e-6 < p < 0.5
         for alpha, same in ((p, True), (np.nextafter(p, 0.0), False)):
             rules = Rules(alpha=float(alpha), margin=0.01)
-            (again,) = compare_samples(x, y, rules, protocols=(result.protocol,))  # type: ignore[arg-type]
+            (again,) = compare_samples(x, y, rules, protocols=(result.protocol,))
             assert (again.verdict is Verdict.EQUIVALENT) == same, result.protocol
 
 

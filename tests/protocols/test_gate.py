@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
+from tests.protocols.asking import compare_samples
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Record, Skipped, Suite
@@ -19,7 +20,6 @@ from speedproof.errors import DataError
 from speedproof.protocols.gate import GateDecision, GateRow, gate
 from speedproof.protocols.gate_claims import Demand, GateRules, Location, Outcome, Policy, judge
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.questions import compare_samples
 from speedproof.protocols.results import State, Verdict
 
 FloatArray = npt.NDArray[np.float64]

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.protocols.asking import hpt_of_pairs, hpt_of_scores
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
 from speedproof.protocols import hpt_levels, hpt_speedup, hpt_steps
-from speedproof.protocols.hpt import Hpt, Winner, hpt, hpt_of_scores
+from speedproof.protocols.hpt import Hpt, Winner
 from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, score_duel
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
 
@@ -87,7 +88,7 @@ class TestPublishedTables:
                 zip(scores("table3_reduced", "B"), scores("table3_x176", "A"), strict=True)
             )
         ]
-        assert hpt(pairs, rule="paper").speedups[0].certified == pytest.approx(1.7725, abs=5e-5)
+        assert hpt_of_pairs(pairs, rule="paper").speedups[0].certified == pytest.approx(1.7725, abs=5e-5)
         times = [[[1 / v for v in row] for row in scores("table3_reduced", side)] for side in "AB"]
         found = hpt_of_scores(times[0], times[1], rule="paper")
         assert found.confidence == pytest.approx(0.8917, abs=5e-5)
@@ -278,7 +279,7 @@ class TestInvariance:
             Pair(p.key, Sample(p.reference.values * unit**k), Sample(p.candidate.values * unit**k))
             for p, k in zip(self.PAIRS, [0, 1] * 6, strict=True)
         ]
-        a, b = hpt(self.PAIRS), hpt(rescaled)
+        a, b = hpt_of_pairs(self.PAIRS), hpt_of_pairs(rescaled)
         assert (a.confidence, a.winner) == (b.confidence, b.winner)
         assert a.speedups[0].certified == pytest.approx(b.speedups[0].certified, rel=1e-12)
 
@@ -287,7 +288,7 @@ class TestInvariance:
             Pair(p.key, Sample(p.reference.values[::-1]), Sample(np.sort(p.candidate.values)))
             for p in self.PAIRS[::-1]
         ]
-        a, b = hpt(self.PAIRS), hpt(turned)
+        a, b = hpt_of_pairs(self.PAIRS), hpt_of_pairs(turned)
         assert (a.confidence, a.speedups) == (b.confidence, b.speedups)
         assert a.benchmarks == b.benchmarks[::-1]
 
@@ -311,7 +312,7 @@ class TestInvariance:
             Pair(Key(str(i)), Sample(np.array(x)), Sample(np.array(y)))
             for i, (x, y) in enumerate(zip(times, faster, strict=True))
         ]
-        assert hpt(rates) == hpt(costs)
+        assert hpt_of_pairs(rates) == hpt_of_pairs(costs)
 
 
 def test_long_benchmarks_do_not_decide() -> None:
@@ -321,7 +322,7 @@ def test_long_benchmarks_do_not_decide() -> None:
     short, hour = np.array([1.0, 1.01, 0.99, 1.0, 1.02]) * 1e-3, np.array([3600.0, 3601, 3599, 3600, 3602])
     pairs = [Pair(Key(f"short {i}"), Sample(short), Sample(short / 1.2)) for i in range(10)]
     pairs.append(Pair(Key("hour"), Sample(hour), Sample(hour * 1.01)))
-    found = hpt(pairs)
+    found = hpt_of_pairs(pairs)
     assert found.winner is Winner.CANDIDATE
     assert found.benchmarks[-1].rank == 1
 
@@ -334,26 +335,26 @@ class TestFewRuns:
     )
     def test_level(self, runs: tuple[int, int], level: float | None) -> None:
         pairs = make_pairs(np.random.default_rng(1), np.full(6, 1.5), runs)
-        found = hpt(pairs)
+        found = hpt_of_pairs(pairs)
         assert {row.level for row in found.benchmarks} == {level}
         assert any("too few runs" in note for note in found.notes) == (level is None)
         assert all(math.isnan(row.pvalue_candidate) for row in found.benchmarks) == (level is None)
 
     def test_level_of_ones_own(self) -> None:
         """Five runs a side can never reject at 0.001, so all is a tie and nothing is shown."""
-        found = hpt(make_pairs(np.random.default_rng(1), np.full(6, 1.5), (5, 5)), level=0.001)
+        found = hpt_of_pairs(make_pairs(np.random.default_rng(1), np.full(6, 1.5), (5, 5)), level=0.001)
         assert found.count(Winner.TIE) == 6
         assert (found.winner, found.confidence) == (Winner.TIE, 0.0)
 
     def test_unequal_numbers_of_runs(self) -> None:
         """All runs count: a longer sample is not cut to the shorter, nor the stack of both in the middle."""
-        found = hpt(make_pairs(np.random.default_rng(2), np.full(6, 1.5), (7, 5)))
+        found = hpt_of_pairs(make_pairs(np.random.default_rng(2), np.full(6, 1.5), (7, 5)))
         for row in found.benchmarks:
             assert (row.reference_runs, row.candidate_runs) == (7, 5)
             assert row.pvalue_candidate == pytest.approx(1 / math.comb(12, 5))
 
     def test_one_benchmark(self) -> None:
-        found = hpt(make_pairs(np.random.default_rng(2), np.array([2.0]), (6, 6)))
+        found = hpt_of_pairs(make_pairs(np.random.default_rng(2), np.array([2.0]), (6, 6)))
         assert found.confidence == 0.5
         assert any("takes at least 5" in note for note in found.notes)
 
@@ -363,13 +364,13 @@ def test_values_of_one_process_count_once() -> None:
     values = np.tile([1.0, 1.01], 20)
     processes = np.repeat([0, 1], 20)
     pair = Pair(Key("b"), Sample(values, processes=processes), Sample(values / 2, processes=processes))
-    found = hpt([pair] * 6)
+    found = hpt_of_pairs([pair] * 6)
     assert {(row.reference_runs, row.level) for row in found.benchmarks} == {(2, None)}
 
 
 def test_identical_versions_tie() -> None:
     pairs = [Pair(p.key, p.reference, p.reference) for p in TestInvariance.PAIRS]
-    found = hpt(pairs)
+    found = hpt_of_pairs(pairs)
     assert (found.winner, found.count(Winner.TIE)) == (Winner.TIE, 12)
     assert found.pvalue_candidate == found.pvalue_reference == 1.0
 
@@ -377,17 +378,17 @@ def test_identical_versions_tie() -> None:
 class TestErrors:
     def test_no_benchmark(self) -> None:
         with pytest.raises(DataError, match="no benchmark"):
-            hpt([])
+            hpt_of_pairs([])
 
     def test_a_time_of_zero(self) -> None:
         pair = Pair(Key("sort"), Sample(np.array([1.0])), Sample(np.array([1.0, 0.0]), label="new"))
         with pytest.raises(DataError, match=r"sort, new: value 2 of 2 is 0.*finer unit"):
-            hpt([pair])
+            hpt_of_pairs([pair])
 
     def test_two_units(self) -> None:
         pair = Pair(Key("sort"), Sample(np.array([1.0])), Sample(np.array([1.0]), "B"))
         with pytest.raises(DataError, match="sort: the samples have two units"):
-            hpt([pair])
+            hpt_of_pairs([pair])
 
     def test_sides_of_different_length(self) -> None:
         with pytest.raises(DataError, match="2 benchmarks of the reference, 1 of the candidate"):

@@ -10,21 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.protocols.asking import hpt_of_scores
 from tests.protocols.test_symmetries import PROTOCOLS, asked, pairs
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.figures import (
-    STATES,
-    at_margins,
-    codes,
-    forecasts,
-    state_of,
-    verdict_of,
-)
+from speedproof.protocols.figures import at_margins, forecasts, state_of, verdict_of
 from speedproof.protocols.gate_claims import Demand, GateRules, Outcome, Policy, claim, judge
-from speedproof.protocols.hpt import hpt_of_scores
 from speedproof.protocols.hpt_levels import cost_duel
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
@@ -87,28 +80,18 @@ def test_equivalence_at_its_pvalue(protocol: str) -> None:
     assert seen >= 3 or protocol in ("single run", "touati2009")
 
 
-def test_codes_of_pvalues() -> None:
-    alpha = np.full(5, 0.05)
-    stop = np.full(5, STATES.index(State.MORE_RUNS))
-    found = codes(np.array([0.05, np.nextafter(0.05, 1), 0.0, 1.0, np.nan]), alpha, stop)
-    expected = [
-        State.SIGNIFICANT,
-        State.NOT_SIGNIFICANT,
-        State.SIGNIFICANT,
-        State.NOT_SIGNIFICANT,
-        State.MORE_RUNS,
-    ]
-    assert [STATES[k] for k in found] == expected
-
-
-def test_states_of_swapped_sides() -> None:
-    """The names change places, but for both at fault: then the figure names the user's X, as it would its own."""
-    other = {State.MORE_RUNS_X: State.MORE_RUNS_Y, State.MORE_RUNS_Y: State.MORE_RUNS_X}
-    for state, x, y in itertools.product(State, [False, True], [False, True]):
-        code, lacking = STATES.index(state), (x, y)
-        assert state_of(code, lacking, False) is state
-        turned = State.MORE_RUNS_X if state in other and all(lacking) else other.get(state, state)
-        assert state_of(code, lacking, True) is turned
+def test_where_a_figure_ends() -> None:
+    """More runs where a side lacks them, X named first in figure 1 and both in figure 2; else by the p-value."""
+    for alpha, p in itertools.product((0.05, 0.6), (0.0, 0.05, np.nextafter(0.05, 1), 1.0, math.nan)):
+        for x, y in itertools.product([False, True], repeat=2):
+            apart, together = (state_of(p, alpha, (x, y), together=both) for both in (False, True))
+            if x or y:
+                assert (apart, together) == (State.MORE_RUNS_X if x else State.MORE_RUNS_Y, State.MORE_RUNS)
+            elif math.isnan(p):
+                assert apart is together is State.UNDEFINED
+            else:
+                assert apart is together
+                assert apart is (State.SIGNIFICANT if p <= alpha else State.NOT_SIGNIFICANT)
 
 
 def test_verdicts_of_pvalues() -> None:
@@ -183,12 +166,11 @@ def test_fewer_than_thirty_must_be_normal_in_2009(n: int, state: State2009) -> N
     rng = np.random.default_rng(0)
     while True:
         x = rng.exponential(size=n) ** 2
-        if decide_2009(x, x + 0.0, 0.05).hurst_x > 0.5:
+        if decide_2009(x, x + 0.0, 0.05).hurst[0] > 0.5:
             break
     assert decide_2009(x, x, 0.05).state is state
     y = np.sort(10 + rng.standard_normal(n))
-    assert decide_2009(x, y, 0.05).failing_x == (n < 30)
-    assert not decide_2009(x, y, 0.05).failing_y
+    assert decide_2009(x, y, 0.05).failing == (n < 30, False)
 
 
 @pytest.mark.parametrize(("n", "state"), [(99, State2009.HUNDRED_NEEDED), (100, State2009.NO_STATISTICS)])
@@ -196,9 +178,9 @@ def test_a_hundred_runs_should_be_independent_in_2009(n: int, state: State2009) 
     alternating = 10 + np.tile([0.0, 1.0], 50)[:n]
     steady = np.sort(10 + np.random.default_rng(1).standard_normal(40))
     found = decide_2009(alternating, steady, 0.05)
-    assert (found.state, found.failing_x, found.failing_y) == (state, True, False)
+    assert (found.state, found.failing) == (state, (True, False))
     found = decide_2009(steady, alternating, 0.05)
-    assert (found.state, found.failing_x, found.failing_y) == (state, False, True)
+    assert (found.state, found.failing) == (state, (False, True))
 
 
 def test_the_interval_of_2009_against_scipy() -> None:
@@ -206,13 +188,13 @@ def test_the_interval_of_2009_against_scipy() -> None:
     x, y = np.sort(10.5 + rng.standard_normal(35)), np.sort(10 + rng.standard_normal(45))
     for alpha in (0.01, 0.05, 0.3):
         found = decide_2009(x, y, alpha)
-        for alternative, end in (("greater", "interval_lower"), ("less", "interval_upper")):
+        for alternative, end in (("greater", 1), ("less", 2)):
             expected = stats.ttest_ind(x, y, equal_var=False, alternative=alternative).confidence_interval(
                 1 - alpha
             )
             told = expected.low if alternative == "greater" else expected.high
-            assert getattr(found, end) == pytest.approx(told)
-        assert found.difference == pytest.approx(x.mean() - y.mean())
+            assert found.difference[end] == pytest.approx(told)
+        assert found.difference[0] == pytest.approx(x.mean() - y.mean())
         assert (found.state is State2009.SPEEDUP) == (found.pvalue <= alpha)
 
 

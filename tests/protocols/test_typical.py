@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import signal, stats
+from tests.protocols.asking import compare_samples, compare_typical
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
@@ -13,9 +14,9 @@ from speedproof.data.units import Direction
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import QuestionName, compare_samples
+from speedproof.protocols.questions import QuestionName
 from speedproof.protocols.results import State, Verdict
-from speedproof.protocols.typical import compare_typical, typical_runs
+from speedproof.protocols.typical import typical_runs
 from speedproof.protocols.units import last_values, typical_units
 from speedproof.stats.dependence import variance_inflation
 

@@ -5,15 +5,14 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from tests.protocols.asking import compare_2009, hpt_of_pairs
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.protocols.aggregates import log_ratio
-from speedproof.protocols.hpt import hpt
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.run_ranking import rank_runs
 from speedproof.protocols.suite import compare_suite
-from speedproof.protocols.touati2009 import compare_2009
 from speedproof.protocols.units import last_values
 
 
@@ -30,7 +29,7 @@ def mean_ratio(x: Sample, y: Sample) -> object:
 
 def duels(x: Sample, y: Sample) -> object:
     pairs = [Pair(Key(name), x, y) for name in "abcdef"]
-    return hpt(pairs, confidences=[0.9]).benchmarks
+    return hpt_of_pairs(pairs, confidences=[0.9]).benchmarks
 
 
 def ranks(x: Sample, y: Sample) -> object:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.protocols.asking import compare_medians
 
 from speedproof.data.sample import Sample
-from speedproof.protocols.median import compare_medians
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Needed, Verdict
 from speedproof.reporting.numbers import factor, values

@@ -23,8 +23,8 @@ from speedproof.protocols.hpt import (
     Hpt,
     entries_of_pairs,
     entries_of_scores,
-    hpt_of_entries,
 )
+from speedproof.protocols.hpt import hpt as tested
 from speedproof.protocols.hpt_claims import HptClaims, claims
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
@@ -199,8 +199,6 @@ def hpt(
         x, y = ([sides[k].values for sides in units] for k in (0, 1))
         names = [pair.key.benchmark for pair in pairs]
         entries, told = entries_of_scores(x, y, names, alpha_benchmark), AS_GIVEN
-    test = partial(
-        hpt_of_entries, entries, level=alpha_benchmark, rule=rule, literal=literal_signs, scores=told
-    )
+    test = partial(tested, entries, rule=rule, literal_signs=literal_signs, scores=told)
     said = claims(entries, confidence=found[0], speedups=speedups, rule=rule, literal_signs=literal_signs)
     return HptResult(first, second, test(found), said, pairs, problems, test)

@@ -16,8 +16,7 @@ from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import UsageError
 from speedproof.formats import ReadOptions
 from speedproof.formats import read as read_records
-from speedproof.protocols.median import KSRule
-from speedproof.protocols.pair import Rules
+from speedproof.protocols.pair import KSRule, Rules
 from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_suite
 from speedproof.reporting import speedup_test as words
 from speedproof.reporting.model import Report

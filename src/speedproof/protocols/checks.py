@@ -11,7 +11,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.groups import batches
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
-from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.protocols.results import Check
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.dependence import drift, drift_within, lag1, midranks
@@ -81,10 +81,12 @@ ORDER_LEVEL = 0.01
 _UNRELATED = 2.0  # von Neumann's ratio of independent values
 
 
-def of_sample(measured: Sample, used: Sample, side: str, *, other_nested: bool = False) -> tuple[Check, ...]:
-    """The checks of one sample: how many runs, nesting, run order, zeros, tampering."""
+def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Sample]) -> list[Check]:
+    """Failed checks of one sample beside others that make the true risk another one than stated."""
     order = order_tests([measured], [used])[0][0], steadiness([measured])[0]
-    return (*of_runs(measured, used, side, other_nested=other_nested), *of_order(measured, side, *order))
+    nested = any(other.nested for other in others)
+    checks = (*of_runs(measured, used, side, other_nested=nested), *of_order(measured, side, *order))
+    return [check for check in checks if not check.held and check.kind in UNDERMINING]
 
 
 def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool = False) -> list[Check]:

@@ -8,7 +8,7 @@ passes its Shapiro-Wilk p-value, and the test changes from Student to Welch when
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -17,21 +17,13 @@ from speedproof.arrays import BoolArray, FloatArray
 from speedproof.protocols.results import HighestConfidence
 
 
-def highest_confidence(
-    pvalues: Iterable[float],
-    significant: Callable[[FloatArray], BoolArray],
-) -> HighestConfidence:
-    """Find every risk in (0, 1) at which a protocol says "significant"."""
-    (found,) = highest_confidences(
-        np.array([list(pvalues)], dtype=np.float64), lambda alpha: significant(alpha[0])[None]
-    )
-    return found
-
-
 def highest_confidences(
     pvalues: FloatArray, significant: Callable[[FloatArray], BoolArray]
 ) -> list[HighestConfidence]:
-    """The same for several pairs: their p-values in rows, and the answers to rows of risks."""
+    """Every risk in (0, 1) at which a protocol says "significant", of each pair.
+
+    P-values come in rows, one a pair; so do the risks that are asked about, and the answers.
+    """
     points = [sorted({p for p in row if 0 < p < 1}) for row in pvalues.tolist()]
     where = np.full((len(points), 2 * max(map(len, points), default=0) + 1), 0.5)
     for row, inner in zip(where, points, strict=True):

@@ -15,50 +15,53 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
+from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, StateArray
+from speedproof.arrays import BoolArray, FloatArray
+from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.pair import Rules, Sides
-from speedproof.protocols.results import AtMargin, Needed, State, Verdict
+from speedproof.protocols.results import (
+    AtMargin,
+    Check,
+    Comparison,
+    HighestConfidence,
+    Needed,
+    State,
+    Verdict,
+)
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded
-from speedproof.stats.ratio import RatioTest
+from speedproof.stats.ratio import Interval, RatioTest
 from speedproof.stats.scaling import in_common_unit
 
 SMALL = 30
 """A sample of at most this many runs is small (section 3.1)."""
 
-STATES = tuple(State)
-"""The states, at the positions that the decisions use as codes."""
-
-UNDEFINED = STATES.index(State.UNDEFINED)
-NOT_SIGNIFICANT = STATES.index(State.NOT_SIGNIFICANT)
-SIGNIFICANT = STATES.index(State.SIGNIFICANT)
-MORE_RUNS_X = STATES.index(State.MORE_RUNS_X)
-MORE_RUNS_Y = STATES.index(State.MORE_RUNS_Y)
-MORE_RUNS = STATES.index(State.MORE_RUNS)
-
-_TURNED = {State.MORE_RUNS_X: State.MORE_RUNS_Y, State.MORE_RUNS_Y: State.MORE_RUNS_X}
 _LEAST_FOR_FORECAST = 3
 _MOST_FORECAST = 100_000
 
 
-def codes(pvalue: FloatArray, alpha: FloatArray, stop: npt.NDArray[np.int_]) -> StateArray:
-    """The code of a state: from the p-value where there is one, else ``stop``."""
-    decided = np.where(pvalue <= alpha, SIGNIFICANT, NOT_SIGNIFICANT)
-    return np.where(np.isnan(pvalue), stop, decided).astype(np.int8)
+class Decision(Struct, frozen=True):
+    """A figure at one risk or at several; arrays of the common shape of tests and risk."""
+
+    # Samples that are too small for what was seen of them. Figure 1 names X first; both are told here.
+    lacking_x: BoolArray
+    lacking_y: BoolArray
+    # Of the test that decides, for "X takes longer than Y" and the reverse; NaN when more runs are needed
+    pvalue: FloatArray
+    pvalue_slower: FloatArray
 
 
-def state_of(code: int, lacking: tuple[bool, bool], turned: bool) -> State:
-    """The state by the names of the user's samples."""
-    state = STATES[code]
-    if turned and state in _TURNED:
-        # The figure names X first when both are at fault; keep that order for the user's X, too.
-        return State.MORE_RUNS_X if all(lacking) else _TURNED[state]
-    return state
+def state_of(pvalue: float, alpha: float, lacking: Sequence[bool], *, together: bool = False) -> State:
+    """Where a figure ends; figure 2 asks for more runs of both samples even when one of them is large."""
+    if any(lacking):
+        return State.MORE_RUNS if together else State.MORE_RUNS_X if lacking[0] else State.MORE_RUNS_Y
+    if math.isnan(pvalue):
+        return State.UNDEFINED
+    return State.SIGNIFICANT if pvalue <= alpha else State.NOT_SIGNIFICANT
 
 
 def verdict_of(pvalue: float, pvalue_slower: float, at_margin: AtMargin | None, alpha: float) -> Verdict:
@@ -136,32 +139,78 @@ def _needed(side: Sides, of_slow: float, of_fast: float, *, no_spread: bool, equ
     return Needed(max(math.ceil(x), side.x.n + 1), max(math.ceil(y), side.y.n + 1), reason)
 
 
-def needed_runs(
+def fewest(sides: Sequence[Sides], wanted: Sequence[int], least: int) -> dict[int, Needed]:
+    """By row, the sides that lack the runs without which no test decides."""
+    reason = "fewer runs can never decide at this risk, even if all of them are won"
+    found = {}
+    for i in wanted:
+        x, y = (least if side.n < least else None for side in (sides[i].x, sides[i].y))
+        found[i] = Needed(x, y, reason, least=True)
+    return found
+
+
+def highest_of(
+    decide: Callable[[FloatArray], Decision], pvalues: Sequence[FloatArray]
+) -> list[HighestConfidence]:
+    """The highest confidence of each pair, from all p-values that its figure compares with a risk."""
+    rows = np.stack([np.atleast_1d(pvalue) for pvalue in pvalues], axis=-1)
+    return highest_confidences(rows, lambda alpha: alpha >= decide(alpha.T).pvalue.T)
+
+
+def conclusions(
+    location: Literal["mean", "median"],
     sides: Sequence[Sides],
     values: tuple[FloatArray, FloatArray],
     rules: Rules,
-    verdicts: Sequence[Verdict],
-    lacking: Sequence[tuple[bool, bool]],
+    decision: Decision,
+    *,
+    highest: Sequence[HighestConfidence],
+    bounds: Interval,
+    margins: Sequence[AtMargin | None],
+    observed: Sequence[float],
+    tests: Sequence[str],
+    checks: Sequence[Sequence[Check]],
     runs_needed: Callable[..., RunsNeeded],
-    speedups: Sequence[float],
-) -> list[Needed | None]:
-    """What would decide each pair that is undecided: what the figure asks for, else what a forecast says."""
-    open_ = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
-    asked = [i for i in open_ if not any(lacking[i])]
-    found = forecasts(sides, *values, rules, asked, runs_needed, speedups)
+) -> list[Comparison]:
+    """From what a figure decided about pairs of equal sizes to comparisons by the names of the user's samples."""
+    pvalues, slower = lists(decision.pvalue, decision.pvalue_slower)
+    low, high = lists(bounds.low, bounds.high)
+    lacking = [
+        (y, x) if side.turned else (x, y)
+        for side, x, y in zip(sides, *lists(decision.lacking_x, decision.lacking_y), strict=True)
+    ]
+    verdicts = [verdict_of(*told, rules.alpha) for told in zip(pvalues, slower, margins, strict=True)]
+    undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
+    needed = forecasts(
+        sides, *values, rules, [i for i in undecided if not any(lacking[i])], runs_needed, observed
+    )
     reason = f"the protocol asks for more than {SMALL} runs where its assumption does not hold"
-    for i in open_:
+    for i in undecided:
         if any(lacking[i]):
-            x, y = lacking[i][:: -1 if sides[i].turned else 1]
-            found[i] = Needed(SMALL + 1 if x else None, SMALL + 1 if y else None, reason, least=True)
-    return [found.get(i) for i in range(len(sides))]
-
-
-def estimate(observed: float, low: float, high: float, pvalue: float, rules: Rules) -> Estimate:
-    """A speedup with its bounds; there are none where the protocol stopped before a test."""
-    if math.isnan(pvalue):
-        low = high = math.nan
-    return Estimate(observed, low, high, 1 - rules.alpha)
+            x, y = (SMALL + 1 if lacks else None for lacks in lacking[i])
+            needed[i] = Needed(x, y, reason, least=True)
+    found = []
+    for i, side in enumerate(sides):
+        tested = not math.isnan(pvalues[i])
+        ends: tuple[float, float] = (low[i], high[i]) if tested else (math.nan, math.nan)
+        found.append(
+            side.answer(
+                location,
+                f"is the {location} of the candidate {{better}}?",
+                rules,
+                state=state_of(pvalues[i], rules.alpha, lacking[i], together=location == "median"),
+                test=tests[i] if tested else "",
+                pvalue=pvalues[i],
+                pvalue_slower=slower[i],
+                speedup=Estimate(observed[i], *ends, 1 - rules.alpha),
+                verdict=verdicts[i],
+                checks=(*checks[i], *side.checks),
+                needed=needed.get(i),
+                highest_confidence=highest[i],
+                at_margin=margins[i],
+            )
+        )
+    return found
 
 
 def lists(*arrays: Any) -> list[list[Any]]:

@@ -8,21 +8,23 @@ the whole protocol says "significant": exactly here, by bisection in the origina
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
-from speedproof.protocols.confidence import highest_confidence
-from speedproof.protocols.figures import SIGNIFICANT, SMALL
+from speedproof.protocols.figures import SMALL, Decision, highest_of
 from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
-from speedproof.protocols.median import KSRule, MedianDecision, decide_median, median_tests
-from speedproof.protocols.results import HighestConfidence
+from speedproof.protocols.median import MedianDecision, decide_median, median_tests
+from speedproof.protocols.pair import KSRule
 from speedproof.stats.estimate import Estimate, alpha_at
 from speedproof.stats.ratio_means import ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.scaling import location_ratio, mean, median
 
+D = TypeVar("D", bound=Decision)
 DEFAULT_LEVEL = 0.95
 _LEAST_LEVEL = 0.5
 
@@ -54,13 +56,10 @@ def mean_remarks(decision: MeanDecision, n: int, m: int) -> tuple[str, ...]:
 
 def median_remarks(decision: MedianDecision) -> tuple[str, ...]:
     """The warnings of the median protocol on one pair."""
-    if bool(decision.undermined):
+    lacking = [side for side, lacks in ((1, decision.lacking_x), (2, decision.lacking_y)) if bool(lacks)]
+    if not (lacking or bool(decision.location_model)):
         return ("median: no location shift, confidence may be inaccurate",)
-    return tuple(
-        f"median: more than {SMALL} runs needed for sample {side}"
-        for side, lacking in ((1, decision.lacking_x), (2, decision.lacking_y))
-        if bool(lacking)
-    )
+    return tuple(f"median: more than {SMALL} runs needed for sample {side}" for side in lacking)
 
 
 def no_level_remark(location: str) -> str:
@@ -73,31 +72,11 @@ def article_mean(
 ) -> RowFinding:
     """The row for the mean by figure 1 of the article."""
     tests = mean_tests(x, y)
-
-    def decide(alpha: float | FloatArray) -> MeanDecision:
-        return decide_mean(tests, alpha, always_welch=always_welch)
-
-    level, alpha = _level_and_alpha(confidence)
-    at_level = decide(alpha)
-    bounds = None
-    if not math.isnan(float(at_level.pvalue)):
-        interval = ratio_of_means(x, y, alpha, equal_variances=at_level.equal_variances)
-        bounds = Estimate(location_ratio(mean, x, y), float(interval.low), float(interval.high), level)
-    slower = bool(at_level.state_slower == SIGNIFICANT)
-    if confidence is not None:
-        significant = bool(at_level.state == SIGNIFICANT)
-        return RowFinding(significant, confidence, mean_remarks(at_level, tests.n, tests.m), bounds, slower)
-    pvalues = (
-        tests.shapiro_x.pvalue,
-        tests.shapiro_y.pvalue,
-        tests.variances.pvalue,
-        tests.student.pvalue,
-        tests.welch.pvalue,
-    )
-    highest = highest_confidence(map(float, pvalues), lambda alpha: decide(alpha).state == SIGNIFICANT)
-    return _at_highest(
-        "mean", highest, lambda alpha: mean_remarks(decide(alpha), tests.n, tests.m), bounds, slower
-    )
+    decide = partial(decide_mean, tests, always_welch=always_welch)
+    level, alpha = level_of(confidence)
+    bounds = ratio_of_means(x, y, alpha, decide(alpha).equal_variances)
+    told = Estimate(location_ratio(mean, x, y), float(bounds.low), float(bounds.high), level)
+    return _row("mean", confidence, decide, tests.pvalues, lambda d: mean_remarks(d, tests.n, tests.m), told)
 
 
 def article_median(
@@ -105,42 +84,35 @@ def article_median(
 ) -> RowFinding:
     """The row for the median by figure 2 of the article."""
     tests = median_tests(x, y, ks_rule)
-    level, alpha = _level_and_alpha(confidence)
-    at_level = decide_median(tests, alpha)
-    bounds = None
-    if not math.isnan(float(at_level.pvalue)):
-        interval = ratio_of_medians(x, y, alpha)
-        observed = location_ratio(median, x, y)
-        bounds = Estimate(observed, float(interval.low), float(interval.high), level)
-    slower = bool(at_level.state_slower == SIGNIFICANT)
-    if confidence is not None:
-        significant = bool(at_level.state == SIGNIFICANT)
-        return RowFinding(significant, confidence, median_remarks(at_level), bounds, slower)
-    highest = highest_confidence(
-        (float(tests.location.pvalue), float(tests.ranks.pvalue)),
-        lambda alpha: decide_median(tests, alpha).state == SIGNIFICANT,
-    )
-    return _at_highest(
-        "median", highest, lambda alpha: median_remarks(decide_median(tests, alpha)), bounds, slower
-    )
+    level, alpha = level_of(confidence)
+    bounds = ratio_of_medians(x, y, alpha)
+    told = Estimate(location_ratio(median, x, y), float(bounds.low), float(bounds.high), level)
+    return _row("median", confidence, partial(decide_median, tests), tests.pvalues, median_remarks, told)
 
 
-def _level_and_alpha(confidence: float | None) -> tuple[float, float]:
+def level_of(confidence: float | None) -> tuple[float, float]:
     """The level of the bounds and its risk."""
     level = DEFAULT_LEVEL if confidence is None else confidence
     return level, alpha_at(level)
 
 
-def _at_highest(
+def _row(
     location: str,
-    highest: HighestConfidence,
-    remarks: Callable[[float], tuple[str, ...]],
-    bounds: Estimate | None,
-    slower: bool,
+    confidence: float | None,
+    decide: Callable[[Any], D],
+    pvalues: Sequence[FloatArray],
+    remarks: Callable[[D], tuple[str, ...]],
+    speedup: Estimate,
 ) -> RowFinding:
+    alpha = alpha_at(speedup.confidence)
+    at_level = decide(alpha)
+    bounds = None if math.isnan(float(at_level.pvalue)) else speedup
+    slower = bool(at_level.pvalue_slower <= alpha)
+    if confidence is not None:
+        return RowFinding(bool(at_level.pvalue <= alpha), confidence, remarks(at_level), bounds, slower)
+    (highest,) = highest_of(decide, pvalues)
     if not highest.value >= _LEAST_LEVEL:
-        missing = (*remarks(1 - _LEAST_LEVEL), no_level_remark(location))
+        missing = (*remarks(decide(1 - _LEAST_LEVEL)), no_level_remark(location))
         return RowFinding(False, math.nan, missing, bounds, slower)
     # At the infimum itself, not at 1 minus the rounded level.
-    infimum = highest.intervals[0][0]
-    return RowFinding(True, highest.value, remarks(infimum), bounds, slower)
+    return RowFinding(True, highest.value, remarks(decide(highest.intervals[0][0])), bounds, slower)

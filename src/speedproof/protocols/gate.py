@@ -32,7 +32,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray
 from speedproof.data.conditions import different_sessions
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
@@ -238,6 +237,10 @@ class _Case(Struct, frozen=True, eq=False):
     evidence: dict[str, float]
     sides: Sides
 
+    def claim(self, name: str, adjusted: float, alpha: float) -> Hypothesis:
+        """What is known of a claim, with the p-value that counts."""
+        return claim(name, self.demand.margin, self.evidence[name], float(adjusted), alpha)
+
 
 def _cases(
     pairs: Sequence[Pair],
@@ -247,20 +250,16 @@ def _cases(
     done: Callable[[], None],
 ) -> list[_Case]:
     """The comparisons that ``compare`` makes, each with the margin of its benchmark."""
-    question = QUESTIONS[rules.protocol]
     by_margin: dict[float, list[tuple[Pair, Demand]]] = {}
     for pair in pairs:
-        demand = demands[pair.key]
-        if demand is not None:
+        if (demand := demands[pair.key]) is not None:
             by_margin.setdefault(demand.margin, []).append((pair, demand))
     found: dict[Key, _Case] = {}
     for margin, members in by_margin.items():
-        prepared = PreparedPairs(
-            [pair for pair, _ in members], Rules(rules.alpha, margin=margin, floor=floor)
-        )
-        for (pair, demand), comparison, sides in zip(
-            members, answers(rules.protocol, prepared), question.sides(prepared), strict=True
-        ):
+        own = Rules(rules.alpha, margin=margin, floor=floor)
+        prepared = PreparedPairs([pair for pair, _ in members], own)
+        asked = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
+        for (pair, demand), comparison, sides in zip(members, *asked, strict=True):
             found[pair.key] = _Case(demand, comparison, evidence(comparison), sides)
             done()
     return [found[pair.key] for pair in pairs if pair.key in found]
@@ -268,48 +267,31 @@ def _cases(
 
 def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     """Correct over the benchmarks, then decide each of them."""
-
-    def pvalues(names: list[str]) -> FloatArray:
-        found = [case.evidence[name] for case, name in zip(cases, names, strict=True)]
-        return np.array(found, dtype=np.float64)
-
     correct = MULTIPLICITIES[rules.multiplicity]
     asked = [ASKS[case.demand.policy] for case in cases]
-    required = pvalues([name for name, _ in asked])
-    against = pvalues([name for _, name in asked])
+    against = [case.evidence[name] for case, (_, name) in zip(cases, asked, strict=True)]
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
-    decided = np.ones(max(rules.family - len(cases), 0))
-    corrected = correct(np.concatenate([against, decided]))[: len(cases)]
-    single = {name: pvalues([name] * len(cases)) for name in CLAIMED}
-    claimed = {name: correct(values) for name, values in single.items()}
-    family = int(np.count_nonzero(~np.isnan(against))) + decided.size
+    decided = [1.0] * max(rules.family - len(cases), 0)
+    corrected = correct(against + decided)
+    claimed = {name: correct([case.evidence[name] for case in cases]) for name in CLAIMED}
+    family = sum(not math.isnan(p) for p in against) + len(decided)
     rows = []
-    for i, case in enumerate(cases):
-        requirement = claim(
-            asked[i][0], case.demand.margin, float(required[i]), float(required[i]), rules.alpha
-        )
-        contradiction = claim(
-            asked[i][1], case.demand.margin, float(against[i]), float(corrected[i]), rules.alpha
-        )
+    for i, (case, (asks, denies)) in enumerate(zip(cases, asked, strict=True)):
+        requirement = case.claim(asks, case.evidence[asks], rules.alpha)
+        contradiction = case.claim(denies, corrected[i], rules.alpha)
         outcome = judge([requirement.adjusted], [contradiction.adjusted], rules.alpha)
-        remark = ""
-        comparison = replace(case.comparison, needed=None)
+        remark, needed = "", None
         if outcome is Outcome.UNDECIDED:
             remark = _why(case, requirement, contradiction, family, rules)
-            comparison = replace(case.comparison, needed=None if remark else _needed(case, family, rules))
+            needed = None if remark else _needed(case, family, rules)
         rows.append(
             GateRow(
-                comparison=comparison,
+                comparison=replace(case.comparison, needed=needed),
                 demand=case.demand,
                 outcome=outcome,
                 required=requirement,
                 contradicted=contradiction,
-                claims=tuple(
-                    claim(
-                        name, case.demand.margin, float(single[name][i]), float(claimed[name][i]), rules.alpha
-                    )
-                    for name in CLAIMED
-                ),
+                claims=tuple(case.claim(name, claimed[name][i], rules.alpha) for name in CLAIMED),
                 remark=remark,
             )
         )

@@ -94,19 +94,30 @@ class GateRules(Struct, frozen=True):
         Rules(alpha=self.alpha)  # refuses a risk out of range
 
 
+_SAYS = {
+    "not_worse": "speedup > {low}",
+    "regression": "speedup < {low}",
+    "improvement": "speedup > 1",
+    "slowdown": "speedup < 1",
+    "equivalence": "{low} < speedup < {high}",
+    "difference": "speedup < {low} or speedup > {high}",
+}
+
+
 def evidence(comparison: Comparison) -> dict[str, float]:
     """P-values against the nulls of what may be claimed of a speedup, from one comparison at a margin."""
     at = comparison.at_margin
     if at is None:
         raise ValueError("a gate needs comparisons that were made with a margin")
-    return {
-        "not_worse": at.not_worse,
-        "regression": at.worse,
-        "improvement": comparison.pvalue,
-        "slowdown": comparison.pvalue_slower,
-        "equivalence": at.equivalent,
-        "difference": at.different,
-    }
+    pvalues = (
+        at.not_worse,
+        at.worse,
+        comparison.pvalue,
+        comparison.pvalue_slower,
+        at.equivalent,
+        at.different,
+    )
+    return dict(zip(_SAYS, pvalues, strict=True))
 
 
 def judge(required: npt.ArrayLike, contradicted: npt.ArrayLike, alpha: float) -> Outcome:
@@ -138,19 +149,7 @@ CLAIMED = ("not_worse", "regression", "improvement", "equivalence")
 """The claims that are made of every benchmark, whatever the policy."""
 
 
-def _hypothesis(name: str, margin: float) -> str:
-    low, high = f"{1 / (1 + margin):.4g}", f"{1 + margin:.4g}"
-    return {
-        "not_worse": f"speedup > {low}",
-        "regression": f"speedup < {low}",
-        "improvement": "speedup > 1",
-        "slowdown": "speedup < 1",
-        "equivalence": f"{low} < speedup < {high}",
-        "difference": f"speedup < {low} or speedup > {high}",
-    }[name]
-
-
 def claim(name: str, margin: float, pvalue: float, adjusted: float, alpha: float) -> Hypothesis:
     """A claim by its key of :func:`evidence`."""
-    text = _hypothesis(name, margin)
+    text = _SAYS[name].format(low=f"{1 / (1 + margin):.4g}", high=f"{1 + margin:.4g}")
     return Hypothesis(name.replace("_", " "), text, pvalue, adjusted, bool(adjusted <= alpha))

@@ -108,43 +108,6 @@ class Hpt(Struct, frozen=True):
         return sum(row.winner is winner for row in self.benchmarks)
 
 
-def hpt(
-    pairs: Sequence[Pair],
-    *,
-    confidences: Sequence[float] = CONFIDENCES,
-    level: float | None = None,
-    rule: HptRule = "exact",
-    literal_signs: bool = False,
-) -> Hpt:
-    """Compare two versions over a suite of samples.
-
-    Scores are made relative to the reference, so that every benchmark counts alike: the reference's median
-    over the value where lower is better, the value over the reference's median where higher is. Ranking
-    absolute seconds instead lets the benchmark with the longest times decide.
-    """
-    entries = entries_of_pairs(pairs, level)
-    return hpt_of_entries(entries, confidences, level, rule, literal_signs, RELATIVE)
-
-
-def hpt_of_scores(
-    reference: Sequence[npt.ArrayLike],
-    candidate: Sequence[npt.ArrayLike],
-    *,
-    names: Sequence[str] | None = None,
-    confidences: Sequence[float] = CONFIDENCES,
-    level: float | None = None,
-    rule: HptRule = "exact",
-    literal_signs: bool = False,
-) -> Hpt:
-    """Compare two versions by scores that are taken as they are: higher is better.
-
-    This is the article's own input, ratios to a third machine such as SPEC ratios. The scores of different
-    benchmarks must be comparable with each other; times or rates are not, use :func:`hpt` for these.
-    """
-    entries = entries_of_scores(reference, candidate, names, level)
-    return hpt_of_entries(entries, confidences, level, rule, literal_signs, AS_GIVEN)
-
-
 class HptEntry(NamedTuple):
     """A benchmark ready to be tested, the candidate as A."""
 
@@ -155,7 +118,11 @@ class HptEntry(NamedTuple):
 
 
 def entries_of_pairs(pairs: Sequence[Pair], level: float | None = None) -> list[HptEntry]:
-    """Benchmarks by scores relative to the reference; see :func:`hpt`."""
+    """Benchmarks by scores relative to the reference, so that every benchmark counts alike.
+
+    The reference's median over the value where lower is better, the value over the reference's median where
+    higher is. Ranking absolute seconds instead lets the benchmark with the longest times decide.
+    """
     entries = []
     for pair in pairs:
         if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
@@ -178,7 +145,11 @@ def entries_of_scores(
     names: Sequence[str] | None = None,
     level: float | None = None,
 ) -> list[HptEntry]:
-    """Benchmarks by scores as they are; see :func:`hpt_of_scores`."""
+    """Benchmarks by scores that are taken as they are: higher is better.
+
+    This is the article's own input, ratios to a third machine such as SPEC ratios. The scores of different
+    benchmarks must be comparable with each other; times or rates are not.
+    """
     labels = [str(i + 1) for i in range(len(reference))] if names is None else list(names)
     if not len(labels) == len(reference) == len(candidate):
         raise DataError(
@@ -206,34 +177,21 @@ def _all_positive(values: FloatArray, place: str) -> None:
         )
 
 
-def hpt_of_entries(
+def hpt(
     entries: Sequence[HptEntry],
-    confidences: Sequence[float],
-    level: float | None,
-    rule: HptRule,
-    literal: bool,
-    scores: str,
+    confidences: Sequence[float] = CONFIDENCES,
+    *,
+    rule: HptRule = "exact",
+    literal_signs: bool = False,
+    scores: str = RELATIVE,
 ) -> Hpt:
-    """The test of benchmarks that are ready for it; ``scores`` says which they are, for the report."""
-    if not entries:
-        raise DataError(
-            "no benchmark was measured on both sides; Hierarchical Performance Testing needs some"
-        )
-    if level is not None and not 0 < level < 0.5:
-        raise ValueError(f"the risk within a benchmark must lie between 0 and 1/2, not be {level:g}")
-    for r in confidences:
-        if not 0 < r < 1:
-            raise ValueError(f"a confidence must lie between 0 and 1, not be {r:g}")
-    duels = [entry.duel for entry in entries]
+    """Compare two versions over a suite; ``scores`` says which they are, for the report."""
+    literal = literal_signs
+    duels = duels_of(entries, confidences)
     rows = [within_benchmark(duel, Fraction(1), rule, literal=literal) for duel in duels]
     across = across_benchmarks([row.d for row in rows], rule)
-    better = (
-        Winner.CANDIDATE
-        if across.pvalue_positive < across.pvalue_negative
-        else Winner.REFERENCE
-        if across.pvalue_negative < across.pvalue_positive
-        else Winner.TIE
-    )
+    p, q = across.pvalue_positive, across.pvalue_negative
+    better = Winner.CANDIDATE if p < q else Winner.REFERENCE if q < p else Winner.TIE
     ahead = [duel.reversed() for duel in duels] if better is Winner.REFERENCE else duels
     speedups = r_speedup(ahead, confidences, rule, literal=literal)
     benchmarks = tuple(
@@ -255,15 +213,27 @@ def hpt_of_entries(
         benchmarks=benchmarks,
         rank_sum_candidate=across.positive,
         rank_sum_reference=across.negative,
-        pvalue_candidate=across.pvalue_positive,
-        pvalue_reference=across.pvalue_negative,
+        pvalue_candidate=p,
+        pvalue_reference=q,
         winner=better,
-        confidence=1 - min(across.pvalue_positive, across.pvalue_negative),
+        confidence=1 - min(p, q),
         speedups=speedups,
         scores=scores,
         method=f"rank-sum: {_first_method(duels, rule)}; signed-rank: {across.method}",
         notes=tuple(_notes(benchmarks, speedups, literal)),
     )
+
+
+def duels_of(entries: Sequence[HptEntry], confidences: Sequence[float]) -> list[Duel]:
+    """What is to be tested, at confidences that make sense."""
+    if not entries:
+        raise DataError(
+            "no benchmark was measured on both sides; Hierarchical Performance Testing needs some"
+        )
+    for r in confidences:
+        if not 0 < r < 1:
+            raise ValueError(f"a confidence must lie between 0 and 1, not be {r:g}")
+    return [entry.duel for entry in entries]
 
 
 def _first_method(duels: Sequence[Duel], rule: HptRule) -> str:

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.errors import DataError
-from speedproof.protocols.hpt import HptEntry
+from speedproof.protocols.hpt import HptEntry, duels_of
 from speedproof.protocols.hpt_levels import HptRule, decimal
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
 from speedproof.stats.special import t_quantile, t_sf
@@ -69,21 +68,15 @@ def claims(
     of the ratios; the t test's speedup is the largest factor by which the other side's scores can be multiplied
     and the winner's still exceed them at risk 1 - r.
     """
-    if not entries:
-        raise DataError(
-            "no benchmark was measured on both sides; Hierarchical Performance Testing needs some"
-        )
-    if not 0 < confidence < 1:
-        raise ValueError(f"a confidence must lie between 0 and 1, not be {confidence:g}")
+    duels = duels_of(entries, [confidence])
     for speedup in speedups:
         if not 0 < speedup < math.inf:
             raise ValueError(f"a speedup must be positive and finite, not {speedup:g}")
-    duels = [entry.duel for entry in entries]
     turned = [duel.reversed() for duel in duels]
-    one = Fraction(1)
-    candidate_wins = confidence_at(duels, one, rule, literal=literal_signs) >= confidence_at(
-        turned, one, rule, literal=literal_signs
+    of_candidate, of_reference = (
+        confidence_at(sides, Fraction(1), rule, literal=literal_signs) for sides in (duels, turned)
     )
+    candidate_wins = of_candidate >= of_reference
     ahead = duels if candidate_wins else turned
     (found,) = r_speedup(ahead, [confidence], rule, literal=literal_signs)
 
@@ -95,7 +88,7 @@ def claims(
         return HptClaim(method, speedup, reached, confidence - reached, error)
 
     # In units of the largest, since exact locations may exceed what a double holds; t does not depend on the unit.
-    unit = max((max(abs(d.a), abs(d.b)) for d in ahead), default=one) or one
+    unit = max((max(abs(d.a), abs(d.b)) for d in ahead), default=Fraction(0)) or Fraction(1)
     a, b = (
         np.array([float(side / unit) for side in sides])
         for sides in zip(*((d.a, d.b) for d in ahead), strict=True)

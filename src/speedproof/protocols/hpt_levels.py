@@ -8,7 +8,6 @@ a rounding error of the arithmetic that made the value does not reach its digits
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from math import comb, erfc, sqrt
@@ -31,6 +30,8 @@ PAPER_EXACT_BELOW = (
 _DIGITS = 15
 _SPARE_DIGITS = 3  # that 64 bits hold beyond 15
 _USUAL = (1e-250, 1e250)
+# Error of a number of 15 digits before the point, where extended precision is no wider than a double of all.
+_UNSURE_DIGIT = 4e15 * float(np.finfo(np.longdouble).eps)
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
 
 
@@ -138,33 +139,20 @@ def _printed(values: FloatArray) -> tuple[IntArray, IntArray]:
         power = np.floor(np.log10(values[usual])).astype(np.int64) + 1 - _DIGITS
         for shift in np.unique(power).tolist():
             at = usual[power == shift]
-            # value / 10^shift in twice the precision: the power of ten is a sum of two doubles, the product's
-            # rounding error is exact (Dekker 1971).
-            ten = Fraction(10) ** -shift
-            high = float(ten)
-            product = values[at] * high
-            error = _product_error(values[at], high, product) + values[at] * float(ten - Fraction(high))
+            product = values[at].astype(np.longdouble) / np.longdouble(f"1e{shift}")
             whole = np.floor(product)
-            rest = (product - whole) + error
+            rest = product - whole
             whole += rest > 0.5
-            sure = (np.abs(rest - 0.5) > 1e-9) & (whole >= 10.0 ** (_DIGITS - 1)) & (whole <= 10.0**_DIGITS)
+            sure = (
+                (np.abs(rest - 0.5) > _UNSURE_DIGIT)
+                & (whole >= 10.0 ** (_DIGITS - 1))
+                & (whole <= 10.0**_DIGITS)
+            )
             mantissas[at], exponents[at], open_[at] = whole.astype(np.int64), shift, ~sure
     for at in np.flatnonzero(open_).tolist():
         digits, _, exponent = format(values[at], f".{_DIGITS - 1}e").partition("e")
         mantissas[at], exponents[at] = int(digits.replace(".", "")), int(exponent) - _DIGITS + 1
     return mantissas, exponents
-
-
-def _product_error(x: FloatArray, y: float, product: FloatArray) -> FloatArray:
-    """``x * y - product``, exactly, when neither is near the ends of what a double holds."""
-    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(np.array([y]))
-    return x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
-
-
-def _halves(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    scaled = 134217729.0 * x  # 2^27 + 1
-    high = scaled - (scaled - x)
-    return high, x - high
 
 
 def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, int]:
@@ -183,16 +171,6 @@ def _side(whole: WholeArray, rounded: FloatArray) -> Side:
     values: WholeArray
     values, first, counts = np.unique(whole, return_index=True, return_counts=True)  # type: ignore[assignment]
     return Side(values, counts, np.concatenate(([0], np.cumsum(counts))), rounded[first])
-
-
-def usual_level(n: int, m: int) -> float:
-    """The article's risk within a benchmark: 0.05 from five runs, 0.10 below (section IV-A)."""
-    return 0.05 if min(n, m) >= 5 else 0.10
-
-
-def too_few_runs(n: int, m: int) -> bool:
-    """Whether n against m runs can never make the rank-sum test reject at 0.10: one or two each."""
-    return n + m < 10 and comb(n + m, n) < 10
 
 
 def score_duel(
@@ -220,9 +198,13 @@ def _median_score(unit: Fraction, costs: Side) -> Fraction:
 
 
 def _level(n: int, m: int, level: float | None) -> float | None:
-    if too_few_runs(n, m):
+    """By default the article's risk within a benchmark: 0.05 from five runs, 0.10 below (section IV-A)."""
+    if level is not None and not 0 < level < 0.5:
+        raise ValueError(f"the risk within a benchmark must lie between 0 and 1/2, not be {level:g}")
+    # n against m runs can never make the rank-sum test reject at 0.10: one or two each.
+    if n + m < 10 and comb(n + m, n) < 10:
         return None
-    return usual_level(n, m) if level is None else level
+    return level or (0.05 if min(n, m) >= 5 else 0.10)
 
 
 def within_benchmark(duel: Duel, speedup: Fraction, rule: HptRule, *, literal: bool = False) -> Level1:
@@ -280,16 +262,11 @@ def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
     equal = np.zeros(upper.values.size, dtype=bool)
     top, bottom = speedup.denominator, speedup.numerator
     largest = max(int(upper.values[-1]) * top, int(lower.values[-1]) * bottom)
-    if largest < 2**63:
-        reached, steps = upper.values[unsure] * top, lower.values * bottom
-        beaten[unsure] = np.searchsorted(steps, reached, "left")
-        equal[unsure] = steps[np.minimum(beaten[unsure], steps.size - 1)] == reached
-    else:
-        for at in unsure.tolist():
-            own = int(upper.values[at]) * top
-            place = bisect_left(lower.values, own, lo=int(beaten[at]), key=lambda v: int(v) * bottom)
-            beaten[at] = place
-            equal[at] = place < lower.values.size and int(lower.values[place]) * bottom == own
+    whole = np.int64 if largest < 2**63 else np.object_
+    reached, steps = (side.values.astype(whole, copy=False) for side in (upper, lower))
+    reached, steps = reached[unsure] * top, steps * bottom
+    beaten[unsure] = np.searchsorted(steps, reached, "left")
+    equal[unsure] = steps[np.minimum(beaten[unsure], steps.size - 1)] == reached
     met = np.flatnonzero(equal)
     won = 2 * lower.below[beaten]
     won[met] += lower.counts[beaten[met]]
@@ -298,20 +275,14 @@ def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
 
 def _groups(duel: Duel, beaten: IntArray, met: IntArray) -> tuple[int, ...]:
     """Sizes of the groups of equal values of both sides, ascending."""
-    places = np.concatenate([2 * beaten, 2 * np.arange(duel.lower.values.size) + 1])
-    places[met] += 1
-    order = np.argsort(places, kind="stable")  # A's values between two of B's stay ascending
-    counts = np.concatenate([duel.upper.counts, duel.lower.counts])[order].tolist()
-    joined = set((2 * beaten[met] + 1).tolist())
-    sizes: list[int] = []
-    last = -1
-    for place, count in zip(places[order].tolist(), counts, strict=True):
-        if place == last and place in joined:
-            sizes[-1] += count
-        else:
-            sizes.append(count)
-        last = place
-    return tuple(sizes)
+    shared = np.zeros(beaten.size, dtype=np.int64)
+    shared[met] = 1
+    # A value of A stands above those of either side that it beats; what equals one of B's is one group with it.
+    places = np.arange(beaten.size) + beaten - np.cumsum(shared) + shared
+    sizes = np.zeros(beaten.size + duel.lower.values.size - met.size, dtype=np.int64)
+    sizes[places] = duel.upper.counts
+    sizes[np.delete(np.arange(sizes.size), np.delete(places, met))] += duel.lower.counts
+    return tuple(sizes.tolist())
 
 
 def across_benchmarks(differences: Sequence[Fraction | int], rule: HptRule) -> SignedRank:

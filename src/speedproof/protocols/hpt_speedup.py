@@ -134,8 +134,9 @@ class _Line:
         # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
         end = float((a / b).max()) * (1 + _TOGETHER)
         i, j = np.triu_indices(n, 1)
-        values = [np.ones(1)]
-        kinds, first, second = ([np.zeros(1, int)] for _ in range(3))
+        parts: list[tuple[FloatArray, int, IntArray, IntArray]] = [
+            (np.ones(1), 0, np.zeros(1, int), np.zeros(1, int))
+        ]
         for sign in (-1, 1):
             top, bottom = a[i] + sign * a[j], b[i] + sign * b[j]
             usable = bottom != 0
@@ -148,27 +149,18 @@ class _Line:
                 exact = self._crossing(int(i[k]), int(j[k]), sign)
                 g[k] = 0.0 if exact is None else float(min(max(exact, Fraction(0)), Fraction(2 * end)))
             inside = (g >= 1 - _TOGETHER / 2) & (g <= end)
-            values.append(g[inside])
-            kinds.append(np.full(int(inside.sum()), sign))
-            first.append(i[inside])
-            second.append(j[inside])
+            parts.append((g[inside], sign, i[inside], j[inside]))
         # A benchmark's own medians are its sum with itself.
         own = np.flatnonzero(a / b >= 1 - _TOGETHER / 2)
-        values.append((a / b)[own])
-        kinds.append(np.ones(own.size, int))
-        first.append(own)
-        second.append(own)
+        parts.append(((a / b)[own], 1, own, own))
         for at, steps in enumerate(self.steps):
-            values.append(steps.points)
-            kinds.append(np.full(steps.points.size, 2))
-            first.append(np.full(steps.points.size, at))
-            second.append(np.arange(steps.points.size))
-        joined = np.concatenate(values)
+            places = np.arange(steps.points.size)
+            parts.append((steps.points, 2, np.full_like(places, at), places))
+        joined, first, second = (np.concatenate([part[k] for part in parts]) for k in (0, 2, 3))
+        kinds = np.repeat([part[1] for part in parts], [part[0].size for part in parts])
         order = np.argsort(joined, kind="stable")
-        self._values = joined[order]
-        self._kinds = np.concatenate(kinds)[order]
-        self._first = np.concatenate(first)[order]
-        self._second = np.concatenate(second)[order]
+        self._values, self._kinds = joined[order], kinds[order]
+        self._first, self._second = first[order], second[order]
         wide = np.diff(self._values) > _TOGETHER * self._values[1:]
         self._starts = np.concatenate(([0], np.flatnonzero(wide) + 1))
         self._ends = np.concatenate((self._starts[1:], [self._values.size]))

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, StateArray
-from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.figures import (
-    MORE_RUNS_X,
-    MORE_RUNS_Y,
-    SIGNIFICANT,
     SMALL,
-    UNDEFINED,
+    Decision,
     at_margins,
-    codes,
-    estimate,
+    conclusions,
+    highest_of,
     lists,
-    needed_runs,
-    state_of,
-    verdict_of,
 )
-from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules, Sides, in_batches
+from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Check, Comparison
 from speedproof.stats.normality import TestResult, shapiro_wilk
 from speedproof.stats.power import runs_needed_means
@@ -51,43 +43,19 @@ class MeanTests(Struct, frozen=True):
     student: TTest  # the one-sided t tests with pooled and with separate variances
     welch: TTest
 
-    def columns(self) -> MeanTests:
-        """The same with a last axis, to be read at several risks each."""
-        x, y, f = self.shapiro_x, self.shapiro_y, self.variances
-        student, welch = (
-            TTest(t.statistic[..., None], t.df[..., None], t.pvalue[..., None], t.pvalue_less[..., None])
-            for t in (self.student, self.welch)
-        )
-        return MeanTests(
-            self.n,
-            self.m,
-            TestResult(x.statistic[..., None], x.pvalue[..., None]),
-            TestResult(y.statistic[..., None], y.pvalue[..., None]),
-            VarianceRatio(f.statistic[..., None], f.df, f.pvalue[..., None]),
-            student,
-            welch,
-        )
+    @property
+    def pvalues(self) -> tuple[FloatArray, ...]:
+        """All that the figure compares with a risk."""
+        tests = (self.shapiro_x, self.shapiro_y, self.variances, self.student, self.welch)
+        return tuple(test.pvalue for test in tests)
 
 
-class MeanDecision(Struct, frozen=True):
-    """Figure 1 at one risk or at several; arrays of the common shape of tests and risk."""
+class MeanDecision(Decision, frozen=True):
+    """Figure 1."""
 
-    state: StateArray  # positions in :data:`STATES`, for "X takes longer than Y in mean"
-    state_slower: StateArray  # the same for "Y takes longer than X"
-    # Samples that are small and not normal. The figure names X first; both are told here.
-    lacking_x: BoolArray
-    lacking_y: BoolArray
     normal_x: BoolArray  # whether normality was not rejected
     normal_y: BoolArray
-    equal_variances: BoolArray  # whether the pooled test decided
-    pvalue: FloatArray  # of the test that decided; NaN when more runs are needed
-    pvalue_slower: FloatArray
-
-    @property
-    def undermined(self) -> BoolArray:
-        """Where the article remarks that 1 - alpha may not be the correct confidence level."""
-        lacking = self.lacking_x | self.lacking_y
-        return ~lacking & ~(self.normal_x & self.normal_y)
+    equal_variances: BoolArray  # whether the pooled test decides
 
 
 def mean_tests(x: FloatArray, y: FloatArray) -> MeanTests:
@@ -131,83 +99,43 @@ def decide_mean(
     if always_welch:
         pooled = np.zeros_like(pooled)
     lacking = lacking_x | lacking_y
-    pvalue = np.where(lacking, np.nan, np.where(pooled, tests.student.pvalue, tests.welch.pvalue))
-    pvalue_slower = np.where(
-        lacking, np.nan, np.where(pooled, tests.student.pvalue_less, tests.welch.pvalue_less)
+    pvalue, slower = (
+        np.where(lacking, np.nan, np.where(pooled, *both))
+        for both in (
+            (tests.student.pvalue, tests.welch.pvalue),
+            (tests.student.pvalue_less, tests.welch.pvalue_less),
+        )
     )
-    stop = np.where(lacking_x, MORE_RUNS_X, np.where(lacking_y, MORE_RUNS_Y, UNDEFINED))
-    return MeanDecision(
-        state=codes(pvalue, alpha, stop),
-        state_slower=codes(pvalue_slower, alpha, stop),
-        lacking_x=lacking_x,
-        lacking_y=lacking_y,
-        normal_x=normal_x,
-        normal_y=normal_y,
-        equal_variances=pooled,
-        pvalue=pvalue,
-        pvalue_slower=pvalue_slower,
-    )
+    return MeanDecision(lacking_x, lacking_y, pvalue, slower, normal_x, normal_y, pooled)
 
 
 def means(prepared: PreparedPairs) -> list[Comparison]:
     """Compare the means of several pairs by the protocol of figure 1."""
-    return in_batches(
-        prepared.sides("mean"), lambda own, slow, fast: _answers(own, slow, fast, prepared.rules)
-    )
+    return in_batches(prepared.sides("mean"), partial(_answers, rules=prepared.rules))
 
 
 def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
     tests = mean_tests(slow, fast)
-    decision = decide_mean(tests, rules.alpha, always_welch=rules.always_welch)
-    pooled = decision.equal_variances
-    bounds = ratio_of_means(slow, fast, rules.alpha, pooled)
-    tested = ~np.isnan(decision.pvalue)
-    margins = at_margins(lambda g: ratio_of_means_test(slow, fast, g, pooled), rules.margin, tested, tested)
-    columns = tests.columns()
-    numbers = (columns.shapiro_x, columns.shapiro_y, columns.variances, columns.student, columns.welch)
-    highest = highest_confidences(
-        np.concatenate([test.pvalue for test in numbers], axis=-1),
-        lambda alpha: decide_mean(columns, alpha, always_welch=rules.always_welch).state == SIGNIFICANT,
+    decide = partial(decide_mean, tests, always_welch=rules.always_welch)
+    decision = decide(rules.alpha)
+    pooled, tested = decision.equal_variances, ~np.isnan(decision.pvalue)
+    return conclusions(
+        "mean",
+        own,
+        (slow, fast),
+        rules,
+        decision,
+        highest=highest_of(decide, tests.pvalues),
+        bounds=ratio_of_means(slow, fast, rules.alpha, pooled),
+        margins=at_margins(
+            lambda gamma: ratio_of_means_test(slow, fast, gamma, pooled), rules.margin, tested, tested
+        ),
+        observed=[location_ratio(mean, *pair) for pair in zip(slow, fast, strict=True)],
+        tests=["Student's t test" if equal else "Welch's t test" for equal in pooled],
+        checks=_checks(tests, decision, [side.turned for side in own]),
+        runs_needed=runs_needed_means,
     )
-    pvalue, slower, low, high, equal = lists(
-        decision.pvalue, decision.pvalue_slower, bounds.low, bounds.high, pooled
-    )
-    state, lacking_x, lacking_y = lists(decision.state, decision.lacking_x, decision.lacking_y)
-    lacking = list(zip(lacking_x, lacking_y, strict=True))
-    verdicts = [verdict_of(*p, rules.alpha) for p in zip(pvalue, slower, margins, strict=True)]
-    observed = [location_ratio(mean, *pair) for pair in zip(slow, fast, strict=True)]
-    needed = needed_runs(own, (slow, fast), rules, verdicts, lacking, runs_needed_means, observed)
-    all_checks = _checks(tests, decision, [side.turned for side in own])
-    return [
-        Comparison(
-            benchmark=side.key.benchmark,
-            metric=side.key.metric,
-            protocol="mean",
-            question=f"is the mean of the candidate {side.better}?",
-            alpha=rules.alpha,
-            reference=side.summaries[0],
-            candidate=side.summaries[1],
-            state=state_of(state[i], lacking[i], side.turned),
-            test="" if math.isnan(pvalue[i]) else "Student's t test" if equal[i] else "Welch's t test",
-            pvalue=pvalue[i],
-            pvalue_slower=slower[i],
-            speedup=estimate(observed[i], low[i], high[i], pvalue[i], rules),
-            verdict=verdicts[i],
-            checks=(*all_checks[i], *side.checks),
-            needed=needed[i],
-            highest_confidence=highest[i],
-            at_margin=margins[i],
-        )
-        for i, side in enumerate(own)
-    ]
-
-
-def compare_means(
-    reference: Sample, candidate: Sample, rules: Rules = DEFAULT, key: Key = UNNAMED
-) -> Comparison:
-    """Compare means by the protocol of figure 1."""
-    return means(PreparedPairs([Pair(key, reference, candidate)], rules))[0]
 
 
 def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) -> list[list[Check]]:

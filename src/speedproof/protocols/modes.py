@@ -24,8 +24,8 @@ from speedproof.errors import DataError
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import expected_gap, probability_below
 from speedproof.mixture.modes import FEW_RUNS, clear_modes
-from speedproof.protocols.assumptions import UNDERMINING, Assumption
-from speedproof.protocols.checks import of_sample
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.checks import undermining
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
 from speedproof.stats.pooled import pooled_order
@@ -220,13 +220,13 @@ def _alignment(a: _Side, b: _Side, shift: float) -> tuple[float, list[tuple[int,
 
 def _undermining(pair: Pair) -> tuple[Assumption, ...]:
     """What makes runs depend on each other or keeps their p-values from being what they seem."""
-    found: dict[Assumption, None] = {}
     sides = (pair.reference, pair.candidate)
-    for own, other in (sides, sides[::-1]):
-        for check in of_sample(own, own.per_process("median"), own.label, other_nested=other.nested):
-            if not check.held and check.kind in UNDERMINING:
-                found[check.kind] = None
-    return tuple(found)
+    checks = [
+        check
+        for own, other in (sides, sides[::-1])
+        for check in undermining(own, own.per_process("median"), own.label, [other])
+    ]
+    return tuple(dict.fromkeys(check.kind for check in checks))
 
 
 def _one_distribution(x: FloatArray, y: FloatArray) -> float:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from speedproof.arrays import FloatArray
-from speedproof.protocols.figures import STATES
-from speedproof.protocols.findings import RowFinding, mean_remarks, median_remarks, no_level_remark
-from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
-from speedproof.protocols.median import KSRule, MedianDecision, decide_median, median_tests
-from speedproof.protocols.results import State
+from speedproof.protocols.findings import D, RowFinding, mean_remarks, median_remarks, no_level_remark
+from speedproof.protocols.mean import decide_mean, mean_tests
+from speedproof.protocols.median import decide_median, median_tests
+from speedproof.protocols.pair import KSRule
 
 _SEARCHED = (0.01, 0.5)
 _WIDTH = 0.01
@@ -26,56 +26,40 @@ _WIDTH = 0.01
 def original_mean(x: FloatArray, y: FloatArray, confidence: float | None) -> RowFinding:
     """The tool's row for the mean."""
     tests = mean_tests(x, y)
-
-    def decide(alpha: float) -> MeanDecision:
-        return decide_mean(tests, alpha, f_test_when_not_normal=True)
-
-    def state(alpha: float) -> State:
-        # The tool gives up without an F test, too.
-        return (
-            State.UNDEFINED if math.isnan(float(tests.variances.pvalue)) else STATES[int(decide(alpha).state)]
-        )
-
-    return _finding("mean", confidence, state, lambda alpha: mean_remarks(decide(alpha), tests.n, tests.m))
+    decide = partial(decide_mean, tests, f_test_when_not_normal=True)
+    defined = not math.isnan(float(tests.variances.pvalue))  # without an F test the tool gives up, too
+    return _finding("mean", confidence, decide, lambda d: mean_remarks(d, tests.n, tests.m), defined)
 
 
 def original_median(
     x: FloatArray, y: FloatArray, confidence: float | None, ks_rule: KSRule = "r422"
 ) -> RowFinding:
     """The tool's row for the median."""
-    tests = median_tests(x, y, ks_rule)
-
-    def decide(alpha: float) -> MedianDecision:
-        return decide_median(tests, alpha)
-
-    return _finding(
-        "median",
-        confidence,
-        lambda alpha: STATES[int(decide(alpha).state)],
-        lambda alpha: median_remarks(decide(alpha)),
-    )
+    return _finding("median", confidence, partial(decide_median, median_tests(x, y, ks_rule)), median_remarks)
 
 
 def _finding(
     location: str,
     confidence: float | None,
-    state: Callable[[float], State],
-    remarks: Callable[[float], tuple[str, ...]],
+    decide: Callable[[float], D],
+    remarks: Callable[[D], tuple[str, ...]],
+    defined: bool = True,
 ) -> RowFinding:
+    def significant(alpha: float) -> bool:
+        return defined and bool(decide(alpha).pvalue <= alpha)
+
     if confidence is not None:
         alpha = 1 - confidence
-        return RowFinding(state(alpha) is State.SIGNIFICANT, confidence, remarks(alpha))
+        return RowFinding(significant(alpha), confidence, remarks(decide(alpha)))
     low, high = _SEARCHED
-    if state(low) is not State.SIGNIFICANT:
-        at_most = state(high)
-        if at_most is not State.SIGNIFICANT:
-            level = 1 - low if at_most is State.NOT_SIGNIFICANT else math.nan
-            return RowFinding(False, level, (*remarks(high), no_level_remark(location)))
+    if not significant(low):
+        if not significant(high):
+            at_most = decide(high)
+            concluded = defined and not math.isnan(float(at_most.pvalue))
+            missing = (*remarks(at_most), no_level_remark(location))
+            return RowFinding(False, 1 - low if concluded else math.nan, missing)
         while high - low > _WIDTH:
             middle = (low + high) / 2
-            if state(middle) is State.SIGNIFICANT:
-                high = middle
-            else:
-                low = middle
+            low, high = (low, middle) if significant(middle) else (middle, high)
         low = math.ceil(100 * high) / 100
-    return RowFinding(state(low) is State.SIGNIFICANT, round(1 - low, 2), remarks(low))
+    return RowFinding(significant(low), round(1 - low, 2), remarks(decide(low)))

@@ -7,7 +7,7 @@ speaks against the runs. Many pairs are prepared together, and those of equal si
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -83,10 +83,18 @@ class Sides(Struct, frozen=True, eq=False):
     ranks: tuple[FloatArray, FloatArray] | None = None
     paired: bool = False  # whether the i-th values of both sides are of one session
 
-    @property
-    def better(self) -> str:
-        """What a good value is."""
-        return "higher" if self.turned else "lower"
+    def answer(self, protocol: str, question: str, rules: Rules, **found: Any) -> Comparison:
+        """A comparison; in the question ``{better}`` stands for what a good value is."""
+        return Comparison(
+            benchmark=self.key.benchmark,
+            metric=self.key.metric,
+            protocol=protocol,
+            question=question.format(better="higher" if self.turned else "lower"),
+            alpha=rules.alpha,
+            reference=self.summaries[0],
+            candidate=self.summaries[1],
+            **found,
+        )
 
 
 class PreparedPairs:

@@ -60,15 +60,6 @@ class Question(Struct, frozen=True):
             return (self.paired_forecast if sides.paired else self.forecast)(slow, times * fast, alpha)
 
 
-def one_by_one(
-    compare: Callable[[Sample, Sample, Rules, Key], Comparison],
-) -> Callable[[PreparedPairs], list[Comparison]]:
-    """A question about one pair as one about many."""
-    return lambda prepared: [
-        compare(pair.reference, pair.candidate, prepared.rules, pair.key) for pair in prepared.pairs
-    ]
-
-
 QUESTIONS: dict[str, Question] = {
     question.name: question
     for question in (
@@ -94,7 +85,7 @@ QUESTIONS: dict[str, Question] = {
             "median",
             runs_needed_ranks,
         ),
-        Question("touati2009", "2009 protocol", "by the 2009 protocol", "speedup", one_by_one(compare_2009)),
+        Question("touati2009", "2009 protocol", "by the 2009 protocol", "speedup", compare_2009),
     )
 }
 """By name, in the order in which they are shown."""
@@ -114,13 +105,8 @@ def answers(name: str, prepared: PreparedPairs) -> list[Comparison]:
     return over_the_floor(QUESTIONS[name].ask(prepared), prepared.pairs, prepared.rules.floor)
 
 
-def compare_samples(
-    reference: Sample,
-    candidate: Sample,
-    rules: Rules = DEFAULT,
-    key: Key = UNNAMED,
-    protocols: tuple[QuestionName, ...] = DETAILS,
-) -> tuple[Comparison, ...]:
-    """Ask several questions about one pair of samples."""
-    prepared = PreparedPairs([Pair(key, reference, candidate)], rules)
-    return tuple(answers(protocol, prepared)[0] for protocol in protocols)
+def ask(
+    name: str, reference: Sample, candidate: Sample, rules: Rules = DEFAULT, key: Key = UNNAMED
+) -> Comparison:
+    """Ask one question about one pair of samples."""
+    return answers(name, PreparedPairs([Pair(key, reference, candidate)], rules))[0]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from msgspec import Struct
 
 from speedproof.protocols.results import Verdict
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.multiplicity import holm
 
 Scope = Literal["these", "like these"]
 
@@ -34,9 +36,29 @@ def decide(ahead: bool, adjusted: Sequence[float], alpha: float) -> tuple[Verdic
     return verdict, faster if ahead else slower
 
 
+def verdicts(
+    found: Mapping[tuple[str, str], tuple[Estimate, bool, float, float]], alpha: float
+) -> tuple[PairVerdict, ...]:
+    """From the estimate of each pair, whether its candidate is ahead, and both p-values, by Holm's procedure.
+
+    Pairs share samples; that procedure holds under any dependence.
+    """
+    adjusted = holm([p for *_, faster, slower in found.values() for p in (faster, slower)]).reshape(-1, 2)
+    return tuple(
+        PairVerdict(*pair, estimate, *decide(ahead, p, alpha))
+        for (pair, (estimate, ahead, *_)), p in zip(found.items(), adjusted.tolist(), strict=True)
+    )
+
+
 def open_pairs(pairs: Sequence[PairVerdict]) -> set[frozenset[str]]:
     """The pairs that no verdict tells apart."""
     return {frozenset((p.reference, p.candidate)) for p in pairs if p.verdict is Verdict.UNDECIDED}
+
+
+def tied_in(order: Sequence[str], pairs: Sequence[PairVerdict]) -> set[str]:
+    """What is not told apart from a neighbour."""
+    undecided = open_pairs(pairs)
+    return {v for pair in pairwise(order) if frozenset(pair) in undecided for v in pair}
 
 
 def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, tuple[int, int]]:

@@ -11,16 +11,15 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.data.groups import batches
 from speedproof.data.sample import Sample
 from speedproof.errors import DataError
-from speedproof.protocols.assumptions import UNDERMINING
-from speedproof.protocols.checks import of_sample, same_values
-from speedproof.protocols.ranks import PairVerdict, Placed, decide, open_pairs, places
+from speedproof.protocols.checks import same_values, undermining
+from speedproof.protocols.ranks import PairVerdict, Placed, open_pairs, places, tied_in, verdicts
 from speedproof.protocols.results import Check
 from speedproof.protocols.units import clusters_of, independent_units
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.multiplicity import holm
 from speedproof.stats.scaling import MOST_APART, exponent
 from speedproof.stats.scaling import mean as mean_of
 from speedproof.stats.scaling import median as median_of
@@ -138,8 +137,7 @@ def rank_runs(
     by_mixtures, error = _of_mixtures(fits, alpha, resamples, seed, jobs)
     pairs = _duels(names, units, alpha)
     groups = _groups(names, open_pairs(pairs))
-    grouped = {name for group in groups for name in group}
-    ranks = places(names, pairs)
+    ranks, tied = places(names, pairs), tied_in(names, pairs)
     # Separated samples have the p-value 2^-runs, which Holm's first step holds against all 2 k claims.
     least = math.ceil(math.log2(2 * len(pairs) / alpha))
     best = max if higher else min
@@ -148,7 +146,7 @@ def rank_runs(
         versions=tuple(
             RankedRun(
                 name, samples[name].n, means[name], medians[name], clear_modes(f.model).count if f else None,
-                chance, ties, by_mixture, *ranks[name], name in grouped, _undermining(samples, name),
+                chance, ties, by_mixture, *ranks[name], name in tied, _undermining(samples, units, name),
             )
             for name, f, chance, ties, by_mixture in (
                 (n, fits[i], chances[i], ties_add[i], by_mixtures[i]) for n, i in zip(names, order, strict=True)
@@ -192,37 +190,28 @@ def _of_mixtures(
 
 def _duels(names: Sequence[str], units: Mapping[str, Sample], alpha: float) -> tuple[PairVerdict, ...]:
     """Test every pair; pairs of equal sizes go through the test together."""
-    values = {v: units[v].values for v in names}
     pairs = list(combinations(names, 2))
-    of_size: dict[tuple[int, int], list[tuple[str, str]]] = {}
-    for pair in pairs:
-        of_size.setdefault((values[pair[0]].size, values[pair[1]].size), []).append(pair)
-    found: dict[tuple[str, str], tuple[Estimate, float, float]] = {}
-    higher = units[names[0]].higher_is_better
-    for alike in of_size.values():
-        x, y = (np.stack([values[pair[side]] for pair in alike]) for side in (0, 1))
-        test = probability_greater(y, x, alpha) if higher else probability_greater(x, y, alpha)
-        fields = (test.estimate, test.low, test.high, test.pvalue, test.pvalue_less)
-        rows = np.stack(np.broadcast_arrays(*fields), axis=1).reshape(len(alike), -1).tolist()
-        for pair, (value, low, high, p, p_less) in zip(alike, rows, strict=True):
-            found[pair] = Estimate(value, low, high, 1 - alpha), p, p_less
-    adjusted = holm([p for pair in pairs for p in found[pair][1:]]).reshape(-1, 2).tolist()
-    return tuple(
-        PairVerdict(*pair, found[pair][0], *decide(found[pair][0].value >= 0.5, p, alpha))
-        for pair, p in zip(pairs, adjusted, strict=True)
-    )
+    turned = units[names[0]].higher_is_better
+    sides = [[units[v].values for v in pair][:: -1 if turned else 1] for pair in pairs]
+    found: dict[tuple[str, str], tuple[Estimate, bool, float, float]] = {}
+    for rows in batches((slow.size + fast.size, slow.size) for slow, fast in sides):
+        slow, fast = (np.stack([sides[i][k] for i in rows]) for k in (0, 1))
+        test = probability_greater(slow, fast, alpha)
+        columns = (test.estimate, test.low, test.high, test.pvalue, test.pvalue_less)
+        for i, value, low, high, p, less in zip(rows, *(c.tolist() for c in columns), strict=True):
+            found[pairs[i]] = Estimate(value, low, high, 1 - alpha), value >= 0.5, p, less
+    return verdicts({pair: found[pair] for pair in pairs}, alpha)
 
 
-def _undermining(samples: Mapping[str, Sample], version: str) -> tuple[Check, ...]:
+def _undermining(
+    samples: Mapping[str, Sample], units: Mapping[str, Sample], version: str
+) -> tuple[Check, ...]:
     """Failed checks that make the true risk of what is said of one of several versions unknown."""
-    own = samples[version]
     others = [sample for name, sample in samples.items() if name != version]
-    used = independent_units(list(samples.values()), "median")[list(samples).index(version)]
-    checks = [*of_sample(own, used, version, other_nested=any(sample.nested for sample in others))]
+    checks = undermining(samples[version], units[version], version, others)
     for other in others:
-        checks += same_values(own, other)
-    failed = (check for check in checks if not check.held and check.kind in UNDERMINING)
-    return tuple({(check.kind, check.message): check for check in failed}.values())
+        checks += same_values(samples[version], other)
+    return tuple({(check.kind, check.message): check for check in checks}.values())
 
 
 def _groups(names: Sequence[str], undecided: set[frozenset[str]]) -> tuple[tuple[str, ...], ...]:

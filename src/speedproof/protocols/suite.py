@@ -15,7 +15,7 @@ from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
 from speedproof.protocols.caveats import caveats_of, few_runs
-from speedproof.protocols.hpt import Hpt, hpt
+from speedproof.protocols.hpt import Hpt, entries_of_pairs, hpt
 from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
@@ -218,7 +218,7 @@ def _hpt(pairs: list[Pair], confidence: float) -> Hpt | None:
     if len(pairs) < _LEAST_FOR_HPT:
         return None
     try:
-        return hpt(pairs, confidences=[confidence])
+        return hpt(entries_of_pairs(pairs), [confidence])
     except DataError:  # a zero among counts: scores are ratios
         return None
 

@@ -14,6 +14,7 @@ techniques", 2009; the forerunner of the Speedup-Test. What its text calls alpha
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -22,13 +23,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
-from speedproof.data.sample import Sample
-from speedproof.data.suite import Key
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.pair import Rules
-from speedproof.protocols.results import Check, Comparison, Needed, State, Verdict
-from speedproof.protocols.summaries import summarise
-from speedproof.protocols.units import independent_units
+from speedproof.protocols.figures import state_of, verdict_of
+from speedproof.protocols.pair import PreparedPairs, Rules, Sides
+from speedproof.protocols.results import Check, Comparison, Needed
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.normality import shapiro_wilk
@@ -41,8 +39,6 @@ FEW = 30  # a sample this large need not be normal
 MANY = 100  # a sample this large should show its independence
 _INDEPENDENT_ABOVE = 0.5
 _RESAMPLES = 9999
-_DEFAULT = Rules()
-_UNNAMED = Key("")
 
 
 class State2009(StrEnum):
@@ -60,19 +56,17 @@ class Decision2009(Struct, frozen=True):
     """The protocol's outcome on two samples of times."""
 
     state: State2009  # where it ended
-    failing_x: bool  # which sample made it stop
-    failing_y: bool
-    hurst_x: float  # hurst factors; NaN for a constant sample or fewer than three values
-    hurst_y: float
-    w_x: float  # Shapiro-Wilk statistics and p-values of samples of fewer than 30 runs, NaN for larger ones
-    w_y: float
-    normality_x: float
-    normality_y: float
-    pvalue: float  # of Welch's test in either direction; NaN when it was not reached
-    pvalue_slower: float
-    difference: float  # mean X - mean Y; NaN when it was not reached
-    interval_lower: float  # ends of its one-sided intervals, each at confidence 1 - alpha
-    interval_upper: float
+    hurst: tuple[
+        float, float
+    ]  # Hurst factors of X and Y; NaN for a constant sample or fewer than three values
+    # Shapiro-Wilk statistics and p-values of samples of fewer than 30 runs, NaN for larger ones
+    w: tuple[float, float]
+    normality: tuple[float, float]
+    failing: tuple[bool, bool] = (False, False)  # which sample made it stop
+    pvalue: float = math.nan  # of Welch's test in either direction; NaN when it was not reached
+    pvalue_slower: float = math.nan
+    # mean X - mean Y with its one-sided intervals, each at confidence 1 - alpha; NaN when it was not reached
+    difference: tuple[float, float, float] = (math.nan, math.nan, math.nan)
 
 
 def decide_2009(
@@ -80,54 +74,44 @@ def decide_2009(
 ) -> Decision2009:
     """Take two samples through the protocol."""
     samples = [np.asarray(sample, dtype=np.float64) for sample in (x, y)]
-    sizes = [sample.size for sample in samples]
-    hurst = [float(hurst_factor(sample)) for sample in samples]
-    normality = [shapiro_wilk(sample) if 3 <= sample.size < FEW else None for sample in samples]
-    w = [math.nan if test is None else float(test.statistic) for test in normality]
-    p = [math.nan if test is None else float(test.pvalue) for test in normality]
-
+    of_x, of_y = (shapiro_wilk(sample) if 3 <= sample.size < FEW else None for sample in samples)
     end = Decision2009(
-        state=State2009.UNDEFINED,
-        failing_x=False,
-        failing_y=False,
-        hurst_x=hurst[0],
-        hurst_y=hurst[1],
-        w_x=w[0],
-        w_y=w[1],
-        normality_x=p[0],
-        normality_y=p[1],
-        pvalue=math.nan,
-        pvalue_slower=math.nan,
-        difference=math.nan,
-        interval_lower=math.nan,
-        interval_upper=math.nan,
+        State2009.UNDEFINED,
+        hurst=_both(hurst_factor(sample) for sample in samples),
+        w=_both(math.nan if test is None else test.statistic for test in (of_x, of_y)),
+        normality=_both(math.nan if test is None else test.pvalue for test in (of_x, of_y)),
     )
-    if any(math.isnan(h) for h in hurst):
+    if any(math.isnan(h) for h in end.hurst):
         return end
-    dependent = [h <= _INDEPENDENT_ABOVE for h in hurst]
+    sizes = [sample.size for sample in samples]
+    dependent = [h <= _INDEPENDENT_ABOVE for h in end.hurst]
     if any(dependent):
         hopeless = any(bad and size >= MANY for bad, size in zip(dependent, sizes, strict=True))
         state = State2009.NO_STATISTICS if hopeless else State2009.HUNDRED_NEEDED
-        return replace(end, state=state, failing_x=dependent[0], failing_y=dependent[1])
-    lacking = [size < FEW and not pvalue > normality_alpha for size, pvalue in zip(sizes, p, strict=True)]
+        return replace(end, state=state, failing=tuple(dependent))
+    lacking = [size < FEW and not p > normality_alpha for size, p in zip(sizes, end.normality, strict=True)]
     if any(lacking):
-        return replace(end, state=State2009.NOT_NORMAL, failing_x=lacking[0], failing_y=lacking[1])
+        return replace(end, state=State2009.NOT_NORMAL, failing=tuple(lacking))
     mx, my = moments(samples[0]), moments(samples[1])
     test = welch_from(mx, my)
-    if math.isnan(float(test.pvalue)):
+    pvalue = float(test.pvalue)
+    if math.isnan(pvalue):
         return end
     error = math.sqrt(float(mx.variance) / mx.n + float(my.variance) / my.n)
     difference = float(mx.mean - my.mean)
     half = t_quantile(1 - alpha, float(test.df)) * error
     return replace(
         end,
-        state=State2009.SPEEDUP if float(test.pvalue) <= alpha else State2009.NO_SPEEDUP,
-        pvalue=float(test.pvalue),
+        state=State2009.SPEEDUP if pvalue <= alpha else State2009.NO_SPEEDUP,
+        pvalue=pvalue,
         pvalue_slower=float(test.pvalue_less),
-        difference=difference,
-        interval_lower=difference - half,
-        interval_upper=difference + half,
+        difference=(difference, difference - half, difference + half),
     )
+
+
+def _both(numbers: Iterable[npt.ArrayLike]) -> tuple[float, float]:
+    x, y = (float(np.asarray(number)) for number in numbers)
+    return x, y
 
 
 def bootstrap_means(
@@ -146,112 +130,77 @@ def bootstrap_means(
     return means[0], means[1]
 
 
-_STATES = {
-    State2009.SPEEDUP: State.SIGNIFICANT,
-    State2009.NO_SPEEDUP: State.NOT_SIGNIFICANT,
-    State2009.NO_STATISTICS: State.UNDEFINED,
-    State2009.UNDEFINED: State.UNDEFINED,
-}
+def compare_2009(prepared: PreparedPairs) -> list[Comparison]:
+    """Compare several pairs by the 2009 protocol."""
+    return [_answer(side, prepared.rules) for side in prepared.sides("mean")]
 
 
-def compare_2009(
-    reference: Sample,
-    candidate: Sample,
-    rules: Rules = _DEFAULT,
-    key: Key = _UNNAMED,
-    *,
-    seed: int = 0,
-) -> Comparison:
-    """Compare two samples by the 2009 protocol."""
-    if reference.unit != candidate.unit or reference.direction is not candidate.direction:
-        raise ValueError(
-            f"samples of two units or directions are not comparable: {reference.unit!r} and {candidate.unit!r}"
-        )
-    x, y = reference, candidate
-    if rules.nested == "process":
-        x, y = independent_units((x, y), "mean")
-    slow, fast = (y.values, x.values) if x.higher_is_better else (x.values, y.values)
+def _answer(side: Sides, rules: Rules) -> Comparison:
+    slow, fast = (side.y.values, side.x.values) if side.turned else (side.x.values, side.y.values)
     positive = slow.min() > 0 and fast.min() > 0
     observed = median(slow) / median(fast) if positive else math.nan
     shift = exponent(slow, fast)  # no answer depends on the unit
     slow, fast = np.ldexp(slow, shift), np.ldexp(fast, shift)
     alpha = rules.alpha
     decision = decide_2009(slow, fast, alpha)
-    pvalue, pvalue_slower = decision.pvalue, decision.pvalue_slower
-    low = high = math.nan
-    difference = Estimate(decision.difference, decision.interval_lower, decision.interval_upper, 1 - alpha)
-    state = decision.state
+    state, difference = decision.state, decision.difference
+    pvalue, slower = decision.pvalue, decision.pvalue_slower
+    ends = math.nan, math.nan
     test = ""
     if state in (State2009.SPEEDUP, State2009.NO_SPEEDUP):
         test = "Welch's t test"
         bounds = ratio_of_means(slow, fast, alpha, False)
-        low, high = float(bounds.low), float(bounds.high)
+        ends = float(bounds.low), float(bounds.high)
     elif state is State2009.NOT_NORMAL and rules.bootstrap and positive:
         test = "bootstrap of the means"
-        means = bootstrap_means(slow, fast, seed=seed)
+        means = bootstrap_means(slow, fast)
         ratios, differences = np.sort(means[0] / means[1]), np.sort(means[0] - means[1])
-        pvalue = (1 + int((ratios <= 1).sum())) / (ratios.size + 1)
-        pvalue_slower = (1 + int((ratios >= 1).sum())) / (ratios.size + 1)
+        pvalue, slower = (
+            (1 + int(beyond.sum())) / (ratios.size + 1) for beyond in (ratios <= 1, ratios >= 1)
+        )
         # The k-th smallest exceeds 1 exactly when p <= alpha; the guard is for alpha (N + 1) just below k.
         k = math.floor(alpha * (ratios.size + 1) + 1e-9)
-        low, high = (float(ratios[k - 1]), float(ratios[-k])) if k else (0.0, math.inf)
-        ends = (float(differences[k - 1]), float(differences[-k])) if k else (-math.inf, math.inf)
-        difference = Estimate(float(slow.mean() - fast.mean()), *ends, 1 - alpha)
+        ends = (float(ratios[k - 1]), float(ratios[-k])) if k else (0.0, math.inf)
+        widest = (float(differences[k - 1]), float(differences[-k])) if k else (-math.inf, math.inf)
+        difference = (float(slow.mean() - fast.mean()), *widest)
         state = State2009.SPEEDUP if pvalue <= alpha else State2009.NO_SPEEDUP
-    verdict = Verdict.UNDECIDED
-    if test:
-        faster, slower = pvalue <= alpha, pvalue_slower <= alpha
-        if faster and slower:  # possible when alpha is about one half or more
-            faster = pvalue <= pvalue_slower
-        verdict = Verdict.FASTER if faster else Verdict.SLOWER if slower else Verdict.UNDECIDED
-    failing = (decision.failing_x, decision.failing_y)
-    lacking = failing[::-1] if x.higher_is_better else failing
-    return Comparison(
-        benchmark=key.benchmark,
-        metric=key.metric,
-        protocol="touati2009",
-        question=f"is the mean of the candidate {'higher' if x.higher_is_better else 'lower'}?",
-        alpha=alpha,
-        reference=summarise(reference, x),
-        candidate=summarise(candidate, y),
-        state=_STATES.get(state) or _more_runs(lacking),
+    failing = decision.failing[:: -1 if side.turned else 1]
+    stopped = state in (State2009.HUNDRED_NEEDED, State2009.NOT_NORMAL)
+    return side.answer(
+        "touati2009",
+        "is the mean of the candidate {better}?",
+        rules,
+        state=state_of(pvalue, alpha, failing if stopped else (), together=all(failing)),
         test=test,
         pvalue=pvalue,
-        pvalue_slower=pvalue_slower,
-        speedup=Estimate(observed, low, high, 1 - alpha),
-        verdict=verdict,
-        checks=tuple(_checks(decision, x, y, alpha, Estimate(observed, low, high, 1 - alpha))),
-        needed=_needed(state, lacking),
-        difference=None if math.isnan(difference.value) else _scaled(difference, -shift),
+        pvalue_slower=slower,
+        speedup=Estimate(observed, *ends, 1 - alpha),
+        verdict=verdict_of(pvalue, slower, None, alpha),
+        checks=tuple(_checks(decision, side, alpha, (ends[0], observed, ends[1]))),
+        needed=_needed(state, failing) if stopped else None,
+        difference=None if math.isnan(difference[0]) else _scaled(difference, -shift, 1 - alpha),
     )
 
 
-def _scaled(estimate: Estimate, exponent: int) -> Estimate:
-    """An estimate times a power of two; infinite where that is beyond the largest double."""
+def _scaled(numbers: tuple[float, float, float], exponent: int, confidence: float) -> Estimate:
+    """Times a power of two; infinite where that is beyond the largest double."""
     with np.errstate(over="ignore"):
-        value, low, high = np.ldexp([estimate.value, estimate.low, estimate.high], exponent).tolist()
-    return Estimate(value, low, high, estimate.confidence)
+        value, low, high = np.ldexp(numbers, exponent).tolist()
+    return Estimate(value, low, high, confidence)
 
 
-def _more_runs(lacking: tuple[bool, bool]) -> State:
-    if all(lacking):
-        return State.MORE_RUNS
-    return State.MORE_RUNS_X if lacking[0] else State.MORE_RUNS_Y
-
-
-def _needed(state: State2009, lacking: tuple[bool, bool]) -> Needed | None:
-    if state not in (State2009.HUNDRED_NEEDED, State2009.NOT_NORMAL):
-        return None
+def _needed(state: State2009, failing: Sequence[bool]) -> Needed:
     runs = MANY if state is State2009.HUNDRED_NEEDED else FEW
-    x, y = (runs if lacks else None for lacks in lacking)
+    x, y = (runs if lacks else None for lacks in failing)
     return Needed(x, y, f"the 2009 protocol: {state.value}", least=True)
 
 
-def _checks(decision: Decision2009, x: Sample, y: Sample, alpha: float, speedup: Estimate) -> list[Check]:
-    turned = x.higher_is_better
-    checks = []
-    hurst = (decision.hurst_x, decision.hurst_y)
-    for name, factor, sample in zip("XY", hurst[::-1] if turned else hurst, (x, y), strict=True):
+def _checks(
+    decision: Decision2009, side: Sides, alpha: float, speedup: tuple[float, float, float]
+) -> Iterator[Check]:
+    of_slow, of_fast = zip(decision.hurst, decision.w, decision.normality, decision.failing, strict=True)
+    of_x, of_y = (of_fast, of_slow) if side.turned else (of_slow, of_fast)
+    for name, sample, (factor, *_) in (("X", side.x, of_x), ("Y", side.y, of_y)):
         held = factor > _INDEPENDENT_ABOVE
         if math.isnan(factor):
             message = "all values are equal or fewer than three: the Hurst factor is undefined"
@@ -261,44 +210,23 @@ def _checks(decision: Decision2009, x: Sample, y: Sample, alpha: float, speedup:
             message = f"the Hurst factor does not exceed 1/2: {MANY} runs are needed to tell independence"
         else:
             message = "the Hurst factor does not exceed 1/2 in spite of many runs: no statistics are possible"
-        checks.append(Check(Assumption.INDEPENDENCE, name, factor, math.nan, held, message))
-    tests = ((decision.w_x, decision.normality_x), (decision.w_y, decision.normality_y))
-    lacking = (decision.failing_x, decision.failing_y)
-    stopped = decision.state is State2009.NOT_NORMAL
-    for name, (w, pvalue), fails in zip(
-        "XY", tests[::-1] if turned else tests, lacking[::-1] if turned else lacking, strict=True
-    ):
-        if math.isnan(w):
-            continue
-        held = not (stopped and fails)
-        message = (
-            "normality is not rejected"
-            if held
-            else f"not normal and fewer than {FEW} runs: measure {FEW}, or use the bootstrap"
-        )
-        checks.append(Check(Assumption.NORMALITY, name, w, pvalue, held, message))
+        yield Check(Assumption.INDEPENDENCE, name, factor, math.nan, held, message)
+    for name, (_, w, pvalue, fails) in (("X", of_x), ("Y", of_y)):
+        if not math.isnan(w):
+            held = decision.state is not State2009.NOT_NORMAL or not fails
+            told = f"not normal and fewer than {FEW} runs: measure {FEW}, or use the bootstrap"
+            message = "normality is not rejected" if held else told
+            yield Check(Assumption.NORMALITY, name, w, pvalue, held, message)
     if alpha >= 0.5:
-        checks.append(
-            Check(
-                Assumption.USUAL_CONFIDENCE,
-                "",
-                1 - alpha,
-                math.nan,
-                False,
-                "at a confidence of one half or less even the slower version can be 'proven' faster "
-                "(example 2.2 of the text): ask for 0.95",
-            )
+        message = (
+            "at a confidence of one half or less even the slower version can be 'proven' faster "
+            "(example 2.2 of the text): ask for 0.95"
         )
-    if not math.isnan(speedup.low) and not speedup.low <= speedup.value <= speedup.high:
-        checks.append(
-            Check(
-                Assumption.SKEWNESS,
-                "",
-                speedup.value,
-                math.nan,
-                False,
-                "the ratio of the medians lies outside the bounds of the ratio of the means: the samples are "
-                "skewed or have several modes, state both",
-            )
+        yield Check(Assumption.USUAL_CONFIDENCE, "", 1 - alpha, math.nan, False, message)
+    low, observed, high = speedup
+    if not math.isnan(low) and not low <= observed <= high:
+        message = (
+            "the ratio of the medians lies outside the bounds of the ratio of the means: the samples are "
+            "skewed or have several modes, state both"
         )
-    return checks
+        yield Check(Assumption.SKEWNESS, "", observed, math.nan, False, message)

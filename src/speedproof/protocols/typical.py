@@ -18,10 +18,9 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample, Trait, reduce_together
-from speedproof.data.suite import Key, Pair
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.figures import at_margins, forecasts, lists, verdict_of
-from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules, Sides, in_batches
+from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, verdict_of
+from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Check, Comparison, HighestConfidence, Needed, State, Verdict
 from speedproof.protocols.summaries import summarise_all
 from speedproof.protocols.units import last_values, paired_units, typical_units
@@ -58,7 +57,12 @@ _ADJUSTED = frozenset(
 
 
 def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
-    """Ask :func:`compare_typical` of several pairs, in their order."""
+    """Ask how many times faster a typical run of the candidate is.
+
+    ``speedup`` is the typical speedup with the bounds that the deciding test gives, ``chance`` the probability
+    that a run of the candidate beats one of the reference. Bounds and estimate are NaN where a value is negative:
+    the verdict stands, the ratio means nothing.
+    """
     sides = typical_sides(prepared)
     found: dict[int, Comparison] = {}
     for paired in (False, True):
@@ -166,14 +170,10 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     order = _of_order(own, slow, fast, rules, pvalues, factors)
     chances = lists(found.chance, found.chance_low, found.chance_high)
     return [
-        Comparison(
-            benchmark=side.key.benchmark,
-            metric=side.key.metric,
-            protocol="typical",
-            question=f"is the value of a typical run of the candidate {side.better}?",
-            alpha=rules.alpha,
-            reference=side.summaries[0],
-            candidate=side.summaries[1],
+        side.answer(
+            "typical",
+            "is the value of a typical run of the candidate {better}?",
+            rules,
             state=State.SIGNIFICANT if pvalues[0][i] <= rules.alpha else State.NOT_SIGNIFICANT,
             test=test_name,
             pvalue=pvalues[0][i],
@@ -248,13 +248,7 @@ def _needed(
         return {
             i: _DRIFT if drifts[i] else _more(need, float(factors[i]), least) for i, need in found.items()
         }
-    enough = next(k for k in range(2, 100) if one_order(k, k) <= rules.alpha)
-    reason = "fewer runs can never decide at this risk, even if all of them are won"
-    found = {}
-    for i in undecided:
-        x, y = (enough if side.n < enough else None for side in (own[i].x, own[i].y))
-        found[i] = Needed(x, y, reason, least=True)
-    return found
+    return fewest(own, undecided, next(k for k in range(2, 100) if one_order(k, k) <= rules.alpha))
 
 
 def _more(needed: Needed, factor: float, least: int) -> Needed:
@@ -264,15 +258,3 @@ def _more(needed: Needed, factor: float, least: int) -> Needed:
         for side in (needed.reference, needed.candidate)
     )
     return replace(needed, reference=x, candidate=y)
-
-
-def compare_typical(
-    reference: Sample, candidate: Sample, rules: Rules = DEFAULT, key: Key = UNNAMED
-) -> Comparison:
-    """Ask how many times faster a typical run of the candidate is; both in one unit and direction.
-
-    ``speedup`` is the typical speedup with the bounds that the deciding test gives, ``chance`` the probability
-    that a run of the candidate beats one of the reference. Bounds and estimate are NaN where a value is negative:
-    the verdict stands, the ratio means nothing.
-    """
-    return typical_runs(PreparedPairs([Pair(key, reference, candidate)], rules))[0]
