@@ -78,32 +78,18 @@ class MeanLogRatio(Struct, frozen=True):
 
 
 class GeometricMeans(Struct, frozen=True):
-    """The geometric mean of the speedups of a suite, with an interval for either question.
+    """The geometric mean of the speedups of a suite, with an interval for either question."""
 
-    Attributes
-    ----------
-    benchmarks : int
-        How many went in.
-    these : Estimate
-        For these benchmarks, run again: two-sided interval from the noise of the runs, and of the sessions where
-        a noise floor tells it.
-    like_these : Estimate
-        For benchmarks like these: two-sided interval that takes them as a random sample.
-    df_these, df_like_these : float
-        Degrees of freedom of the two intervals.
-    left_out : tuple of str
-        Benchmarks without a speedup: a mean that is zero or negative.
-    notes : tuple of str
-        What keeps an interval from being given.
-    """
-
-    benchmarks: int
+    benchmarks: int  # how many went in
+    # For these benchmarks, run again: two-sided interval from the noise of the runs, and of the sessions
+    # where a noise floor tells it
     these: Estimate
-    like_these: Estimate
+    like_these: Estimate  # for benchmarks like these: two-sided interval that takes them as a random sample
+    # Degrees of freedom of the two intervals
     df_these: float
     df_like_these: float
-    left_out: tuple[str, ...]
-    notes: tuple[str, ...]
+    left_out: tuple[str, ...]  # benchmarks without a speedup: a mean that is zero or negative
+    notes: tuple[str, ...]  # what keeps an interval from being given
 
     def __str__(self) -> str:
         told = f"{self.these} for these {self.benchmarks} benchmarks, {self.like_these} for benchmarks like these"

@@ -36,16 +36,15 @@ class Assumption(Enum):
     undermines: Undermines
 
     def __new__(
-        cls, value: str, title: str, question: str, remedy: str, undermines: Undermines
+        cls, value: str, question: str, remedy: str, undermines: Undermines, title: str = ""
     ) -> Assumption:
-        """A value with attributes."""
+        """A value with attributes; the title is the value where none is given."""
         self = object.__new__(cls)
         self._value_ = value
-        self.title, self.question, self.remedy, self.undermines = title, question, remedy, undermines
+        self.title, self.question, self.remedy, self.undermines = title or value, question, remedy, undermines
         return self
 
     NORMALITY = (
-        "normality",
         "normality",
         "could the values come from a normal distribution? (Shapiro-Wilk)",
         "measure more than 30 runs, or rely on the median",
@@ -53,20 +52,18 @@ class Assumption(Enum):
     )
     EQUAL_VARIANCES = (
         "equal variances",
-        "equal variances",
         "do both versions have the same variance? (F test)",
         "",
         "nothing",
     )
     SHIFT = (
         "location shift",
-        "same shape",
         "do the distributions differ by a shift only? (Kolmogorov-Smirnov)",
         "rely on the typical run, which needs no common shape",
         "question",
+        "same shape",
     )
     FACTOR = (
-        "common factor",
         "common factor",
         "do the distributions differ by a factor only? (Kolmogorov-Smirnov)",
         "rely on the typical run, which needs no common shape",
@@ -74,20 +71,19 @@ class Assumption(Enum):
     )
     TIES = (
         "ties",
-        "distinct values",
         "are most values distinct?",
         "use a finer clock or longer runs",
         "power",
+        "distinct values",
     )
     NESTING = (
         "nesting",
-        "one value a process",
         "does every value come from its own process?",
         "repeat whole processes, and record which value comes from which",
         "risk",
+        "one value a process",
     )
     SEVERAL_PROCESSES = (
-        "several processes",
         "several processes",
         "are there several processes, so that their spread can be seen?",
         "repeat the whole program and give the files of one version as a folder",
@@ -95,13 +91,11 @@ class Assumption(Enum):
     )
     SEVERAL_RUNS = (
         "several runs",
-        "several runs",
         "are there several runs, so that their spread can be seen?",
         "measure more runs",
         "risk",
     )
     UNTOUCHED = (
-        "untouched values",
         "untouched values",
         "are these the values as measured?",
         "export every run, in the order of measuring",
@@ -109,34 +103,33 @@ class Assumption(Enum):
     )
     RUN_ORDER = (
         "run order",
-        "independence of neighbouring runs",
         "are consecutive runs independent? (von Neumann's ratio of ranks)",
         "measure both versions in a random order",
         "risk",
+        "independence of neighbouring runs",
     )
     EFFECTIVE_RUNS = (
         "effective runs",
-        "enough independent runs",
         "are there enough runs, after allowing for similar neighbours?",
         "measure more runs, or both versions in a random order",
         "power",
+        "enough independent runs",
     )
     DRIFT = (
         "drift",
-        "no drift",
         "is the series free of a trend? (Spearman's correlation)",
         "warm up longer, or measure both versions in a random order",
         "risk",
+        "no drift",
     )
     STEADINESS = (
         "steadiness",
-        "no warm-up within processes",
         "are the values of one process free of a trend? (Spearman's correlation)",
         "warm up longer, or use the same number of values from every process",
         "risk",
+        "no warm-up within processes",
     )
     INDEPENDENCE = (
-        "independence",
         "independence",
         "are the values independent? (Hurst factor)",
         "measure in a random order",
@@ -144,20 +137,18 @@ class Assumption(Enum):
     )
     TWO_MEASUREMENTS = (
         "two measurements",
-        "two measurements",
         "are these two measurements, and not one given twice?",
         "give two different files",
         "risk",
     )
     PLANNED_SIZE = (
         "planned size",
-        "planned number of runs",
         "was the number of runs fixed before they were seen?",
         "read the verdict with 'speedproof run --review FILE', or fix the number of runs beforehand",
         "risk",
+        "planned number of runs",
     )
     ONE_PROGRAM = (
-        "one program",
         "one program",
         "was it the same program throughout?",
         "measure again",
@@ -165,20 +156,18 @@ class Assumption(Enum):
     )
     SUCCESSFUL_RUNS = (
         "successful runs",
-        "successful runs",
         "did every run succeed?",
         "fix what fails and measure again",
         "risk",
     )
     RESOLUTION = (
         "resolution",
-        "fine resolution",
         "were the values read finely enough?",
         "use a finer clock, more digits or longer runs",
         "risk",
+        "fine resolution",
     )
     POSITIVE_VALUES = (
-        "positive values",
         "positive values",
         "are all values positive, so that ratios mean something?",
         "use a finer clock or longer runs",
@@ -186,20 +175,19 @@ class Assumption(Enum):
     )
     USUAL_CONFIDENCE = (
         "confidence level",
-        "confidence above one half",
         "is the confidence above one half?",
         "ask for a confidence of 0.95",
         "question",
+        "confidence above one half",
     )
     SKEWNESS = (
         "medians and means agree",
-        "agreement of medians and means",
         "does the ratio of medians lie within the bounds of the ratio of means?",
         "state both",
         "bounds",
+        "agreement of medians and means",
     )
     INTERLEAVED = (
-        "interleaved measuring",
         "interleaved measuring",
         "were both versions measured in turns?",
         "measure with 'speedproof run', which takes turns in random order",
@@ -207,48 +195,46 @@ class Assumption(Enum):
     )
     ONE_SESSION = (
         "one session",
-        "one session",
         "were both versions measured in one session on one machine?",
         "measure both versions in one session, or each in several",
         "risk",
     )
     SEVERAL_SESSIONS = (
         "several sessions",
-        "enough sessions",
         "are there four sessions a side or more, so that their spread is in the risk?",
         "measure four sessions of each version",
         "risk",
+        "enough sessions",
     )
     BLOCK_SYMMETRY = (
         "symmetric blocks",
-        "symmetry of the blocks' ratios",
         "do the ratios of the blocks spread alike on both sides?",
         "compare the runs in full, with 'speedproof compare'",
         "bounds",
+        "symmetry of the blocks' ratios",
     )
     STEADY_SPEEDUP = (
         "steady speedup",
-        "one speedup throughout",
         "does the middle of all blocks lie within the bounds?",
         "measure again",
         "bounds",
+        "one speedup throughout",
     )
     VALUES = (
         "values",
-        "a value from every run",
         "did every run give a value to compare?",
         "decide by a metric that every run has",
         "risk",
+        "a value from every run",
     )
     NOTHING_LEFT_RUNNING = (
         "nothing left running",
-        "no processes left running",
         "did every process of a run end with it?",
         "wait for them in the command",
         "risk",
+        "no processes left running",
     )
     WHOLE_BLOCKS = (
-        "whole blocks",
         "whole blocks",
         "were hardly any blocks cut short?",
         "measure without interrupting",
@@ -256,17 +242,17 @@ class Assumption(Enum):
     )
     NOISE_FLOOR = (
         "noise floor",
-        "a difference above the noise floor",
         "is the difference larger than where there can be none?",
         "measure on a quieter machine, or more builds",
         "question",
+        "a difference above the noise floor",
     )
     ONE_ANSWER = (
         "one answer",
-        "one answer to all questions",
         "do means, medians and single runs agree on who is faster?",
         "state both",
         "question",
+        "one answer to all questions",
     )
 
 

@@ -90,18 +90,31 @@ def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Samp
 
 
 def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool = False) -> list[Check]:
-    """Those that do not depend on the order of the runs."""
-    return [
-        *_of_size(used, side),
-        *_of_history(measured, side),
-        *_of_nesting(measured, used, side, other_nested),
-        *_of_values(measured, side),
-        *(
-            Check(Assumption.UNTOUCHED, side, math.nan, math.nan, False, f"the values were {trait}: {why}")
-            for trait, why in _TAINTS.items()
-            if trait in measured.traits
-        ),
+    """Those that do not depend on the order of the runs: number, history, nesting, zeros, tampering."""
+    found = []
+    if used.n < 2:
+        what = "one process" if used.processes is not None else "one run"
+        message = f"{what} may be an outlier, and nothing is known of its spread: measure more"
+        found.append(Check.warning(Assumption.SEVERAL_RUNS, side, message, 1.0))
+    found += [
+        Check.warning(kind, side, message)
+        for trait, (kind, message) in _HISTORY.items()
+        if trait in measured.traits
     ]
+    found += _of_nesting(measured, used, side, other_nested)
+    if measured.values.min() <= 0.0:
+        zeros, negative = int(np.sum(measured.values == 0)), int(np.sum(measured.values < 0))
+        what = "negative" if negative else "0"
+        message = f"{negative or zeros} of {measured.n} values are {what}: ratios mean little or nothing"
+        if measured.unit == "s":
+            message += "; the clock is too coarse for what was timed"
+        found.append(Check.warning(Assumption.POSITIVE_VALUES, side, message, float(negative or zeros)))
+    found += [
+        Check.warning(Assumption.UNTOUCHED, side, f"the values were {trait}: {why}")
+        for trait, why in _TAINTS.items()
+        if trait in measured.traits
+    ]
+    return found
 
 
 def same_values(reference: Sample, candidate: Sample) -> list[Check]:
@@ -110,7 +123,7 @@ def same_values(reference: Sample, candidate: Sample) -> list[Check]:
     if x.size < 2 or x.size != y.size or x[0] != y[0] or np.ptp(x) == 0 or not np.array_equal(x, y):
         return []
     message = "both samples hold the same values in the same order, as if one file was given twice"
-    return [Check(Assumption.TWO_MEASUREMENTS, "", math.nan, math.nan, False, message)]
+    return [Check.warning(Assumption.TWO_MEASUREMENTS, "", message)]
 
 
 def coarse_values(pairs: Sequence[Pair]) -> list[list[Check]]:
@@ -144,32 +157,15 @@ def _coarse(x: FloatArray, y: FloatArray) -> list[Check]:
         f"the values were read in steps of about {read:.2g}, which is more than they scatter: rounding may make "
         "equal what differs; use a finer clock, more digits or longer runs"
     )
-    return [Check(Assumption.RESOLUTION, "", read, math.nan, False, message)]
-
-
-def _of_size(used: Sample, side: str) -> list[Check]:
-    if used.n > 1:
-        return []
-    what = "one process" if used.processes is not None else "one run"
-    message = f"{what} may be an outlier, and nothing is known of its spread: measure more"
-    return [Check(Assumption.SEVERAL_RUNS, side, 1.0, math.nan, False, message)]
-
-
-def _of_history(measured: Sample, side: str) -> list[Check]:
-    """What is known of how the runs came to be, and speaks against them."""
-    return [
-        Check(kind, side, math.nan, math.nan, False, message)
-        for trait, (kind, message) in _HISTORY.items()
-        if trait in measured.traits
-    ]
+    return [Check.warning(Assumption.RESOLUTION, "", message, read)]
 
 
 def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Check]:
     if Trait.ONE_PROCESS in measured.traits and measured.n > 1:
-        return [Check(Assumption.SEVERAL_PROCESSES, side, math.nan, math.nan, False, _ONE_PROCESS)]
+        return [Check.warning(Assumption.SEVERAL_PROCESSES, side, _ONE_PROCESS)]
     if not measured.nested and used.n == measured.n:
         if other_nested and measured.processes is None and measured.n > 1:
-            return [Check(Assumption.NESTING, side, math.nan, math.nan, False, _UNKNOWN_PROCESSES)]
+            return [Check.warning(Assumption.NESTING, side, _UNKNOWN_PROCESSES)]
         return []
     if used.n == measured.session_count >= LEAST_SESSIONS:
         message = f"{measured.n} values in {used.n} sessions: one value a session was used"
@@ -182,17 +178,6 @@ def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -
         "one value a process was used" if reduced else "pooled as if they were independent"
     )
     return [Check(Assumption.NESTING, side, math.nan, math.nan, reduced, message)]
-
-
-def _of_values(measured: Sample, side: str) -> list[Check]:
-    if measured.values.min() > 0.0:
-        return []
-    zeros, negative = int(np.sum(measured.values == 0)), int(np.sum(measured.values < 0))
-    kind = "negative" if negative else "0"
-    message = f"{negative or zeros} of {measured.n} values are {kind}: ratios mean little or nothing"
-    if measured.unit == "s":
-        message += "; the clock is too coarse for what was timed"
-    return [Check(Assumption.POSITIVE_VALUES, side, float(negative or zeros), math.nan, False, message)]
 
 
 def _has_order(measured: Sample) -> bool:

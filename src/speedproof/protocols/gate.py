@@ -64,31 +64,20 @@ _VOIDING = (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)
 
 
 class GateRow(Struct, frozen=True):
-    """One benchmark at the gate.
+    """One benchmark at the gate."""
 
-    Attributes
-    ----------
-    comparison : Comparison
-        By the gate's protocol, at the gate's risk, uncorrected; ``needed`` is for what the policy asks.
-    demand : Demand
-        Policy and margin.
-    outcome : Outcome
-        Pass: the requirement is proven by itself. Fail: the contradiction is proven after correction.
-    required, contradicted : Hypothesis
-        What the policy asks, and its contradiction.
-    claims : tuple of Hypothesis
-        Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
-        over all benchmarks: what may be said of this one, whatever the policy.
-    remark : str
-        Why more runs of the same kind would not simply decide an undecided benchmark; empty where they would.
-    """
-
+    # By the gate's protocol, at the gate's risk, uncorrected; ``needed`` is for what the policy asks
     comparison: Comparison
-    demand: Demand
+    demand: Demand  # policy and margin
+    # Pass: the requirement is proven by itself. Fail: the contradiction is proven after correction
     outcome: Outcome
+    # What the policy asks, and its contradiction
     required: Hypothesis
     contradicted: Hypothesis
+    # Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
+    # over all benchmarks: what may be said of this one, whatever the policy
     claims: tuple[Hypothesis, ...]
+    # Why more runs of the same kind would not simply decide an undecided benchmark; empty where they would
     remark: str
 
 
@@ -101,48 +90,23 @@ class Absent(Struct, frozen=True):
 
 
 class GateDecision(Struct, frozen=True):
-    """The whole gate.
+    """The whole gate."""
 
-    Attributes
-    ----------
-    reference, candidate : str
-        The versions.
-    rules : GateRules
-        Risk, correction, protocol.
-    outcome : Outcome
-        Fail when a benchmark is absent or contradicted; pass when every requirement is proven.
-    rows : tuple of GateRow
-        In the order of the reference.
-    absent : tuple of Absent
-        What the candidate lacks.
-    added : tuple of str
-        Benchmarks that only the candidate has; they have no bearing.
-    ignored : tuple of str
-        Benchmarks left out by the user's wish.
-    sessions_apart : bool
-        Whether the files say that both versions were measured in different sessions, so that what else changed
-        in between counts as a change of the program.
-    caveats : tuple of Caveat
-        What the data cannot know, as in a comparison.
-    machine : MachineSpeeds or None
-        Two speeds of processes that most benchmarks of both versions share, in the first metric that shows them.
-    """
-
+    # The versions
     reference: str
     candidate: str
-    rules: GateRules
-    outcome: Outcome
-    rows: tuple[GateRow, ...]
-    absent: tuple[Absent, ...]
-    added: tuple[str, ...]
-    ignored: tuple[str, ...]
+    rules: GateRules  # risk, correction, protocol
+    outcome: Outcome  # fail when a benchmark is absent or contradicted; pass when every requirement is proven
+    rows: tuple[GateRow, ...]  # in the order of the reference
+    absent: tuple[Absent, ...]  # what the candidate lacks
+    added: tuple[str, ...]  # benchmarks that only the candidate has; they have no bearing
+    ignored: tuple[str, ...]  # benchmarks left out by the user's wish
+    # Whether the files say that both versions were measured in different sessions, so that what else changed
+    # in between counts as a change of the program
     sessions_apart: bool
-    caveats: tuple[Caveat, ...] = ()
+    caveats: tuple[Caveat, ...] = ()  # what the data cannot know, as in a comparison
+    # Two speeds of processes that most benchmarks of both versions share, in the first metric that shows them
     machine: MachineSpeeds | None = None
-
-    def count(self, outcome: Outcome) -> int:
-        """How many tested benchmarks have an outcome."""
-        return sum(row.outcome is outcome for row in self.rows)
 
     @property
     def open(self) -> tuple[str, ...]:

@@ -67,41 +67,21 @@ class HptBenchmark(Struct, frozen=True):
 
 
 class Hpt(Struct, frozen=True):
-    """The answer of Hierarchical Performance Testing over a suite.
+    """The answer of Hierarchical Performance Testing over a suite."""
 
-    Attributes
-    ----------
-    benchmarks : tuple of HptBenchmark
-        One a benchmark, in order.
-    rank_sum_candidate, rank_sum_reference : float
-        Signed-rank sums, zeros giving half of their ranks to either side.
-    pvalue_candidate, pvalue_reference : float
-        One-sided, each from its own tail: for either side being better over the suite.
-    winner : Winner
-        The side with the smaller p-value.
-    confidence : float
-        1 - p-value of the winner. It may be below one half.
-    speedups : tuple of RSpeedup
-        Of the winner over the other side, one a confidence asked for.
-    scores : str
-        Which scores were compared.
-    method : str
-        Null distributions of both levels.
-    notes : tuple of str
-        What a reader must know.
-    """
-
-    benchmarks: tuple[HptBenchmark, ...]
+    benchmarks: tuple[HptBenchmark, ...]  # one a benchmark, in order
+    # Signed-rank sums, zeros giving half of their ranks to either side
     rank_sum_candidate: float
     rank_sum_reference: float
+    # One-sided, each from its own tail: for either side being better over the suite
     pvalue_candidate: float
     pvalue_reference: float
-    winner: Winner
-    confidence: float
-    speedups: tuple[RSpeedup, ...]
-    scores: str
-    method: str
-    notes: tuple[str, ...]
+    winner: Winner  # the side with the smaller p-value
+    confidence: float  # 1 - p-value of the winner. It may be below one half
+    speedups: tuple[RSpeedup, ...]  # of the winner over the other side, one a confidence asked for
+    scores: str  # which scores were compared
+    method: str  # null distributions of both levels
+    notes: tuple[str, ...]  # what a reader must know
 
     def count(self, winner: Winner) -> int:
         """How many benchmarks one side won, or how many are ties."""

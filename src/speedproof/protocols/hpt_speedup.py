@@ -41,37 +41,20 @@ _ROUNDS = 8
 
 
 class RSpeedup(Struct, frozen=True):
-    """The speedup of the winner at one confidence.
+    """The speedup of the winner at one confidence."""
 
-    Attributes
-    ----------
-    confidence : float
-        r.
-    certified : float or None
-        Infimum of the speedups that fail: the confidence is at least r at every speedup from 1 up to here.
-        None when even a speedup of 1 fails.
-    certified_attained : bool
-        Whether ``certified`` itself passes.
-    certified_exact : str
-        The same as a fraction of whole numbers, such as ``"44/25"``; empty when there is none.
-    hundredth : float or None
-        The largest number of two decimals up to which everything passes.
-    supremum : float or None
-        The article's definition: the largest speedup that passes, though a smaller one may fail.
-    supremum_attained : bool
-        Whether ``supremum`` itself passes.
-    supremum_exact : str
-        The same as a fraction of whole numbers.
-    """
-
-    confidence: float
+    confidence: float  # r
+    # Infimum of the speedups that fail: the confidence is at least r at every speedup from 1 up to here. None
+    # when even a speedup of 1 fails
     certified: float | None = None
-    certified_attained: bool = False
+    certified_attained: bool = False  # whether ``certified`` itself passes
+    # The same as a fraction of whole numbers, such as ``"44/25"``; empty when there is none
     certified_exact: str = ""
-    hundredth: float | None = None
+    hundredth: float | None = None  # the largest number of two decimals up to which everything passes
+    # The article's definition: the largest speedup that passes, though a smaller one may fail
     supremum: float | None = None
-    supremum_attained: bool = False
-    supremum_exact: str = ""
+    supremum_attained: bool = False  # whether ``supremum`` itself passes
+    supremum_exact: str = ""  # the same as a fraction of whole numbers
 
     def __str__(self) -> str:
         sure = f"{100 * self.confidence:g} % confidence"

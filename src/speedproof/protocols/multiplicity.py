@@ -49,33 +49,15 @@ class ControlledVerdict(Struct, frozen=True):
 
 
 class Controlled(Struct, frozen=True):
-    """All verdicts of one protocol on a suite, at one risk.
+    """All verdicts of one protocol on a suite, at one risk."""
 
-    Attributes
-    ----------
-    protocol : str
-        Which protocol.
-    method : {"holm", "benjamini-hochberg"}
-        How the family was controlled.
-    alpha : float
-        The risk of the family.
-    margin : float or None
-        Speedups within 1 / (1 + margin) and 1 + margin count as equivalent.
-    family : int
-        Claims that could have been made.
-    verdicts : tuple of ControlledVerdict
-        One a benchmark, in order.
-    promise : str
-        What the risk means.
-    """
-
-    protocol: str
-    method: Control
-    alpha: float
-    margin: float | None
-    family: int
-    verdicts: tuple[ControlledVerdict, ...]
-    promise: str
+    protocol: str  # which protocol
+    method: Control  # how the family was controlled
+    alpha: float  # the risk of the family
+    margin: float | None  # speedups within 1 / (1 + margin) and 1 + margin count as equivalent
+    family: int  # claims that could have been made
+    verdicts: tuple[ControlledVerdict, ...]  # one a benchmark, in order
+    promise: str  # what the risk means
 
     def __str__(self) -> str:
         return "\n".join([self._told, *map(str, self.verdicts)])

@@ -17,7 +17,6 @@ from speedproof.arrays import FloatArray
 from speedproof.protocols.findings import D, RowFinding, mean_remarks, median_remarks, no_level_remark
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
-from speedproof.protocols.pair import KSRule
 
 _SEARCHED = (0.01, 0.5)
 _WIDTH = 0.01
@@ -31,11 +30,9 @@ def original_mean(x: FloatArray, y: FloatArray, confidence: float | None) -> Row
     return _finding("mean", confidence, decide, lambda d: mean_remarks(d, tests.n, tests.m), defined)
 
 
-def original_median(
-    x: FloatArray, y: FloatArray, confidence: float | None, ks_rule: KSRule = "r422"
-) -> RowFinding:
+def original_median(x: FloatArray, y: FloatArray, confidence: float | None) -> RowFinding:
     """The tool's row for the median."""
-    return _finding("median", confidence, partial(decide_median, median_tests(x, y, ks_rule)), median_remarks)
+    return _finding("median", confidence, partial(decide_median, median_tests(x, y, "r422")), median_remarks)
 
 
 def _finding(

@@ -100,30 +100,14 @@ class RankedVersion(Placed, Struct, frozen=True):
 
 
 class SuiteRanking(Struct, frozen=True):
-    """Versions in order of their geometric mean speedup, fastest first.
+    """Versions in order of their geometric mean speedup, fastest first."""
 
-    Attributes
-    ----------
-    scope : {"these", "like these"}
-        Which benchmarks the verdicts speak of.
-    alpha : float
-        The risk of all verdicts together.
-    versions : tuple of RankedVersion
-        Fastest first.
-    pairs : tuple of PairVerdict
-        Every two versions, in the order given.
-    benchmarks : tuple of str
-        Those that all versions have.
-    left_out : tuple of str
-        Those that some version lacks, or without a speedup.
-    """
-
-    scope: Scope
-    alpha: float
-    versions: tuple[RankedVersion, ...]
-    pairs: tuple[PairVerdict, ...]
-    benchmarks: tuple[str, ...]
-    left_out: tuple[str, ...]
+    scope: Scope  # which benchmarks the verdicts speak of
+    alpha: float  # the risk of all verdicts together
+    versions: tuple[RankedVersion, ...]  # fastest first
+    pairs: tuple[PairVerdict, ...]  # every two versions, in the order given
+    benchmarks: tuple[str, ...]  # those that all versions have
+    left_out: tuple[str, ...]  # those that some version lacks, or without a speedup
 
     def __str__(self) -> str:
         return "\n".join(f"{v.place}. {v.version}: speedup {v.speedup}" for v in self.versions)

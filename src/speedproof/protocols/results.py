@@ -62,9 +62,11 @@ class Check(Struct, frozen=True):
         return f"{self.name}: {self.message}"
 
     @classmethod
-    def warning(cls, kind: Assumption, side: str, message: str, pvalue: float = math.nan) -> Check:
+    def warning(
+        cls, kind: Assumption, side: str, message: str, statistic: float = math.nan, pvalue: float = math.nan
+    ) -> Check:
         """One that did not hold."""
-        return cls(kind, side, math.nan, pvalue, False, message)
+        return cls(kind, side, statistic, pvalue, False, message)
 
     @property
     def name(self) -> str:
@@ -73,21 +75,13 @@ class Check(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """One decision of a protocol.
+    """One decision of a protocol."""
 
-    Attributes
-    ----------
-    name : str
-        What was tested: an assumption, at last the question itself.
-    statistic, pvalue : float
-        NaN where there is none.
-    outcome : str
-        ``"holds"``, ``"does not hold"``; of the last step the verdict, or what is missing for a test.
-    """
-
-    name: str
+    name: str  # what was tested: an assumption, at last the question itself
+    # NaN where there is none
     statistic: float
     pvalue: float
+    # ``"holds"``, ``"does not hold"``; of the last step the verdict, or what is missing for a test
     outcome: str
 
     def __str__(self) -> str:
@@ -100,64 +94,34 @@ _STEPS = frozenset({Assumption.NORMALITY, Assumption.EQUAL_VARIANCES, Assumption
 
 
 class Caveat(Struct, frozen=True):
-    """Something that the data of a suite cannot know, said once for all of its benchmarks.
+    """Something that the data of a suite cannot know, said once for all of its benchmarks."""
 
-    Attributes
-    ----------
-    kind : Assumption
-        What cannot be known to hold.
-    versions : tuple of str
-        Whose runs are meant; for an order of measuring, first the version that was measured first.
-    benchmarks : tuple of str
-        Where; empty when it is everywhere.
-    detail : str
-        What was seen: a number, the name of a tool; empty when there is nothing to add.
-    """
-
-    kind: Assumption
+    kind: Assumption  # what cannot be known to hold
+    # Whose runs are meant; for an order of measuring, first the version that was measured first
     versions: tuple[str, ...]
-    benchmarks: tuple[str, ...] = ()
-    detail: str = ""
+    benchmarks: tuple[str, ...] = ()  # where; empty when it is everywhere
+    detail: str = ""  # what was seen: a number, the name of a tool; empty when there is nothing to add
 
 
 class Needed(Struct, frozen=True):
-    """What would decide an undecided comparison.
+    """What would decide an undecided comparison."""
 
-    Attributes
-    ----------
-    reference, candidate : int or None
-        About how many runs that side needs in all; None when that side has enough or no number is known.
-    reason : str
-        The rule behind the numbers.
-    least : bool
-        The numbers are the fewest that could decide at all, no forecast of what will.
-    """
-
+    # About how many runs that side needs in all; None when that side has enough or no number is known
     reference: int | None
     candidate: int | None
-    reason: str
-    least: bool = False
+    reason: str  # the rule behind the numbers
+    least: bool = False  # the numbers are the fewest that could decide at all, no forecast of what will
 
 
 class HighestConfidence(Struct, frozen=True):
-    """The risk levels at which a whole protocol says "significant".
+    """The risk levels at which a whole protocol says "significant"."""
 
-    Attributes
-    ----------
-    value : float
-        1 - infimum of those levels; NaN when there are none.
-    attained : bool
-        Whether the protocol says "significant" at the infimum itself.
-    upward_closed : bool
-        Whether it does so at every larger risk, too. It need not: a small sample stops being normal when
-        the risk passes its Shapiro-Wilk p-value.
-    intervals : tuple of (float, float, bool, bool)
-        All of them: from, to, from included, to included.
-    """
-
-    value: float
-    attained: bool
+    value: float  # 1 - infimum of those levels; NaN when there are none
+    attained: bool  # whether the protocol says "significant" at the infimum itself
+    # Whether it does so at every larger risk, too. It need not: a small sample stops being normal when the
+    # risk passes its Shapiro-Wilk p-value
     upward_closed: bool
+    # All of them: from, to, from included, to included
     intervals: tuple[tuple[float, float, bool, bool], ...]
 
 
@@ -313,11 +277,6 @@ class Comparison(Struct, frozen=True):
     def undermining(self) -> tuple[Check, ...]:
         """The failed checks that make the true risk another one than stated, mostly a larger one."""
         return tuple(check for check in self.failed_checks if check.kind in UNDERMINING)
-
-    @property
-    def nested(self) -> bool:
-        """Whether the protocol worked on processes instead of single values, on either side."""
-        return any(side.n < side.observations for side in (self.reference, self.candidate))
 
     @property
     def repeated(self) -> str:

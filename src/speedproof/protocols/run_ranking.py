@@ -52,38 +52,21 @@ class RankedRun(Placed, Struct, frozen=True):
 
 
 class RunRanking(Struct, frozen=True):
-    """The versions of one benchmark, the most likely winner of a single run first.
+    """The versions of one benchmark, the most likely winner of a single run first."""
 
-    Attributes
-    ----------
-    alpha : float
-        The risk of all verdicts together, and of each interval by itself.
-    versions : tuple of RankedRun
-        By descending chance; of equals the better median first.
-    pairs : tuple of PairVerdict
-        Every two versions.
-    groups : tuple of tuple of str
-        Neighbours of which no two are told apart, as many as go together; they may overlap.
-    least_runs : int
-        With fewer runs (processes or sessions, where values are nested) than this, no two versions can be told
-        apart at this risk, even if one wins every time.
-    enough_runs : bool
-        Whether at least two versions have as many.
-    best_in_mean, best_in_median : str
-        The best versions observed; nothing is proven of them here.
-    error : float
-        Bound of the numerical error of the mixtures' chances.
-    """
-
-    alpha: float
-    versions: tuple[RankedRun, ...]
-    pairs: tuple[PairVerdict, ...]
+    alpha: float  # the risk of all verdicts together, and of each interval by itself
+    versions: tuple[RankedRun, ...]  # by descending chance; of equals the better median first
+    pairs: tuple[PairVerdict, ...]  # every two versions
+    # Neighbours of which no two are told apart, as many as go together; they may overlap
     groups: tuple[tuple[str, ...], ...]
+    # With fewer runs (processes or sessions, where values are nested) than this, no two versions can be told
+    # apart at this risk, even if one wins every time
     least_runs: int
-    enough_runs: bool
+    enough_runs: bool  # whether at least two versions have as many
+    # The best versions observed; nothing is proven of them here
     best_in_mean: str
     best_in_median: str
-    error: float
+    error: float  # bound of the numerical error of the mixtures' chances
 
     def __str__(self) -> str:
         return "\n".join(

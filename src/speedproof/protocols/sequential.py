@@ -34,43 +34,25 @@ _SKEW_LEVEL = 0.05
 
 
 class CandidateResult(Struct, frozen=True):
-    """What a benchmark says of one candidate so far.
+    """What a benchmark says of one candidate so far."""
 
-    Attributes
-    ----------
-    benchmark, reference, candidate : str
-        What was compared.
-    verdict : Verdict
-        Jointly for all candidates at the risk of the rules, per side.
-    result : SequentialResult
-        Evidence and certified bounds, at the candidate's share of the risk.
-    estimate : float
-        The speedup X / Y, inside the certified bounds; NaN when they contradict each other.
-    reason : str
-        Why measuring this candidate ended; empty while it goes on.
-    blocks_to_go : float
-        About how many blocks until it is decided: a guess at the order of magnitude. NaN when it is too early
-        for one (fewer than 10 blocks, or a precision of which one bound is still missing), infinity when no end
-        is in sight.
-    metric : str
-        What was compared.
-    warnings : tuple of Check
-        What the risk does not cover, in sentences: runs that failed, a program that was replaced, block ratios
-        that are skewed.
-    gate : {"", "pass", "fail", "undecided"}
-        What a gate says of it; empty where there is none, and of what cannot differ, which no gate judges.
-    """
-
+    # What was compared
     benchmark: str
     reference: str
     candidate: str
-    verdict: Verdict
-    result: SequentialResult
-    estimate: float
-    reason: str
+    verdict: Verdict  # jointly for all candidates at the risk of the rules, per side
+    result: SequentialResult  # evidence and certified bounds, at the candidate's share of the risk
+    estimate: float  # the speedup X / Y, inside the certified bounds; NaN when they contradict each other
+    reason: str  # why measuring this candidate ended; empty while it goes on
+    # About how many blocks until it is decided: a guess at the order of magnitude. NaN when it is too early
+    # for one (fewer than 10 blocks, or a precision of which one bound is still missing), infinity when no end
+    # is in sight
     blocks_to_go: float
-    metric: str = "time"
+    metric: str = "time"  # what was compared
+    # What the risk does not cover, in sentences: runs that failed, a program that was replaced, block ratios
+    # that are skewed
     warnings: tuple[Check, ...] = ()
+    # What a gate says of it; empty where there is none, and of what cannot differ, which no gate judges
     gate: Literal["", "pass", "fail", "undecided"] = ""
 
 
@@ -261,7 +243,7 @@ class SequentialComparison:
                     if agreed
                     else "who is faster depends on what is asked, mean, median or a single run"
                 )
-                found.append(Check.warning(Assumption.BLOCK_SYMMETRY, candidate, told, skewed.pvalue))
+                found.append(Check.warning(Assumption.BLOCK_SYMMETRY, candidate, told, pvalue=skewed.pvalue))
             centre = sequence.centre()
             if not result.low <= centre <= result.high:
                 told = (

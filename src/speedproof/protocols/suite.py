@@ -37,65 +37,38 @@ _AT_A_TIME = 512
 
 
 class SuiteComparison(Struct, frozen=True):
-    """Every answer about two versions on one metric of a suite.
+    """Every answer about two versions on one metric of a suite."""
 
-    Attributes
-    ----------
-    reference, candidate : str
-        The versions.
-    metric : str
-        What was compared.
-    alpha : float
-        The risk of each side of each comparison.
-    margin : float or None
-        Of equivalence.
-    nested : {"process", "pool"}
-        What was done about values nested in processes.
-    comparisons : tuple of Comparison
-        By benchmark, then by protocol.
-    only_reference, only_candidate : tuple of str
-        Benchmarks that the other version lacks.
-    problems : tuple of str
-        Pairs that could not be compared, and why.
-    overall : tuple of (Location, OverallGain)
-        The article's overall speedup and gain for min, mean and median, every benchmark run once: those that
-        take long count most. Empty for a metric where higher is better: totals of rates mean nothing.
-    accelerated : tuple of (protocol, Accelerated)
-        The proportion of accelerated benchmarks by each protocol of the articles.
-    geometric_means : GeometricMeans or None
-        Of the speedups in mean, for these benchmarks and for ones like these; None for a single benchmark.
-    controlled : tuple of Controlled
-        The verdicts of each protocol of the articles after multiplicity control, by Holm and by Benjamini and
-        Hochberg; empty for a single benchmark.
-    hpt : Hpt or None
-        Hierarchical Performance Testing, on five benchmarks or more whose values are positive, when everything
-        was asked: it takes as long as all the rest.
-    gain_2009 : tuple of (str, Gain2009)
-        The 2009 protocol's weighted gain over ``"all"`` programs and over the ``"accelerated"`` ones, when that
-        protocol was asked.
-    caveats : tuple of Caveat
-        What the data cannot know, of all benchmarks together.
-    machine : MachineSpeeds or None
-        Two speeds of processes that most benchmarks of both versions share.
-    """
-
+    # The versions
     reference: str
     candidate: str
-    metric: str
-    alpha: float
-    margin: float | None
-    nested: str
-    comparisons: tuple[Comparison, ...]
+    metric: str  # what was compared
+    alpha: float  # the risk of each side of each comparison
+    margin: float | None  # of equivalence
+    nested: str  # what was done about values nested in processes
+    comparisons: tuple[Comparison, ...]  # by benchmark, then by protocol
+    # Benchmarks that the other version lacks
     only_reference: tuple[str, ...] = ()
     only_candidate: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()  # pairs that could not be compared, and why
+    # The article's overall speedup and gain for min, mean and median, every benchmark run once: those that
+    # take long count most. Empty for a metric where higher is better: totals of rates mean nothing
     overall: tuple[tuple[Location, OverallGain], ...] = ()
+    # The proportion of accelerated benchmarks by each protocol of the articles
     accelerated: tuple[tuple[str, Accelerated], ...] = ()
+    # Of the speedups in mean, for these benchmarks and for ones like these; None for a single benchmark
     geometric_means: GeometricMeans | None = None
+    # The verdicts of each protocol of the articles after multiplicity control, by Holm and by Benjamini and
+    # Hochberg; empty for a single benchmark
     controlled: tuple[Controlled, ...] = ()
+    # Hierarchical Performance Testing, on five benchmarks or more whose values are positive, when everything
+    # was asked: it takes as long as all the rest
     hpt: Hpt | None = None
+    # The 2009 protocol's weighted gain over ``"all"`` programs and over the ``"accelerated"`` ones, when that
+    # protocol was asked
     gain_2009: tuple[tuple[str, Gain2009], ...] = ()
-    caveats: tuple[Caveat, ...] = ()
+    caveats: tuple[Caveat, ...] = ()  # what the data cannot know, of all benchmarks together
+    # Two speeds of processes that most benchmarks of both versions share
     machine: MachineSpeeds | None = None
 
     @property
@@ -103,10 +76,6 @@ class SuiteComparison(Struct, frozen=True):
         """The answers to the headline question, one a benchmark; of the first protocol when it was not asked."""
         name = HEADLINE if HEADLINE in self.protocols else next(iter(self.protocols), HEADLINE)
         return tuple(c for c in self.comparisons if c.protocol == name)
-
-    def count(self, protocol: str, verdict: Verdict) -> int:
-        """How many benchmarks got a verdict from a protocol."""
-        return sum(c.protocol == protocol and c.verdict is verdict for c in self.comparisons)
 
     @property
     def benchmarks(self) -> tuple[str, ...]:

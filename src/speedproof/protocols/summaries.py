@@ -18,42 +18,24 @@ if TYPE_CHECKING:
 
 
 class Summary(Struct, frozen=True):
-    """One side of a comparison in a few numbers; the sample itself is not kept.
+    """One side of a comparison in a few numbers; the sample itself is not kept."""
 
-    Attributes
-    ----------
-    label : str
-        The version.
-    n : int
-        Number of values that the protocol used.
-    observations : int
-        Number of values measured; larger than n when values were nested in processes.
-    mean, median, minimum, maximum, deviation, mad : float
-        Location and spread in base units; ``deviation`` divides by n - 1 (NaN for one value), ``mad`` is the
-        median absolute deviation from the median, not scaled.
-    unit : str
-        The base unit.
-    notes : tuple of str
-        Remarks made while reading.
-    repeated : str
-        What the values used are of: ``"run"``, ``"process"``, ``"build"`` or ``"session"``.
-    higher_is_better : bool or None
-        Of the values; None: as the unit says.
-    """
-
-    label: str
-    n: int
-    observations: int
+    label: str  # the version
+    n: int  # number of values that the protocol used
+    observations: int  # number of values measured; larger than n when values were nested in processes
+    # Location and spread in base units; ``deviation`` divides by n - 1 (NaN for one value), ``mad`` is the
+    # median absolute deviation from the median, not scaled
     mean: float
     median: float
     minimum: float
     maximum: float
     deviation: float
     mad: float
-    unit: str
-    notes: tuple[str, ...] = ()
+    unit: str  # the base unit
+    notes: tuple[str, ...] = ()  # remarks made while reading
+    # What the values used are of: ``"run"``, ``"process"``, ``"build"`` or ``"session"``
     repeated: str = "run"
-    higher_is_better: bool | None = None
+    higher_is_better: bool | None = None  # of the values; None: as the unit says
 
 
 def summarise(sample: Sample, used: Sample | None = None) -> Summary:

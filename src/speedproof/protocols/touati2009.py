@@ -38,6 +38,7 @@ from speedproof.stats.ttests import moments, welch_from
 FEW = 30  # a sample this large need not be normal
 MANY = 100  # a sample this large should show its independence
 _INDEPENDENT_ABOVE = 0.5
+_NORMAL_ABOVE = 0.05
 _RESAMPLES = 9999
 
 
@@ -69,9 +70,7 @@ class Decision2009(Struct, frozen=True):
     difference: tuple[float, float, float] = (math.nan, math.nan, math.nan)
 
 
-def decide_2009(
-    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, *, normality_alpha: float = 0.05
-) -> Decision2009:
+def decide_2009(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Decision2009:
     """Take two samples through the protocol."""
     samples = [np.asarray(sample, dtype=np.float64) for sample in (x, y)]
     of_x, of_y = (shapiro_wilk(sample) if 3 <= sample.size < FEW else None for sample in samples)
@@ -89,7 +88,7 @@ def decide_2009(
         hopeless = any(bad and size >= MANY for bad, size in zip(dependent, sizes, strict=True))
         state = State2009.NO_STATISTICS if hopeless else State2009.HUNDRED_NEEDED
         return replace(end, state=state, failing=tuple(dependent))
-    lacking = [size < FEW and not p > normality_alpha for size, p in zip(sizes, end.normality, strict=True)]
+    lacking = [size < FEW and not p > _NORMAL_ABOVE for size, p in zip(sizes, end.normality, strict=True)]
     if any(lacking):
         return replace(end, state=State2009.NOT_NORMAL, failing=tuple(lacking))
     mx, my = moments(samples[0]), moments(samples[1])
@@ -222,11 +221,11 @@ def _checks(
             "at a confidence of one half or less even the slower version can be 'proven' faster "
             "(example 2.2 of the text): ask for 0.95"
         )
-        yield Check(Assumption.USUAL_CONFIDENCE, "", 1 - alpha, math.nan, False, message)
+        yield Check.warning(Assumption.USUAL_CONFIDENCE, "", message, 1 - alpha)
     low, observed, high = speedup
     if not math.isnan(low) and not low <= observed <= high:
         message = (
             "the ratio of the medians lies outside the bounds of the ratio of the means: the samples are "
             "skewed or have several modes, state both"
         )
-        yield Check(Assumption.SKEWNESS, "", observed, math.nan, False, message)
+        yield Check.warning(Assumption.SKEWNESS, "", message, observed)
