@@ -1099,7 +1099,7 @@ def test_closed_test_is_the_mean_of_evidence() -> None:
         proven: dict[str, bool] = {"Y0": False, "Y1": False}
         for block in blocks_of(seed, 1.04, 0.99):
             race.add(block)
-            evidence = {name: math.exp(r.log_evidence_faster) for name, r in race.results().items()}
+            evidence = {f.candidate: math.exp(f.result.log_evidence_faster) for f in race.findings()}
             mean = sum(evidence.values()) / 2
             for name in proven:
                 proven[name] |= min(evidence[name], mean) >= 20 * (1 + 1e-9)

@@ -139,7 +139,7 @@ def test_a_precision_takes_blocks_by_the_square_of_it() -> None:
     """The width shrinks with the root of the number of blocks: half of it takes four times as many in all."""
     rng = np.random.default_rng(3)
     ratios = np.exp(0.05 * rng.standard_normal(200)).tolist()
-    width = race(StopRules(precision=1e-9), ratios).results()["Y"].precision
+    width = race(StopRules(precision=1e-9), ratios).findings()[0].result.precision
     for factor in (2.0, 3.0, 7.5):
         found = to_go(race(StopRules(precision=width / factor), ratios))
         assert found == pytest.approx(200 * (factor**2 - 1), rel=1e-9)
@@ -289,7 +289,7 @@ def test_what_is_proven_equivalent_is_so_though_a_difference_is_proven_too(ratio
         found = race(StopRules(margin=margin), [ratio] * 30)
         decided = Verdict.FASTER if ratio > 1 else Verdict.SLOWER
         assert found.findings()[0].verdict is (expected or decided)
-        assert (found.results()["Y"].pvalue_faster <= 0.05) == (ratio > 1)
+        assert (found.findings()[0].result.pvalue_faster <= 0.05) == (ratio > 1)
 
 
 def test_a_margin_has_its_inverse_below() -> None:

@@ -65,7 +65,7 @@ def test_bounds_of_rounded_values_hold_the_truth(
         race = SequentialComparison("b", ["X", "Y"], StopRules(min_blocks=10**6))
         for x, y in (np.round(times / tick) * tick).tolist():
             race.add({"X": x, "Y": y})
-        result = race.results()["Y"]
+        result = race.findings()[0].result
         low += result.low > speedup
         high += result.high < speedup
     for lost in (low, high):
@@ -107,6 +107,6 @@ def test_bounds_of_skewed_ratios_pass_their_median() -> None:
     for ratio, base in zip(ratios.tolist(), (1 + rng.random(600)).tolist(), strict=True):
         race.add({"X": base * float(np.exp(ratio)), "Y": base})
     # The bound is beyond the median, and still below half of the centre: there is more to be had.
-    sequence, result = race._sequences["Y"], race.results()["Y"]
+    sequence, result = race._sequences["Y"], race.findings()[0].result
     assert sequence.middle() < result.low < sequence.centre() ** 0.5
     assert not race.decided

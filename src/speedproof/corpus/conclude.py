@@ -21,9 +21,8 @@ from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import Control
 from speedproof.protocols.questions import HEADLINE, QUESTIONS, QuestionName
 from speedproof.protocols.results import Check, Comparison, Needed, SessionFloor, State, Verdict
-from speedproof.protocols.suites import Accelerated, accelerated
+from speedproof.protocols.suites import Accelerated, accelerated, accelerated_2009
 from speedproof.protocols.summaries import Summary
-from speedproof.protocols.touati2009_suite import accelerated_2009
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:

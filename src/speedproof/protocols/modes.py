@@ -137,9 +137,8 @@ def compare_modes(pair: Pair, *, alpha: float = 0.05, K_max: int = 9) -> ModeCom
     pairs, shift = _aligned(a, b)
     undermining = _undermining(pair)
     pvalue = _one_distribution(x, y)
-    tests = _Tests(a, b, pairs, shift, alpha)
     claims = not undermining and pvalue <= alpha
-    matched, vanished, appeared = tests.outcome(claims)
+    matched, vanished, appeared = _tested(a, b, pairs, shift, alpha, claims)
 
     def back(place: float) -> float:
         return ldexp(exp(place), -power)
@@ -236,48 +235,36 @@ def _one_distribution(x: FloatArray, y: FloatArray) -> float:
     return float(kolmogorov_sf(distance * np.sqrt(x.size * y.size / (x.size + y.size))))
 
 
-class _Tests(Struct, frozen=True):
-    """All tests of one benchmark: two of each matched mode, one of each other."""
+def _tested(
+    a: _Side, b: _Side, pairs: list[tuple[int, int]], shift: float, alpha: float, claims: bool
+) -> tuple[list[tuple[Estimate, float, float, bool, bool, float, float]], list[int], list[int]]:
+    """What became of each matched mode, and which of the others vanished and appeared.
 
-    a: _Side
-    b: _Side
-    pairs: list[tuple[int, int]]
-    shift: float
-    alpha: float
-
-    def outcome(
-        self, claims: bool
-    ) -> tuple[list[tuple[Estimate, float, float, bool, bool, float, float]], list[int], list[int]]:
-        a, b, pairs = self.a, self.b, self.pairs
-        alone = [j for j in range(a.places.size) if j not in {p for p, _ in pairs}]
-        new = [k for k in range(b.places.size) if k not in {p for _, p in pairs}]
-        raw = []
-        counts = []
-        for j, k in pairs:
-            in_a, in_b = a.values(a.inside(j)), b.values(b.inside(k))
-            counts.append((in_a, in_b))
-            raw += [_welch(in_a, in_b)[0], _fisher(in_a.size, a.logs.size, in_b.size, b.logs.size)]
-        for side, other, modes, shift in ((a, b, alone, self.shift), (b, a, new, -self.shift)):
-            for mode in modes:
-                there = other.values(side.inside(mode, shift)).size
-                raw.append(_fisher(side.counts[mode], side.logs.size, there, other.logs.size))
-        adjusted = holm(raw).tolist()
-        alpha = self.alpha / max(len(raw), 1)
-        matched = []
-        for i, (in_a, in_b) in enumerate(counts):
-            moved, weighed = adjusted[2 * i : 2 * i + 2]
-            _, ratio, half = _welch(in_a, in_b, alpha)
-            estimate = Estimate(exp(ratio), exp(ratio - half), exp(ratio + half), 1 - alpha)
-            matched.append(
-                (
-                    estimate, in_a.size / a.logs.size, in_b.size / b.logs.size, claims and moved <= self.alpha,
-                    claims and weighed <= self.alpha, moved, weighed,
-                )
-            )  # fmt: skip
-        rest = [claims and p <= self.alpha for p in adjusted[2 * len(pairs) :]]
-        gone = [j for j, shown in zip(alone, rest, strict=False) if shown]
-        come = [k for k, shown in zip(new, rest[len(alone) :], strict=True) if shown]
-        return matched, gone, come
+    Two tests of each matched mode, one of each other; all claims of one benchmark are a family.
+    """
+    alone = sorted({*range(a.places.size)} - {j for j, _ in pairs})
+    new = sorted({*range(b.places.size)} - {k for _, k in pairs})
+    inside = [(a.values(a.inside(j)), b.values(b.inside(k))) for j, k in pairs]
+    raw = []
+    for x, y in inside:
+        raw += [_welch(x, y)[0], _fisher(x.size, a.logs.size, y.size, b.logs.size)]
+    for side, other, modes, by in ((a, b, alone, shift), (b, a, new, -shift)):
+        for mode in modes:
+            there = other.values(side.inside(mode, by)).size
+            raw.append(_fisher(side.counts[mode], side.logs.size, there, other.logs.size))
+    adjusted = holm(raw).tolist()
+    shown = [claims and p <= alpha for p in adjusted]
+    each = alpha / max(len(raw), 1)
+    matched = []
+    for i, (x, y) in enumerate(inside):
+        _, ratio, half = _welch(x, y, each)
+        estimate = Estimate(exp(ratio), exp(ratio - half), exp(ratio + half), 1 - each)
+        told = slice(2 * i, 2 * i + 2)
+        matched.append((estimate, x.size / a.logs.size, y.size / b.logs.size, *shown[told], *adjusted[told]))
+    rest = shown[2 * len(pairs) :]
+    gone = [j for j, proven in zip(alone, rest, strict=False) if proven]
+    come = [k for k, proven in zip(new, rest[len(alone) :], strict=True) if proven]
+    return matched, gone, come
 
 
 def _welch(x: FloatArray, y: FloatArray, alpha: float = 0.05) -> tuple[float, float, float]:

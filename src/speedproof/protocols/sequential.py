@@ -203,10 +203,6 @@ class SequentialComparison:
             return Verdict.EQUIVALENT
         return Verdict.FASTER if faster else Verdict.SLOWER if slower else Verdict.UNDECIDED
 
-    def results(self) -> dict[str, SequentialResult]:
-        """Evidence and bounds of every candidate; cheap enough for a live display."""
-        return {name: sequence.result() for name, sequence in self._sequences.items()}
-
     def stopped(self) -> tuple[str, ...]:
         """The candidates that left because of what their values showed.
 

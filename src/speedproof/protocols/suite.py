@@ -24,12 +24,14 @@ from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.protocols.suites import (
     LOCATIONS,
     Accelerated,
+    Gain2009,
     Location,
     OverallGain,
     accelerated,
+    accelerated_2009,
+    gain_2009,
     overall_gain,
 )
-from speedproof.protocols.touati2009_suite import Gain2009, accelerated_2009, gain_2009
 
 _CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
 _LEAST_FOR_HPT = 5

@@ -1,7 +1,10 @@
-"""A whole suite as the Speedup-Test reports it: overall gain and the proportion of accelerated benchmarks.
+"""A whole suite as the Speedup-Test and the 2009 protocol report it: overall gain and accelerated benchmarks.
 
 Sections 4 and 5 of the 2013 article. Equation (1) there prints W(C) on both lines; meant is the weight of each
 benchmark, as used here: S = sum(w f(X)) / sum(w f(Y)) and G = 1 - 1/S, for f = min, mean or median.
+
+S.-A.-A. Touati: "Towards a statistical methodology to evaluate program speedups and their optimisation
+techniques", 2009, sections 3 and 4.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.stats.estimate import Estimate
@@ -27,6 +31,7 @@ RANDOM_SELECTION = (
     "The interval speaks of benchmarks at large only if those measured were selected at random among them."
 )
 _VALID_ABOVE = 5
+_VALID_FROM_2009 = 10
 
 
 class OverallGain(Struct, frozen=True):
@@ -110,3 +115,37 @@ def accelerated(count: int, benchmarks: int, confidence: float, precision: float
         precision=precision,
         benchmarks_needed=int(benchmarks_needed(count, benchmarks, precision, confidence)),
     )
+
+
+def accelerated_2009(count: int, benchmarks: int, confidence: float, precision: float) -> Accelerated:
+    """The proportion of accelerated programs in the 2009 protocol, its section 4: valid from n C >= 10."""
+    found = accelerated(count, benchmarks, confidence, precision)
+    return replace(found, validity=float(count), valid=count >= _VALID_FROM_2009)
+
+
+class Gain2009(Struct, frozen=True):
+    """The weighted overall gain of the 2009 protocol, its section 3."""
+
+    weights: tuple[float, ...]  # one a program, adding up to 1: in proportion to the initial times
+    weighted_gains: tuple[float, ...]  # weight times saved time, in base units
+    gain: float  # their sum over the sum of weight times initial time
+    confidence: float  # the smallest confidence of any program's own speedup
+
+
+def gain_2009(before: Sequence[float], after: Sequence[float], confidences: Sequence[float]) -> Gain2009:
+    """Weigh the gains of programs, all of them or the accelerated ones (the caller chooses which to pass)."""
+    t, u = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    if not t.size == u.size == len(confidences):
+        raise ValueError("times and confidences must be as many as there are programs")
+    if t.size == 0:
+        return Gain2009((), (), math.nan, math.nan)
+    if not ((t > 0).all() and (u > 0).all()):
+        raise ValueError("times must be positive")
+    w = usual(t)
+    w = w / w.sum()
+    gains = w * (t - u)
+    shift = exponent(t, u)  # sums of times of usual size
+    t, u = np.ldexp(t, shift), np.ldexp(u, shift)
+    total = float(w @ t)
+    gain = float((w * (t - u)).sum()) / total if total > 0 else -math.inf
+    return Gain2009(tuple(w.tolist()), tuple(gains.tolist()), gain, float(min(confidences)))
