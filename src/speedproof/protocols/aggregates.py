@@ -131,9 +131,21 @@ def mean_log_ratio(ratios: Sequence[LogRatio], *, like_these: bool) -> MeanLogRa
 
     The degrees of freedom are the fewest of any part.
     """
-    sessions = float(np.mean([ratio.sessions[0] for ratio in ratios]))
-    degrees = min(ratio.sessions[1] for ratio in ratios)
-    return with_sessions(_of_runs(ratios, like_these), sessions, degrees)
+    values = np.array([ratio.unbiased for ratio in ratios])
+    b = values.size
+    if like_these:
+        error, df = float(values.std(ddof=1)) / math.sqrt(b) if b > 1 else math.nan, b - 1.0
+    else:
+        variances = np.array([ratio.variances for ratio in ratios])
+        total = float(variances.sum())
+        error, df = math.sqrt(total) / b, math.nan
+        if total > 0:
+            # Shares of the total keep the squares within range for any spread.
+            shares = variances / total
+            df = 1 / float((shares**2 / np.array([ratio.df for ratio in ratios])).sum())
+    alone = MeanLogRatio(float(np.mean([ratio.value for ratio in ratios])), float(values.mean()), error, df)
+    sessions, degrees = zip(*(ratio.sessions for ratio in ratios), strict=True)
+    return with_sessions(alone, float(np.mean(sessions)), min(degrees))
 
 
 def with_sessions(alone: MeanLogRatio, sessions: float, degrees: float) -> MeanLogRatio:
@@ -145,23 +157,6 @@ def with_sessions(alone: MeanLogRatio, sessions: float, degrees: float) -> MeanL
         return alone
     df = min(alone.df, degrees) if alone.error > 0.0 else degrees
     return MeanLogRatio(alone.value, alone.centre, math.hypot(alone.error, sessions), df)
-
-
-def _of_runs(ratios: Sequence[LogRatio], like_these: bool) -> MeanLogRatio:
-    values = np.array([ratio.unbiased for ratio in ratios])
-    b = values.size
-    observed, centre = float(np.mean([ratio.value for ratio in ratios])), float(values.mean())
-    if like_these:
-        error = float(values.std(ddof=1)) / math.sqrt(b) if b > 1 else math.nan
-        return MeanLogRatio(observed, centre, error, b - 1.0)
-    variances = np.array([ratio.variances for ratio in ratios])
-    df = np.array([ratio.df for ratio in ratios])
-    total = float(variances.sum())
-    if not total > 0:
-        return MeanLogRatio(observed, centre, math.nan if math.isnan(total) else 0.0, math.nan)
-    # Shares of the total keep the squares within range for any spread.
-    shares = variances / total
-    return MeanLogRatio(observed, centre, math.sqrt(total) / b, 1 / float((shares**2 / df).sum()))
 
 
 def geometric_means(

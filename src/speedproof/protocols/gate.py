@@ -25,7 +25,7 @@ anywhere. The two ask for different care:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 import numpy as np
@@ -122,34 +122,33 @@ class GateDecision(Struct, frozen=True):
         )
 
 
-def _no_step() -> None:
-    return
-
-
 def gate(
     suite: Suite,
     versions: tuple[str, str],
     demand_of: Callable[[str], Demand | None],
     rules: GateRules = DEFAULT,
-    done: Callable[[], None] = _no_step,
+    done: Callable[[], None] = lambda: None,
     floor: NoiseFloor | None = None,
 ) -> GateDecision:
     """Hold a candidate to a policy, benchmark by benchmark."""
     pairing = suite.pair(*versions)
-    demands = {key: demand_of(key.benchmark) for key in suite.of(versions[0])}
-    ignored = [key for key, demand in demands.items() if demand is None]
-    if len(ignored) == len(demands):
+    keys = suite.of(versions[0])
+    demands = {key: demand for key in keys if (demand := demand_of(key.benchmark)) is not None}
+    ignored = [key for key in keys if key not in demands]
+    if not demands:
         raise DataError(
             f"{versions[0]} has no benchmark to compare {versions[1]} with"
             + (f": all {len(ignored)} are ignored" if ignored else "")
         )
-    rows = _rows(_cases(pairing.pairs, demands, rules, floor, done), rules)
+    pairs = [pair for pair in pairing.pairs if pair.key in demands]
+    rows = _rows(_cases(pairs, demands, rules, floor, done), rules)
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions).items()
-        if demands[key] is not None
+        if key in demands
     )
-    by_metric = _by_metric(pair for pair in pairing.pairs if demands[pair.key] is not None)
+    metrics = dict.fromkeys(pair.key.metric for pair in pairs)
+    by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
     outcome = judge(
         [row.required.adjusted for row in rows], [row.contradicted.adjusted for row in rows], rules.alpha
     )
@@ -164,20 +163,13 @@ def gate(
         ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
         sessions_apart=different_sessions(suite, *versions),
         caveats=(
-            *dict.fromkeys(c for pairs in by_metric for c in caveats_of(pairs, versions, floor)),
+            *dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)),
             *few_runs(
                 [row.comparison for row in rows if row.outcome is not Outcome.UNDECIDED], versions, len(rows)
             ),
         ),
         machine=next(filter(None, map(machine_speeds, by_metric)), None),
     )
-
-
-def _by_metric(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    found: dict[str, list[Pair]] = {}
-    for pair in pairs:
-        found.setdefault(pair.key.metric, []).append(pair)
-    return list(found.values())
 
 
 def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict[Key, str]:
@@ -208,25 +200,21 @@ class _Case(Struct, frozen=True, eq=False):
 
 def _cases(
     pairs: Sequence[Pair],
-    demands: Mapping[Key, Demand | None],
+    demands: Mapping[Key, Demand],
     rules: GateRules,
     floor: NoiseFloor | None,
     done: Callable[[], None],
 ) -> list[_Case]:
     """The comparisons that ``compare`` makes, each with the margin of its benchmark."""
-    by_margin: dict[float, list[tuple[Pair, Demand]]] = {}
-    for pair in pairs:
-        if (demand := demands[pair.key]) is not None:
-            by_margin.setdefault(demand.margin, []).append((pair, demand))
     found: dict[Key, _Case] = {}
-    for margin, members in by_margin.items():
-        own = Rules(rules.alpha, margin=margin, floor=floor)
-        prepared = PreparedPairs([pair for pair, _ in members], own)
+    for margin in dict.fromkeys(demands[pair.key].margin for pair in pairs):
+        own = [pair for pair in pairs if demands[pair.key].margin == margin]
+        prepared = PreparedPairs(own, Rules(rules.alpha, margin=margin, floor=floor))
         asked = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
-        for (pair, demand), comparison, sides in zip(members, *asked, strict=True):
-            found[pair.key] = _Case(demand, comparison, evidence(comparison), sides)
+        for pair, comparison, sides in zip(own, *asked, strict=True):
+            found[pair.key] = _Case(demands[pair.key], comparison, evidence(comparison), sides)
             done()
-    return [found[pair.key] for pair in pairs if pair.key in found]
+    return [found[pair.key] for pair in pairs]
 
 
 def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
@@ -313,13 +301,10 @@ def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
         reason = "the speedup is so near the threshold that no number of runs can be named"
         return Needed(None, None, reason)
     if not (np.ptp(case.sides.slow) or np.ptp(case.sides.fast)):
-        proven = case.comparison.verdict
-        known = (
-            ""
-            if proven is Verdict.UNDECIDED
-            else f"{proven.value}, but readings this coarse hide by how much; "
-        )
-        return Needed(None, None, f"{known}neither sample has any spread: use a finer clock or longer runs")
+        reason = "neither sample has any spread: use a finer clock or longer runs"
+        if (proven := case.comparison.verdict) is not Verdict.UNDECIDED:
+            reason = f"{proven.value}, but readings this coarse hide by how much; {reason}"
+        return Needed(None, None, reason)
     within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
     # A contradiction has to survive the correction, at worst that of the smallest p-value.
     alpha = rules.alpha if within or rules.multiplicity == "none" else rules.alpha / max(family, 1)

@@ -40,13 +40,17 @@ def together(before: GateDecision, now: GateDecision) -> GateDecision:
                 f"{row.comparison.benchmark}: policy and margin are chosen once, for all looks: "
                 f"{row.demand.policy.value}, {row.demand.margin:g}"
             )
-    rows = [_later(row, fresh.pop(_key(row), None)) for row in before.rows]
+    rows = []
+    for row in before.rows:
+        again = fresh.pop(_key(row), row)
+        # A pass is proven, whatever more runs leave open.
+        kept = (row.outcome, again.outcome) == (Outcome.PASS, Outcome.UNDECIDED)
+        rows.append(row if kept else again)
     rows += fresh.values()
     outcomes = {row.outcome for row in rows}
-    if now.absent or Outcome.FAIL in outcomes:
-        outcome = Outcome.FAIL
-    else:
-        outcome = Outcome.PASS if outcomes == {Outcome.PASS} else Outcome.UNDECIDED
+    failed = now.absent or Outcome.FAIL in outcomes
+    passed = outcomes == {Outcome.PASS}
+    outcome = Outcome.FAIL if failed else Outcome.PASS if passed else Outcome.UNDECIDED
     caveats = _caveats(
         [(before.caveats, [row for row in rows if row in before.rows]), (now.caveats, now.rows)],
         {row.comparison.benchmark for row in rows},
@@ -65,13 +69,6 @@ def together(before: GateDecision, now: GateDecision) -> GateDecision:
 
 def _key(row: GateRow) -> tuple[str, str]:
     return row.comparison.benchmark, row.comparison.metric
-
-
-def _later(row: GateRow, again: GateRow | None) -> GateRow:
-    """What counts of a row: a pass is proven, whatever more runs leave open."""
-    if again is None or (row.outcome, again.outcome) == (Outcome.PASS, Outcome.UNDECIDED):
-        return row
-    return again
 
 
 def _caveats(

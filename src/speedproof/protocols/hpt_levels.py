@@ -29,7 +29,7 @@ PAPER_EXACT_BELOW = (
 )
 _DIGITS = 15
 _SPARE_DIGITS = 3  # that 64 bits hold beyond 15
-_USUAL = (1e-250, 1e250)
+_TINY = 1e-250
 # Error of a number of 15 digits before the point, where extended precision is no wider than a double of all.
 _UNSURE_DIGIT = 4e15 * float(np.finfo(np.longdouble).eps)
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
@@ -111,60 +111,27 @@ def decimal(value: float) -> Fraction:
     return Fraction(format(value, f".{_DIGITS}g"))
 
 
-def _whole(values: FloatArray) -> tuple[WholeArray, int]:
-    """Decimals as whole numbers of ten to a common power."""
-    for places in range(_DIGITS + 1):  # the common case: decimals of few places
-        whole = np.rint(values * 10.0**places)
-        if not np.abs(whole).max(initial=0.0) < 10.0**_DIGITS:
-            break
-        # Of at most 15 digits, so it is the decimal that the double prints as when it rounds to it.
-        if np.array_equal(whole / 10.0**places, values):
-            return whole.astype(np.int64), -places
-    mantissas, exponents = _printed(values)
-    least = int(exponents.min())
-    if exponents.max() - least <= _SPARE_DIGITS:
-        return mantissas * 10 ** (exponents - least), least
-    powers = [10**e for e in range(int(exponents.max()) - least + 1)]
-    exact = [m * powers[e - least] for m, e in zip(mantissas.tolist(), exponents.tolist(), strict=True)]
-    return np.array(exact, dtype=object), least
-
-
-def _printed(values: FloatArray) -> tuple[IntArray, IntArray]:
-    """The 15 digits that each double prints as, and their power of ten: ``format(value, ".14e")`` of all."""
-    mantissas = np.zeros(values.size, dtype=np.int64)
-    exponents = np.zeros(values.size, dtype=np.int64)
-    open_ = np.ones(values.size, dtype=bool)
-    usual = np.flatnonzero((values > _USUAL[0]) & (values < _USUAL[1]))
-    if usual.size:
-        power = np.floor(np.log10(values[usual])).astype(np.int64) + 1 - _DIGITS
-        for shift in np.unique(power).tolist():
-            at = usual[power == shift]
-            product = values[at].astype(np.longdouble) / np.longdouble(f"1e{shift}")
-            whole = np.floor(product)
-            rest = product - whole
-            whole += rest > 0.5
-            sure = (
-                (np.abs(rest - 0.5) > _UNSURE_DIGIT)
-                & (whole >= 10.0 ** (_DIGITS - 1))
-                & (whole <= 10.0**_DIGITS)
-            )
-            mantissas[at], exponents[at], open_[at] = whole.astype(np.int64), shift, ~sure
-    for at in np.flatnonzero(open_).tolist():
-        digits, _, exponent = format(values[at], f".{_DIGITS - 1}e").partition("e")
-        mantissas[at], exponents[at] = int(digits.replace(".", "")), int(exponent) - _DIGITS + 1
-    return mantissas, exponents
-
-
-def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, int]:
-    """Both samples in whole numbers of ten to one power, and that power."""
+def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
+    """Both samples in whole numbers of one unit, and that unit."""
     given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
-    joined = np.concatenate(given)
-    whole, exponent = _whole(joined)
-    rounded = np.ldexp(joined, -np.frexp(joined.max())[1])
-    if rounded.min() < _USUAL[0]:
-        rounded = np.zeros(joined.size)
+    mantissas, exponents = _printed(np.concatenate(given))
+    least, most = int(exponents.min()), int(exponents.max())
+    powers = [10**e for e in range(most - least + 1)]
+    # Beyond 64 bits numbers are Python's own.
+    whole: WholeArray = mantissas if most - least <= _SPARE_DIGITS else mantissas.astype(np.object_)
+    whole = whole * np.array(powers, dtype=whole.dtype)[exponents - least]
+    common = int(np.gcd.reduce(whole))
+    whole = whole // common
+    largest = int(whole.max())
+    if largest < 2**63:
+        whole = whole.astype(np.int64)
+        rounded = whole.astype(np.float64)
+    else:
+        rounded = np.array([k / largest for k in whole.tolist()])
+        if rounded.min() < _TINY:
+            rounded = np.zeros(whole.size)
     n = given[0].size
-    return _side(whole[:n], rounded[:n]), _side(whole[n:], rounded[n:]), exponent
+    return _side(whole[:n], rounded[:n]), _side(whole[n:], rounded[n:]), common * Fraction(10) ** least
 
 
 def _side(whole: WholeArray, rounded: FloatArray) -> Side:
@@ -173,12 +140,29 @@ def _side(whole: WholeArray, rounded: FloatArray) -> Side:
     return Side(values, counts, np.concatenate(([0], np.cumsum(counts))), rounded[first])
 
 
+def _printed(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """The 15 digits that each double prints as, and their power of ten: ``format(value, ".14e")`` of all."""
+    exponents = np.floor(np.log10(values)).astype(np.int64) + 1 - _DIGITS
+    with np.errstate(all="ignore"):
+        digits = values.astype(np.longdouble) / np.longdouble(10) ** exponents
+        rest = digits - np.floor(digits)
+        whole = np.floor(digits) + (rest > 0.5)
+        sure = (
+            (np.abs(rest - 0.5) > _UNSURE_DIGIT) & (whole >= 10.0 ** (_DIGITS - 1)) & (whole <= 10.0**_DIGITS)
+        )
+    mantissas = np.where(sure, whole, 0).astype(np.int64)
+    for at in np.flatnonzero(~sure).tolist():
+        printed, _, exponent = format(values[at], f".{_DIGITS - 1}e").partition("e")
+        mantissas[at], exponents[at] = int(printed.replace(".", "")), int(exponent) - _DIGITS + 1
+    return mantissas, exponents
+
+
 def score_duel(
     a: npt.ArrayLike, b: npt.ArrayLike, *, level: float | None = None, relative: bool = False
 ) -> Duel:
     """Prepare positive scores of A and of B, higher is better; if asked relative to B's median."""
-    upper, lower, exponent = _sides(a, b)
-    unit = 1 / lower.median if relative else Fraction(10) ** exponent
+    upper, lower, unit = _sides(a, b)
+    unit = 1 / lower.median if relative else unit
     return Duel(upper, lower, upper.median * unit, lower.median * unit, _level(upper.n, lower.n, level))
 
 

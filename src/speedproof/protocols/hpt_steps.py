@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray, StateArray
-from speedproof.protocols.hpt_levels import Duel, HptRule, Side, tested_state
+from speedproof.protocols.hpt_levels import Duel, HptRule, tested_state
 from speedproof.stats.pair_ratios import Ratios
 from speedproof.stats.rank_nulls import rank_sum_tails
 from speedproof.stats.special import normal_quantile
@@ -88,7 +88,7 @@ def _windows(duel: Duel, rule: HptRule) -> list[tuple[float, float]]:
     most = min(upper.n * int(lower.counts.max()), lower.n * int(upper.counts.max()))
     surely, possibly = (limit / 2 for limit in _limits(duel, rule, np.array([0, most])))
     sure, open_ = float(surely.max()), float(possibly.min())
-    ratios = Ratios(_doubles(upper), upper.counts, _doubles(lower), lower.counts)
+    ratios = Ratios(upper.rounded, upper.counts, lower.rounded, lower.counts)
     found = []
     for left, right in ((sure, open_), (pairs - open_, pairs - sure)):  # pairs won at the ends
         low, high = (
@@ -101,11 +101,6 @@ def _windows(duel: Duel, rule: HptRule) -> list[tuple[float, float]]:
     if len(found) == 2 and found[0][1] >= found[1][0]:
         return [(found[0][0], found[1][1])]
     return found
-
-
-def _doubles(side: Side) -> FloatArray:
-    """The whole numbers, correctly rounded."""
-    return side.rounded if side.values.dtype == np.object_ else side.values.astype(np.float64)
 
 
 def _steps_between(duel: Duel, rule: HptRule, least_speedup: float, most_speedup: float) -> Steps:
@@ -147,7 +142,7 @@ def _steps_between(duel: Duel, rule: HptRule, least_speedup: float, most_speedup
 def _ratios(duel: Duel, least: float, most: float) -> tuple[FloatArray, IntArray, IntArray, int]:
     """The ratios of different runs in a window, ascending; their places and weights; how many pairs are beyond."""
     upper, lower = duel.upper, duel.lower
-    ratios = Ratios(_doubles(upper), upper.counts, _doubles(lower), lower.counts)
+    ratios = Ratios(upper.rounded, upper.counts, lower.rounded, lower.counts)
     up, low, beyond = ratios.between(least * (1 - _TOGETHER), most)
     values = ratios.xs[up] / ratios.ys[low]
     order = np.argsort(values, kind="stable")

@@ -98,6 +98,10 @@ def control_verdicts(
         [c.at_margin.equivalent if c.at_margin else math.nan for c in comparisons],
     ]
     plain = np.array(claims if margin is not None else claims[:2], dtype=np.float64)
+    # What the risk means, and on what it rests where that does not hold.
+    promise = _PROMISE[method].format(alpha=alpha)
+    if marked := sum(bool(comparison.undermining) for comparison in comparisons):
+        promise += f"; in {marked} of {len(comparisons)} benchmarks the runs are not what the tests assume"
     adjust = holm if method == "holm" else benjamini_hochberg
     adjusted = adjust(plain.ravel()).reshape(plain.shape)
     return Controlled(
@@ -110,17 +114,8 @@ def control_verdicts(
             _decide(comparison, plain[:, i], adjusted[:, i], alpha)
             for i, comparison in enumerate(comparisons)
         ),
-        promise=_promise(comparisons, alpha, method),
+        promise=promise,
     )
-
-
-def _promise(comparisons: Sequence[Comparison], alpha: float, method: Control) -> str:
-    """What the risk means, and on what it rests where that does not hold."""
-    text = _PROMISE[method].format(alpha=alpha)
-    marked = sum(bool(comparison.undermining) for comparison in comparisons)
-    if not marked:
-        return text
-    return f"{text}; in {marked} of {len(comparisons)} benchmarks the runs are not what the tests assume"
 
 
 _CLAIMS = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)

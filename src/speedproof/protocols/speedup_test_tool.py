@@ -78,10 +78,10 @@ def report_suite(
 ) -> SuiteReport:
     """Make the report of a configuration."""
     levels = [confidence if confidence is not None else entry.confidence for entry in entries]
-    locations: dict[Location, tuple[list[float], list[float]]] = {
+    locations = {
         location: (
-            [locate(entry.x.values, location) for entry in entries],
-            [locate(entry.y.values, location) for entry in entries],
+            [locate(e.x.values, location) for e in entries],
+            [locate(e.y.values, location) for e in entries],
         )
         for location in LOCATIONS
     }
@@ -101,8 +101,8 @@ def report_suite(
             for location, (before, after) in locations.items()
         },
         accelerated={
-            "mean": accelerated(sum(row.mean.significant for row in rows), len(rows), level, precision),
-            "median": accelerated(sum(row.median.significant for row in rows), len(rows), level, precision),
+            protocol: accelerated(sum(f.significant for f in found), len(rows), level, precision)
+            for protocol, found in (("mean", [r.mean for r in rows]), ("median", [r.median for r in rows]))
         },
         confidence=confidence,
         precision=precision,

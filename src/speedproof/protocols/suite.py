@@ -125,7 +125,15 @@ def compare_suite(
         problems=pairing.problems,
         overall=_overall(prepared),
         accelerated=tuple(
-            (protocol, _accelerated(protocol, comparisons, len(pairs), 1 - rules.alpha, precision))
+            (
+                protocol,
+                (accelerated_2009 if protocol == "touati2009" else accelerated)(
+                    sum(c.protocol == protocol and c.verdict is Verdict.FASTER for c in comparisons),
+                    len(pairs),
+                    1 - rules.alpha,
+                    precision,
+                ),
+            )
             for protocol in asked
         ),
         geometric_means=geometric_means(pairs, 1 - rules.alpha, rules.floor) if several else None,
@@ -177,14 +185,6 @@ def _overall(prepared: Sequence[PreparedPairs]) -> tuple[tuple[Location, Overall
     )
 
 
-def _accelerated(
-    protocol: str, comparisons: list[Comparison], benchmarks: int, confidence: float, precision: float
-) -> Accelerated:
-    count = sum(c.protocol == protocol and c.verdict is Verdict.FASTER for c in comparisons)
-    rule = accelerated_2009 if protocol == "touati2009" else accelerated
-    return rule(count, benchmarks, confidence, precision)
-
-
 def _hpt(pairs: list[Pair], confidence: float) -> Hpt | None:
     if len(pairs) < _LEAST_FOR_HPT:
         return None
@@ -196,20 +196,13 @@ def _hpt(pairs: list[Pair], confidence: float) -> Hpt | None:
 
 def _gains_2009(comparisons: list[Comparison]) -> tuple[tuple[str, Gain2009], ...]:
     """Sections 3 and 4: over all programs that have positive medians, and over the accelerated ones."""
-    usable = [
-        c
-        for c in comparisons
-        if c.protocol == "touati2009" and c.reference.median > 0 and c.candidate.median > 0
-    ]
+    by_it = [c for c in comparisons if c.protocol == "touati2009"]
+    usable = [c for c in by_it if c.reference.median > 0 and c.candidate.median > 0]
     chosen = {"all": usable, "accelerated": [c for c in usable if c.verdict is Verdict.FASTER]}
-    return tuple(
-        (
-            name,
-            gain_2009(
-                [c.reference.median for c in some],
-                [c.candidate.median for c in some],
-                [1 - c.alpha for c in some],
-            ),
-        )
+    medians = {
+        name: ([c.reference.median for c in some], [c.candidate.median for c in some])
         for name, some in chosen.items()
+    }
+    return tuple(
+        (name, gain_2009(*both, [1 - c.alpha for c in chosen[name]])) for name, both in medians.items()
     )
