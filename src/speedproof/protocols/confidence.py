@@ -9,7 +9,7 @@ passes its Shapiro-Wilk p-value, and the test changes from Student to Welch when
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -32,30 +32,14 @@ def highest_confidences(
         row[0 : 2 * len(inner) + 1 : 2] = [(a + b) / 2 for a, b in pairwise(ends)]
         row[1 : 2 * len(inner) : 2] = inner
     return [
-        _read(inner, row[: 2 * len(inner) + 1])
+        _read([0.0, *inner, 1.0], row[: 2 * len(inner) + 1])
         for inner, row in zip(points, significant(where).tolist(), strict=True)
     ]
 
 
-def _read(inner: list[float], answers: list[bool]) -> HighestConfidence:
-    ends = [0.0, *inner, 1.0]
-    intervals: list[tuple[float, float, bool, bool]] = []
-    for i, answer in enumerate(answers):
-        if not answer:
-            continue
-        is_point = bool(i % 2)
-        low, high = (inner[i // 2], inner[i // 2]) if is_point else (ends[i // 2], ends[i // 2 + 1])
-        if intervals and i > 0 and answers[i - 1]:
-            start, _, start_in, _ = intervals.pop()
-            intervals.append((start, high, start_in, is_point))
-        else:
-            intervals.append((low, high, is_point, is_point))
-    if not intervals:
-        return HighestConfidence(float("nan"), False, False, ())
-    infimum, _, attained, _ = intervals[0]
-    return HighestConfidence(
-        value=1 - infimum,
-        attained=attained,
-        upward_closed=len(intervals) == 1 and intervals[0][1] == 1.0,
-        intervals=tuple(intervals),
+def _read(ends: list[float], answers: list[bool]) -> HighestConfidence:
+    """Join what says so: cell 2 k lies between two ends, cell 2 k + 1 is the second of them."""
+    runs = [list(cells) for told, cells in groupby(range(len(answers)), answers.__getitem__) if told]
+    return HighestConfidence.of(
+        (ends[(run[0] + 1) // 2], ends[run[-1] // 2 + 1], bool(run[0] % 2), bool(run[-1] % 2)) for run in runs
     )

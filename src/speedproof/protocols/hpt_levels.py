@@ -116,10 +116,12 @@ def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
     given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
     mantissas, exponents = _printed(np.concatenate(given))
     least, most = int(exponents.min()), int(exponents.max())
-    powers = [10**e for e in range(most - least + 1)]
-    # Beyond 64 bits numbers are Python's own.
-    whole: WholeArray = mantissas if most - least <= _SPARE_DIGITS else mantissas.astype(np.object_)
-    whole = whole * np.array(powers, dtype=whole.dtype)[exponents - least]
+    whole: WholeArray
+    if most - least <= _SPARE_DIGITS:
+        whole = mantissas * 10 ** (exponents - least)
+    else:  # beyond 64 bits numbers are Python's own
+        powers = np.array([10**e for e in range(most - least + 1)], dtype=np.object_)
+        whole = mantissas.astype(np.object_) * powers[exponents - least]
     common = int(np.gcd.reduce(whole))
     whole = whole // common
     largest = int(whole.max())

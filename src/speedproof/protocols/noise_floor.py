@@ -165,15 +165,8 @@ def _at_margin(own: AtMargin | None, at: float, down: Widened, up: Widened) -> A
 
 def _at_risks_from(least: float, own: HighestConfidence | None) -> HighestConfidence | None:
     """The risks at which a protocol says "significant", without those that the floor takes away."""
-    if own is None:
-        return None
-    intervals = tuple(
+    return own and HighestConfidence.of(
         (max(low, least), high, low_in or low < least, high_in)
         for low, high, low_in, high_in in own.intervals
         if high > least
     )
-    if intervals == own.intervals:
-        return own
-    value = 1.0 - intervals[0][0] if intervals else math.nan
-    attained = bool(intervals) and intervals[0][2]
-    return HighestConfidence(value, attained, own.upward_closed and bool(intervals), intervals)

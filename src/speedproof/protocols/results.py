@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
@@ -123,6 +124,15 @@ class HighestConfidence(Struct, frozen=True):
     upward_closed: bool
     # All of them: from, to, from included, to included
     intervals: tuple[tuple[float, float, bool, bool], ...]
+
+    @classmethod
+    def of(cls, intervals: Iterable[tuple[float, float, bool, bool]]) -> HighestConfidence:
+        """From all intervals, ascending."""
+        found = tuple(intervals)
+        if not found:
+            return cls(math.nan, False, False, ())
+        least, upto, attained, _ = found[0]
+        return cls(1 - least, attained, len(found) == 1 and upto == 1.0, found)
 
 
 class AtMargin(Struct, frozen=True):

@@ -182,7 +182,10 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             verdict=verdicts[i],
             checks=(*side.checks, *order.get(i, ())),
             needed=needed.get(i),
-            highest_confidence=_highest(pvalues[0][i]),
+            highest_confidence=HighestConfidence.of(
+                # One test decides: it says "significant" at its p-value and at every larger risk.
+                [(pvalues[0][i], 1.0, True, False)] if pvalues[0][i] < 1.0 else []
+            ),
             chance=Estimate(chances[0][i], chances[1][i], chances[2][i], 1 - rules.alpha),
             at_margin=margins[i],
         )
@@ -219,12 +222,6 @@ def _of_order(
         likeness = (factor - 1.0) / (factor + 1.0)
         found[i] = (Check(Assumption.EFFECTIVE_RUNS, "", likeness, math.nan, held, message),)
     return found
-
-
-def _highest(pvalue: float) -> HighestConfidence:
-    """One test decides: it says "significant" at its p-value and at every larger risk."""
-    intervals = ((pvalue, 1.0, True, False),) if pvalue < 1.0 else ()
-    return HighestConfidence(1 - pvalue if intervals else math.nan, bool(intervals), True, intervals)
 
 
 def _needed(
