@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from studies.seeds.row import Line, Outcome, Result, Setting, number, register
 
-from speedproof.protocols.touati2009 import decide_2009
 from speedproof.protocols.suites import accelerated_2009, gain_2009
+from speedproof.protocols.touati2009 import decide_2009
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.proportions import prop_test, validity_2013
