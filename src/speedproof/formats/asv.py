@@ -20,13 +20,14 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import Number, as_fields, decode, number, numbers
+from speedproof.formats.jsontext import Number, as_fields, decode, glances, number, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import plural, span_of
 from speedproof.formats.sniff import has_members
@@ -102,11 +103,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         }
     )
     for name, part in file.results.items():
-        where = f"results.{name}"
+        frame = Record(name, np.empty(0), path=source.name, where=f"results.{name}", fields=fields)
         try:
-            entry = _entry(source, where, part, file.result_columns)
+            entry = _entry(source, frame.where, part, file.result_columns)
             known = _known(listed.get(name), entry)
-            yield from _records(source, where, name, entry, known, fields)
+            yield from _records(source, replace(frame, span=_span(entry)), entry, known)
         except FormatError as error:
             yield Skipped(source.name, error.where, name, error.message)
 
@@ -140,24 +141,13 @@ def _listed(path: Path, changed: int) -> dict[str, msgspec.Raw]:
 
 def _known(part: msgspec.Raw | None, entry: _Entry) -> _Listed:
     """What the list says of a benchmark; nothing when it was changed since it was run."""
-    if part is None:
-        return _Listed()
-    try:
-        listed = msgspec.json.decode(part, type=_Listed)
-    except msgspec.DecodeError:
-        return _Listed()
+    listed = next(glances([] if part is None else [part], _Listed), _Listed())
     changed = entry.version is not None and listed.version is not None and entry.version != listed.version
     return _Listed() if changed else listed
 
 
-def _records(
-    source: Source,
-    where: str,
-    name: str,
-    entry: _Entry,
-    known: _Listed,
-    fields: tuple[tuple[str, str], ...],
-) -> Iterator[Record | Skipped]:
+def _records(source: Source, frame: Record, entry: _Entry, known: _Listed) -> Iterator[Record | Skipped]:
+    name, where = frame.benchmark, frame.where
     params = entry.params or []
     count = math.prod(map(len, params))
     results = entry.result if isinstance(entry.result, list) else [entry.result]
@@ -170,38 +160,49 @@ def _records(
         if len(found) != count:
             raise source.error(where, f"{len(found)} {what} for {plural(count, 'parameter set')}")
     unit, is_time = _unit(name, known)
-    failed = 0
     for combination, value, taken in zip(product(*params), results, samples, strict=True):
         shown = f"{name}({', '.join(map(str, combination))})" if params else name
-        raw = isinstance(taken, list) and bool(taken)
-        values = numbers(taken if isinstance(taken, list) and taken else [] if value is None else [value])
+        raw = taken if isinstance(taken, list) and taken else None
+        values = numbers(raw or ([] if value is None else [value]))
         finite = values[np.isfinite(values)]
-        failed += value is None
         if not finite.size:
             continue
-        if lost := values.size - finite.size:
+        lost = values.size - finite.size
+        if lost:
             yield Skipped(source.name, where, shown, f"{lost} of {values.size} samples are no numbers")
-        processes = _processes(finite.size, known) if raw and not lost else None
-        traits, notes = _nature(raw, is_time, finite.size, known, processes is not None)
-        yield Record(
-            shown,
-            unit.to_base(finite),
-            unit.base,
+        frame = replace(
+            frame,
+            benchmark=shown,
+            values=unit.to_base(finite),
+            unit=unit.base,
             metric=_METRICS.get(unit.base, "value"),
-            processes=processes,
-            path=source.name,
-            where=where,
-            fields=fields,
-            traits=traits,
-            notes=notes,
-            span=_span(entry),
+            processes=None,
+            traits=frozenset[Trait](),
+            notes=(),
         )
-    if failed:
+        if raw is not None:
+            yield _of_rounds(frame, known, whole=not lost)
+        elif is_time:
+            yield replace(frame, traits=frozenset({Trait.SUMMARY_ONLY}), notes=(_MEDIAN,))
+        else:
+            yield frame
+    if failed := sum(value is None for value in results):
         what = f"{failed} of {count} parameter sets" if params else "the benchmark"
         yield Skipped(source.name, where, name, f"{what} failed; asv run --show-stderr says why")
     if skipped := sum(isinstance(value, str) for value in results):
         reason = f"{plural(skipped, 'parameter set')} that the benchmark itself skips"
         yield Skipped(source.name, where, name, reason, expected=True)
+
+
+def _of_rounds(frame: Record, known: _Listed, whole: bool) -> Record:
+    """Samples with the round of each when all rounds were full, which their number tells."""
+    rounds, repeat, size = known.rounds or known.processes or 0, known.repeat, frame.values.size
+    ordered = frozenset({Trait.ORDER_KNOWN})
+    if whole and isinstance(repeat, int) and rounds >= 1 and size == rounds * repeat:
+        return replace(frame, processes=np.repeat(np.arange(rounds), repeat), traits=ordered)
+    if size == 1:
+        return replace(frame, traits=ordered)
+    return replace(frame, traits=ordered | {Trait.ONE_PROCESS}, notes=() if rounds == 1 else (_ONE_PROCESS,))
 
 
 def _moment(milliseconds: object) -> str | None:
@@ -227,22 +228,3 @@ def _unit(name: str, known: _Listed) -> tuple[Unit, bool]:
     prefix = name.rpartition(".")[2].partition("_")[0].lower()
     unit = known.unit or _OF_PREFIX.get(prefix, "")
     return parse_unit("" if unit == "unit" else unit), (known.type or prefix) in ("time", "timeraw")
-
-
-def _processes(size: int, known: _Listed) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
-    """The round of each sample when all rounds were full, which their number tells; else None."""
-    rounds = known.rounds or known.processes or 0
-    if rounds < 1 or not isinstance(known.repeat, int) or size != rounds * known.repeat:
-        return None
-    return np.repeat(np.arange(rounds), known.repeat)
-
-
-def _nature(
-    raw: bool, is_time: bool, size: int, known: _Listed, nested: bool
-) -> tuple[frozenset[Trait], tuple[str, ...]]:
-    if not raw:
-        return (frozenset({Trait.SUMMARY_ONLY}), (_MEDIAN,)) if is_time else (frozenset(), ())
-    if nested or size == 1:
-        return frozenset({Trait.ORDER_KNOWN}), ()
-    one = (known.rounds or known.processes) == 1
-    return frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}), () if one else (_ONE_PROCESS,)
