@@ -30,12 +30,13 @@ from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import Number, as_fields, decode, glances, number, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import plural, span_of
-from speedproof.formats.sniff import has_members
+from speedproof.formats.sniff import members
 from speedproof.formats.source import STDIN, Source, open_source
 
 NAME = "asv"
 TITLE = "asv"
 DESCRIPTION = "result JSON: the samples of --record-samples, otherwise medians, said to be such"
+sniff = members("commit_hash", "results", some=("result_columns", "requirements"))
 
 _MEDIAN = "asv kept the median of a timing only; run it with asv run --record-samples"
 _ONE_PROCESS = (
@@ -77,11 +78,6 @@ class _Listed(msgspec.Struct):
     repeat: object = None
     rounds: int | None = None
     processes: int | None = None
-
-
-def sniff(head: bytes) -> bool:
-    """Whether the members are those of one of asv's result files."""
-    return has_members(head, ("commit_hash", "results"), ("result_columns", "requirements"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

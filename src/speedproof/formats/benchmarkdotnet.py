@@ -24,12 +24,13 @@ from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import Number, as_fields, entries, glances, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import epoch, nested, plural, span_of
-from speedproof.formats.sniff import has_members
+from speedproof.formats.sniff import members
 from speedproof.formats.source import Source
 
 NAME = "benchmarkdotnet"
 TITLE = "BenchmarkDotNet"
 DESCRIPTION = "JSON of JsonExporter.Full: workload iterations by launch, memory; warm-up left out"
+sniff = members("HostEnvironmentInfo", "Benchmarks")
 
 _REMEDY = "export with [JsonExporterAttribute.Full]"
 _TRIMMED = (
@@ -103,11 +104,6 @@ class _File(msgspec.Struct, rename="pascal"):
     benchmarks: list[msgspec.Raw]
     host_environment_info: dict[str, object] = {}
     title: object = None
-
-
-def sniff(head: bytes) -> bool:
-    """Whether the members are those of BenchmarkDotNet's JSON."""
-    return has_members(head, ("HostEnvironmentInfo", "Benchmarks"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -22,7 +22,7 @@ from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of, parse_unit
 from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.options import ReadOptions
-from speedproof.formats.sniff import has_members
+from speedproof.formats.sniff import members
 from speedproof.formats.source import STDIN, Source, open_source
 from speedproof.formats.text import rows_of
 
@@ -46,13 +46,13 @@ class _Identity(Struct):
 
 
 _OLD = re.compile(rb"\s*\[\s*\[\s*[0-9.eE+-]+\s*[,\]]")
+_JSON = members("iters", "times")
 _CSV = re.compile(rb"\s*group,function,value,(sample_time_nanos|throughput_num)\b")
 
 
 def sniff(head: bytes) -> bool:
     """Whether a file begins as one of criterion's three forms of a sample."""
-    known = has_members(head, ("iters", "times"))
-    return known or _OLD.match(head) is not None or _CSV.match(head) is not None
+    return _JSON(head) or _OLD.match(head) is not None or _CSV.match(head) is not None
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

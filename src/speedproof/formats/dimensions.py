@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from speedproof.data.names import enumerate_names, joined
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
+from speedproof.formats.reading import changed, records_of
 
 _PAIR = re.compile(r"(?P<key>[A-Za-z_][\w.]*) ?[=:] ?(?P<value>.+)", re.DOTALL)
 _ASSIGNED = r"[\w.]+=[^,\s]+"
@@ -79,21 +80,18 @@ def without(text: str, dimension: str, value: str, *, bare: bool = True) -> str:
     return text
 
 
-def onto_benchmarks(records: Iterable[Record | Skipped], rows: Sequence[str]) -> Iterator[Record | Skipped]:
+def onto_benchmarks(records: Sequence[Record | Skipped], rows: Sequence[str]) -> list[Record | Skipped]:
     """Name benchmarks by some dimensions; what differs otherwise is pooled, and the suite says so."""
-    found = list(records)
-    _known(found, rows)
-    for record in found:
-        if isinstance(record, Record):
-            of_record = dimensions(record)
-            named = [(row, of_record[row]) for row in rows if row in of_record]
-            name = joined([row for row, _ in named], [value for _, value in named])
-            others = tuple(
-                (k, v) for k, v in of_record.items() if k not in {"benchmark", *dict(record.fields)}
-            )
-            yield replace(record, benchmark=name, fields=(*record.fields, *others))
-        else:
-            yield record
+    _known(records, rows)
+
+    def named(record: Record) -> Record:
+        own = dimensions(record)
+        there = [row for row in rows if row in own]
+        others = [(k, v) for k, v in own.items() if k not in {"benchmark", *dict(record.fields)}]
+        name = joined(there, [own[row] for row in there])
+        return replace(record, benchmark=name, fields=(*record.fields, *others))
+
+    return changed(records, named)
 
 
 def onto_versions(
@@ -101,34 +99,28 @@ def onto_versions(
 ) -> list[tuple[str, Record | Skipped]]:
     """Make versions of some dimensions, and take them out of the benchmarks' names."""
     _known(records, by)
-    versions: list[str] = []
     where: dict[str, set[str]] = {}
-    for record in records:
-        version = label
+
+    def version_of(item: Record | Skipped) -> str:
+        own = dimensions(item) if isinstance(item, Record) else {}
+        return joined(by, [own[dimension] for dimension in by]) if own.keys() >= set(by) else label
+
+    versions = list(map(version_of, records))
+    for version, record in zip(versions, records, strict=True):
         if isinstance(record, Record):
-            of_record = dimensions(record)
-            if all(dimension in of_record for dimension in by):
-                version = joined(by, [of_record[dimension] for dimension in by])
             where.setdefault(record.benchmark, set()).add(version)
-        versions.append(version)
     # Names that several versions have in common do not show the dimension.
     bare = all(len(of_name) == 1 for of_name in where.values())
-    names = {name: name for name in where}
-    for record in records:
-        if isinstance(record, Record):
-            name, of_record = record.benchmark, dimensions(record)
-            for dimension in by:
-                name = without(name, dimension, of_record.get(dimension, ""), bare=bare)
-            names[record.benchmark] = name
+    names = {}
+    for record in records_of(records):
+        name, own = record.benchmark, dimensions(record)
+        for dimension in by:
+            name = without(name, dimension, own.get(dimension, ""), bare=bare)
+        names[record.benchmark] = name
     if bare and len(where) > 1:
-        names |= _templates([r for r in records if isinstance(r, Record) and r.tool == "hyperfine"], by)
-    return [
-        (
-            version,
-            replace(record, benchmark=names[record.benchmark]) if isinstance(record, Record) else record,
-        )
-        for version, record in zip(versions, records, strict=True)
-    ]
+        names |= _templates([r for r in records_of(records) if r.tool == "hyperfine"], by)
+    renamed = changed(records, lambda record: replace(record, benchmark=names[record.benchmark]))
+    return list(zip(versions, renamed, strict=True))
 
 
 def _templates(commands: Sequence[Record], by: Sequence[str]) -> dict[str, str]:
@@ -156,10 +148,7 @@ def _filled_in(text: str, value: str, name: str) -> Iterator[str]:
 
 def _known(records: Iterable[Record | Skipped], wanted: Sequence[str]) -> None:
     """Refuse a dimension that no record has."""
-    known: dict[str, None] = {}
-    for record in records:
-        if isinstance(record, Record):
-            known |= dict.fromkeys(dimensions(record))
+    known = dict.fromkeys(name for record in records_of(records) for name in dimensions(record))
     for dimension in wanted:
         if dimension not in known:
             there = enumerate_names((name for name in known if name not in ("benchmark", "name")), 12)

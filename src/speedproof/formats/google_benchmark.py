@@ -24,12 +24,13 @@ from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import as_fields, decode, glances, number
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import epoch, plural, span_of
-from speedproof.formats.sniff import has_members
+from speedproof.formats.sniff import members
 from speedproof.formats.source import Source
 
 NAME = "google-benchmark"
 TITLE = "google-benchmark"
 DESCRIPTION = "JSON of --benchmark_out: repetitions, real and CPU time, counters"
+sniff = members("benchmarks", some=("real_time", "run_type", "library_build_type"))
 
 # What the reporter writes of an entry besides the user's counters.
 _NO_COUNTER = {
@@ -87,11 +88,6 @@ class _Group(msgspec.Struct):
     kinds: set[str] = msgspec.field(default_factory=set)  # of aggregates
     lost: dict[str, int] = msgspec.field(default_factory=dict)  # by member, how many values are no numbers
     metrics: list[str] = msgspec.field(default_factory=lambda: ["real_time", "cpu_time"])
-
-
-def sniff(head: bytes) -> bool:
-    """Whether the members are those of google-benchmark's JSON."""
-    return has_members(head, ("benchmarks",), ("real_time", "run_type", "library_build_type"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -18,12 +18,13 @@ from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import Number, as_fields, entries, glances, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import plural
-from speedproof.formats.sniff import has_members
+from speedproof.formats.sniff import members
 from speedproof.formats.source import Source
 
 NAME = "hyperfine"
 TITLE = "hyperfine"
 DESCRIPTION = "JSON of --export-json: the times of every command"
+sniff = members("results", "command", some=("times", "mean", "exit_codes"))
 
 
 class _Result(msgspec.Struct):
@@ -40,11 +41,6 @@ class _Command(msgspec.Struct):
 
 class _File(msgspec.Struct):
     results: list[msgspec.Raw]
-
-
-def sniff(head: bytes) -> bool:
-    """Whether the members are those of hyperfine's JSON."""
-    return has_members(head, ("results", "command"), ("times", "mean", "exit_codes"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

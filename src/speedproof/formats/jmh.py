@@ -20,12 +20,13 @@ from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import Number, as_fields, entries, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import nested
-from speedproof.formats.sniff import has_members
+from speedproof.formats.sniff import members
 from speedproof.formats.source import Source
 
 NAME = "jmh"
 TITLE = "JMH"
 DESCRIPTION = "JSON of -rf json: iterations by fork, secondary metrics"
+sniff = members("benchmark", some=("jmhVersion", "primaryMetric"))
 
 _METRICS = {"thrpt": "throughput", "avgt": "time", "sample": "time", "ss": "single-shot time"}
 
@@ -49,11 +50,6 @@ class _Result(msgspec.Struct, rename="camel"):
     jdk_version: str | None = None
     vm_name: str | None = None
     vm_version: str | None = None
-
-
-def sniff(head: bytes) -> bool:
-    """Whether the members are those of JMH's JSON."""
-    return has_members(head, ("benchmark",), ("jmhVersion", "primaryMetric"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -21,12 +21,13 @@ from speedproof.errors import FormatError
 from speedproof.formats.jsontext import Number, as_fields, decode, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import finite, nested, plural
-from speedproof.formats.sniff import has_members
+from speedproof.formats.sniff import members
 from speedproof.formats.source import Source
 
 NAME = "krun"
 TITLE = "krun"
 DESCRIPTION = "JSON of a session: in-process iterations by process execution, cycles"
+sniff = members("audit", "eta_estimates", some=("wallclock_times", "data"))
 
 _ERROR_FLAG = "krun noted an error or a warning during the session (error_flag); its log says which"
 
@@ -39,11 +40,6 @@ class _File(msgspec.Struct):
     mperf_counts: dict[str, msgspec.Raw] = {}
     audit: object = None
     error_flag: bool = False
-
-
-def sniff(head: bytes) -> bool:
-    """Whether the members are those of krun's JSON."""
-    return has_members(head, ("audit", "eta_estimates"), ("wallclock_times", "data"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

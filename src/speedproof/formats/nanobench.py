@@ -20,12 +20,13 @@ from speedproof.data.sample import Trait
 from speedproof.formats.jsontext import Number, as_fields, decode, entries, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import finite, plural
-from speedproof.formats.sniff import has_members
+from speedproof.formats.sniff import members
 from speedproof.formats.source import Source
 
 NAME = "nanobench"
 TITLE = "nanobench"
 DESCRIPTION = "JSON of its json template: the epochs of every benchmark, counters"
+sniff = members("results", "measurements", "elapsed")
 
 # The metric and the base unit of a measurement's members; others are counts of what they are called.
 _KNOWN = {"elapsed": ("time", "s"), "cpucycles": ("cycles", "cycles")}
@@ -44,11 +45,6 @@ class _Result(msgspec.Struct):
 
 class _File(msgspec.Struct):
     results: list[msgspec.Raw]
-
-
-def sniff(head: bytes) -> bool:
-    """Whether the members are those of nanobench's JSON."""
-    return has_members(head, ("results", "measurements", "elapsed"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

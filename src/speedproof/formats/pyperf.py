@@ -24,13 +24,15 @@ from speedproof.formats.jsonparts import NamedParts, decode_parts
 from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import epoch, nested, plural, span_of
-from speedproof.formats.sniff import has_members
+from speedproof.formats.sniff import members
 from speedproof.formats.source import Source
 
 NAME = "pyperf"
 TITLE = "pyperf, pyperformance"
 DESCRIPTION = "JSON, also compressed: values by process; warm-ups and calibration left out"
 
+_OF_RUNS = members("runs", some=("warmups", "values", "samples", "raw_samples", "perf_version"))
+_OF_BENCHMARKS = members(some=("benchmarks", "benchmark"))
 # Metadata of the single run or moment, or that the record holds otherwise: never a reason to tell samples
 # apart.
 _OWN_TO_RUN = {
@@ -82,8 +84,7 @@ class _File(msgspec.Struct):
 
 def sniff(head: bytes) -> bool:
     """Whether the members are those of a pyperf file of any version."""
-    runs = has_members(head, ("runs",), ("warmups", "values", "samples", "raw_samples", "perf_version"))
-    return runs and has_members(head, (), ("benchmarks", "benchmark"))
+    return _OF_RUNS(head) and _OF_BENCHMARKS(head)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

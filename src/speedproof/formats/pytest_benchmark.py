@@ -17,12 +17,13 @@ from speedproof.formats.jsonparts import decode_parts
 from speedproof.formats.jsontext import Number, as_fields, entries, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import epoch, span_of
-from speedproof.formats.sniff import has_members
+from speedproof.formats.sniff import members
 from speedproof.formats.source import Source
 
 NAME = "pytest-benchmark"
 TITLE = "pytest-benchmark"
 DESCRIPTION = "JSON with data: the rounds of every test"
+sniff = members("benchmarks", some=("fullname", "machine_info", "commit_info"))
 
 _REMEDY = "run pytest again with --benchmark-json=FILE, or with --benchmark-save=NAME --benchmark-save-data"
 
@@ -47,11 +48,6 @@ class _File(msgspec.Struct):
     machine_info: dict[str, object] = {}
     commit_info: dict[str, object] = {}
     datetime: object = None
-
-
-def sniff(head: bytes) -> bool:
-    """Whether the members are those of pytest-benchmark's JSON."""
-    return has_members(head, ("benchmarks",), ("fullname", "machine_info", "commit_info"))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.data.record import Record, Skipped
 
 SORTED = "the values are sorted, so their run order is not known"
+
+
+def records_of(items: Iterable[Record | Skipped]) -> list[Record]:
+    """What was measured, without what was left out."""
+    return [item for item in items if isinstance(item, Record)]
+
+
+def changed(items: Iterable[Record | Skipped], change: Callable[[Record], Record]) -> list[Record | Skipped]:
+    """The same with other records."""
+    return [change(item) if isinstance(item, Record) else item for item in items]
 
 
 def plural(number: int, noun: str) -> str:

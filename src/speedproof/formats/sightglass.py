@@ -17,7 +17,7 @@ from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.formats.jsontext import as_fields, decode, entries
 from speedproof.formats.options import ReadOptions
-from speedproof.formats.sniff import has_members
+from speedproof.formats.sniff import members
 from speedproof.formats.source import Source
 from speedproof.formats.text import rows_of
 
@@ -41,12 +41,13 @@ class _Measurement(Struct):
 
 
 _MEMBERS = ("engine", "wasm", "process", "iteration", "phase", "event", "count")
+_JSON = members(*_MEMBERS)
 
 
 def sniff(head: bytes) -> bool:
     """Whether the members, or the columns, are those of raw measurements."""
     columns = head.lstrip().partition(b"\n")[0].strip().decode(errors="replace").split(",")
-    return has_members(head, _MEMBERS) or set(_MEMBERS).issubset(columns)
+    return _JSON(head) or set(_MEMBERS).issubset(columns)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

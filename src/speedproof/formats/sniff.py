@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -25,10 +26,14 @@ def _members(head: bytes) -> frozenset[str]:
     )
 
 
-def has_members(head: bytes, every: tuple[str, ...], some: tuple[str, ...] = ()) -> bool:
+def members(*every: str, some: Sequence[str] = ()) -> Callable[[bytes], bool]:
     """Whether the begin of a JSON file shows all of some members, at any depth, and one of others."""
-    members = _members(head)
-    return members.issuperset(every) and (not some or not members.isdisjoint(some))
+
+    def shown(head: bytes) -> bool:
+        found = _members(head)
+        return found.issuperset(every) and (not some or not found.isdisjoint(some))
+
+    return shown
 
 
 def first_lines(head: bytes) -> list[str]:

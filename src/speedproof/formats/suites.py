@@ -120,7 +120,7 @@ def read(
     if rows:
         from speedproof.formats.dimensions import onto_benchmarks
 
-        joined = [list(onto_benchmarks(records, _several(rows))) for records in joined]
+        joined = [onto_benchmarks(records, _several(rows)) for records in joined]
     if match == "position":
         joined = by_position(arguments, joined)
     labelled: list[tuple[str, Record | Skipped]] = []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path, PurePath
 
@@ -14,8 +16,15 @@ from speedproof.corpus import is_url
 from speedproof.data.names import natural
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
+from speedproof.formats.reading import changed, records_of
 
+_SUFFIXES = (".gz", ".json", ".txt", ".csv", ".tsv", ".bench", ".log", ".dat", ".jsonl")
 _TELLING = 3  # different values that two files do not share by chance
+
+
+def _names(items: Iterable[Record | Skipped]) -> list[str]:
+    """Benchmarks in order of appearance."""
+    return list(dict.fromkeys(record.benchmark for record in records_of(items)))
 
 
 class Named(Struct, frozen=True):
@@ -48,48 +57,31 @@ def stem_of(path: str) -> str:
     """Name of a file without what says how it is written; of a folder its own."""
     if path == "-":
         return "stdin"
-    pure = PurePath(path)
-    name = pure.name or str(Path(path).resolve().name)
+    name = PurePath(path).name or Path(path).resolve().name
     if Path(path).is_dir():
         return name
     for _ in range(2):  # .json.gz
-        pure = PurePath(name)
-        if pure.suffix.lower() in (
-            ".gz",
-            ".json",
-            ".txt",
-            ".csv",
-            ".tsv",
-            ".bench",
-            ".log",
-            ".dat",
-            ".jsonl",
-        ):
-            name = pure.stem
+        if PurePath(name).suffix.lower() in _SUFFIXES:
+            name = PurePath(name).stem
     return name
 
 
 def labels_of(arguments: Sequence[Named]) -> list[str]:
     """Names of versions: stems of paths, with as many parent folders as tell them apart."""
-    labels = [argument.name or ",".join(map(stem_of, argument.paths)) for argument in arguments]
     parents = [PurePath(argument.paths[0]).parts[:-1] for argument in arguments]
-    depth = 0
-    different = len(set(arguments))
-    while len(set(labels)) < different and any(len(p) > depth for p in parents):
-        depth += 1
-        labels = [
-            argument.name
-            or "/".join(
-                (
-                    *(part for part in p[-depth:] if part not in (".", "/")),
-                    ",".join(map(stem_of, argument.paths)),
-                )
-            )
-            for argument, p in zip(arguments, parents, strict=True)
-        ]
-    seen: dict[str, int] = {}
+    labels: list[str] = []
+    for depth in range(max(map(len, parents), default=0) + 1):
+        labels = []
+        for argument, folders in zip(arguments, parents, strict=True):
+            near = [
+                part for part in folders[len(folders) - min(depth, len(folders)) :] if part not in (".", "/")
+            ]
+            labels.append(argument.name or "/".join((*near, ",".join(map(stem_of, argument.paths)))))
+        if len(set(labels)) >= len(set(arguments)):
+            break
+    seen = Counter[str]()
     for i, label in enumerate(labels):  # the same file twice: an A/A comparison of one's own
-        seen[label] = seen.get(label, 0) + 1
+        seen[label] += 1
         if seen[label] > 1:
             labels[i] = f"{label} ({seen[label]})"
     return labels
@@ -102,9 +94,8 @@ def counted_once(read_all: Sequence[Sequence[Record | Skipped]]) -> list[Record 
     """
     files: dict[tuple[int, str], list[Record]] = {}
     for k, records in enumerate(read_all):
-        for record in records:
-            if isinstance(record, Record):
-                files.setdefault((k, record.path), []).append(record)
+        for record in records_of(records):
+            files.setdefault((k, record.path), []).append(record)
     first: dict[object, tuple[int, str]] = {}
     again: dict[tuple[int, str], str] = {}
     for file, own in files.items():
@@ -134,7 +125,7 @@ def versions_of_several(
     label: str, records: Sequence[Record | Skipped]
 ) -> Iterator[tuple[str, Record | Skipped]]:
     """The versions of one path among several: the path's, or those that it names if there are more."""
-    own = dict.fromkeys(r.version for r in records if isinstance(r, Record) and r.version is not None)
+    own = {record.version for record in records_of(records)} - {None}
     for record in records:
         version = record.version if isinstance(record, Record) else None
         yield (f"{label}:{version}" if version is not None and len(own) > 1 else label), record
@@ -147,7 +138,7 @@ def versions_of_one(
 
     Also says whether it is the last.
     """
-    found = [r for r in records if isinstance(r, Record)]
+    found = records_of(records)
     if any(r.version is not None for r in found):
         return [(r.version or label if isinstance(r, Record) else label, r) for r in records], False
     files = list(dict.fromkeys(r.path for r in found))
@@ -173,45 +164,43 @@ def versions_by_field(
     from speedproof.formats.dimensions import onto_versions
 
     labelled = onto_versions(label, records, by)
-    own: dict[tuple[str, str], dict[str, None]] = {}
+    own: dict[tuple[str, str], set[str]] = {}
     for name, r in labelled:
         if isinstance(r, Record) and r.version is not None:
-            own.setdefault((name, r.benchmark), {}).setdefault(r.version)
+            own.setdefault((name, r.benchmark), set()).add(r.version)
     if all(len(versions) < 2 for versions in own.values()):
         return labelled
+
     # Versions that the files name themselves, and that the field does not tell apart, must not be pooled.
-    return [
-        (
-            name,
-            replace(r, benchmark=f"{r.benchmark}, {r.version}") if isinstance(r, Record) and r.version else r,
-        )
-        for name, r in labelled
-    ]
+    def apart(record: Record) -> Record:
+        named = f"{record.benchmark}, {record.version}" if record.version else record.benchmark
+        return replace(record, benchmark=named)
+
+    return [(name, changed([r], apart)[0]) for name, r in labelled]
 
 
 def by_position(
     arguments: Sequence[Named], found: Sequence[Sequence[Record | Skipped]]
 ) -> list[list[Record | Skipped]]:
     """Match the benchmarks of several arguments by their place, with the names of the first argument."""
-    names = [list(dict.fromkeys(r.benchmark for r in records if isinstance(r, Record))) for records in found]
+    names = [_names(records) for records in found]
     for argument, own in zip(arguments, names, strict=True):
         if len(own) != len(names[0]):
             raise UsageError(
                 f"{','.join(argument.paths)} has {len(own)} benchmarks and {','.join(arguments[0].paths)} has "
                 f"{len(names[0])}: they cannot be matched by position"
             )
-    matched: list[list[Record | Skipped]] = []
-    for own, records in zip(names, found, strict=True):
-        first = dict(zip(own, names[0], strict=True))
-        matched.append([_matched(r, first[r.benchmark]) if isinstance(r, Record) else r for r in records])
-    return matched
 
+    def matched(first: Mapping[str, str], record: Record) -> Record:
+        if (name := first[record.benchmark]) == record.benchmark:
+            return record
+        note = f"{record.benchmark!r} is compared as {name!r}, by its position"
+        return replace(record, benchmark=name, notes=(*record.notes, note))
 
-def _matched(record: Record, name: str) -> Record:
-    if record.benchmark == name:
-        return record
-    note = f"{record.benchmark!r} is compared as {name!r}, by its position"
-    return replace(record, benchmark=name, notes=(*record.notes, note))
+    return [
+        changed(records, partial(matched, dict(zip(own, names[0], strict=True))))
+        for own, records in zip(names, found, strict=True)
+    ]
 
 
 def one_thing(read_all: Sequence[list[Record | Skipped]]) -> list[list[Record | Skipped]]:
@@ -221,20 +210,16 @@ def one_thing(read_all: Sequence[list[Record | Skipped]]) -> list[list[Record | 
     arguments: where every file holds one of these, they are the versions of one thing. Names that a tool gave to
     benchmarks are believed.
     """
-    found = [[r for r in records if isinstance(r, Record)] for records in read_all]
-    names = [list(dict.fromkeys(r.benchmark for r in records)) for records in found]
+    names = [_names(records) for records in read_all]
     if any(len(n) != 1 for n in names) or len({n[0] for n in names}) == 1:
         return list(read_all)
-    tools = {r.tool if r.named else "raw" for records in found for r in records}
+    tools = {r.tool if r.named else "raw" for records in read_all for r in records_of(records)}
     if not tools <= {"raw", "hyperfine"}:
         return list(read_all)
     common = names[0][0] if tools == {"hyperfine"} else "values"
     commands = ", ".join(repr(n[0]) for n in names)
     note = (f"the commands {commands} were compared",) if "hyperfine" in tools else ()
     return [
-        [
-            replace(r, benchmark=common, notes=(*r.notes, *note)) if isinstance(r, Record) else r
-            for r in records
-        ]
+        changed(records, lambda r: replace(r, benchmark=common, notes=(*r.notes, *note)))
         for records in read_all
     ]
