@@ -8,7 +8,7 @@ else is ignored. ``Unit`` lines (golang/go#43744) say which values of a unit are
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from sys import intern
 
 import numpy as np
@@ -30,12 +30,7 @@ DESCRIPTION = "Go benchmark text: every unit a metric"
 _CONFIGURATION = re.compile(r"(?P<key>[^\sA-Z:]+):(?:[ \t]+(?P<value>.*))?")
 _RESULT = re.compile(r"Benchmark(?![a-z])")
 _CLEAN = re.compile(r"\S+\s+[0-9]+(?:\s+[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s+\S+)+\s*")
-# The commonest line by itself, for speed: one value with its unit.
-_SINGLE = re.compile(
-    r"(Benchmark(?![a-z])\S*)\s+[0-9]+\s+([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s+(\S+)\s*"
-)
-_DIGITS, _OF_NUMBERS = frozenset("0123456789"), frozenset("0123456789.eE+-")
-_MOST_AT_ONCE = 1 << 12  # lines
+_OF_NUMBERS = frozenset("0123456789.eE+-")
 _KNOWN = 1 << 12  # names looked up without their configuration
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
 _PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
@@ -130,71 +125,70 @@ def _several(rows: Gathered, group: int) -> bool:
 
 
 def _scan(lines: list[str], before: int, content: _Content) -> None:
-    done, at_once = 0, 1
-    groups, (all_values, invocations) = content.rows.groups, content.rows.columns
-    for at, line in enumerate(lines, start=1):
-        if at <= done:
-            continue
-        number = before + at
-        if (single := _SINGLE.fullmatch(line)) and (seen := content.known.get((single[1], single[3]))):
-            values = _alike(lines[at : at + at_once], single[1], single[3])
-            count = 1 + len(values)
-            at_once = min(2 * at_once, _MOST_AT_ONCE) if len(values) == at_once else max(1, len(values))
-            done = at + len(values)
-            groups.extend(seen * count)
-            all_values.extend([float(single[2]), *values])
-            invocations.extend([content.invocation] * count)
-            content.measured = True
-        elif _RESULT.match(line):
-            name, *words = line.split()
-            if not words:
-                continue  # a name alone announces a benchmark (go test -v)
-            own = name[len("Benchmark") :] or name
-            if _CLEAN.fullmatch(line):
-                values, units = [*map(float, words[1::2])], words[2::2]
-            else:
-                values, units = _damaged(content, number, own, words)
-            seen = content.known.get(key := (name, *units))
-            if seen is None:
-                if len(content.known) == _KNOWN:
-                    content.known.clear()
-                named = ((own, intern(unit), content.fields) for unit in units)
-                seen = content.known[key] = [content.rows.number(key, number) for key in named]
-            groups.extend(seen)
-            all_values.extend(values)
-            invocations.extend([content.invocation] * len(values))
-            content.measured = content.measured or bool(values)
-        elif line.startswith("Unit ") and len(words := line.split()) > 1:
-            _unit_line(content, number, words[1], words[2:])
-        elif match := _FAILED.match(line):
-            content.skip(number, match["name"], "the benchmark failed")
-        elif (match := _CONFIGURATION.fullmatch(line)) and line[0].islower():
-            if match["key"] in _FIRST and content.measured:
-                content.invocation, content.measured = content.invocation + 1, False
-            if match["value"]:
-                content.configuration[match["key"]] = match["value"].strip()
-            else:
-                content.configuration.pop(match["key"], None)
-            content.fields, content.known = tuple(content.configuration.items()), {}
+    rows = content.rows
+    all_values, invocations = rows.columns
+    for number, line in enumerate(lines, start=before + 1):
+        if not line.startswith("Benchmark") or not (found := _as_before(line.split(), content.known)):
+            if not _RESULT.match(line):
+                _note(content, number, line)
+                continue
+            found = _result(content, number, line)
+        groups, values = found
+        rows.groups.extend(groups)
+        all_values.extend(values)
+        invocations.extend([content.invocation] * len(values))
+        content.measured = content.measured or bool(values)
 
 
-def _alike(lines: list[str], name: str, unit: str) -> list[float]:
-    """The values of the first lines, which have one value each, this name and this unit; none in doubt."""
-    words = [*" | ".join(lines).split(), "|"]
-    values, alike = words[2::5], words[::5].count(name)
-    if 0 < alike < len(lines):
-        return _alike(lines[:alike], name, unit)
+def _result(content: _Content, number: int, line: str) -> tuple[list[int], list[float]]:
+    """Groups and values of a result line, whatever it is like."""
+    name, *words = line.split()
+    if not words:
+        return [], []  # a name alone announces a benchmark (go test -v)
+    own = name[len("Benchmark") :] or name
+    if _CLEAN.fullmatch(line):
+        values, units = [*map(float, words[1::2])], words[2::2]
+    else:
+        values, units = _damaged(content, number, own, words)
+    if len(content.known) == _KNOWN:
+        content.known.clear()
+    groups = [content.rows.number((own, intern(unit), content.fields), number) for unit in units]
+    content.known[name, *units] = groups
+    return groups, values
+
+
+def _note(content: _Content, number: int, line: str) -> None:
+    """Take account of a line that is no result."""
+    if line.startswith("Unit ") and len(words := line.split()) > 1:
+        _unit_line(content, number, words[1], words[2:])
+    elif match := _FAILED.match(line):
+        content.skip(number, match["name"], "the benchmark failed")
+    elif (match := _CONFIGURATION.fullmatch(line)) and line[0].islower():
+        if match["key"] in _FIRST and content.measured:
+            content.invocation, content.measured = content.invocation + 1, False
+        if match["value"]:
+            content.configuration[match["key"]] = match["value"].strip()
+        else:
+            content.configuration.pop(match["key"], None)
+        content.fields, content.known = tuple(content.configuration.items()), {}
+
+
+def _as_before(
+    words: list[str], known: Mapping[tuple[str, ...], list[int]]
+) -> tuple[list[int], list[float]] | None:
+    """Groups and values of a result line as most are, whose name and units have been seen; None in doubt."""
+    seen, written = known.get((words[0], *words[3::2])), words[2::2]
     if (
-        len(words) != 5 * len(lines)
-        or {alike, words[3::5].count(unit), words[4::5].count("|")} != {len(lines)}
-        or not _DIGITS.issuperset("".join(words[1::5]))
-        or not _OF_NUMBERS.issuperset("".join(values))
+        not seen
+        or len(words) != 2 + 2 * len(seen)
+        or not (words[1].isascii() and words[1].isdigit())
+        or not _OF_NUMBERS.issuperset("".join(written))
     ):
-        return []
+        return None
     try:
-        return [float(value) for value in values]
+        return seen, list(map(float, written))
     except ValueError:
-        return []
+        return None
 
 
 def _damaged(content: _Content, number: int, name: str, words: list[str]) -> tuple[list[float], list[str]]:
