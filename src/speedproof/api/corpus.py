@@ -139,7 +139,7 @@ class Corpus:
 
         return read_suite(self.place, where=where)
 
-    @checked()
+    @checked("protocols")
     def compare(
         self,
         reference: str | None = None,

@@ -16,7 +16,7 @@ from speedproof.api.floors import floor_of
 from speedproof.api.given import alpha_of, margin_given, no_step, of_metric
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
-from speedproof.data.checked import checked
+from speedproof.data.checked import checked, one_of
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.aggregates import GeometricMeans
@@ -228,7 +228,7 @@ class SuiteResult(Shown, Struct, frozen=True):
         return f"<SuiteResult: {versions} against {self.results[0].reference}>"
 
 
-@checked()
+@checked("protocols")
 def compare_suite(
     suite: Suite,
     *,
@@ -283,7 +283,13 @@ def compare_suite(
     True
     """
     suite = of_metric(suite, metric)
-    asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
+    asked = (
+        (protocols,)
+        if isinstance(protocols, str) or not isinstance(protocols, Iterable)
+        else tuple(protocols)
+    )
+    for name in asked:
+        one_of("protocols", name, QUESTIONS)
     first, candidates = suite.sides(reference)
     rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin)) if rules is None else rules
     if store is not None:

@@ -20,7 +20,8 @@ from speedproof.cli.options import (
     selecting,
     store_option,
 )
-from speedproof.cli.outputs import Reported, check_outputs, context_of, outputs_wanted, write_outputs
+from speedproof.cli.outputs import check_outputs, context_of, outputs_wanted, write_outputs
+from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report
 
 FAILED = 1
@@ -114,11 +115,12 @@ def run(args: Args, console: Console) -> int:
         return [report(modes.get(name, ()), (reference, name), **asked) for name in candidates]
 
     asked = {"everything": args.all, "details": args.details, "explain": args.explain}
-    taken = False
-    if outputs_wanted(args):
-        whole = result.reports(**{**asked, "details": True})
-        written = Reported((*whole, *found(details=True)), suite, context_of(args), result.results)
-        taken = write_outputs(args, written, console)
+    whole = {**asked, "details": True}
+
+    def written() -> Reported:
+        return Reported((*result.reports(**whole), *found(details=True)), suite, results=result.results)
+
+    taken = write_outputs(args, written, console)
     if args.json:
         more: dict[str, object] = {"modes": modes} if args.modes else {}
         if args.with_samples:

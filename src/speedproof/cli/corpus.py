@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec.structs import replace
-
 import speedproof as sp
 from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
@@ -21,7 +19,7 @@ from speedproof.cli.options import (
     rules_of,
     store_option,
 )
-from speedproof.cli.outputs import check_outputs, context_of, write_outputs
+from speedproof.cli.outputs import check_outputs, write_outputs
 from speedproof.errors import SpeedproofError, UsageError
 
 if TYPE_CHECKING:
@@ -186,8 +184,7 @@ def _compare(words: list[str], args: Args, console: Console) -> int:
     )
     counted = found.conclusion.sessions is not None
     report_no_floor(args.store, found.keys(), console, counted=counted)
-    asked = any((args.html, args.markdown, args.github_summary))
-    if asked and write_outputs(args, replace(found.written(), context=context_of(args)), console):
+    if write_outputs(args, found.written, console):
         return _whole(found.conclusion)
     reports = found.reports(details=args.details, everything=args.all)
     return _shown(found.conclusion, reports, args, console)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse_unusable
@@ -16,11 +17,9 @@ from speedproof.cli.console import Console
 from speedproof.cli.gate_looks import leave, looks
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
 from speedproof.cli.options import choosing, pages, reading, store_option
-from speedproof.cli.outputs import check_outputs, context_of, write_outputs
+from speedproof.cli.outputs import check_outputs, write_outputs
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.reporting.formats import Reported
-from speedproof.reporting.gate import as_comparisons
 
 _UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
 
@@ -147,9 +146,7 @@ def run(args: Args, console: Console) -> int:
     if result.decision.rules.look < count:
         undecided = "report"
     reports = tuple(result.reports(everything=args.all, undecided_fails=undecided == "fail"))
-    shown = as_comparisons(result.decision, result.suite)
-    written = Reported(reports, result.suite, context_of(args), shown)
-    taken = write_outputs(args, written, console)
+    taken = write_outputs(args, lambda: replace(result.written(), reports=reports), console)
     if args.json:
         console.out.write(result.to_json())
     elif not taken:

@@ -7,10 +7,11 @@ import os
 import platform
 import shlex
 import stat
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from speedproof import __version__
 from speedproof.cli.command import Args
@@ -22,26 +23,13 @@ from speedproof.reporting.model import Report
 if TYPE_CHECKING:
     from speedproof.reporting.stored import Context
 
-__all__ = [
-    "Reported",
-    "check_outputs",
-    "context_of",
-    "outputs_wanted",
-    "pages_wanted",
-    "write_answer",
-    "write_outputs",
-    "write_pages",
-    "write_texts",
-    "write_whole",
-]
-
 STDOUT = "-"
 
 
 def check_outputs(args: Args) -> None:
     """Find out before the work whether its results can be written."""
     check_distinct(args)
-    targets = {name: target for name in FORMATS if (target := getattr(args, name, None)) is not None}
+    targets = _targets(args)
     to_stdout = [f"--{name}" for name, target in targets.items() if target == STDOUT]
     if getattr(args, "json", False):
         to_stdout.append("--json")
@@ -102,28 +90,31 @@ def context_of(args: Args) -> Context:
     )
 
 
-def write_outputs(args: Args, reported: Reported, console: Console) -> bool:
-    """Write every report that was asked for."""
-    makers = {name: partial(found.write, reported) for name, found in FORMATS.items()}
-    return write_texts(args, makers, console)
+def write_outputs(
+    args: Args, reported: Callable[[], Reported], console: Console, *, again: bool = False
+) -> bool:
+    """Write every report that was asked for, and append the Markdown to the summary of a GitHub job.
 
-
-def write_texts(args: Args, makers: Mapping[str, Callable[[str], str]], console: Console) -> bool:
-    """Write the texts that were asked for, and append the Markdown to the summary of a GitHub job."""
+    What there is to report is made where it is wanted; what was made before (``again``) says itself how. The
+    answer is whether standard output has one.
+    """
+    if not outputs_wanted(args):
+        return False
+    found = reported() if again else replace(reported(), context=context_of(args))
     taken = False
-    for name, make in makers.items():
-        target: str | None = getattr(args, name, None)
+    for name, target in _targets(args).items():
+        text = FORMATS[name].write(found, target)
         if target == STDOUT:
-            console.out.write(make(target))
+            console.out.write(text)
             taken = True
-        elif target is not None:
-            write_whole(Path(target), make(target))
+        else:
+            write_whole(Path(target), text)
             console.remark(f"wrote {target}")
     if args.github_summary:
         summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
         try:
             with summary.open("a", encoding="utf-8") as file:
-                file.write(makers["markdown"](""))
+                file.write(FORMATS["markdown"].write(found, ""))
         except OSError as error:
             raise UsageError(f"cannot append to {summary}: {error.strerror}") from None
     return taken
@@ -131,26 +122,19 @@ def write_texts(args: Args, makers: Mapping[str, Callable[[str], str]], console:
 
 def outputs_wanted(args: Args) -> bool:
     """Whether a report is to be written beside the terminal's."""
-    return bool(args.github_summary or any(getattr(args, name, None) is not None for name in FORMATS))
+    return bool(args.github_summary or _targets(args))
 
 
-def pages_wanted(args: Args) -> bool:
-    """Whether a page is to be written, of any kind."""
-    return bool(args.html is not None or args.markdown is not None or args.github_summary)
-
-
-def write_pages(args: Args, reports: Callable[[], Iterable[Report]], console: Console) -> bool:
-    """The same for commands that write pages only; the reports are made where one is asked for."""
-    if not pages_wanted(args):
-        return False
-    return write_outputs(args, Reported(tuple(reports()), context=context_of(args)), console)
+def _targets(args: Args) -> dict[str, str]:
+    """Where each format goes that was asked for."""
+    return {name: target for name in FORMATS if (target := getattr(args, name, None)) is not None}
 
 
 def write_answer(
     args: Args, reports: Callable[..., Iterable[Report]], to_json: Callable[[], str], console: Console
 ) -> None:
     """What commands without samples on their pages write: pages, JSON, or the answer in the terminal."""
-    taken = write_pages(args, partial(reports, details=True), console)
+    taken = write_outputs(args, lambda: Reported(tuple(reports(details=True))), console)
     if args.json:
         console.out.write(to_json())
     elif not taken:

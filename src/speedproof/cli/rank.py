@@ -7,7 +7,7 @@ from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import files, folding, mixture, pages, reading, selecting
-from speedproof.cli.outputs import check_outputs, pages_wanted, write_answer
+from speedproof.cli.outputs import check_outputs, outputs_wanted, write_answer
 
 COMMAND = Command(
     "For each benchmark: the chance that one run of a version beats one run of every other "
@@ -44,7 +44,7 @@ COMMAND = Command(
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     check_outputs(args)
-    mixtures = args.details or args.json or pages_wanted(args)
+    mixtures = args.details or args.json or outputs_wanted(args)
     if not mixtures:
         args.refuse(
             "resamples",

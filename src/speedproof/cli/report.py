@@ -36,8 +36,11 @@ def run(args: Args, console: Console) -> int:
     text = sys.stdin.buffer.read() if args.results == "-" else Path(args.results).read_bytes()
     document, suite = read_document(text, "stdin" if args.results == "-" else args.results)
     asked = {"everything": args.all, "details": args.details, "explain": args.explain}
-    whole = reports(document.results, document.rankings, **{**asked, "details": True})
-    written = Reported(whole, suite, document.context, document.results)
-    if not write_outputs(args, written, console):
+
+    def written() -> Reported:
+        whole = reports(document.results, document.rankings, **{**asked, "details": True})
+        return Reported(whole, suite, document.context, document.results)
+
+    if not write_outputs(args, written, console, again=True):
         console.write(*reports(document.results, document.rankings, **asked))
     return 0

@@ -11,7 +11,7 @@ from speedproof.api.run_sessions import SessionQuestion, judged
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.options import FAILING
-from speedproof.cli.outputs import context_of, write_outputs, write_whole
+from speedproof.cli.outputs import write_outputs, write_whole
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report, Text
 from speedproof.reporting.names import enumerate_names
@@ -74,8 +74,7 @@ def report(
         unaffected=args.unaffected,
         builds=(args.builds, "{seed}" in args.build) if args.builds else None,
     )
-    reported = Reported((shown,), found.suite, context_of(args), found.comparisons)
-    taken = write_outputs(args, reported, console)
+    taken = write_outputs(args, lambda: Reported((shown,), found.suite, results=found.comparisons), console)
     if args.json:
         console.out.write(found.to_json(answer, code))
     elif not taken:

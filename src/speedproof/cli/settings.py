@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import fields
 
 from speedproof.api.gates import MULTIPLICITIES, Demand, Location, Multiplicity, Policy
 from speedproof.api.given import level, proportion
@@ -21,9 +20,6 @@ FILE = "speedproof.toml"
 Undecided = Literal["report", "fail", "pass"]
 UNDECIDED: tuple[Undecided, ...] = ("report", "fail", "pass")
 PROTOCOLS: tuple[Location, ...] = ("typical", "mean", "median")
-
-T = TypeVar("T")
-S = TypeVar("S", bound=str)
 
 
 class BenchmarkSettings(Struct, frozen=True):
@@ -71,75 +67,52 @@ def read_settings(path: str | Path) -> GateSettings:
         raise FormatError(name, f"byte {error.start}", "this is not UTF-8 text") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FormatError(name, "", f"this is not TOML: {error}") from error
-    _Table(name, "", document, ("gate",))
-    gate = _Table(name, "gate", document.get("gate", {}), [f.name for f in fields(GateSettings)])
-    return GateSettings(
-        margin=gate.take("margin", _margin),
-        confidence=gate.take("confidence", _confidence),
-        multiplicity=gate.take("multiplicity", _one_of(tuple(MULTIPLICITIES))),
-        policy=gate.take("policy", _one_of(tuple(Policy))),
-        undecided=gate.take("undecided", _one_of(UNDECIDED)),
-        protocol=gate.take("protocol", _one_of(PROTOCOLS)),
-        benchmark=tuple(_benchmarks(name, gate.take("benchmark", _list) or [])),
+    gate = _table(
+        name, "gate", _table(name, "", document, {"gate": lambda table: table}).get("gate", {}), _GATE
     )
+    return GateSettings(**{**gate, "benchmark": tuple(_benchmarks(name, gate.get("benchmark", [])))})
 
 
 def _benchmarks(path: str, entries: list[object]) -> Iterator[BenchmarkSettings]:
     for number, entry in enumerate(entries, start=1):
         where = f"gate.benchmark[{number}]"
-        table = _Table(path, where, entry, [f.name for f in fields(BenchmarkSettings)])
-        pattern = table.take("pattern", _text)
-        if pattern is None:
-            raise FormatError(path, where, 'a pattern is missing, for example pattern = "json_*"')
-        yield BenchmarkSettings(
-            pattern=pattern,
-            margin=table.take("margin", _margin),
-            policy=table.take("policy", _one_of(tuple(Policy))),
-            ignore=table.take("ignore", _boolean),
-        )
+        yield BenchmarkSettings(**_table(path, where, entry, _BENCHMARK, needed="pattern"))
 
 
-class _Table:
-    """A TOML table that knows its place and refuses keys that nobody will read."""
-
-    def __init__(self, path: str, where: str, value: object, known: Sequence[str]) -> None:
-        if not isinstance(value, dict):
-            raise FormatError(path, where, f"{value!r} is not a table of keys and values")
-        self._path = path
-        self._prefix = f"{where}." if where else ""
-        self._values: dict[str, object] = value
-        for key in value:
-            if key not in known:
-                message = f"there is no such key; known here: {', '.join(known)}"
-                raise FormatError(path, f"{self._prefix}{key}", message)
-
-    def take(self, key: str, parse: Callable[[object], T]) -> T | None:
-        """The parsed value of a key; None when it is not there."""
-        if key not in self._values:
-            return None
+def _table(
+    path: str, where: str, value: object, keys: Mapping[str, Callable[[Any], Any]], *, needed: str = ""
+) -> dict[str, Any]:
+    """What a TOML table says, each key by its parser; a key that nobody will read is refused."""
+    if not isinstance(value, dict):
+        raise FormatError(path, where, f"{value!r} is not a table of keys and values")
+    prefix = f"{where}." if where else ""
+    if unknown := [key for key in value if key not in keys]:
+        message = f"there is no such key; known here: {', '.join(keys)}"
+        raise FormatError(path, f"{prefix}{unknown[0]}", message)
+    if needed and needed not in value:
+        raise FormatError(path, where, f'a {needed} is missing, for example {needed} = "json_*"')
+    found = {}
+    for key in (key for key in keys if key in value):
         try:
-            return parse(self._values[key])
+            found[key] = keys[key](value[key])
         except ValueError as error:
-            raise FormatError(self._path, f"{self._prefix}{key}", str(error)) from error
+            raise FormatError(path, f"{prefix}{key}", str(error)) from error
+    return found
 
 
-def _number(value: object, example: str) -> str:
+def _share(parse: Callable[[object], float], example: str) -> Callable[[object], float]:
     """A number, or the text of one, as an option on the command line would hold it."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(f"{value!r} is not a number; write {example}")
-    return str(value)
+
+    def parsed(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise ValueError(f"{value!r} is not a number; write {example}")
+        return parse(str(value))
+
+    return parsed
 
 
-def _margin(value: object) -> float:
-    return proportion(_number(value, '"2%" or 0.02'))
-
-
-def _confidence(value: object) -> float:
-    return level(_number(value, '"95%" or 0.95'))
-
-
-def _one_of(choices: Sequence[S]) -> Callable[[object], S]:
-    def parse(value: object) -> S:
+def _one_of(choices: Iterable[str]) -> Callable[[object], str]:
+    def parse(value: object) -> str:
         for choice in choices:
             if value == choice:
                 return choice
@@ -164,3 +137,20 @@ def _boolean(value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{value!r} is neither true nor false")
     return value
+
+
+_GATE: dict[str, Callable[[Any], Any]] = {
+    "margin": _share(proportion, '"2%" or 0.02'),
+    "confidence": _share(level, '"95%" or 0.95'),
+    "multiplicity": _one_of(MULTIPLICITIES),
+    "policy": _one_of(Policy),
+    "undecided": _one_of(UNDECIDED),
+    "protocol": _one_of(PROTOCOLS),
+    "benchmark": _list,
+}
+_BENCHMARK = {
+    "pattern": _text,
+    "margin": _GATE["margin"],
+    "policy": _GATE["policy"],
+    "ignore": _boolean,
+}
