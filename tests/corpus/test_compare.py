@@ -291,7 +291,7 @@ def test_counting_alone_finds_what_holds_together(seed: int) -> None:
         [rng.random(rng.integers(0, 30)), rng.random(rng.integers(1, 30)) ** 6, [0.0, 1.0, 0.01, 0.01]]
     )
     for method, adjust in (("holm", holm), ("benjamini-hochberg", benjamini_hochberg)):
-        factor = survivors(lambda f: int((f * p <= 0.05).sum()), p.size, 0.05, method)  # type: ignore[arg-type]
+        factor = survivors(lambda f: int((f * p <= 0.05).sum()), p.size, method)  # type: ignore[arg-type]
         kept = int((factor * p <= 0.05).sum()) if math.isfinite(factor) else 0
         assert kept == int((adjust(p) <= 0.05).sum())
 

@@ -43,11 +43,6 @@ def build(
     """Fill a corpus with what ``found`` yields: each file with the version of records that name none.
 
     An interrupted build goes on; a complete corpus takes more when ``append`` says so. Ctrl-C keeps what is read.
-
-    Raises
-    ------
-    SpeedproofError
-        A complete corpus, other files in the folder, a full disk; nothing could be read.
     """
     refused, first = 0, ""
     with _locked(place):

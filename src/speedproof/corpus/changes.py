@@ -16,9 +16,7 @@ from msgspec import Struct
 from speedproof.corpus.answers import HERE, Answers, How, Task, answered
 from speedproof.corpus.place import arrow
 from speedproof.corpus.read import database, register, rows_of
-from speedproof.corpus.schema import opened, records
-from speedproof.data.sample import Sample
-from speedproof.data.suite import Suite
+from speedproof.corpus.schema import opened, suite_of
 from speedproof.errors import UsageError
 from speedproof.history.changes import Change, Correction, find_history_changes
 from speedproof.history.commits import Commit, ordered
@@ -77,13 +75,9 @@ def reduce_part(task: Task) -> int:
     """The location of every sample of one part: the median of its processes' medians, of each session."""
     asked: ChangesAsked = task.asked
     rows = rows_of(task.part, asked.where, asked.metric)
-    machines = {
-        (benchmark, version): machine
-        for benchmark, version, machine in zip(
-            *(rows[name].to_pylist() for name in ("benchmark", "version", "machine")), strict=True
-        )
-    }
-    suite = Suite.from_records((record.version or "", record) for _, record in records(rows))
+    columns = (rows[name].to_pylist() for name in ("benchmark", "version", "machine"))
+    machines = {(benchmark, version): machine for benchmark, version, machine in zip(*columns, strict=True)}
+    suite = suite_of(rows)
     found = [
         {
             "benchmark": key.benchmark,
@@ -92,17 +86,12 @@ def reduce_part(task: Task) -> int:
             "unit": sample.unit,
             "higher": sample.higher_is_better,
             "began": sample.span[0] if sample.span else None,
-            "locations": _locations(sample),
+            "locations": sample.per_session("median").values.tolist(),
         }
         for (key, version), sample in suite.samples.items()
     ]
     task.keep(arrow().Table.from_pylist(found, schema=_columns()))
     return len(found)
-
-
-def _locations(sample: Sample) -> list[float]:
-    found: list[float] = sample.per_session("median").values.tolist()
-    return found
 
 
 def _columns() -> pa.Schema:

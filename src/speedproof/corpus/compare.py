@@ -25,7 +25,7 @@ from speedproof.corpus.hpt import first_level
 from speedproof.corpus.partial import Seen, seen_in
 from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.read import database, of_corpus, rows_of
-from speedproof.corpus.schema import Manifest, opened, records
+from speedproof.corpus.schema import Manifest, opened, suite_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import FormatError, UsageError
@@ -139,7 +139,7 @@ def compare_part(task: Task) -> int:
     rules = asked.rules if not asked.floor else replace(asked.rules, floor=_floor_in(task.out, asked.floor))
     named = {version for pair in asked.pairs for version in pair} if isinstance(asked.pairs, tuple) else None
     rows = rows_of(task.part, asked.where, asked.metric, named)
-    suite = Suite.from_records((record.version or "", record) for _, record in records(rows))
+    suite = suite_of(rows)
     by_versions = _pairs(suite, asked.pairs, order)
     flat = [(versions, pair) for versions, (pairs, _) in by_versions.items() for pair in pairs]
     pairs = [pair for _, pair in flat]

@@ -89,9 +89,7 @@ def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: f
         def rows(sql: str, *values: Any) -> list[tuple[Any, ...]]:
             return connection.execute(sql, values).fetchall()
 
-        counts: dict[str, dict[Verdict, int]] = {
-            protocol: dict.fromkeys(Verdict, 0) for protocol in asked.protocols
-        }
+        counts = {str(protocol): dict.fromkeys(Verdict, 0) for protocol in asked.protocols}
         for protocol, verdict, count in rows("SELECT protocol, verdict, count(*) FROM answers GROUP BY ALL"):
             counts[protocol][Verdict(verdict)] = count
         total = sum(counts[headline].values())
@@ -107,7 +105,8 @@ def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: f
             Verdict.FASTER: max(shown, 2 * shown - slower),
         }
         undermined, undermining = _undermining(rows, headline)
-        wholes = _wholes(found, 1 - alpha)
+        reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
+        (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         families = _claims(rows, alpha)
         return Conclusion(
             corpus=corpus,
@@ -137,10 +136,10 @@ def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: f
             ),
             bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
             clearest=_clearest(connection, headline, most, alpha),
-            wholes=wholes,
+            wholes=_wholes(found, 1 - alpha),
             undermined=undermined,
             undermining=undermining,
-            sessions=_sessions(rows, headline),
+            sessions=sessions if sessions[0] else None,
             machine=_machine(connection, total) if versions == 1 else None,
             hpt=second_level(connection) if versions == 1 else None,
             parts=found.parts,
@@ -151,19 +150,19 @@ def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: f
 _Query = Callable[..., list[tuple[Any, ...]]]
 
 
-def survivors(count: Callable[[float], int], family: int, alpha: float, method: Control) -> float:
+def survivors(count: Callable[[float], int], family: int, method: Control) -> float:
     """The factor that an adjusted claim's p-value is multiplied by: claims with ``factor * p <= alpha`` survive.
 
     Holm's steps and those of Benjamini and Hochberg end at a fixed point, which counting alone finds: the first
     from below, the second from above. ``count`` says how many p-values times a factor are at most alpha.
     """
     rejected = 0 if method == "holm" else family
-    while True:
-        factor = float(family - rejected) if method == "holm" else family / rejected if rejected else math.inf
-        now = count(factor) if math.isfinite(factor) else 0
-        if now == rejected or not math.isfinite(factor):
+    while method == "holm" or rejected:
+        factor = float(family - rejected) if method == "holm" else family / rejected
+        if (now := count(factor)) == rejected:
             return factor
         rejected = now
+    return math.inf
 
 
 _OWN = {"faster": "pvalue", "slower": "pvalue_slower", "equivalent": "pvalue_equivalent"}
@@ -186,19 +185,16 @@ def _joint(
     rows: _Query, protocol: str, method: Control, family: int, alpha: float, equivalence: bool
 ) -> Joint:
     number = list(QUESTIONS).index(protocol)
+    chosen = "FROM claims WHERE protocol = ? AND ? * p <= ?"
 
     def count(factor: float) -> int:
-        sql = "SELECT count(*) FROM claims WHERE protocol = ? AND ? * p <= ?"
-        ((found,),) = rows(sql, number, factor, alpha)
-        return int(found)
+        return int(rows(f"SELECT count(*) {chosen}", number, factor, alpha)[0][0])
 
-    factor = survivors(count, family, alpha, method)
+    factor = survivors(count, family, method)
     if not math.isfinite(factor):
         return Joint(protocol, method, family, {})
-    chosen = "FROM claims WHERE protocol = ? AND told AND ? * p <= ?"
-    kept: dict[int, int] = dict(
-        rows(f"SELECT claim, count(*) {chosen} GROUP BY claim", number, factor, alpha)
-    )
+    sql = f"SELECT claim, count(*) {chosen} AND told GROUP BY claim"
+    kept: dict[int, int] = dict(rows(sql, number, factor, alpha))
     counts = {Verdict(v): kept.get(i, 0) for i, v in enumerate(_OWN)}
     if not equivalence:
         del counts[Verdict.EQUIVALENT]
@@ -214,14 +210,10 @@ _BOUND = {
 
 def _bands(rows: _Query, headline: str, verdict: Verdict) -> tuple[int, ...]:
     wide, narrow = _BANDS
-    (found,) = rows(
-        f"SELECT count(*) FILTER (WHERE b - 1 >= {wide}), "
-        f"count(*) FILTER (WHERE b - 1 < {wide} AND b - 1 >= {narrow}), "
-        f"count(*) FILTER (WHERE b - 1 < {narrow}) FROM "
-        f"(SELECT {_BOUND[verdict]} AS b FROM answers WHERE protocol = ? AND verdict = ?)",
-        headline,
-        verdict.value,
-    )
+    bands = (f"b - 1 >= {wide}", f"b - 1 < {wide} AND b - 1 >= {narrow}", f"b - 1 < {narrow}")
+    counts = ", ".join(f"count(*) FILTER (WHERE {band})" for band in bands)
+    bound = f"(SELECT {_BOUND[verdict]} AS b FROM answers WHERE protocol = ? AND verdict = ?)"
+    (found,) = rows(f"SELECT {counts} FROM {bound}", headline, verdict.value)
     return tuple(map(int, found))
 
 
@@ -236,12 +228,6 @@ def _undermining(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumpti
         kinds,
     )
     return undermined, tuple((_KINDS[kind], count) for kind, count in counted)
-
-
-def _sessions(rows: _Query, headline: str) -> tuple[int, float, float] | None:
-    sql = "SELECT count(floor_reach), min(floor_reach), max(floor_reach) FROM answers WHERE protocol = ?"
-    ((count, least, most),) = rows(sql, headline)
-    return (count, least, most) if count else None
 
 
 def _wholes(found: ComparedFiles, confidence: float) -> tuple[tuple[str, str, Whole], ...]:
@@ -270,38 +256,26 @@ def _clearest(
 
 def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
     """A row as the comparison that it was, but for the texts of its checks."""
-    sides = [
-        Summary(
-            label=row[side],
-            **{name: row[f"{side}_{name}"] for name in SIDES},
-            unit=row["unit"],
-        )
+    reference, candidate = (
+        Summary(label=row[side], **{name: row[f"{side}_{name}"] for name in SIDES}, unit=row["unit"])
         for side in ("reference", "candidate")
-    ]  # fmt: skip
-    needed = (row["needed_reference"], row["needed_candidate"])
-    chance = (
-        None
-        if row["chance"] is None
-        else Estimate(row["chance"], row["chance_low"], row["chance_high"], 1 - alpha)
     )
+    needed = (row["needed_reference"], row["needed_candidate"])
+    chance = Estimate(row["chance"], row["chance_low"], row["chance_high"], 1 - alpha)
+    same = ("benchmark", "metric", "protocol", "test", "pvalue", "pvalue_slower")
     return Comparison(
-        benchmark=row["benchmark"],
-        metric=row["metric"],
-        protocol=row["protocol"],
+        **{name: row[name] for name in same},
         question="",
         alpha=alpha,
-        reference=sides[0],
-        candidate=sides[1],
+        reference=reference,
+        candidate=candidate,
         state=State(row["state"]),
-        test=row["test"],
-        pvalue=row["pvalue"],
-        pvalue_slower=row["pvalue_slower"],
         speedup=Estimate(row["speedup"], row["low"], row["high"], 1 - alpha),
         verdict=Verdict(row["verdict"]),
         checks=tuple(Check(_KINDS[kind], "", math.nan, math.nan, False, "") for kind in row["failed"]),
         needed=Needed(*needed, "") if any(n is not None for n in needed) else None,
         quantity=QUESTIONS[row["protocol"]].quantity,
-        chance=chance,
+        chance=None if row["chance"] is None else chance,
         floor=None if row["floor_reach"] is None else SessionFloor(*(row[f"floor_{name}"] for name in FLOOR)),
     )
 

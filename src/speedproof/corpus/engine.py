@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from itertools import islice
@@ -152,52 +152,48 @@ def _surroundings() -> Iterator[None]:
 def _on_processes(
     work: Callable[[T], R], tasks: Sequence[T], workers: int, meanwhile: Callable[[], object]
 ) -> Iterator[tuple[int, R | Failure]]:
+    waiting = list(range(len(tasks)))[::-1]
+    while waiting:
+        for i in (yield from _in_pool(work, tasks, waiting, workers, meanwhile)):
+            for _ in range(_TRIES):  # alone, so that one cannot fell others
+                if not (yield from _in_pool(work, tasks, [i], 1, meanwhile)):
+                    break
+            else:
+                name = getattr(tasks[i], "name", tasks[i])
+                yield i, Failure(f"{name}: its worker was killed {_TRIES} times; is memory short?")
+
+
+def _in_pool(
+    work: Callable[[T], R],
+    tasks: Sequence[T],
+    waiting: list[int],
+    workers: int,
+    meanwhile: Callable[[], object],
+) -> Generator[tuple[int, R | Failure], None, list[int]]:
+    """Outcomes of those that wait, until all are done or a worker dies; then those that were at work."""
     from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
     from concurrent.futures.process import BrokenProcessPool
 
-    waiting = list(range(len(tasks)))[::-1]
-    # Were at work when a worker died: each tries alone, so that one cannot fell others
-    suspects: list[int] = []
-    tries = dict.fromkeys(waiting, 0)
-    alone = False
-
-    def started() -> ProcessPoolExecutor:
-        with _surroundings():
-            return ProcessPoolExecutor(workers, get_context(_START), _quiet, (dict(os.environ),))
-
-    pool = started()
+    with _surroundings():
+        pool = ProcessPoolExecutor(workers, get_context(_START), _quiet, (dict(os.environ),))
     running: dict[Future[Any], int] = {}
+    lost: list[int] = []
     try:
-        while waiting or suspects or running:
-            broken = False
-            if not running:
-                alone = bool(suspects)
-            try:
-                while len(running) < (1 if alone or suspects else _AHEAD * workers) and (suspects or waiting):
-                    chosen = suspects or waiting
+        while running or (waiting and not lost):
+            with suppress(BrokenProcessPool):
+                while waiting and not lost and len(running) < _AHEAD * workers:
                     with _surroundings():  # a task that is handed out may start a worker
-                        running[pool.submit(_kept, work, tasks[chosen[-1]])] = chosen[-1]
-                    chosen.pop()
-            except BrokenProcessPool:
-                broken = True
+                        running[pool.submit(_kept, work, tasks[waiting[-1]])] = waiting[-1]
+                    waiting.pop()
             meanwhile()
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 i = running.pop(future)
-                try:
-                    outcome: R | Failure = future.result()
-                except BrokenProcessPool:
-                    broken = True
-                    tries[i] += alone
-                    if tries[i] < _TRIES:
-                        suspects.append(i)
-                        continue
-                    name = getattr(tasks[i], "name", tasks[i])
-                    outcome = Failure(f"{name}: its worker was killed {_TRIES} times; is memory short?")
-                yield i, outcome
-            if broken and not running:
-                pool.shutdown(wait=False)
-                pool = started()
+                if isinstance(future.exception(), BrokenProcessPool):
+                    lost.append(i)
+                else:
+                    yield i, future.result()
+        return lost
     except KeyboardInterrupt:
         with _deaf():  # what is under way takes seconds; a second Ctrl-C amid this would leave workers behind
             for future in running:

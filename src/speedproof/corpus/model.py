@@ -11,8 +11,7 @@ from msgspec import Struct
 from speedproof.corpus.answers import HERE, Answers, How, Task, answered
 from speedproof.corpus.place import arrow
 from speedproof.corpus.read import database, register, rows_of
-from speedproof.corpus.schema import digest, records
-from speedproof.data.suite import Suite
+from speedproof.corpus.schema import digest, suite_of
 from speedproof.errors import DataError
 from speedproof.mixture.analysis import ALPHA, analyse
 from speedproof.mixture.independent import independent
@@ -66,7 +65,7 @@ def model_part(task: Task) -> int:
     """Fit the samples of one task."""
     asked: ModelAsked = task.asked
     rows = _own(_rows_of(task.part, asked.where, asked.metric), task.share)
-    suite = Suite.from_records((record.version or "", record) for _, record in records(rows))
+    suite = suite_of(rows)
     found: list[dict[str, Any]] = []
     for (key, version), sample in suite.samples.items():
         row: dict[str, Any] = {

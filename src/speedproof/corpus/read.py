@@ -59,13 +59,7 @@ def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
 def rows_of(
     part: Part, where: str | None = None, metric: str | None = None, versions: Collection[str] | None = None
 ) -> pa.Table:
-    """The rows of a part that a condition lets through, sorted by benchmark, metric and version.
-
-    Raises
-    ------
-    FormatError
-        A file that is damaged or gone.
-    """
+    """The rows of a part that a condition lets through, sorted by benchmark, metric and version."""
     pa, place = arrow(), Place.of(part.place)
     chosen = {"metric": [metric] if metric is not None else None, "version": versions}
     tables = []

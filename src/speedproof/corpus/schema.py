@@ -22,6 +22,7 @@ from speedproof.corpus import MANIFEST
 from speedproof.corpus.place import Place, arrow
 from speedproof.data.record import Record
 from speedproof.data.sample import Trait
+from speedproof.data.suite import Suite
 from speedproof.data.units import Direction, direction_of
 from speedproof.errors import SpeedproofError, UsageError
 
@@ -178,6 +179,11 @@ def _clean(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(_clean(v) for v in value)
     return value
+
+
+def suite_of(rows: pa.Table) -> Suite:
+    """The samples that rows make together."""
+    return Suite.from_records((record.version or "", record) for _, record in records(rows))
 
 
 _TRAITS = {trait.value: trait for trait in Trait}

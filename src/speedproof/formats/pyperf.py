@@ -12,6 +12,7 @@ warm-ups (format 3); format 1 held one benchmark.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 
 import msgspec
 import numpy as np
@@ -151,15 +152,12 @@ def _span(runs: list[_Run], metadata: Mapping[str, object]) -> tuple[float, floa
     """From the begin of the first run to the end of the last; all of one moment share its date."""
     if isinstance(common := metadata.get("date"), str):
         return span_of([epoch(common)])
-    moments = [
-        run.metadata for run in runs if run.metadata is not None and isinstance(run.metadata.date, str)
-    ]
+    known = [run.metadata for run in runs if run.metadata is not None]
+    moments = [(moment.date, moment.duration) for moment in known if isinstance(moment.date, str)]
     if len(moments) < len(runs):
         return None
     # Dates of one tool sort as texts do.
-    dates = [str(moment.date) for moment in moments]
-    first, last = min(dates), max(dates)
-    took = moments[dates.index(last)].duration
+    (first, _), (last, took) = (choose(moments, key=itemgetter(0)) for choose in (min, max))
     end = epoch(last)
     return span_of([epoch(first), end + took if end is not None and isinstance(took, float) else end])
 

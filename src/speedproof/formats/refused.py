@@ -82,20 +82,25 @@ _RESULTS = ("results", "benchmarks")
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:')
 
 
+def _looked_at(data: bytes) -> tuple[str, list[str] | None]:
+    """The text of a file, and where it begins like JSON the names of its members, in order."""
+    text = data.decode(errors="replace")
+    return text, list(dict.fromkeys(_KEY.findall(text))) if text.lstrip()[:1] in ("{", "[") else None
+
+
 def known_elsewhere(data: bytes) -> str:
     r"""Recognise the output of a tool that is not read."""
-    text = data.decode(errors="replace")
-    if text.lstrip()[:1] in ("{", "["):
-        keys = set(_KEY.findall(text))
-        return next((remedy for names, remedy in _JSON if keys.issuperset(names)), "")
+    text, keys = _looked_at(data)
+    if keys is not None:
+        return next((remedy for names, remedy in _JSON if set(keys).issuperset(names)), "")
     text = text[:_LONG_ENOUGH]
     return next((remedy for pattern, remedy in _LINES if re.search(pattern, text, re.MULTILINE)), "")
 
 
 def broken(data: bytes) -> str:
     r"""Why JSON is no result file of any tool; empty where it may be one."""
-    text = data.decode(errors="replace")
-    if text.lstrip()[:1] not in ("{", "["):
+    text, keys = _looked_at(data)
+    if keys is None:
         return ""
     try:
         json.loads(text)
@@ -106,16 +111,14 @@ def broken(data: bytes) -> str:
         return "the JSON is nested too deeply for a result file"
     except ValueError:
         return ""
-    keys = set(_KEY.findall(text))
-    return next((f"JSON without any results: {key!r} is empty" for key in _RESULTS if keys == {key}), "")
+    return next((f"JSON without any results: {key!r} is empty" for key in _RESULTS if keys == [key]), "")
 
 
 def seen(data: bytes) -> str:
     r"""Describe content that nothing is known of."""
-    text = data.decode(errors="replace")
-    if text.lstrip()[:1] in ("{", "["):
-        if keys := list(dict.fromkeys(_KEY.findall(text)))[:5]:
-            return f"JSON of an unknown tool, with members {', '.join(map(repr, keys))}"
-        return "JSON without any named members"
-    first = next((line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()), "")
-    return f"no known format; the first line is {first[:60]!r}"
+    text, keys = _looked_at(data)
+    if keys is None:
+        first = next((line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()), "")
+        return f"no known format; the first line is {first[:60]!r}"
+    shown = ", ".join(map(repr, keys[:5]))
+    return f"JSON of an unknown tool, with members {shown}" if keys else "JSON without any named members"

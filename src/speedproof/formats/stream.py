@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from speedproof.errors import FormatError
 from speedproof.formats.folder import result_files
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.registry import Format, detect_source, format_named
-from speedproof.formats.source import STDIN, Source, Take, open_source, source_of
+from speedproof.formats.source import STDIN, Source, open_source, source_of
 
 __all__ = ["FileResults", "read_files"]
 
@@ -79,16 +80,16 @@ def _sources(paths: Iterable[str | os.PathLike[str]], skip: Callable[[str], bool
         elif path != STDIN and Path(path).is_dir():
             for file, version in result_files(Path(path)):
                 if not skip(str(file)):
-                    yield _opened(file, version)
+                    yield _opened(partial(open_source, file), version)
         elif path.lower().endswith(_ARCHIVES):
             yield from _members(path, skip)
         elif not skip(path):
-            yield _opened(path, None)
+            yield _opened(partial(open_source, path))
 
 
-def _opened(path: str | Path, version: str | None) -> _Opened:
+def _opened(really: Callable[[], Source], version: str | None = None) -> _Opened:
     try:
-        return open_source(path), version
+        return really(), version
     except FormatError as error:
         return error
 
@@ -102,24 +103,16 @@ def _members(path: str, skip: Callable[[str], bool]) -> Iterator[_Opened]:
         if path.lower().endswith(".zip"):
             with zipfile.ZipFile(path) as archive:
                 for info in archive.infolist():
-                    if not info.is_dir() and not skip(f"{path}/{info.filename}"):
+                    if not info.is_dir() and not skip(name := f"{path}/{info.filename}"):
                         with archive.open(info) as packed:
-                            yield _member(path, info.filename, packed.read)
+                            yield _opened(partial(source_of, name, packed.read))
         else:
             with tarfile.open(path, "r|*") as members:
                 for member in members:
-                    if skip(f"{path}/{member.name}"):
-                        continue
-                    if member.isfile() and (content := members.extractfile(member)) is not None:
-                        yield _member(path, member.name, content.read)
+                    known = not member.isfile() or skip(f"{path}/{member.name}")
+                    if not known and (content := members.extractfile(member)) is not None:
+                        yield _opened(partial(source_of, f"{path}/{member.name}", content.read))
     except FileNotFoundError:
         yield FormatError(path, "", "no such file")
     except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, RuntimeError) as error:
         yield FormatError(path, "", f"the archive is damaged, cut short or locked: {error}")
-
-
-def _member(archive: str, name: str, take: Take) -> _Opened:
-    try:
-        return source_of(f"{archive}/{name}", take), None
-    except FormatError as error:
-        return error
