@@ -100,4 +100,4 @@ class CallableExecutor:
 
     def explain(self, run: Run, metric: str) -> str:
         """Nothing more is known."""
-        return "the clock saw no time pass" if metric == "time" else ""
+        return ""
