@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -33,7 +34,7 @@ class Lap:
         return function
 
 
-@pytest.mark.parametrize("seconds", [1e-6, 3e-6, 2.5e-4, 9.99e-4, 1e-3, 2e-3, 0.05, 1.0])
+@pytest.mark.parametrize("seconds", [1e-6, 3e-6, 2.5e-4, 9.99e-4, 1e-3, 2e-3, 0.05, 1.0, 5000.0])
 def test_a_run_is_as_many_calls_as_fill_a_millisecond(seconds: float) -> None:
     """And no call more for the rounding of a quotient."""
     clock = Lap()
@@ -54,7 +55,7 @@ def test_a_run_is_as_many_calls_as_fill_a_millisecond(seconds: float) -> None:
 )
 def test_calls_that_are_spent_to_learn_it(seconds: float, calls: int) -> None:
     clock = Lap()
-    calls_needed({"f": clock.takes("f", seconds)}, least=1.0, clock=clock)
+    calls_needed({"f": clock.takes("f", 2.0 * seconds)}, least=2.0, clock=clock)
     assert len(clock.called) == calls
 
 
@@ -76,6 +77,9 @@ def test_what_is_interrupted_is_tried_again_in_turns() -> None:
     clock = Lap()
     late = clock.takes("a", 3.0, 3.0, 2.0)
     assert calls_needed({"a": late, "b": clock.takes("b", 9.0)}, least=8.0, clock=clock) == {"a": 4, "b": 1}
+    # Slow in all 1 + 2 + 3 * 4 calls that are made at first, and in turns as fast as it can be.
+    warming = clock.takes("a", *[2.0] * 15, 1.0)
+    assert calls_needed({"a": warming}, least=8.0, clock=clock) == {"a": 8}
 
 
 @pytest.mark.parametrize("collecting", [True, False])
@@ -103,3 +107,21 @@ def test_a_run_is_the_mean_of_its_calls_without_collecting(collecting: bool) -> 
     finally:
         (gc.enable if before else gc.disable)()
     assert seen == [False] * 5
+
+
+def test_garbage_of_before_is_not_the_functions() -> None:
+    """What others left is collected before the clock starts, so that no run pays for it."""
+
+    class Knot:
+        def __init__(self) -> None:
+            self.own = self
+
+    clock, seen = Lap(), list[bool]()
+    gc.disable()
+    try:
+        gone = weakref.ref(Knot())
+        executor = CallableExecutor({"f": lambda: seen.append(gone() is None)}, {"f": 1}, clock=clock)
+        executor.measure(PlannedVersion("f", ("f",), "f"))
+    finally:
+        gc.enable()
+    assert seen == [True]

@@ -24,7 +24,6 @@ from speedproof.protocols.planning import RunPlan, plan_runs
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Check, Verdict
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.protocols.stopping import StopRules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.summaries import summarise
 from speedproof.reporting import calibration as of_calibration
@@ -32,9 +31,9 @@ from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
-from speedproof.sessions import GateOutcome, SessionOrigin, SessionResult
+from speedproof.sessions import GateOutcome, SessionOrigin, SessionQuestion, SessionResult
 
-__all__ = ["EndedSession", "GateOutcome", "SessionResult", "StopRules", "Verdict", "ended"]
+__all__ = ["EndedSession", "GateOutcome", "SessionResult", "Verdict", "ended"]
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,7 @@ class EndedSession:
 
     path: Path
     sessions: tuple[StoredSession, ...]  # those that went on with each other, oldest first
-    metric: str
-    rules: StopRules
+    question: SessionQuestion
     outcome: SessionResult
     calibration: Calibration | None = None
     plan: RunPlan | None = None
@@ -59,23 +57,25 @@ class EndedSession:
             (item.version or "", item)
             for item in read(self.path, format="speedproof")
             if isinstance(item, Record)
-            and item.metric in (self.metric, "user", "system")
+            and item.metric in (self.question.metric, "user", "system")
             and dict(item.fields)["session"] == self.sessions[-1].head.experiment
         ]
 
     @cached_property
     def suite(self) -> Suite:
         """The runs."""
-        return Suite.from_records([(v, item) for v, item in self._records if item.metric == self.metric])
+        return Suite.from_records(
+            [(v, item) for v, item in self._records if item.metric == self.question.metric]
+        )
 
     @cached_property
     def comparisons(self) -> list[SuiteComparison]:
         """What protocols for fixed sizes say of each candidate; nothing of one version."""
         versions = [v.name for b in self.sessions[-1].head.benchmarks for v in b.versions]
         first, *others = dict.fromkeys(versions)
-        fixed = Rules(alpha=self.rules.alpha, margin=self.rules.margin)
+        fixed = Rules(alpha=self.question.rules.alpha, margin=self.question.rules.margin)
         return [
-            compare_suite(self.suite.pair(first, candidate), (first, candidate), self.metric, fixed)
+            compare_suite(self.suite.pair(first, candidate), (first, candidate), self.question.metric, fixed)
             for candidate in (others if len(self.suite.versions) > 1 else ())
         ]
 
@@ -88,7 +88,6 @@ class EndedSession:
         self,
         *,
         file: str,
-        control: bool,
         unaffected: Sequence[str],
         builds: tuple[int, bool] | None,
     ) -> Report:
@@ -98,18 +97,18 @@ class EndedSession:
         if self.calibration is not None:
             return of_calibration.report(self.calibration, self.findings[0])
         spent = Suite.from_records(
-            [(v, item) for v, item in self._records if "time" == self.metric != item.metric]
+            [(v, item) for v, item in self._records if "time" == self.question.metric != item.metric]
         )
         return of_session.report(
             self.findings,
-            of_session.sides_of(self.suite, self.metric),
-            alpha=self.rules.alpha,
-            margin=self.rules.margin,
+            of_session.sides_of(self.suite, self.question.metric),
+            alpha=self.question.rules.alpha,
+            margin=self.question.rules.margin,
             spent=of_session.spent_of(spent),
             file=file,
-            control=control,
+            control=self.question.control,
             unaffected=unaffected,
-            gate=self.rules.gate,
+            gate=self.question.rules.gate,
             absent=self.outcome.measured.absent,
             builds=builds,
             load=load_of(self.sessions[-1].head.environment),
@@ -132,10 +131,10 @@ class EndedSession:
         how = SessionOrigin(
             str(self.path),
             tuple(session.head.session for session in self.sessions),
-            self.metric,
-            self.rules.alpha,
-            self.rules.gate.margin if self.rules.gate else self.rules.margin,
-            self.rules.precision,
+            self.question.metric,
+            self.question.rules.alpha,
+            self.question.rules.gate.margin if self.question.rules.gate else self.question.rules.margin,
+            self.question.rules.precision,
             dict(measured.reasons),
             measured.interrupted,
             measured.tallies,
@@ -153,24 +152,18 @@ class EndedSession:
 def ended(
     path: Path,
     names: Collection[str],
-    rules: StopRules,
+    question: SessionQuestion,
     outcome: SessionResult,
-    metric: str,
     *,
-    calibrating: bool = False,
-    planning: bool = False,
+    calibrating: bool,
+    planning: bool,
 ) -> EndedSession:
     """What came of sessions that went on with each other."""
     sessions = tuple(session for session in read_sessions(path) if session.head.session in names)
-    return EndedSession(
-        path,
-        sessions,
-        metric,
-        rules,
-        outcome,
-        calibrate(*_calibration_runs(sessions), alpha=rules.alpha) if calibrating else None,
-        _plan(sessions, rules.alpha) if planning else None,
-    )
+    alpha = question.rules.alpha
+    calibration = calibrate(*_calibration_runs(sessions), alpha=alpha) if calibrating else None
+    plan = _plan(sessions, alpha) if planning else None
+    return EndedSession(path, sessions, question, outcome, calibration, plan)
 
 
 def _calibration_runs(

@@ -29,7 +29,6 @@ from speedproof.measuring.execute import shell_command
 from speedproof.measuring.executor import CommandExecutor, shell_start
 from speedproof.measuring.metrics import (
     ACCOUNTED,
-    OutputMetric,
     check_names,
     energy_meter,
     parse_metric,
@@ -55,7 +54,7 @@ __all__ = [
     "look_around",
     "new_head",
     "read_sessions",
-    "recorded",
+    "recorded_in",
     "same_files",
     "stored_chain",
     "tool_executor",
@@ -74,24 +73,25 @@ class WantedMetrics(NamedTuple):
     known: list[str]  # all of them, those of the kernel included
 
 
-def recorded(units: Iterable[str], *, counted: bool, energy: bool) -> list[str]:
+def _recorded(units: Iterable[str], *, counted: bool, energy: bool) -> list[str]:
     """The metrics of each run; under perf the kernel's accounting would be of perf itself."""
     return ["time", *([] if counted else ACCOUNTED), *units, *(["energy"] if energy else [])]
 
 
-def wanted_metrics(
-    texts: Sequence[str],
-    events: Sequence[str],
-    folder: Path,
-    *,
-    with_energy: bool,
-    input: str,
-    capture: bool,
-    timeout: float | None,
-    tell: _Tell,
-) -> WantedMetrics:
+def recorded_in(session: StoredSession) -> list[str]:
+    """The metrics of each run of a session."""
+    units, options = session.head.units, session.options
+    counted = any(event in units for event in _events(options.perf))
+    return _recorded(units, counted=counted, energy=options.energy)
+
+
+def _events(text: str | None) -> list[str]:
+    return [] if text is None else [event.strip() for event in text.split(",")]
+
+
+def wanted_metrics(options: SessionOptions, folder: Path, tell: _Tell) -> WantedMetrics:
     """The executor with every metric that was asked for and is to be had here; the others are told."""
-    output: tuple[OutputMetric, ...] = tuple(parse_metric(text) for text in texts)
+    output, events = tuple(map(parse_metric, options.metric)), _events(options.perf)
     perf, energy = None, None
     check_names(output, events)
     if events:
@@ -103,14 +103,15 @@ def wanted_metrics(
             )
         if absent:
             tell(f"note: {absent}")
-    if with_energy:
+    if options.energy:
         energy, absent = energy_meter()
         if absent:
             tell(f"note: {absent}")
     units = dict(units_of(output, perf))
-    executor = CommandExecutor(input, capture or bool(output), timeout, output, perf, energy)
+    capture = options.output == "capture" or bool(output)
+    executor = CommandExecutor(options.input, capture, options.timeout, output, perf, energy)
     return WantedMetrics(
-        executor, units, recorded(units, counted=perf is not None, energy=energy is not None)
+        executor, units, _recorded(units, counted=perf is not None, energy=energy is not None)
     )
 
 

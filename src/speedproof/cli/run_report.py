@@ -57,9 +57,7 @@ def report(
     """Write everything that was asked for; the exit code of the command."""
     answer = _at_gate(question, outcome)
     code = _exit_code(args, question, outcome, answer)
-    found = ended(
-        path, names, question.rules, outcome, args.decide_by, calibrating=args.calibrate, planning=args.plan
-    )
+    found = ended(path, names, question, outcome, calibrating=args.calibrate, planning=args.plan)
     _remark(console, found)
     if args.export_hyperfine:
         write_whole(Path(args.export_hyperfine), found.to_hyperfine())
@@ -70,7 +68,6 @@ def report(
             )
     shown = found.report(
         file="" if args.review else shlex.quote(str(path)),
-        control=args.control,
         unaffected=args.unaffected,
         builds=(args.builds, "{seed}" in args.build) if args.builds else None,
     )

@@ -17,7 +17,7 @@ from speedproof.api.run_start import (
     StopRules,
     StoredSession,
     WantedMetrics,
-    recorded,
+    recorded_in,
     wanted_metrics,
 )
 from speedproof.cli.command import Args
@@ -45,10 +45,10 @@ _LEAST_RUNS = 10
 _GATE_MARGIN = 0.02
 
 
-def kept(args: Args) -> dict[str, str]:
-    """The options that a session stores, as JSON texts by name."""
+def kept(args: Args) -> SessionOptions:
+    """The options that a session stores."""
     values = {name: getattr(args, name) for name in (*_MEASURED, *_ASKED)}
-    return SessionOptions(**values, directory=str(Path.cwd())).texts()
+    return SessionOptions(**values, directory=str(Path.cwd()))
 
 
 def inherit(args: Args, stored: StoredSession) -> None:
@@ -73,13 +73,7 @@ def inherit(args: Args, stored: StoredSession) -> None:
         names += ["margin", "precision"]
     for name in names:
         setattr(args, name, getattr(stored.options, name))
-    units = stored.head.units
-    counted = args.perf is not None and any(event in units for event in _events(args.perf))
-    _decide(args, recorded(units, counted=counted, energy=args.energy))
-
-
-def _events(text: str) -> list[str]:
-    return [event.strip() for event in text.split(",")]
+    _decide(args, recorded_in(stored))
 
 
 def _decide(args: Args, known: Sequence[str]) -> None:
@@ -200,15 +194,6 @@ def pin(cpus: str | None) -> None:
 
 def metrics_of(args: Args, folder: Path, console: Console) -> WantedMetrics:
     """What is measured of each run; the metric that decides must be among it."""
-    wanted = wanted_metrics(
-        args.metric,
-        [] if args.perf is None else _events(args.perf),
-        folder,
-        with_energy=args.energy,
-        input=args.input,
-        capture=args.output == "capture",
-        timeout=args.timeout,
-        tell=console.remark,
-    )
+    wanted = wanted_metrics(kept(args), folder, console.remark)
     _decide(args, wanted.known)
     return wanted

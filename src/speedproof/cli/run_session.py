@@ -92,7 +92,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
             seed=args.seed,
             started=started,
             units=metrics.units,
-            options=kept(args),
+            options=kept(args).texts(),
             environment=environment,
             warnings=warnings,
             files=files,

@@ -11,7 +11,6 @@ from time import perf_counter
 from speedproof.data.session_file import PlannedVersion
 from speedproof.measuring.execute import Run
 
-_MOST_CALLS = 2**40
 _TRIES = 3
 _ROUNDING = 1e-6
 _SLOW = 100  # times the shortest run: what interrupts is hardly ever as long
@@ -49,15 +48,15 @@ def calls_needed(
     costs = {name: _cost(function, least, clock) for name, function in functions.items()}
     for _ in range(_ROUNDS):
         for name, function in functions.items():
-            if 0 < costs[name] < _SLOW * least:
+            if costs[name] < _SLOW * least:
                 n = math.ceil(least / costs[name])
                 costs[name] = min(costs[name], _once(function, n, clock) / n)
     calls: dict[str, int] = {}
     fastest = 0.0
     for name, cost in sorted(costs.items(), key=lambda item: item[1]):
-        if not calls or cost > _ALIKE * fastest:
+        if cost > _ALIKE * fastest:
             fastest = cost
-        calls[name] = min(_MOST_CALLS, math.ceil(least / fastest - _ROUNDING)) if fastest > 0 else _MOST_CALLS
+        calls[name] = max(1, math.ceil(least / fastest - _ROUNDING))
     return {name: calls[name] for name in functions}
 
 
@@ -67,7 +66,7 @@ def _cost(function: Callable[[], object], least: float, clock: Callable[[], floa
     best = math.inf
     while tries == 0 or (tries < _TRIES and best < _SLOW * least):
         taken = _once(function, calls, clock)
-        if taken < least and calls < _MOST_CALLS:
+        if taken < least:
             calls, tries, best = 2 * calls, 0, math.inf
         else:
             tries, best = tries + 1, min(best, taken)
