@@ -5,7 +5,7 @@ from __future__ import annotations
 from speedproof.history.alarms import FoundAlarms, HistoryAlarm
 from speedproof.history.commits import short_name
 from speedproof.reporting.history import brief_commit, of_what
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right, row_of
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
 from speedproof.reporting.numbers import factor, plural
 from speedproof.reporting.words import of_metric
 
@@ -56,7 +56,7 @@ def _row(result: FoundAlarms, alarm: HistoryAlarm) -> Row:
     style: Style = "bad" if slower else "good"
     name = of_what(key.benchmark, key.metric)
     times = factor(max(alarm.factor, 1.0 / alarm.factor))
-    return row_of(
+    return Row.of(
         brief_commit(alarm.bad.sha),
         name,
         Cell(times, style),

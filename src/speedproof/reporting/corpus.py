@@ -1,4 +1,4 @@
-"""A corpus in words: what it holds, and what a query gives."""
+"""A corpus in kinds: what it holds, and what a query gives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting.caveats import beside_medians, caveats, held_against, risk_of_many, two_speeds
 from speedproof.reporting.cells import cut_left, width_of
 from speedproof.reporting.hpt import conclusion
-from speedproof.reporting.model import Cell, Column, Report, Table, Text, most_of, right, row_of
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, most_of, right
 from speedproof.reporting.names import benchmark_column, short_names, shortened
 from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.suite import answered, asked_at, bands, held_jointly, proven, row, version_columns
@@ -157,7 +157,7 @@ def comparisons(
         nothing = Text("No benchmark was measured with both versions.", "bad")
         return Report(title, (nothing, *unread), data=found)
     better, worse = gain_and_loss(found.clearest[0]) if found.clearest else ("faster", "slower")
-    words = verdict_words(better, worse)
+    kinds = verdict_words(better, worse)
     two = found.versions == 1
     short = short_names([*versions, *(name for whole in found.wholes for name in whole[:2])])
     old, new = (short[name] for name in found.wholes[0][:2]) if two else ("", "")
@@ -165,13 +165,13 @@ def comparisons(
     counts = found.counts[found.headline]
     shaken = found.machine is not None
     asked = asked_at(found.headline, found.alpha, shaken=shaken)
-    headline = [answered(found.metric, of, counts, words, asked), *unread]
+    headline = [answered(found.metric, of, counts, kinds, asked), *unread]
     whole = found.wholes[0][2]
     means = whole.geometric_means
     if two and means is not None and math.isfinite(means.these.value):
         headline.append(Text(geometric_mean(means.these, better, worse)))
     headline += [
-        held_jointly(found.alpha, joint.counts, words)
+        held_jointly(found.alpha, joint.counts, kinds)
         for joint in found.joint
         if (joint.protocol, joint.method) == (found.headline, "holm") and not shaken
     ]
@@ -183,7 +183,7 @@ def comparisons(
             headline.append(held_against(reaches, count, found.comparisons, 1 - found.alpha))
         headline += two_speeds(found.machine, old, new)
     clearest = found.clearest if everything else _few(found)
-    notes = [*_rest(found, clearest, words), *beside_medians(clearest)]
+    notes = [*_rest(found, clearest, kinds), *beside_medians(clearest)]
     if found.undermined:
         many = plural(found.undermined, "benchmark" if two else "comparison")
         notes.append(risk_of_many(many, {kind.title: count for kind, count in found.undermining}))
@@ -195,11 +195,11 @@ def comparisons(
     every_row = f"Every row: speedproof corpus query {found.answers} 'FROM answers'"
     if drawn is not None:
         notes.append(Text(every_row, "dim"))
-    rows = _clearest(found, clearest, short, words, drawn or {})
+    rows = _clearest(found, clearest, short, kinds, drawn or {})
     return Report(
         title,
         tuple(headline),
-        (bands(found.bands, words, shaken=shaken), rows) if found.clearest else (),
+        (bands(found.bands, kinds, shaken=shaken), rows) if found.clearest else (),
         tuple(notes),
         hints=(
             every_row,
@@ -210,7 +210,7 @@ def comparisons(
             ),
             *(() if details else ("--details: other protocols, HPT",)),
         ),
-        sections=(_details(found, words, short),) if details else (),
+        sections=(_details(found, kinds, short),) if details else (),
         command="corpus compare",
         data=found,
         good=not counts[Verdict.SLOWER],
@@ -228,7 +228,7 @@ def _clearest(
     found: Conclusion,
     clearest: Sequence[Comparison],
     short: Mapping[str, str],
-    words: Mapping[Verdict, str],
+    kinds: Mapping[Verdict, str],
     drawn: Mapping[tuple[str, str, str], dict[str, Any]],
 ) -> Table:
     """A row a change, the larger ones first."""
@@ -240,17 +240,17 @@ def _clearest(
     for c in clearest:
         sides = (c.reference.label, c.candidate.label)
         versions = () if two else (Cell(short[name]) for name in sides)
-        made = row(c, (named(c.benchmark), *versions), words)
+        made = row(c, (named(c.benchmark), *versions), kinds)
         rows.append(replace(made, outcome="", message="", panel=drawn.get((*sides, c.benchmark))))
     return Table.of((column, *times, *proven(shaken=found.machine is not None)), rows)
 
 
-def _rest(found: Conclusion, clearest: Sequence[Comparison], words: Mapping[Verdict, str]) -> Iterator[Text]:
+def _rest(found: Conclusion, clearest: Sequence[Comparison], kinds: Mapping[Verdict, str]) -> Iterator[Text]:
     counts = found.counts[found.headline]
     if not clearest:
         return
     shown = Counter(c.verdict for c in clearest)
-    rest = [f"{counts[v] - shown[v]} {word}" for v, word in words.items() if counts[v] > shown[v]]
+    rest = [f"{counts[v] - shown[v]} {word}" for v, word in kinds.items() if counts[v] > shown[v]]
     if rest:
         yield Text(f"... and {', '.join(rest)}", "dim")
 
@@ -265,7 +265,7 @@ def _lacking(whole: Whole, versions: tuple[str, str]) -> Iterator[Text]:
         yield Text(f"Left out: {seen.problems[0]}{more}", "warning")
 
 
-def _details(found: Conclusion, words: Mapping[Verdict, str], short: Mapping[str, str]) -> Report:
+def _details(found: Conclusion, kinds: Mapping[Verdict, str], short: Mapping[str, str]) -> Report:
     """Every protocol with what holds together, the proportions, the whole of the suite."""
     joint = {(j.protocol, j.method): j.counts for j in found.joint}
     proportions = dict(found.accelerated)
@@ -275,10 +275,10 @@ def _details(found: Conclusion, words: Mapping[Verdict, str], short: Mapping[str
         held = ("-" if own is None else f"{own.get(_UP, 0)} / {own.get(_DOWN, 0)}" for own in kept)
         share = proportions[protocol].proportion if protocol in proportions else None
         told = f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]" if share else "-"
-        rows.append(row_of(QUESTIONS[protocol].title, *(str(counts[v]) for v in words), *held, told))
+        rows.append(Row.of(QUESTIONS[protocol].title, *(str(counts[v]) for v in kinds), *held, told))
     columns = (
         Column("protocol"),
-        *right(*words.values()),
+        *right(*kinds.values()),
         *right("Holm", drop=1),
         *right("BH", drop=2),
         *right("share faster", drop=3),
@@ -288,7 +288,7 @@ def _details(found: Conclusion, words: Mapping[Verdict, str], short: Mapping[str
         whole = found.wholes[0][2]
         means = whole.geometric_means
         if means is not None and math.isfinite(means.these.value):
-            told = interval(means.like_these, words[Verdict.FASTER], words[Verdict.SLOWER])
+            told = interval(means.like_these, kinds[Verdict.FASTER], kinds[Verdict.SLOWER])
             notes.append(Text(f"Geometric mean, for benchmarks like these: {told}"))
         for location, gain in whole.overall:
             if math.isfinite(gain.speedup):

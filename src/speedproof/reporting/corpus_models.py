@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from speedproof.reporting.model import Cell, Column, Report, Style, Table, Text, right, row_of
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
 from speedproof.reporting.names import short_names
 from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.words import of_metric
@@ -40,7 +40,7 @@ def modelled(found: CorpusModels, versions: Sequence[str] = ()) -> Report:
     counts = Table.of(
         (Column("samples with"), *right(*map(str, numbers))),
         (
-            row_of(name, *(str(own.get(k, 0)) for k in numbers))
+            Row.of(name, *(str(own.get(k, 0)) for k in numbers))
             for name, own in (("components", found.components), ("modes", found.modes))
         ),
     )
@@ -94,7 +94,7 @@ def changed(found: CorpusChanges, versions: Sequence[str] = (), *, everything: b
             told,
             factor(least, -1) if least > 1.0 else "-",
         )
-        rows.append(row_of(*cells, c.machine, name=c.benchmark, kind=style))
+        rows.append(Row.of(*cells, c.machine, name=c.benchmark, kind=style))
     columns = (
         Column("version"),
         Column("benchmark", names=True),

@@ -13,26 +13,11 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suites import RANDOM_SELECTION
+from speedproof.reporting import words
 from speedproof.reporting.hpt import conclusion
-from speedproof.reporting.model import Cell, Column, Report, Table, Text, right, row_of
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
 from speedproof.reporting.names import benchmark_column, labels
 from speedproof.reporting.numbers import factor, level, percent, pvalue, values
-from speedproof.reporting.words import (
-    CHANGED,
-    STYLES,
-    change,
-    counts_of,
-    direction,
-    effect,
-    gain_and_loss,
-    interval,
-    inverse,
-    needs,
-    proof,
-    range_of,
-    verdict,
-    wins,
-)
 
 _METHODS = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}
 _PROMISES = {
@@ -76,7 +61,7 @@ def _details(result: SuiteComparison) -> Iterator[Report]:
 
 def _protocol(result: SuiteComparison, protocol: str) -> Report:
     found = [c for c in result.comparisons if c.protocol == protocol]
-    told = ", ".join(f"{n} {v.value}" for v, n in counts_of(found).items() if n)
+    told = ", ".join(f"{n} {v.value}" for v, n in words.counts_of(found).items() if n)
     untested = sum(not c.test for c in found)
     rest = f" ({untested} not tested: the protocol asks for more runs)" if untested else ""
     column, named = benchmark_column([c.benchmark for c in found])
@@ -95,33 +80,35 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
         times = values([getattr(side, location) for side in (c.reference, c.candidate)], c.reference.unit)
         p, n, m = pvalue(min(c.pvalue, c.pvalue_slower)), c.reference.n, c.candidate.n
         cells = (*(times if measured else ()), _told(c), p, str(n) if n == m else f"{n}, {m}")
-        rows.append(row_of(named(c.benchmark), *cells, name=c.benchmark, kind=c.verdict.value))
+        rows.append(Row.of(named(c.benchmark), *cells, name=c.benchmark, kind=c.verdict.value))
     where = QUESTIONS[protocol].where
     return Report(f"{where[0].upper()}{where[1:]}", (Text(f"{told}{rest}"),), (Table.of(columns, rows),))
 
 
 def _told(c: Comparison) -> Cell:
     flag = " !" if c.undermining else ""
-    style = STYLES[c.verdict]
+    style = words.STYLES[c.verdict]
     if c.quantity == "probability":
-        return Cell(f"{wins(c)}{flag}", style)
+        return Cell(f"{words.wins(c)}{flag}", style)
     if not c.test:
-        why = needs(c)
+        why = words.needs(c)
         return Cell(f"~ {why}" if why else "~ not tested", "dim", ("~ not tested",))
-    if c.verdict in CHANGED:
-        found = effect(c)
+    if c.verdict in words.CHANGED:
+        found = words.effect(c)
         most = 2 if found.bound <= 1 + 1e-12 else 12
         low, high = c.certified.ends
         if c.verdict is Verdict.SLOWER:
-            low, high = inverse(high), inverse(low)
+            low, high = words.inverse(high), words.inverse(low)
         least = f" [{factor(low, -1, most)}, {factor(high, 1)}]" if not math.isnan(found.bound) else ""
-        return Cell(f"{change(c)}{least}{flag}", style, (f"{change(c)}{flag}",), speedup=c.certified)
+        return Cell(
+            f"{words.change(c)}{least}{flag}", style, (f"{words.change(c)}{flag}",), speedup=c.certified
+        )
     mark = "=" if c.verdict is Verdict.EQUIVALENT else "~"
-    return Cell(f"{mark} {range_of(c)}{flag}", "dim", (change(c),), speedup=c.certified)
+    return Cell(f"{mark} {words.range_of(c)}{flag}", "dim", (words.change(c),), speedup=c.certified)
 
 
 def _whole(result: SuiteComparison) -> Iterator[Text]:
-    better, worse = gain_and_loss(result.comparisons[0])
+    better, worse = words.gain_and_loss(result.comparisons[0])
     total = len(result.benchmarks)
     if result.machine is None:
         falsely = _expected(2 * result.alpha * total)
@@ -137,13 +124,13 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
     if means is not None and means.benchmarks:
         confidence = level(means.these.confidence)
         yield Text(
-            f"Geometric mean of the ratios of means: {interval(means.these, better, worse)} for these "
+            f"Geometric mean of the ratios of means: {words.interval(means.these, better, worse)} for these "
             f"benchmarks, {confidence} confidence."
         )
         if means.benchmarks > 3:
             yield Text(
                 f"  For benchmarks like these, of which these are taken for a random sample: "
-                f"{interval(means.like_these, better, worse)}."
+                f"{words.interval(means.like_these, better, worse)}."
             )
         for note in means.notes:
             yield Text(f"  {note}.", "dim")
@@ -151,7 +138,7 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
             yield Text(f"  Without a ratio, left out: {', '.join(means.left_out)}.", "warning")
     for location, gain in result.overall:
         if math.isfinite(gain.speedup) and gain.speedup > 0:
-            ratio_told = direction(gain.speedup, better, worse)
+            ratio_told = words.direction(gain.speedup, better, worse)
             yield Text(f"Total of the {_PLURALS[location]}, every benchmark run once: {ratio_told}.")
     yield from _dominant(result)
     for which, gain_2009 in result.gain_2009:
@@ -244,9 +231,9 @@ def _why(found: Sequence[Comparison], *, shaken: bool) -> Iterator[Text]:
         if highest is not None and highest.value >= _LEAST_LEVEL:
             gaps = "" if highest.upward_closed else " (not at every lower one: the JSON has all)"
             yield Text(f"  Significant up to {level(highest.value)} confidence{gaps}.")
-        told_proof = proof(c, shaken=shaken)
+        told_proof = words.proof(c, shaken=shaken)
         # Another test than the headline's, so another bound of the same chance.
-        told_verdict = verdict(c)
+        told_verdict = words.verdict(c)
         if c.quantity == "probability":
             told_verdict = f"By this test {told_verdict[0].lower()}{told_verdict[1:]}"
-        yield Text(f"  {told_verdict}{'; ' + told_proof if told_proof else ''}.", STYLES[c.verdict])
+        yield Text(f"  {told_verdict}{'; ' + told_proof if told_proof else ''}.", words.STYLES[c.verdict])

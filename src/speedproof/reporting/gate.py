@@ -11,21 +11,8 @@ from speedproof.protocols.gate import GateDecision, GateRow
 from speedproof.protocols.gate_claims import Outcome
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.reporting import gate_rows
 from speedproof.reporting.caveats import beside_medians, caveats, session_floor, two_speeds, undermining
-from speedproof.reporting.gate_rows import (
-    ASKED,
-    LABEL,
-    OPPOSITES,
-    ORDER,
-    STYLES,
-    VOID,
-    limit,
-    qualified,
-    several_metrics,
-    table,
-    undermined,
-    words_of,
-)
 from speedproof.reporting.model import Report, Table, Text, hint_of_all
 from speedproof.reporting.names import enumerate_names, labels, shortened, spoken
 from speedproof.reporting.numbers import level, percent, plural, share
@@ -47,10 +34,10 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
     comparisons = [row.comparison for row in result.rows]
     asked = f"({asked_of(result.rules.protocol)}, {level(1 - result.rules.alpha)})"
     headline = [
-        Text(_conclusion(result), STYLES[result.outcome], asked),
+        Text(_conclusion(result), gate_rows.STYLES[result.outcome], asked),
         *caveats(result.caveats),
         *session_floor(comparisons),
-        *two_speeds(result.machine, *labels([result.reference, result.candidate], LABEL)),
+        *two_speeds(result.machine, *labels([result.reference, result.candidate], gate_rows.LABEL)),
     ]
     told = any(c.floor for c in comparisons) or any(c.kind in _OF_SESSIONS for c in result.caveats)
     if result.sessions_apart and not told:
@@ -59,7 +46,7 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
             "numbers, too; 'speedproof run' measures both in one."
         )
         headline.append(Text(apart, "warning"))
-    made = table(result, everything=everything, undecided_fails=undecided_fails)
+    made = gate_rows.table(result, everything=everything, undecided_fails=undecided_fails)
     return Report(
         f"Gate: {result.candidate} against {result.reference}",
         tuple(headline),
@@ -103,23 +90,31 @@ def _margin(result: GateDecision) -> str:
 def _conclusion(result: GateDecision) -> str:
     """The answer in a sentence, with the benchmarks that it hangs on."""
     total = len(result.rows)
-    what = counted(result, total) if total != 1 else labels([result.rows[0].comparison.benchmark], LABEL)[0]
-    fails, undecided, _ = ([row for row in result.rows if row.outcome is outcome] for outcome in ORDER)
+    what = (
+        counted(result, total)
+        if total != 1
+        else labels([result.rows[0].comparison.benchmark], gate_rows.LABEL)[0]
+    )
+    fails, undecided, _ = (
+        [row for row in result.rows if row.outcome is outcome] for outcome in gate_rows.ORDER
+    )
     parts = []
     if result.absent:
         missing = plural(len({a.benchmark for a in result.absent}), "benchmark")
         parts.append(f"{missing} missing")
     failing = {row.contradicted.name: row for row in reversed(fails)}
     for name, count in Counter(row.contradicted.name for row in fails).items():
-        told = OPPOSITES[name].format(**words_of(failing[name], _margin(result)))
+        told = gate_rows.OPPOSITES[name].format(**gate_rows.words_of(failing[name], _margin(result)))
         some = what if total == 1 else f"{count} of {what}"
         parts.append(f"{some} {'is' if count == 1 else 'are'} {told}")
     if result.outcome is Outcome.PASS:
         asked = Counter(row.required.name for row in result.rows)
-        words = words_of(result.rows[0], _margin(result))
-        told = " and ".join(
-            f"{ASKED[name].format(**words)}{f' ({n})' if len(asked) > 1 else ''}" for name, n in asked.items()
+        words = gate_rows.words_of(result.rows[0], _margin(result))
+        several = len(asked) > 1
+        parts_asked = (
+            gate_rows.ASKED[name].format(**words) + several * f" ({n})" for name, n in asked.items()
         )
+        told = " and ".join(parts_asked)
         none = total > 1 and set(asked) == {"not worse"}
         subject = f"none of {what} is" if none else f"all {what} are" if total > 1 else f"{what} is"
         parts.append(f"{subject} {told.removeprefix('not ') if none else told}")
@@ -131,9 +126,9 @@ def _conclusion(result: GateDecision) -> str:
 
 def _may_be(undecided: Sequence[GateRow]) -> str:
     """What cannot be ruled out of undecided benchmarks."""
-    if len({limit(row) for row in undecided}) > 1:
+    if len({gate_rows.limit(row) for row in undecided}) > 1:
         return "may miss their limits"
-    return _UNDECIDED[undecided[0].demand.policy.value].format(**words_of(undecided[0]))
+    return _UNDECIDED[undecided[0].demand.policy.value].format(**gate_rows.words_of(undecided[0]))
 
 
 def counted(result: GateDecision, count: int) -> str:
@@ -141,7 +136,7 @@ def counted(result: GateDecision, count: int) -> str:
     old, new = ({getattr(row.comparison, side).label for row in result.rows} for side in _SIDES)
     if len(new) > 1 == len(old):
         return plural(count, "comparison")
-    return plural(count, "benchmark metric" if several_metrics(result) else "benchmark")
+    return plural(count, "benchmark metric" if gate_rows.several_metrics(result) else "benchmark")
 
 
 def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
@@ -157,7 +152,7 @@ def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
         needed = row.comparison.needed
         why = row.remark or (needed.reason if needed and not few(row.comparison) else "")
         if row.outcome is Outcome.UNDECIDED and why:
-            told.setdefault(why, []).append(qualified(result, row.comparison))
+            told.setdefault(why, []).append(gate_rows.qualified(result, row.comparison))
     for reason, names in told.items():
         yield Text(f"{_few_of(names)}: {reason}.", "dim")
     judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
@@ -174,13 +169,13 @@ def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
 
 
 def _few_of(names: Sequence[str]) -> str:
-    return enumerate_names([*shortened(names[:_NAMED], LABEL), *names[_NAMED:]], _NAMED)
+    return enumerate_names([*shortened(names[:_NAMED], gate_rows.LABEL), *names[_NAMED:]], _NAMED)
 
 
 def _risks(result: GateDecision) -> str:
-    marked = [undermined(result, row) for row in result.rows]
+    marked = [gate_rows.undermined(result, row) for row in result.rows]
     voids = [result.void(row) for row in result.rows]
-    reasons = [VOID[void.kind] for void in voids if void]
+    reasons = [gate_rows.VOID[void.kind] for void in voids if void]
     reasons += ["the machine ran at two speeds"] if result.machine else []
     why = " and ".join(dict.fromkeys(reasons))
     because = f": {why}" if why else ""

@@ -11,7 +11,7 @@ from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import Absent, GateDecision, GateRow
 from speedproof.protocols.gate_claims import Outcome, Policy
 from speedproof.protocols.results import Comparison
-from speedproof.reporting.model import Cell, Column, Row, Style, Table, right, row_of
+from speedproof.reporting.model import Cell, Column, Row, Style, Table, right
 from speedproof.reporting.model import Outcome as Meaning
 from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, pvalue, share, values
@@ -113,7 +113,7 @@ def _severity(row: GateRow) -> float:
 
 
 def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
-    return row_of(
+    return Row.of(
         Cell("MISSING", "bad"),
         Cell(name, "strong"),
         "",
@@ -136,7 +136,7 @@ def _row(result: GateDecision, row: GateRow, name: Cell, *, limits: bool) -> Row
     mark = " !" if undermined(result, row) else ""
     style = STYLES[row.outcome]
     told = seen(c) if result.void(row) is not None else _observed(row)
-    return row_of(
+    return Row.of(
         Cell(f"{_WORDS[row.outcome]}{mark}", style),
         name,
         old,

@@ -14,7 +14,7 @@ from speedproof.history.rows import QueriedSample
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.caveats import up_to
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right, row_of
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
 from speedproof.reporting.names import shortened
 from speedproof.reporting.numbers import factor, percent, plural, values
 from speedproof.reporting.words import of_metric
@@ -152,7 +152,7 @@ def _row(result: FoundHistory, change: Change) -> Row:
     name = of_what(series.key.benchmark, series.key.metric)
     if sum(track.series == series.id for track in result.tracks) > 1:
         name += f", {short_name(change.track.basis) if change.track.anchored else change.track.basis}"
-    return row_of(
+    return Row.of(
         brief_commit(change.commit.sha),
         name,
         Cell(factor(times), style),

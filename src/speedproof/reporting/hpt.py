@@ -25,7 +25,6 @@ from speedproof.reporting.model import (
     folded,
     hint_of_all,
     right,
-    row_of,
 )
 from speedproof.reporting.names import benchmark_column, labels, spoken
 from speedproof.reporting.numbers import percent, plural, pvalue, values
@@ -137,7 +136,7 @@ def _row(
     told = "tie" if tie else f"{winner} by {by}"
     p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
     kind = "ties" if tie else winner
-    return row_of(name, *sides, Cell(told, _STYLES[b.winner]), p, name=b.benchmark, message=told, kind=kind)
+    return Row.of(name, *sides, Cell(told, _STYLES[b.winner]), p, name=b.benchmark, message=told, kind=kind)
 
 
 def _speedup(found: RSpeedup) -> str:

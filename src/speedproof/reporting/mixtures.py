@@ -17,12 +17,12 @@ from speedproof.reporting.model import (
     Cell,
     Column,
     Report,
+    Row,
     Table,
     Text,
     folded,
     hint_of_all,
     right,
-    row_of,
 )
 from speedproof.reporting.names import labels, spoken
 from speedproof.reporting.numbers import case_share, percent, plural, pvalue
@@ -129,7 +129,7 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
         told = ", ".join(f"{p} {case_share(s)}" for p, (_, s) in zip(places, modes, strict=True)) or "none"
         brief = ", ".join(places) or "none"
         kind = a.order.kind
-        row = row_of(
+        row = Row.of(
             Cell(benchmark, "strong"),
             short[version],
             Cell(told, shorter=(brief, plural(len(modes), "mode"))),
@@ -221,7 +221,7 @@ def _metrics(asked: Questions, models: Models, indices: Sequence[Indices | None]
 def _metrics_of(key: Key, group: Sequence[tuple[str, str, Indices]], delta: float, unit: str) -> Report:
     base = group[0][1]
     rows = [
-        row_of(
+        Row.of(
             Cell(name, "strong"),
             versus.other,
             *(format_value(gap, base, 3) for gap in versus.gap),
@@ -234,7 +234,7 @@ def _metrics_of(key: Key, group: Sequence[tuple[str, str, Indices]], delta: floa
     titles = right("I1 = E|X-Y|", "mixtures", f"I2 = P[X < Y{ahead}]", "mixtures")
     pairs = Table.of((Column("X", names=True), Column("Y", names=True), *titles), rows)
     own = (
-        row_of(Cell(name, "strong"), *(f"{least:.4f}" for least in found.least), str(found.peaks))
+        Row.of(Cell(name, "strong"), *(f"{least:.4f}" for least in found.least), str(found.peaks))
         for name, _, found in group
     )
     titles = right("I3 = P[X < all others]", "mixtures", "I4 = peaks")

@@ -69,6 +69,12 @@ class Row(Struct, frozen=True):
     folded: bool = False  # whether it is counted instead of shown where room is dear
     panel: dict[str, Any] | None = None  # what a page shows of it when somebody opens it
 
+    @classmethod
+    def of(cls, *cells: Cell | str, name: str | None = None, **more: Any) -> Row:
+        """A row of cells; named by the first of them unless it is told."""
+        found = tuple(Cell(c) if isinstance(c, str) else c for c in cells)
+        return cls(found, found[0].text if name is None else name, **more)
+
 
 class Table(Struct, frozen=True):
     """Rows under columns."""
@@ -82,7 +88,7 @@ class Table(Struct, frozen=True):
     def of(cls, columns: Iterable[Column], rows: Iterable[Row | Iterable[Cell | str]], **more: Any) -> Table:
         """A table without the columns that say nothing; rows of cells alone are named by their first."""
         titled = tuple(columns)
-        found = [row if isinstance(row, Row) else row_of(*row) for row in rows]
+        found = [row if isinstance(row, Row) else Row.of(*row) for row in rows]
         table = cls(titled, tuple(found), **more)
         told = [i for i, c in enumerate(titled) if c.title or any(row.cells[i].text for row in found)]
         return table.of_columns(told) if len(told) < len(titled) else table
@@ -120,12 +126,6 @@ class Report(Struct, frozen=True):
         yield self
         for section in self.sections:
             yield from section.every()
-
-
-def row_of(*cells: Cell | str, name: str | None = None, **more: Any) -> Row:
-    """A row of cells; named by the first of them unless it is told."""
-    found = tuple(Cell(c) if isinstance(c, str) else c for c in cells)
-    return Row(found, found[0].text if name is None else name, **more)
 
 
 def right(*titles: str, drop: int = 0) -> Iterator[Column]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from speedproof.data.units import format_value, format_values
 from speedproof.protocols.modes import ModeComparison
-from speedproof.reporting.model import Cell, Column, Report, Table, Text, folded, right, row_of
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, right
 from speedproof.reporting.names import benchmark_column, labels
 from speedproof.reporting.numbers import percent
 from speedproof.reporting.words import interval
@@ -35,7 +35,7 @@ def report(
         *right("P[Y<X]", drop=2),
     )
     rows = [
-        row_of(
+        Row.of(
             named(c.benchmark),
             _places(c.reference_modes, c.unit),
             _places(c.candidate_modes, c.unit),

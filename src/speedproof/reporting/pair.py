@@ -11,7 +11,7 @@ from speedproof.data.units import scale_of
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.caveats import beside_medians, failed, undermining
-from speedproof.reporting.model import Cell, Column, Outcome, Report, Table, Text, right, row_of
+from speedproof.reporting.model import Cell, Column, Outcome, Report, Row, Table, Text, right
 from speedproof.reporting.names import nicknames, spoken
 from speedproof.reporting.numbers import values
 from speedproof.reporting.words import CHANGED, STYLES, chance, named, proof, several, spread, verdict
@@ -72,7 +72,7 @@ def _sides(head: Comparison, margin: float | None) -> Table:
         runs = str(side.n) if side.n == side.observations else f"{side.n} ({side.observations} runs)"
         told = Cell(f"{mean}{spread(side)}", shorter=(mean,))
         ends = [end.removesuffix(scale[1]).rstrip() for end in ends]
-        rows.append(row_of(Cell(side.label, "strong"), median, told, *ends, runs))
+        rows.append(Row.of(Cell(side.label, "strong"), median, told, *ends, runs))
     # The second row is the one that is judged.
     outcome, message = OUTCOMES[head.verdict], sentence(head, margin)
     return Table.of(

@@ -9,7 +9,7 @@ from speedproof.data.suite import Key
 from speedproof.mixture.modes import FEW_RUNS
 from speedproof.protocols.run_ranking import RankedRun, RunRanking
 from speedproof.reporting.caveats import risk_of_many
-from speedproof.reporting.model import Cell, Column, Report, Table, Text, folded, hint_of_all, right, row_of
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
 from speedproof.reporting.names import benchmark_column, called, labels
 from speedproof.reporting.numbers import case_share, percent, plural, values
 from speedproof.stats.estimate import Estimate
@@ -73,7 +73,7 @@ def _places(one: Ranked, title: Column) -> Table:
     )
     told = _wins if _bounded(ranking.versions[0], ranking) else lambda chance: case_share(chance.value)
     rows = [
-        row_of(v.place, Cell(name, "strong"), median, mean, told(v.chance), str(v.n),
+        Row.of(v.place, Cell(name, "strong"), median, mean, told(v.chance), str(v.n),
                name=v.version, kind="versions", folded=i >= 10)
         for i, (v, name, median, mean) in enumerate(zip(ranking.versions, names, medians, means, strict=True))
     ]  # fmt: skip
@@ -167,7 +167,7 @@ def _matrix(found: Sequence[Ranked], versions: Sequence[str], *, everything: boo
             told = Cell(f"~ not told apart{mark}", "dim", (f"~{mark}",))
         kind = f"with {names[first]} first" if first else "undecided"
         rows.append(
-            row_of(named(key.benchmark), *medians, told, name=key.benchmark, message=told.text, kind=kind)
+            Row.of(named(key.benchmark), *medians, told, name=key.benchmark, message=told.text, kind=kind)
         )
     columns = (
         column,

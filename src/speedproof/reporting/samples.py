@@ -12,18 +12,7 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Suite
 from speedproof.data.units import scale_of
 from speedproof.protocols.summaries import summarise
-from speedproof.reporting.model import (
-    Cell,
-    Column,
-    Report,
-    Row,
-    Style,
-    Table,
-    Text,
-    hint_of_all,
-    right,
-    row_of,
-)
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
 from speedproof.reporting.names import called
 from speedproof.reporting.numbers import plural, values
 from speedproof.reporting.words import spread
@@ -109,7 +98,7 @@ def _row(benchmark: str, version: str, metric: str, sample: Sample, odd: list[st
     measured = [side.median, side.mean, *ends]
     median, mean, least, most = (_alike(value, measured, sample.unit) for value in measured)
     n = str(sample.n)
-    return row_of(
+    return Row.of(
         Cell(version if commands else benchmark, "strong"),
         version,
         metric,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from speedproof.protocols.findings import DEFAULT_LEVEL, RowFinding
 from speedproof.protocols.speedup_test_tool import SuiteReport, SuiteRow
 from speedproof.protocols.suites import Location
-from speedproof.reporting.model import Cell, Column, Report, Style, Table, Text, folded, hint_of_all, row_of
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, hint_of_all
 from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, level, percent, plural
 from speedproof.reporting.words import direction, interval
@@ -97,7 +97,7 @@ def _table(found: SuiteReport, *, everything: bool) -> Table:
         Column("minimum", drop=2),
     )
     rows = [
-        row_of(
+        Row.of(
             named(row.name),
             *_of(row, "mean", row.mean),
             *_of(row, "median", row.median),

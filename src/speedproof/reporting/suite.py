@@ -15,7 +15,7 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
-from speedproof.reporting import pair
+from speedproof.reporting import pair, words
 from speedproof.reporting.caveats import (
     beside_medians,
     caveats,
@@ -24,39 +24,11 @@ from speedproof.reporting.caveats import (
     two_speeds,
     undermining,
 )
-from speedproof.reporting.model import (
-    Cell,
-    Column,
-    Report,
-    Row,
-    Table,
-    Text,
-    folded,
-    hint_of_all,
-    right,
-    row_of,
-)
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
 from speedproof.reporting.names import benchmark_column, labels, shortened, spoken
 from speedproof.reporting.numbers import level, percent, plural, share, values
 from speedproof.reporting.pair import OUTCOMES, opposite, sentence, turned
 from speedproof.reporting.records import records
-from speedproof.reporting.words import (
-    CHANGED,
-    STYLES,
-    asked_of,
-    at_least,
-    change,
-    counted,
-    counts_of,
-    effect,
-    few,
-    gain_and_loss,
-    geometric_mean,
-    natural,
-    needs,
-    verdict_words,
-    wins,
-)
 
 _MANY = 12
 """Benchmarks from which on only the clearest are shown."""
@@ -99,23 +71,23 @@ def report(
 def _several(result: SuiteComparison, everything: bool) -> Report:
     """A suite: counts, the numbers of the whole, the clearest benchmarks."""
     heads = result.headlines
-    words = verdict_words(*gain_and_loss(heads[0]))
+    kinds = words.verdict_words(*words.gain_and_loss(heads[0]))
     old, new = spoken([result.reference, result.candidate])
     many = len(heads) > _MANY
     shaken = result.machine is not None
-    counts = counts_of(heads)
+    counts = words.counts_of(heads)
     asked = asked_at(heads[0].protocol, result.alpha, shaken=shaken)
-    answer = answered(result.metric, f"{new} against {old}", counts, words, asked)
-    whole = [*_geometric_mean(result, heads), *(() if shaken else _joint(result, heads, words))]
-    changed = any(c.verdict in CHANGED for c in heads)
-    table = _benchmarks(result, heads, words, folds=many and not everything)
+    answer = answered(result.metric, f"{new} against {old}", counts, kinds, asked)
+    whole = [*_geometric_mean(result, heads), *(() if shaken else _joint(result, heads, kinds))]
+    changed = any(c.verdict in words.CHANGED for c in heads)
+    table = _benchmarks(result, heads, kinds, folds=many and not everything)
     told = {row.name for row in table.rows if not row.folded}
     return Report(
         "",
         (answer, *(whole if many else ())),
-        (*((bands(_banded(heads), words, shaken=shaken),) if many and changed else ()), table),
+        (*((bands(_banded(heads), kinds, shaken=shaken),) if many and changed else ()), table),
         (
-            *beside_medians(c for c in heads if c.benchmark in told and c.verdict in CHANGED),
+            *beside_medians(c for c in heads if c.benchmark in told and c.verdict in words.CHANGED),
             *(() if many else whole),
             *undermining(heads),
         ),
@@ -125,29 +97,29 @@ def _several(result: SuiteComparison, everything: bool) -> Report:
 
 def asked_at(protocol: str, alpha: float, *, shaken: bool) -> str:
     """Which question was answered at which confidence; none is stated of what the machine's speeds have shaken."""
-    return "(as measured, not proven)" if shaken else f"({asked_of(protocol)}, {level(1 - alpha)})"
+    return "(as measured, not proven)" if shaken else f"({words.asked_of(protocol)}, {level(1 - alpha)})"
 
 
 def answered(
-    metric: str, of: str, counts: Mapping[Verdict, int], words: Mapping[Verdict, str], asked: str
+    metric: str, of: str, counts: Mapping[Verdict, int], kinds: Mapping[Verdict, str], asked: str
 ) -> Text:
     """The answer about many benchmarks."""
     what = "" if metric == "time" else f"{metric}: "
-    return Text(f"{what}{of}: {counted(counts, words)}", "strong", asked)
+    return Text(f"{what}{of}: {words.counted(counts, kinds)}", "strong", asked)
 
 
-def held_jointly(alpha: float, counts: Mapping[Verdict, int], words: Mapping[Verdict, str]) -> Text:
+def held_jointly(alpha: float, counts: Mapping[Verdict, int], kinds: Mapping[Verdict, str]) -> Text:
     """How many verdicts hold together at one risk."""
-    claims = [(v, word) for v, word in words.items() if v is not Verdict.UNDECIDED]
+    claims = [(v, word) for v, word in kinds.items() if v is not Verdict.UNDECIDED]
     kept = ", ".join(f"{counts[v]} {word}" for v, word in claims if counts.get(v)) or "none"
     return Text(f"At a joint risk of {percent(alpha)} (Holm): {kept}")
 
 
 def bands(
-    counts: Mapping[Verdict, Sequence[int]], words: Mapping[Verdict, str], *, shaken: bool = False
+    counts: Mapping[Verdict, Sequence[int]], kinds: Mapping[Verdict, str], *, shaken: bool = False
 ) -> Table:
     """How many were proven to have changed by how much."""
-    rows = (row_of(Cell(words[v], STYLES[v]), *map(str, numbers)) for v, numbers in counts.items())
+    rows = (Row.of(Cell(kinds[v], words.STYLES[v]), *map(str, numbers)) for v, numbers in counts.items())
     return Table.of((Column("shown by" if shaken else "proven by"), *right(*_BANDS)), rows)
 
 
@@ -155,7 +127,7 @@ def _banded(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
     """By verdict, how many bounds lie in each band."""
     found = {}
     for verdict in (Verdict.SLOWER, Verdict.FASTER):
-        bounds = [effect(c).bound for c in heads if c.verdict is verdict]
+        bounds = [words.effect(c).bound for c in heads if c.verdict is verdict]
         above = [sum(b - 1 >= least for b in bounds) for least in _BANDS.values()]
         above[-1] = len(bounds)  # also where no bound is proven
         found[verdict] = [n - before for before, n in zip([0, *above], above, strict=False)]
@@ -165,19 +137,19 @@ def _banded(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
 def _geometric_mean(result: SuiteComparison, heads: Sequence[Comparison]) -> Iterator[Text]:
     means = result.geometric_means
     if means is not None and math.isfinite(means.these.value):
-        yield Text(geometric_mean(means.these, *gain_and_loss(heads[0])))
+        yield Text(words.geometric_mean(means.these, *words.gain_and_loss(heads[0])))
 
 
 def _joint(
-    result: SuiteComparison, heads: Sequence[Comparison], words: Mapping[Verdict, str]
+    result: SuiteComparison, heads: Sequence[Comparison], kinds: Mapping[Verdict, str]
 ) -> Iterator[Text]:
     for found in result.controlled:
         if (found.method, found.protocol) == ("holm", heads[0].protocol):
-            yield held_jointly(found.alpha, {v: found.count(v) for v in words}, words)
+            yield held_jointly(found.alpha, {v: found.count(v) for v in kinds}, kinds)
 
 
 def _benchmarks(
-    result: SuiteComparison, heads: Sequence[Comparison], words: Mapping[Verdict, str], *, folds: bool
+    result: SuiteComparison, heads: Sequence[Comparison], kinds: Mapping[Verdict, str], *, folds: bool
 ) -> Table:
     """A row a benchmark, by what is proven of it."""
     column, named = benchmark_column([c.benchmark for c in heads])
@@ -188,10 +160,10 @@ def _benchmarks(
     order += [Verdict.EQUIVALENT, Verdict.UNDECIDED]
     shaken = result.machine is not None
     rows = [
-        row(c, (named(c.benchmark),), words, answers[c.benchmark], result.margin, shaken=shaken)
+        row(c, (named(c.benchmark),), kinds, answers[c.benchmark], result.margin, shaken=shaken)
         for c in sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
     ]
-    clear = [words[v] for v in order[:2]]
+    clear = [kinds[v] for v in order[:2]]
     return Table.of(
         (column, *version_columns(result.reference, result.candidate), *proven(shaken=shaken)),
         folded(rows, *clear, everything=not folds),
@@ -216,14 +188,14 @@ def version_columns(*versions: str) -> tuple[Column, ...]:
 
 def _clearness(c: Comparison) -> float:
     """Losses and gains each with the clearest first."""
-    bound = effect(c).bound if c.verdict in CHANGED else 0.0
+    bound = words.effect(c).bound if c.verdict in words.CHANGED else 0.0
     return -1.0 if math.isnan(bound) else -bound
 
 
 def row(
     head: Comparison,
     names: tuple[Cell, ...],
-    words: Mapping[Verdict, str],
+    kinds: Mapping[Verdict, str],
     answers: Sequence[Comparison] = (),
     margin: float | None = None,
     *,
@@ -233,24 +205,24 @@ def row(
     old, new = values([head.reference.median, head.candidate.median], head.reference.unit)
     proven = Cell("")
     if head.quantity == "probability":
-        told = Cell(wins(head), STYLES[head.verdict], spans=True)
+        told = Cell(words.wins(head), words.STYLES[head.verdict], spans=True)
     elif head.verdict is Verdict.UNDECIDED:
-        brief = few(head)
+        brief = words.few(head)
         rest = [f"~ undecided ({brief})"] if brief else []
-        why = needs(head)
+        why = words.needs(head)
         text = f"~ undecided ({why})" if why and brief else "~ undecided"
         told = Cell(text, "dim", (*rest, "~ undecided"), spans=True, speedup=head.certified)
     elif head.verdict is Verdict.EQUIVALENT:
         within = "" if margin is None else f" within {share(margin)}"
         told = Cell(f"= the same{within}", "", ("= the same",), spans=True, speedup=head.certified)
     else:
-        told = Cell(change(head), STYLES[head.verdict], speedup=head.certified)
-        bound = effect(head).bound
-        proven = Cell(at_least(bound), key=None if math.isnan(bound) else bound)
+        told = Cell(words.change(head), words.STYLES[head.verdict], speedup=head.certified)
+        bound = words.effect(head).bound
+        proven = Cell(words.at_least(bound), key=None if math.isnan(bound) else bound)
     marks = ["!"] if head.undermining and head.verdict is not Verdict.UNDECIDED else []
-    marks += [f"{_where(c)}: {change(c)}" for c in opposite(answers, head)]
+    marks += [f"{_where(c)}: {words.change(c)}" for c in opposite(answers, head)]
     marks += ["medians: the other way"] if turned(head) else []
-    return row_of(
+    return Row.of(
         *names,
         Cell(old, key=head.reference.median),
         Cell(new, key=head.candidate.median),
@@ -260,7 +232,7 @@ def row(
         name=head.benchmark,
         outcome=OUTCOMES[head.verdict],
         message=sentence(head, margin, shaken=shaken),
-        kind=words[head.verdict],
+        kind=kinds[head.verdict],
     )
 
 
@@ -280,10 +252,10 @@ def _single_runs(result: SuiteComparison, about: Report) -> Report:
     rows = []
     for c in sorted(heads, key=lambda c: c.speedup.value if math.isfinite(c.speedup.value) else 0.0):
         times = values([c.reference.median, c.candidate.median], c.reference.unit)
-        ratio = natural(c)
+        ratio = words.natural(c)
         told = f"{ratio} as measured, one run a side"
         rows.append(
-            row_of(
+            Row.of(
                 named(c.benchmark),
                 *times,
                 ratio,

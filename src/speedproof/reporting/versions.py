@@ -13,6 +13,7 @@ from speedproof.protocols.ranks import RankedVersion, SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
+from speedproof.reporting import words
 from speedproof.reporting.caveats import caveats, two_speeds, undermining
 from speedproof.reporting.model import (
     Cell,
@@ -20,11 +21,11 @@ from speedproof.reporting.model import (
     Outcome,
     Records,
     Report,
+    Row,
     Table,
     Text,
     hint_of_all,
     right,
-    row_of,
 )
 from speedproof.reporting.names import (
     benchmark_column,
@@ -39,19 +40,6 @@ from speedproof.reporting.pair import OUTCOMES
 from speedproof.reporting.records import records
 from speedproof.reporting.suite import asked_at, proven, single_runs
 from speedproof.reporting.suite import report as sheet
-from speedproof.reporting.words import (
-    CHANGED,
-    STYLES,
-    at_least,
-    change,
-    effect,
-    few,
-    gain_and_loss,
-    interval,
-    observed,
-    proof,
-    verdict,
-)
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN, _TITLE = 10, 16
@@ -95,17 +83,19 @@ def report(
     headline += dict.fromkeys(caveats([c for r in results for c in r.caveats], _names_of(results)))
     headline += _two_speeds(results)
     benchmarks = list(dict.fromkeys(c.benchmark for r in results for c in r.headlines))
-    words = gain_and_loss(first.headlines[0])
+    gain_loss = words.gain_and_loss(first.headlines[0])
     if len(benchmarks) == 1:
         tables = [_of_one(results, ranking)]
     elif ranking is not None and len(benchmarks) <= _WIDE:
-        tables = [_by_version(results, ranking, benchmarks, words)]
+        tables = [_by_version(results, ranking, benchmarks, gain_loss)]
     else:
-        tables = [*_places(ranking, words), _matrix(results, benchmarks, ranking, everything)]
+        tables = [*_places(ranking, gain_loss), _matrix(results, benchmarks, ranking, everything)]
     notes = _left_out(results)
     shown = "shown" if _shaken(results) else "proven"
     if len(benchmarks) > 1:
-        told = f"+ {words[0]} than the reference, - {words[1]}, ~ undecided; {shown} in each row alone."
+        told = (
+            f"+ {gain_loss[0]} than the reference, - {gain_loss[1]}, ~ undecided; {shown} in each row alone."
+        )
         notes.insert(0, Text(told, "dim"))
     notes += undermining([c for r in results for c in r.headlines])
     # Versions may find no room where there are many of them.
@@ -166,7 +156,7 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
     reference = results[0].reference
     names = _names_of(results)
     short = called(names)
-    better, _ = gain_and_loss(results[0].headlines[0])
+    better, _ = words.gain_and_loss(results[0].headlines[0])
     superlative = {"faster": "fastest", "better": "best"}[better]
     if ranking is None:
         return f"{plural(len(results), 'candidate')} against {short[reference]}"
@@ -175,7 +165,7 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
     if len(leading) > 1:
         heads = {r.candidate: c for r in results for c in r.headlines}
         first = {v.version for v in leading}
-        proven = any(heads[v].verdict in CHANGED for v in first & set(heads))
+        proven = any(heads[v].verdict in words.CHANGED for v in first & set(heads))
         if len(ranking.benchmarks) == 1 and reference in first and proven:
             # A row proven by itself seems to say that the headline is wrong.
             own = f"each row stands alone at {percent(results[0].alpha)}"
@@ -184,7 +174,7 @@ def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
             return f"{superlative.capitalize()}: one of {shown}, not told apart jointly; {own}"
         return f"{superlative.capitalize()}: one of {shown}, not told apart"
     (best,) = leading
-    over = f", {observed(best.speedup.value, better, '')} than {short[reference]}"
+    over = f", {words.observed(best.speedup.value, better, '')} than {short[reference]}"
     return f"{shown} is {superlative} of {len(names)}{over if best.version != reference else ''}"
 
 
@@ -202,13 +192,13 @@ def _risk(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> s
     return f"({where}all claims at a joint risk of {percent(ranking.alpha)})"
 
 
-def _places(ranking: SuiteRanking | None, words: tuple[str, str]) -> Iterator[Table]:
+def _places(ranking: SuiteRanking | None, gain_loss: tuple[str, str]) -> Iterator[Table]:
     """The ranking over all benchmarks; a range of places means that the order inside it is not proven."""
     if ranking is None:
         return
     reference, shown = _reference(ranking), _names(ranking)
     rows = [
-        row_of(*_ranked(v, shown, reference, words), name=v.version, kind="versions", folded=i >= _SHOWN)
+        Row.of(*_ranked(v, shown, reference, gain_loss), name=v.version, kind="versions", folded=i >= _SHOWN)
         for i, v in enumerate(ranking.versions)
     ]
     yield Table.of(_ranking_columns(shown[reference]), rows)
@@ -223,12 +213,12 @@ def _names(ranking: SuiteRanking) -> dict[str, str]:
 
 
 def _ranked(
-    v: RankedVersion, shown: Mapping[str, str], reference: str, words: tuple[str, str]
+    v: RankedVersion, shown: Mapping[str, str], reference: str, gain_loss: tuple[str, str]
 ) -> tuple[Cell, ...]:
     """The place of a version, and how it does over all benchmarks."""
     told, brief = "reference", "reference"
     if v.version != reference:
-        told, brief = interval(v.speedup, *words), observed(v.speedup.value, *words)
+        told, brief = words.interval(v.speedup, *gain_loss), words.observed(v.speedup.value, *gain_loss)
     over = Cell(told, shorter=(brief,), speedup=v.speedup)
     return Cell(v.place), Cell(shown[v.version], "strong"), over
 
@@ -245,7 +235,7 @@ def _by_version(
     results: Sequence[SuiteComparison],
     ranking: SuiteRanking,
     benchmarks: Sequence[str],
-    words: tuple[str, str],
+    gain_loss: tuple[str, str],
 ) -> Table:
     """Few benchmarks: a row a version, with its place."""
     reference, shown = _reference(ranking), _names(ranking)
@@ -260,8 +250,8 @@ def _by_version(
     rows = []
     for i, v in enumerate(ranking.versions):
         cells = [_cell(heads.get((v.version, b)), medians.get((v.version, b), "-")) for b in benchmarks]
-        ranked = _ranked(v, shown, reference, words)
-        rows.append(row_of(*ranked, *cells, name=v.version, kind="versions", folded=i >= 2 * _SHOWN))
+        ranked = _ranked(v, shown, reference, gain_loss)
+        rows.append(Row.of(*ranked, *cells, name=v.version, kind="versions", folded=i >= 2 * _SHOWN))
     start = len(common_prefix(benchmarks))
     titles = zip(benchmarks, shortened([name[start:] for name in benchmarks], _TITLE), strict=True)
     columns = (
@@ -290,11 +280,11 @@ def _of_one(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
         head = heads.get(name)
         told = _told(head) if head else (Cell("reference", "dim"), "")
         place, runs = places.get(name, ""), str(sides[name].n)
-        row = row_of(
+        row = Row.of(
             place, Cell(shown[name], "strong"), medians[name], *told, runs, name=name, kind="versions"
         )
         outcome = OUTCOMES[head.verdict] if head else ""
-        message = f"{verdict(head)}; {proof(head)}" if head else "the reference"
+        message = f"{words.verdict(head)}; {words.proof(head)}" if head else "the reference"
         rows.append(replace(row, outcome=outcome, message=message))
     columns = (
         *right("place" if places else ""),
@@ -311,12 +301,12 @@ def _speedup(head: Comparison | None) -> float:
 
 
 def _told(head: Comparison) -> tuple[Cell, str]:
-    if head.verdict in CHANGED:
+    if head.verdict in words.CHANGED:
         mark = " !" if head.undermining else ""
-        told = Cell(change(head), STYLES[head.verdict], speedup=head.certified)
-        return told, f"{at_least(effect(head).bound)}{mark}"
-    brief = few(head) if head.verdict is Verdict.UNDECIDED else ""
-    return Cell(change(head), "dim"), f"({brief})" if brief else ""
+        told = Cell(words.change(head), words.STYLES[head.verdict], speedup=head.certified)
+        return told, f"{words.at_least(words.effect(head).bound)}{mark}"
+    brief = words.few(head) if head.verdict is Verdict.UNDECIDED else ""
+    return Cell(words.change(head), "dim"), f"({brief})" if brief else ""
 
 
 def _dated(names: Sequence[str]) -> bool:
@@ -334,10 +324,10 @@ def _cell(c: Comparison | None, median: str) -> Cell:
     if c is None:
         return Cell(median, "dim" if median == "-" else "")
     brief = f"{median} {_MARKS[c.verdict]}"
-    changed = c.verdict in CHANGED
-    found = effect(c)
+    changed = c.verdict in words.CHANGED
+    found = words.effect(c)
     full = f"{brief} {factor(found.ratio) if found.ratio >= 1 else found.word}" if changed else brief
-    return Cell(full, STYLES[c.verdict] if changed else "", (brief,))
+    return Cell(full, words.STYLES[c.verdict] if changed else "", (brief,))
 
 
 def _matrix(
@@ -353,7 +343,9 @@ def _matrix(
     column, named = benchmark_column(benchmarks)
 
     def clearness(name: str) -> float:
-        bounds = [effect(h[name]).bound for h in heads if name in h and h[name].verdict in CHANGED]
+        bounds = [
+            words.effect(h[name]).bound for h in heads if name in h and h[name].verdict in words.CHANGED
+        ]
         return -max((b for b in bounds if not math.isnan(b)), default=0.0)
 
     rows = []
@@ -363,8 +355,8 @@ def _matrix(
         times = [reference.median, *(c.candidate.median if c else math.nan for c in found)]
         first, *medians = values(times, reference.unit)
         worst = any(c and c.verdict is Verdict.SLOWER for c in found)
-        told = [f"{label}: {change(c)}" for label, c in zip(names[1:], found, strict=True) if c]
-        row = row_of(named(name), first, *map(_cell, found, medians), name=name, kind="benchmarks")
+        told = [f"{label}: {words.change(c)}" for label, c in zip(names[1:], found, strict=True) if c]
+        row = Row.of(named(name), first, *map(_cell, found, medians), name=name, kind="benchmarks")
         outcome: Outcome = "failed" if worst else "passed"
         hidden = i >= _SHOWN and not everything
         rows.append(replace(row, outcome=outcome, message="; ".join(told), folded=hidden))
