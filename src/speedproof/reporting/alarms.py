@@ -17,12 +17,10 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
     many = f"{plural(result.series, 'benchmark')}, last {plural(result.last, 'commit')} of {result.commits}"
     told = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
+    often = f"once in {result.every:,.0f} commits, all benchmarks together."
     headline = (
         Text(f"{told} in {many}", "strong"),
-        Text(
-            f"Without a change an alarm comes about once in {result.every:,.0f} commits, all benchmarks together.",
-            "dim",
-        ),
+        Text(f"Without a change an alarm comes about {often}", "dim"),
     )
     rows = [_row(result, alarm) for alarm in result.alarms]
     shown = rows if everything else rows[:_SHOWN]
@@ -31,10 +29,7 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     if result.undecided:
         first = result.undecided[0]
         what = "Which commit" if first.between > 1 else "Confirm"
-        hints = (
-            f"{what}: {first.confirmed_by(_SHA)} -- COMMAND",
-            "Accept: history bless COMMIT",
-        )
+        hints = (f"{what}: {first.confirmed_by(_SHA)} -- COMMAND", "Accept: history bless COMMIT")
     columns = (
         Column("since"),
         Column("benchmark", names=True),

@@ -73,11 +73,8 @@ def changed(found: CorpusChanges, versions: Sequence[str] = (), *, everything: b
     ]
     notes = []
     if found.longest < LEAST:
-        notes.append(
-            Text(
-                f"A change shows from {LEAST} versions on one machine on; no series here has over {found.longest}."
-            )
-        )
+        told = f"A change shows from {LEAST} versions on one machine on"
+        notes.append(Text(f"{told}; no series here has over {found.longest}."))
     shown = found.changes if everything else found.changes[:_SHOWN]
     short = short_names([*versions, *(c.version for c in shown)])
     rows = []
@@ -85,16 +82,17 @@ def changed(found: CorpusChanges, versions: Sequence[str] = (), *, everything: b
         grew = c.factor >= 1.0
         least = c.low if grew else 1.0 / c.high
         style: Style = "bad" if c.slower else "good"
-        told = Cell(
-            f"{factor(c.factor if grew else 1.0 / c.factor)} {of_metric(found.metric)[c.slower]}", style
-        )
-        cells = (
+        size = factor(c.factor if grew else 1.0 / c.factor)
+        row = Row.of(
             short[c.version],
             Cell(c.benchmark, "strong"),
-            told,
+            Cell(f"{size} {of_metric(found.metric)[c.slower]}", style),
             factor(least, -1) if least > 1.0 else "-",
+            c.machine,
+            name=c.benchmark,
+            kind=style,
         )
-        rows.append(Row.of(*cells, c.machine, name=c.benchmark, kind=style))
+        rows.append(row)
     columns = (
         Column("version"),
         Column("benchmark", names=True),

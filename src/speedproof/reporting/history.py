@@ -47,9 +47,8 @@ def overview(result: FoundHistory, *, everything: bool = False) -> Report:
     notes += _too_few(result)
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
-        notes.append(
-            Text(f"{len(apart)} machines are followed apart: only an anchor in each session compares them.")
-        )
+        told = f"{len(apart)} machines are followed apart: only an anchor in each session compares them."
+        notes.append(Text(told))
     columns = (
         Column("commit"),
         Column("benchmark", names=True),
@@ -84,23 +83,14 @@ def _too_few(result: FoundHistory) -> Iterator[Text]:
     longest = max(lengths.values(), default=0)
     short = sum(length < _LEAST for length in lengths.values())
     if lengths and longest < _FEW and not result.changes:
-        yield from _few_commits(longest)
+        told, least = "So few commits show nothing", _LEAST
+        if longest >= _LEAST:
+            told, least = f"Only a change of 6 times the noise shows in {plural(longest, 'commit')}", _FEW
+        yield Text(f"{told}: measure {least} or more,")
+        yield Text("or compare two of them: 'speedproof run --revisions GOOD BAD -- COMMAND'.")
     if 0 < short < len(lengths):
-        yield Text(
-            f"{short} of {len(lengths)} benchmarks show nothing: fewer than {_LEAST} commits on a machine."
-        )
-
-
-def _few_commits(longest: int) -> Iterator[Text]:
-    """What so few commits can show, and what to do."""
-    many = plural(longest, "commit")
-    told = (
-        f"Only a change of 6 times the noise shows in {many}"
-        if longest >= _LEAST
-        else "So few commits show nothing"
-    )
-    yield Text(f"{told}: measure {_FEW if longest >= _LEAST else _LEAST} or more,")
-    yield Text("or compare two of them: 'speedproof run --revisions GOOD BAD -- COMMAND'.")
+        told = f"{short} of {len(lengths)} benchmarks show nothing"
+        yield Text(f"{told}: fewer than {_LEAST} commits on a machine.")
 
 
 def _culprit(result: FoundHistory, changes: Sequence[Change]) -> Iterator[str]:

@@ -46,13 +46,8 @@ def case_share(share: float, towards: int = 0) -> str:
         return "-"
     digits = 0 if 0.01 <= share <= 0.99 or share in (0, 1) else 1
     scaled = 100 * share * 10**digits
-    whole = (
-        round(scaled)
-        if not towards
-        else math.floor(scaled + _SLACK)
-        if towards < 0
-        else math.ceil(scaled - _SLACK)
-    )
+    exact = {-1: math.floor(scaled + _SLACK), 0: round(scaled), 1: math.ceil(scaled - _SLACK)}
+    whole = exact[towards]
     return f"{whole / 10**digits:.{digits if whole % 10**digits else 0}f} %"
 
 

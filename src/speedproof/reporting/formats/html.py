@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from speedproof.reporting.formats import Reported, ReportFormat
 
 
 def write(reported: Reported, target: str) -> str:
     """Reports as a page, with a panel for each benchmark whose samples are known."""
-    from speedproof.reporting.html import page  # Jinja2 is for those who want a page
+    from speedproof.data.suite import Suite
+    from speedproof.reporting.html import panels, render  # Jinja2 is for those who want a page
 
-    return page(reported)
+    suite = reported.suite or Suite((), {})
+    drawn = []
+    for report in reported.reports:
+        found: dict[str, Any] = {}
+        for result in reported.results:
+            if report.about == result.metric or len(reported.reports) == 1:
+                own = panels(result, suite, result.margin)
+                if len(own) == 1:  # of several versions, each has a row
+                    own = {**own, result.candidate: next(iter(own.values()))}
+                found = own | found
+        drawn.append(found)
+    return render(*reported.reports, panels=drawn, suite=suite, context=reported.context)
 
 
 FORMAT = ReportFormat((".html",), "a page with a panel of charts and checks for each benchmark", write)

@@ -10,14 +10,13 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.errors import UsageError
 from speedproof.reporting.cells import visible
-from speedproof.reporting.html.axis import RatioAxis, Tick, ratio_axis
+from speedproof.reporting.html.axis import RatioAxis, ratio_axis
 from speedproof.reporting.html.panels import Panel
-from speedproof.reporting.model import Cell, Report, Row, Style, Table
+from speedproof.reporting.model import Cell, Report, Style, Table
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -40,45 +39,6 @@ _DEFINITIONS = (
     ("Undecided", "These data prove neither direction. That is no proof that nothing changed."),
     ("!", "An assumption of the test is not met in a way that may make the true risk larger than stated."),
 )
-
-
-class Mark(Struct, frozen=True):
-    """A speedup along the axis, in percent of its width; None where there is none."""
-
-    at: float | None
-    low: float | None
-    high: float | None
-    low_beyond: bool
-    high_beyond: bool
-
-
-class Line(Struct, frozen=True):
-    """A row with what is drawn of it, and the place of its panel."""
-
-    row: Row
-    mark: Mark | None
-    colour: str
-    panel: int | None
-
-
-class Grid(Struct, frozen=True):
-    """A table with its axis beside the column that is drawn."""
-
-    id: str
-    table: Table
-    drawn: int | None
-    names: int
-    ticks: tuple[Tick, ...]
-    one: float
-    lines: tuple[Line, ...]
-
-
-class Section(Struct, frozen=True):
-    """A report as the template writes it."""
-
-    report: Report
-    grids: tuple[Grid, ...]
-    parts: tuple[Section, ...]
 
 
 def _whole(text: str, escape: Callable[[str], str]) -> str:
@@ -122,11 +82,11 @@ def render(
         _section(report, panels[i] if i < len(panels) else {}, data, f"s{i}")
         for i, report in enumerate(reports)
     ]
-    versions = _versions(suite)
+    versions = suite.versions if suite is not None and len(suite.versions) == 2 else ()
     return template.render(
         title=" · ".join(dict.fromkeys(report.title for report in reports if report.title)) or "speedproof",
         sections=sections,
-        definitions=_DEFINITIONS if any(s.grids for s in sections) else (),
+        definitions=_DEFINITIONS if any(s["grids"] for s in sections) else (),
         fields=fields_of(suite, *versions) if suite is not None and versions else (),
         versions=versions,
         residue=[str(r) for r in suite.residue] if suite else [],
@@ -138,10 +98,6 @@ def render(
         script_hash=_hash(script),
         data=markupsafe.Markup(_json_for_script(_interned(data))),
     )
-
-
-def _versions(suite: Suite | None) -> tuple[str, str] | None:
-    return (suite.versions[0], suite.versions[1]) if suite is not None and len(suite.versions) == 2 else None
 
 
 def _hash(text: str) -> str:
@@ -172,22 +128,24 @@ def _interned(panels: Iterable[Panel]) -> dict[str, Any]:
     return {"texts": list(places), "panels": found}
 
 
-def _section(report: Report, panels: Mapping[str, Panel], data: list[Panel], name: str) -> Section:
-    return Section(
-        report,
-        tuple(
+def _section(report: Report, panels: Mapping[str, Panel], data: list[Panel], name: str) -> dict[str, Any]:
+    """A report with its tables as the template writes them, and its parts."""
+    return {
+        "report": report,
+        "grids": [
             _grid(table, panels if table is report.tables[-1] else {}, data, f"{name}t{i}")
             for i, table in enumerate(report.tables)
-        ),
-        tuple(
+        ],
+        "parts": [
             # The panels of many rows say what the tables of a part would say again.
             _section(replace(part, tables=()) if len(panels) > _MANY else part, {}, data, f"{name}p{i}")
             for i, part in enumerate(report.sections)
-        ),
-    )
+        ],
+    }
 
 
-def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: str) -> Grid:
+def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: str) -> dict[str, Any]:
+    """A table with an axis beside the column that is drawn, and the places of its panels in the data."""
     columns = range(len(table.columns))
     drawn = next((i for i in columns if any(row.cells[i].speedup for row in table.rows)), None)
     told = [row.cells[drawn] if drawn is not None else Cell("") for row in table.rows]
@@ -199,17 +157,17 @@ def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: st
         if panel is not None:
             data.append(panel)
         mark = None if cell.speedup is None else _mark(cell.speedup, axis)
-        place = None if panel is None else len(data) - 1
-        lines.append(Line(row, mark, _KINDS.get(cell.style, "equivalent"), place))
-    return Grid(
-        id=name,
-        table=table,
-        drawn=drawn,
-        names=next((i for i in columns if table.columns[i].names), 0),
-        ticks=axis.labelled() if speedups else (),
-        one=axis.place(1.0),
-        lines=tuple(lines),
-    )
+        colour, place = _KINDS.get(cell.style, "equivalent"), None if panel is None else len(data) - 1
+        lines.append({"row": row, "mark": mark, "colour": colour, "panel": place})
+    return {
+        "id": name,
+        "table": table,
+        "drawn": drawn,
+        "names": next((i for i in columns if table.columns[i].names), 0),
+        "ticks": axis.labelled() if speedups else (),
+        "one": axis.place(1.0),
+        "lines": lines,
+    }
 
 
 def _key(cell: Cell) -> str:
@@ -218,15 +176,16 @@ def _key(cell: Cell) -> str:
     return repr(key) if key is not None and math.isfinite(key) else ""
 
 
-def _mark(s: Estimate, axis: RatioAxis) -> Mark:
+def _mark(s: Estimate, axis: RatioAxis) -> dict[str, Any]:
+    """A speedup along the axis, in percent of its width; None where there is none."""
     known = s.low == s.low
-    return Mark(
-        at=axis.place(s.value) if axis.low <= s.value <= axis.high else None,
-        low=axis.place(s.low) if known else None,
-        high=axis.place(s.high) if known else None,
-        low_beyond=known and s.low < axis.low,
-        high_beyond=known and s.high > axis.high,
-    )
+    return {
+        "at": axis.place(s.value) if axis.low <= s.value <= axis.high else None,
+        "low": axis.place(s.low) if known else None,
+        "high": axis.place(s.high) if known else None,
+        "low_beyond": known and s.low < axis.low,
+        "high_beyond": known and s.high > axis.high,
+    }
 
 
 def fields_of(suite: Suite, reference: str, candidate: str) -> tuple[tuple[str, str, str, bool], ...]:
