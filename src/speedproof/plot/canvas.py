@@ -15,19 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "ACCENT",
-    "BLUE",
-    "COLOURS",
-    "GREY",
-    "axes_or_new",
-    "caption",
-    "check_output",
-    "new_figure",
-    "plain",
-    "save",
-]
-
 FORMATS = ("svg", "png", "pdf", "html")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#000000", "#ee8866")
 """Colours of components, told apart by colour-blind readers (P. Tol's bright scheme and two more)."""

@@ -13,6 +13,7 @@ from speedproof.errors import DataError
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.results import Check, Verdict
 from speedproof.protocols.stopping import StopRules
+from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.multiplicity import closed_test
@@ -54,6 +55,11 @@ class CandidateResult(Struct, frozen=True):
     warnings: tuple[Check, ...] = ()
     # What a gate says of it; empty where there is none, and of what cannot differ, which no gate judges
     gate: Literal["", "pass", "fail", "undecided"] = ""
+
+    @property
+    def certified(self) -> Estimate:
+        """The speedup with its bounds."""
+        return Estimate(self.estimate, self.result.low, self.result.high, 1 - self.result.alpha)
 
 
 class SequentialComparison:

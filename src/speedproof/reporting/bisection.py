@@ -18,6 +18,10 @@ _ENDLESS = 1e6
 _NOTHING = 1e-9
 
 
+_SLOW: tuple[str, Style] = ("slow", "bad")
+_FAST: tuple[str, Style] = ("fast", "good")
+
+
 class ToldBisection(Struct, frozen=True):
     """A bisection for other programs; positions in ``finding`` count in ``commits``, oldest first."""
 
@@ -39,65 +43,59 @@ def bisection_report(
 
     ``varied``: whether every pair had fresh builds, None when nothing was built; ``load``: of the machine.
     """
+    told = ToldBisection(found, tuple(commits), min_change)
     return Report(
         "",
-        tuple(_headline(found, commits, min_change, varied)),
-        notes=tuple(_notes(found, commits, min_change, varied, load)),
+        tuple(_headline(told, varied)),
+        notes=tuple(_notes(told, varied, load)),
         hints=(f"Go on: speedproof bisect --resume {file}",) if file and found.open else (),
         command="bisect",
-        data=ToldBisection(found, tuple(commits), min_change),
+        data=told,
     )
 
 
-def _headline(
-    found: BisectionFinding, commits: Sequence[str], min_change: float, varied: bool | None
-) -> Iterator[Text]:
+def _headline(told: ToldBisection, varied: bool | None) -> Iterator[Text]:
+    found, commits, min_change = told.finding, told.commits, told.min_change
     ends = f"{commits[-1]} against {commits[0]}"
     sure = percent(1 - found.alpha)
+    more = _more_runs(told, varied)
     if found.outcome is BisectionOutcome.NOTHING:
         yield Text(f"Nothing changed by {percent(min_change)} or more.", "strong")
         yield Text(f"{ends}: {_between(found.change_low, found.change_high)}, proven ({sure} confidence)")
         return
     if found.outcome is BisectionOutcome.UNPROVEN:
-        yield Text(f"Undecided: no change is proven{_more_runs(found, min_change, varied)}.", "warning")
+        yield Text(f"Undecided: no change is proven{more}.", "warning")
         if found.change_low > 0 or math.isfinite(found.change_high):
             yield Text(f"{ends}: {_between(found.change_low, found.change_high)} ({sure} confidence)")
         return
-    slower = found.change > 1
-    kind = "slow" if slower else "fast"
-    style: Style = "bad" if slower else "good"
-    whole = f"{ends}: {_least(found.change, found.change_low, found.change_high)} ({sure} confidence)"
+    kind, style = _SLOW if found.change > 1 else _FAST
     if found.outcome is BisectionOutcome.CULPRIT and found.culprit is not None and found.parent is not None:
         size = f"{_least(found.step, found.step_low, found.step_high)} ({sure} confidence)"
         if len(found.credible) == 1:
             yield Text(f"{commits[found.culprit]} is the first {kind} commit", style)
             yield Text(f"against its parent: {size}")
-            yield Text(whole)
-            return
-        yield Text(f"One of these {len(found.credible)} is the first {kind} commit:", style)
-        yield from _listed(found, commits, "could not be measured")
-        if (found.parent, found.culprit) != (0, len(commits) - 1):
-            yield Text(f"{commits[found.culprit]} against {commits[found.parent]}: {size}")
-        yield Text(whole)
-        return
-    yield Text(
-        f"Undecided: the first {kind} commit is not confirmed{_more_runs(found, min_change, varied)}.",
-        "warning",
-    )
-    yield Text(f"The commits that could be it ({sure}):", style)
-    yield from _listed(found, commits)
-    yield Text(whole)
+        else:
+            yield Text(f"One of these {len(found.credible)} is the first {kind} commit:", style)
+            yield from _listed(told, "could not be measured")
+            if (found.parent, found.culprit) != (0, len(commits) - 1):
+                yield Text(f"{commits[found.culprit]} against {commits[found.parent]}: {size}")
+    else:
+        yield Text(f"Undecided: the first {kind} commit is not confirmed{more}.", "warning")
+        yield Text(f"The commits that could be it ({sure}):", style)
+        yield from _listed(told, "left out")
+    yield Text(f"{ends}: {_least(found.change, found.change_low, found.change_high)} ({sure} confidence)")
 
 
-def _listed(found: BisectionFinding, commits: Sequence[str], skipped: str = "left out") -> Iterator[Text]:
+def _listed(told: ToldBisection, skipped: str) -> Iterator[Text]:
+    found = told.finding
     for i in found.credible[:_SHOWN]:
-        yield Text(f"  {commits[i]}{f' ({skipped})' if i in found.skipped else ''}")
+        yield Text(f"  {told.commits[i]}{f' ({skipped})' if i in found.skipped else ''}")
     if (more := len(found.credible) - _SHOWN) > 0:
         yield Text(f"  ... {more} more")
 
 
-def _more_runs(found: BisectionFinding, min_change: float, varied: bool | None) -> str:
-    more = found.outlook.more_runs if found.tick <= min_change else 0.0
+def _more_runs(told: ToldBisection, varied: bool | None) -> str:
+    more = told.finding.outlook.more_runs if told.finding.tick <= told.min_change else 0.0
     if not 0 < more < _ENDLESS:
         return ""
     return f": about {rough(math.ceil(more), 1)} more {'builds' if varied else 'runs'} would tell"
@@ -108,54 +106,42 @@ def _runs(pairs: int, varied: bool | None) -> str:
     return plural(2 * pairs, "build" if varied else "run")
 
 
-def _notes(
-    found: BisectionFinding,
-    commits: Sequence[str],
-    min_change: float,
-    varied: bool | None,
-    load: str,
-) -> Iterator[Text]:
+def _notes(told: ToldBisection, varied: bool | None, load: str) -> Iterator[Text]:
+    found = told.finding
     if found.more:
-        told = f"{percent(found.second)} likely"
+        likely = f"{percent(found.second)} likely"
         if found.unexplained:
             rest, sure = _between(found.rest_low, found.rest_high), percent(1 - found.alpha)
-            told = f"{rest} beside this one, {sure} confidence if the load stayed the same"
-        yield Text(
-            f"Another change may remain ({told}): bisect before and after this commit, which proves it or not.",
-            "warning",
-        )
+            likely = f"{rest} beside this one, {sure} confidence if the load stayed the same"
+        cure = "bisect before and after this commit, which proves it or not"
+        yield Text(f"Another change may remain ({likely}): {cure}.", "warning")
     if found.open:
-        yield from _reasons(found, min_change, varied, load)
+        yield from _reasons(told, varied, load)
     left = f"; {len(found.skipped)} left out" if found.skipped else ""
     how = "paired at random" if varied else "in random pairs"
-    yield Text(f"{_runs(found.pairs, varied)} {how}, {len(commits)} commits{left}.", "dim")
+    yield Text(f"{_runs(found.pairs, varied)} {how}, {len(told.commits)} commits{left}.", "dim")
     if varied:
         yield Text("Every pair had fresh builds, layouts varied: this is said of the code.", "dim")
     elif varied is False and found.culprit is not None:
-        yield Text(
-            "One build of each commit: this is said of these builds; {seed} in --build varies the layout.",
-            "dim",
-        )
+        said = "this is said of these builds; {seed} in --build varies the layout."
+        yield Text(f"One build of each commit: {said}", "dim")
 
 
-def _reasons(found: BisectionFinding, min_change: float, varied: bool | None, load: str) -> Iterator[Text]:
+def _reasons(told: ToldBisection, varied: bool | None, load: str) -> Iterator[Text]:
     """Why it is open."""
-    outlook = found.outlook
-    if found.tick > min_change:
-        yield Text(
-            f"The times are read in steps of {percent(found.tick, 2)}, too coarse for a change of "
-            f"{percent(min_change)}: let the program do more, or measure it finer.",
-            "warning",
-        )
+    found, outlook = told.finding, told.finding.outlook
+    if found.tick > told.min_change:
+        coarse = f"{percent(found.tick, 2)}, too coarse for a change of {percent(told.min_change)}"
+        cure = "let the program do more, or measure it finer."
+        yield Text(f"The times are read in steps of {coarse}: {cure}", "warning")
     elif outlook.noise > 0:
-        told = f"{'Builds' if varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
+        why = f"{'Builds' if varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
         if math.isfinite(outlook.visible):
-            told += (
-                f", so {_runs(found.pairs, varied)} show a change of {percent(outlook.visible, 2)} or more"
-            )
+            shown = f"show a change of {percent(outlook.visible, 2)} or more"
+            why += f", so {_runs(found.pairs, varied)} {shown}"
         if math.isfinite(outlook.enough_noise):
-            told += f"; at {percent(outlook.enough_noise, 2)} these would have been enough"
-        yield Text(f"{told}.", "warning")
+            why += f"; at {percent(outlook.enough_noise, 2)} these would have been enough"
+        yield Text(f"{why}.", "warning")
     if load:
         yield Text(f"{load[0].upper()}{load[1:]}.", "warning")
 

@@ -6,30 +6,22 @@ import math
 
 from speedproof.data.units import format_value
 from speedproof.protocols.calibration import Calibration
-from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.model import Report, Table, Text, right
 from speedproof.reporting.numbers import factor, percent, plural, pvalue
-from speedproof.reporting.words import interval
-from speedproof.stats.estimate import Estimate
+from speedproof.reporting.words import CHANGED, interval
 
 
 def report(c: Calibration, finding: CandidateResult) -> Report:
     """What the runs of one command tell, measured against itself."""
-    result = finding.result
-    found = interval(Estimate(finding.estimate, result.low, result.high, 1 - result.alpha))
-    if finding.verdict in (Verdict.FASTER, Verdict.SLOWER):
-        itself = Text(
-            f"The second copy was found {found}. Chance does that at the stated risk; found again, it is "
-            "something that tells the two apart.",
-            "bad",
-        )
-    elif result.contradictory:
-        itself = Text(
-            "Against itself: no single speedup fits all runs; the machine changed meanwhile.", "warning"
-        )
-    else:
-        itself = Text(f"Against itself: {finding.verdict}, {found}")
+    found = interval(finding.certified)
+    itself = Text(f"Against itself: {finding.verdict}, {found}")
+    if finding.verdict in CHANGED:
+        again = "Chance does that at the stated risk; found again, it is something that tells the two apart."
+        itself = Text(f"The second copy was found {found}. {again}", "bad")
+    elif finding.result.contradictory:
+        told = "no single speedup fits all runs; the machine changed meanwhile."
+        itself = Text(f"Against itself: {told}", "warning")
     rows = (
         (
             format_value(seconds, "s") if seconds < 60 else f"{seconds / 60:g} min",

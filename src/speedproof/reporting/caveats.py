@@ -12,7 +12,8 @@ from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.reporting.model import Text
 from speedproof.reporting.names import nicknames
-from speedproof.reporting.numbers import factor, level, percent, plural
+from speedproof.reporting.numbers import level, percent, plural
+from speedproof.reporting.words import direction
 
 
 def caveats(found: Sequence[Caveat], versions: Sequence[str] = ()) -> Iterator[Text]:
@@ -55,9 +56,7 @@ def two_speeds(
         # Of which speed the other version is, nobody knows.
         yield Text(f"{seen}: likely the machine, not the program, and so may be the change.", "warning")
         return
-    left = machine.speedup
-    told = f"{factor(max(left, 1 / left))} {'faster' if left >= 1 else 'slower'}"
-    change = "as fast" if left == 1 else told
+    change = "as fast" if machine.speedup == 1 else direction(machine.speedup)
     yield Text(f"{seen}: the machine, not the program. At equal speed {candidate} is {change}.", "warning")
 
 

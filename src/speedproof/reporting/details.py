@@ -111,10 +111,10 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
     better, worse = words.gain_and_loss(result.comparisons[0])
     total = len(result.benchmarks)
     if result.machine is None:
-        falsely = _expected(2 * result.alpha * total)
+        falsely = 2 * result.alpha * total
         yield Text(
             f"Each verdict has a risk of {percent(result.alpha)} in either direction; among {total} benchmarks "
-            f"that did not change about {falsely} would be called changed."
+            f"that did not change about {falsely:{'.0f' if falsely >= 1.5 else '.1g'}} would be called changed."
         )
     for found in result.controlled if result.machine is None else ():
         kept = ", ".join(f"{found.count(v)} {v.value}" for v in Verdict if found.count(v)) or "none"
@@ -156,25 +156,16 @@ _PLURALS = {"min": "minima", "mean": "means", "median": "medians"}
 
 
 def _accelerated(result: SuiteComparison) -> Iterator[Text]:
-    told = False
-    for protocol, found in result.accelerated:
-        if not any(c.protocol == protocol and c.test for c in result.comparisons):
-            continue
-        told = True
-        w = found.wilson
-        article = found.proportion
+    tested = {c.protocol for c in result.comparisons if c.test}
+    shown = [(protocol, found) for protocol, found in result.accelerated if protocol in tested]
+    for protocol, found in shown:
+        wilson, article = (f"{percent(e.low)} to {percent(e.high)}" for e in (found.wilson, found.proportion))
         rule = "" if found.valid else ", too few for that rule"
-        yield Text(
-            f"Share of accelerated benchmarks {QUESTIONS[protocol].where}: {found.accelerated} of "
-            f"{found.benchmarks}, {percent(w.low)} to {percent(w.high)} by Wilson's interval, "
-            f"{percent(article.low)} to {percent(article.high)} by the article's{rule}."
-        )
-    if told:
+        count = f"{found.accelerated} of {found.benchmarks}, {wilson} by Wilson's interval"
+        where = QUESTIONS[protocol].where
+        yield Text(f"Share of accelerated benchmarks {where}: {count}, {article} by the article's{rule}.")
+    if shown:
         yield Text(f"  {RANDOM_SELECTION}", "dim")
-
-
-def _expected(count: float) -> str:
-    return f"{count:.0f}" if count >= 1.5 else f"{count:.1g}"
 
 
 def _dominant(result: SuiteComparison) -> Iterator[Text]:

@@ -11,7 +11,6 @@ from speedproof.reporting.cells import width_of
 from speedproof.reporting.names import labels
 from speedproof.reporting.numbers import plural, rough
 from speedproof.reporting.words import interval
-from speedproof.stats.estimate import Estimate
 
 _BARS = "▁▂▃▄▅▆▇█"
 # Bars reach this many times as far as three quarters of the values.
@@ -23,14 +22,10 @@ def standing(findings: Sequence[CandidateResult]) -> list[str]:
     """What is known of each candidate, and how far it is from its end."""
     names = labels(list(dict.fromkeys(n for f in findings for n in (f.reference, f.candidate))), _NAME)[1:]
     return [
-        f"{name}: {_found(f)}, {f.verdict}, {_end(f)}"
+        f"{name}: {interval(f.certified)}, {f.verdict}, {_end(f)}"
         for name, f in zip(names, findings, strict=True)
         if not math.isnan(f.estimate)
     ]
-
-
-def _found(f: CandidateResult) -> str:
-    return interval(Estimate(f.estimate, f.result.low, f.result.high, 1 - f.result.alpha))
 
 
 def _end(f: CandidateResult) -> str:

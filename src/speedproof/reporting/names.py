@@ -6,21 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from speedproof.data.names import enumerate_names
+from speedproof.data.names import enumerate_names as enumerate_names
 from speedproof.reporting.cells import cut_left, cut_right, visible, width_of
 from speedproof.reporting.model import Cell, Column
-
-__all__ = [
-    "benchmark_column",
-    "called",
-    "common_prefix",
-    "enumerate_names",
-    "labels",
-    "nicknames",
-    "short_names",
-    "shortened",
-    "spoken",
-]
 
 _BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
 _SPACE = re.compile(r"\s")

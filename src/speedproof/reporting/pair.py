@@ -87,16 +87,15 @@ def sentence(head: Comparison, margin: float | None, *, shaken: bool = False) ->
 
 
 def _chances(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
-    if head.quantity == "probability":
+    probable = (c for c in result.comparisons if c.quantity == "probability")
+    of = head if head.chance else next(probable, None)
+    if of is None or head.quantity == "probability":
         return
-    found = getattr(head, "chance", None)
-    single = next((c for c in result.comparisons if c.quantity == "probability"), None)
-    estimate = found or (single.speedup if single else None)
-    if estimate is None or math.isnan(estimate.value):
+    estimate = of.chance or of.speedup
+    if math.isnan(estimate.value):
         return
-    shown = head.verdict if found else single.verdict if single else Verdict.UNDECIDED
     old, new = nicknames([result.reference, result.candidate])
-    yield Text(f"{chance(estimate, new, old, shown, head.repeated)}.")
+    yield Text(f"{chance(estimate, new, old, of.verdict, head.repeated)}.")
 
 
 def _opposed(result: SuiteComparison, head: Comparison, old: str, new: str) -> Iterator[Text]:
@@ -105,9 +104,8 @@ def _opposed(result: SuiteComparison, head: Comparison, old: str, new: str) -> I
         told = verdict(named(other, old, new), result.margin)
         yield Text(f"But {told}.", "warning")
     if turned(head):
-        yield Text(
-            "The medians differ the other way: runs fall into groups that ranks see and medians miss.", "dim"
-        )
+        why = "runs fall into groups that ranks see and medians miss."
+        yield Text(f"The medians differ the other way: {why}", "dim")
 
 
 def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[Comparison]:

@@ -105,11 +105,8 @@ def _suite(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool
     told = [f"{shown[name]} in {firsts[name]}" for name in leading if firsts[name]]
     told += [f"undecided in {open_ones}"] if open_ones else []
     alpha = found[0][2].alpha
-    headline = Text(
-        f"Best single runs in {plural(len(found), 'benchmark')}: {', '.join(told)}",
-        "strong",
-        f"(risk {percent(alpha)} in each)",
-    )
+    answer = f"Best single runs in {plural(len(found), 'benchmark')}: {', '.join(told)}"
+    headline = Text(answer, "strong", f"(risk {percent(alpha)} in each)")
     tables = [_standing(found, shown)] if len(versions) > 2 else []
     return Report(
         f"Ranking of {len(versions)} versions",
@@ -219,10 +216,8 @@ def _separation(found: RunRanking) -> Iterator[Text]:
     else:
         yield Text(f"All neighbours are told apart by single runs ({risk}).")
     if not found.enough_runs:
-        yield Text(
-            f"Fewer than {found.least_runs} runs of a version never tell {len(found.versions)} versions apart.",
-            "warning",
-        )
+        few = f"Fewer than {found.least_runs} runs of a version"
+        yield Text(f"{few} never tell {len(found.versions)} versions apart.", "warning")
     yield from _undermining([found])
 
 

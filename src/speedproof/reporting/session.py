@@ -19,11 +19,10 @@ from speedproof.protocols.stopping import Gate
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary, summarise
 from speedproof.reporting import measured_gate, suite, versions
-from speedproof.reporting.model import Cell, Column, Report, Table, Text
+from speedproof.reporting.model import Cell, Report, Table, Text, right
 from speedproof.reporting.names import common_prefix, enumerate_names
 from speedproof.reporting.numbers import percent, plural
 from speedproof.reporting.words import direction, interval
-from speedproof.stats.estimate import Estimate
 
 PROTOCOL = "sequential"
 _NAMED = 5
@@ -72,8 +71,7 @@ def report(
     return replace(
         made,
         headline=(
-            *(_floor(findings, gate) if control else ()),
-            *_moved(findings, unaffected, gate),
+            *_differing(findings, unaffected, gate, control=control),
             *made.headline,
         ),
         notes=(
@@ -140,19 +138,18 @@ def _with_spent(
     ]
     if table.columns[-1].title != "runs" or len(table.rows) != len(sides):
         return table  # one run a side: plain ratios
-    columns = tuple(Column(name, right=True, drop=3) for name in names)
-    rows = tuple(
+    rows = (
         replace(row, cells=(*row.cells[:-1], *(Cell(side[name]) for name in names), row.cells[-1]))
         for row, side in zip(table.rows, sides, strict=True)
     )
-    return replace(table, columns=(*table.columns[:-1], *columns, table.columns[-1]), rows=rows)
+    return Table.of((*table.columns[:-1], *right(*names, drop=3), table.columns[-1]), rows)
 
 
 def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]) -> Iterator[Text]:
     """What cannot differ, which a gate does not judge."""
     told = [
         f"{f.candidate if f.candidate == control_name(f.reference) else f.benchmark} "
-        f"({interval(Estimate(f.estimate, f.result.low, f.result.high, 1 - f.result.alpha))})"
+        f"({interval(f.certified)})"
         for f in findings
         if not f.gate and (f.benchmark, f.candidate) in sides and not math.isnan(f.estimate)
     ]
@@ -160,34 +157,22 @@ def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], 
         yield Text(f"Not judged: {enumerate_names(told, _NAMED)}.", "dim")
 
 
-def _withheld(gate: Gate | None) -> str:
-    """What is not said where something differs that cannot."""
-    return "Nothing nearer than that to the margin is decided." if gate else "No smaller verdict is given."
-
-
-def _floor(findings: Sequence[CandidateResult], gate: Gate | None) -> Iterator[Text]:
-    """What the control says of the noise floor, before everything else."""
-    for f in findings:
-        if f.candidate == control_name(f.reference) and differs(f):
-            yield Text(
-                f"The noise floor is not met: {f.reference}, built again from the same source, is "
-                f"{direction(f.estimate)}"
-                f" ({f.benchmark}). {_withheld(gate)}",
-                "bad",
-            )
-
-
-def _moved(
-    findings: Sequence[CandidateResult], unaffected: Sequence[str], gate: Gate | None
+def _differing(
+    findings: Sequence[CandidateResult], unaffected: Sequence[str], gate: Gate | None, *, control: bool
 ) -> Iterator[Text]:
-    """The benchmarks that differ though the change cannot touch them."""
-    for f in findings:
-        if differs(f) and _one_of(f.benchmark, unaffected):
-            yield Text(
-                f"{f.benchmark}, which the change cannot touch, is {direction(f.estimate)}: something else "
-                f"differs. {_withheld(gate)}",
-                "bad",
-            )
+    """What differs that cannot, before everything else: builds of one source, what the change does not touch."""
+    withheld = (
+        "Nothing nearer than that to the margin is decided." if gate else "No smaller verdict is given."
+    )
+    found = [(f, direction(f.estimate)) for f in findings if differs(f)]
+    for f, told in found:
+        if control and f.candidate == control_name(f.reference):
+            again = f"{f.reference}, built again from the same source, is {told} ({f.benchmark})"
+            yield Text(f"The noise floor is not met: {again}. {withheld}", "bad")
+    for f, told in found:
+        if _one_of(f.benchmark, unaffected):
+            other = f"is {told}: something else differs"
+            yield Text(f"{f.benchmark}, which the change cannot touch, {other}. {withheld}", "bad")
 
 
 def _one_of(benchmark: str, patterns: Sequence[str]) -> bool:
@@ -202,9 +187,9 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
         told = f"Pairs of builds measured so far: {measured} of {count}; --resume measures the others."
         yield Text(told, "warning")
         return
-    layouts = "layouts varied: this is said of the code" if varied else (
-        "all of one layout: this is said of these builds; {seed} in --build varies it"
-    )  # fmt: skip
+    layouts = "all of one layout: this is said of these builds; {seed} in --build varies it"
+    if varied:
+        layouts = "layouts varied: this is said of the code"
     yield Text(f"Every block has builds of its own, {count} of each, {layouts}.", "dim")
     if lost:
         few = any(2.0**-f.result.blocks > f.result.alpha for f in findings)
@@ -267,7 +252,6 @@ def _nothing(version: str) -> Summary:
 
 
 def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], alpha: float) -> Comparison:
-    result = f.result
     needed = None
     if not _measured(f, sides):  # its turn never came
         needed = Needed(None, None, "not measured")
@@ -279,7 +263,7 @@ def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], al
     elif f.verdict is Verdict.UNDECIDED and f.reason == ALL_MEASURED:
         needed = Needed(None, None, "more builds would tell (--plan says how many)")
     elif f.verdict is Verdict.UNDECIDED:
-        more = math.ceil(result.blocks + f.blocks_to_go) if math.isfinite(f.blocks_to_go) else None
+        more = math.ceil(f.result.blocks + f.blocks_to_go) if math.isfinite(f.blocks_to_go) else None
         needed = Needed(
             more, more, "no end is in sight" if f.blocks_to_go == math.inf else "too early to say"
         )
@@ -295,7 +279,7 @@ def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], al
         test="test of block ratios",
         pvalue=math.nan,
         pvalue_slower=math.nan,
-        speedup=Estimate(f.estimate, result.low, result.high, 1 - result.alpha),
+        speedup=f.certified,
         verdict=f.verdict,
         needed=needed,
     )

@@ -79,10 +79,8 @@ def _notes(found: SuiteReport) -> Iterator[Text]:
     needed = max((a.benchmarks_needed for a in found.accelerated.values()), default=0)
     if needed > 0:
         precision = next(iter(found.accelerated.values())).precision
-        yield Text(
-            f"To know the share to within {percent(precision)} takes {needed} benchmarks, drawn at random.",
-            "dim",
-        )
+        told = f"To know the share to within {percent(precision)} takes {needed} benchmarks"
+        yield Text(f"{told}, drawn at random.", "dim")
 
 
 def _table(found: SuiteReport, *, everything: bool) -> Table:

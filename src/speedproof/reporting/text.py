@@ -88,19 +88,16 @@ def _wrapped(text: Text, width: int) -> Iterator[list[tuple[str, Style]]]:
     """The lines of a paragraph; its aside on the last of them, where there is room."""
     said = visible(text.text)
     indent = said[: len(said) - len(said.lstrip())]
-    told = _fill(said, width, indent)
-    aside = visible(text.aside)
-    for line in told[:-1]:
+    *told, last = _fill(said, width, indent) or [""]
+    for line in told:
         yield [(line, text.style)]
-    last = told[-1] if told else ""
-    if not aside:
-        yield [(last, text.style)]
-    elif width_of(last) + 4 + width_of(aside) <= width:
-        yield [(last, text.style), (f"    {aside}", "dim" if text.style != "dim" else text.style)]
-    else:
-        yield [(last, text.style)]
-        for line in _fill(aside, width, ""):
-            yield [(line, "dim")]
+    aside = visible(text.aside)
+    if aside and width_of(last) + 4 + width_of(aside) <= width:
+        yield [(last, text.style), (f"    {aside}", "dim")]
+        return
+    yield [(last, text.style)]
+    for line in _fill(aside, width, ""):
+        yield [(line, "dim")]
 
 
 def wrapped(text: str, width: int) -> list[str]:

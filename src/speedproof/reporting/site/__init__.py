@@ -20,8 +20,6 @@ from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.result import FoundHistory
 from speedproof.reporting.site.encode import encode_index, encode_track
 
-__all__ = ["write_site"]
-
 _FILES = ("uPlot.js", "uPlot.css", "uPlot.LICENSE.txt", "page.css", "page.js")
 _MARK = '<meta name="generator" content="speedproof">'
 
