@@ -1,0 +1,128 @@
+"""What holds for one side, at one size, of one version, holds for the other, at another, of the next."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.protocols.asking import compare_typical
+
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Suite
+from speedproof.errors import DataError
+from speedproof.protocols import hpt_speedup, hpt_steps
+from speedproof.protocols.hpt_levels import HptRule, decimal, score_duel
+from speedproof.protocols.noise_floor import hides
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.ranking import rank_benchmark
+from speedproof.protocols.results import SessionFloor, Verdict
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import StopRules
+
+ORDER = frozenset({Trait.ORDER_KNOWN})
+
+
+@pytest.mark.parametrize("rule", ["exact", "paper"])
+@pytest.mark.parametrize("digits", [1, 6])
+def test_scores_a_million_times_as_large(rule: HptRule, digits: int) -> None:
+    """What A certifies over B it certifies a million times over, where nothing below that fails."""
+    rng = np.random.default_rng([digits, 7])
+    for _ in range(4):
+        a, b = (np.round(rng.lognormal(gain, 0.1, (7, 6)), digits) + 1.0 for gain in (0.9, 0.5))
+        (plain,) = hpt_speedup.r_speedup([score_duel(*p) for p in zip(a, b, strict=True)], [0.9], rule)
+        large = [score_duel(1e6 * x, y) for x, y in zip(a, b, strict=True)]
+        (found,) = hpt_speedup.r_speedup(large, [0.9], rule)
+        assert plain.certified is not None
+        assert Fraction(found.certified_exact) == 10**6 * Fraction(plain.certified_exact)
+        assert Fraction(found.supremum_exact) == 10**6 * Fraction(plain.supremum_exact)
+        assert found.certified_attained == plain.certified_attained
+
+
+def test_numbers_of_any_span_keep_their_decimals() -> None:
+    """Whole numbers of one unit are the printed decimals, within 64 bits and beyond; doubles are the nearest."""
+    rng = np.random.default_rng(5)
+    for a in ([0.1, 0.25, 3.0], [1e-9, 1.0, 1e9 + 0.125], (10 ** rng.uniform(-200, 200, 9)).tolist(), [7.0]):
+        duel = score_duel(a, [a[0]])
+        unit = decimal(a[0]) / int(duel.lower.values[0])
+        assert [k * unit for k in duel.upper.values.tolist()] == sorted(decimal(v) for v in set(a))
+        exact = [Fraction(k, int(duel.upper.values[-1])) for k in duel.upper.values.tolist()]
+        share = duel.upper.rounded / duel.upper.rounded[-1] if duel.upper.rounded.any() else None
+        assert share is None or share.tolist() == pytest.approx([float(e) for e in exact], rel=1e-15)
+
+
+@pytest.mark.parametrize(("n", "m"), [(300, 3), (3, 300)])
+def test_few_runs_against_many(n: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steps of a benchmark do not depend on how many ratios are listed."""
+    rng = np.random.default_rng(n)
+    duel = score_duel(rng.lognormal(0.3, 0.1, n), rng.lognormal(0.0, 0.1, m))
+    found = []
+    for listed in (1 << 30, 0):
+        monkeypatch.setattr(hpt_steps, "LISTED", listed)
+        steps = hpt_steps.level1_steps(duel, "paper")
+        found.append((steps.start, steps.points.tolist(), steps.after.tolist()))
+    assert found[0] == found[1]
+
+
+def test_what_has_no_ratio_is_not_hidden_by_a_floor() -> None:
+    """At the reach itself a speedup, and its inverse, is hidden, beyond it not; nothing is known of 0 or less."""
+    floor = SessionFloor(0.01, 8.0, 4, 0.05)
+    for edge in (1.0, 1 / 1.02, 1.02):
+        for speedup in (1.05 * (1 - 1e-12), 1 / 1.05 * (1 + 1e-12)):
+            assert hides(floor, edge * speedup, edge)
+        for speedup in (1.05 * (1 + 1e-12), 1 / 1.05 * (1 - 1e-12), 0.0, -0.5, math.nan):
+            assert not hides(floor, edge * speedup, edge)
+
+
+@pytest.mark.parametrize("drifting", ["a", "b", "c"])
+def test_a_version_that_undermines_its_rank(drifting: str) -> None:
+    """It and all that were compared with it are marked, and with stationary runs nobody is."""
+    rng = np.random.default_rng(3)
+    key = Key("sort")
+    samples = {
+        (key, v): Sample(at + 0.01 * rng.standard_normal(12))
+        for v, at in zip("abc", (3.0, 2.0, 1.0), strict=True)
+    }
+    still = rank_benchmark(Suite(("a", "b", "c"), samples), key, "abc")
+    assert not any(v.undermined for v in still.versions)
+    assert [v.version for v in still.versions] == ["c", "b", "a"]
+    assert [(p.reference, p.candidate, p.verdict) for p in still.pairs] == [
+        (*pair, Verdict.FASTER) for pair in ("ab", "ac", "bc")
+    ]
+    samples[key, drifting] = Sample(samples[key, drifting].values, traits=frozenset({Trait.FAILED_RUNS}))
+    found = rank_benchmark(Suite(("a", "b", "c"), samples), key, "abc")
+    assert all(v.undermined == ("sort",) for v in found.versions)
+    two = rank_benchmark(Suite(("a", "b", "c"), samples), key, [v for v in "abc" if v != drifting])
+    assert not any(v.undermined for v in two.versions)
+    with pytest.raises(DataError, match="sort was not measured in all of a, d"):
+        rank_benchmark(Suite(("a", "b", "c"), samples), key, "ad")
+
+
+def test_known_comparisons_are_not_made_again() -> None:
+    """A ranking takes those that it is given, and gives the same with them as without."""
+    rng = np.random.default_rng(4)
+    key = Key("sort")
+    samples = {
+        (key, v): Sample(at + 0.1 * rng.standard_normal(12))
+        for v, at in zip("abc", (1.2, 1.1, 1.0), strict=True)
+    }
+    suite = Suite(("a", "b", "c"), samples)
+    known = {("a", "b"): compare_typical(samples[key, "a"], samples[key, "b"], Rules(), key)}
+    assert rank_benchmark(suite, key, "abc", known=known) == rank_benchmark(suite, key, "abc")
+
+
+@pytest.mark.parametrize(("level", "agreed"), [(0.05, True), (0.004, False)])
+def test_skewed_blocks_are_told_alike_of_either_side(level: float, agreed: bool) -> None:
+    """Exchanged sides give the same words: a gain told of one is a loss told of the other."""
+    rng = np.random.default_rng(12)
+    skewed = rng.exponential(0.02, 60)
+    ratios = np.exp(skewed - np.median(skewed) + (level if agreed else -level))
+    told = []
+    for x, y in ((ratios, np.ones(60)), (np.ones(60), ratios)):
+        race = SequentialComparison("sort", ("X", "Y"), StopRules(max_blocks=60))
+        for one, other in zip(x.tolist(), y.tolist(), strict=True):
+            race.add({"X": one, "Y": other})
+        told.append([check.message for check in race.warnings("Y") if "skewed (p" in check.message])
+    assert told[0] == told[1] != []
+    assert ("agree on who is faster" in told[0][0]) is agreed
