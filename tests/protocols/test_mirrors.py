@@ -68,6 +68,7 @@ def test_few_runs_against_many(n: int, m: int, monkeypatch: pytest.MonkeyPatch) 
 def test_what_has_no_ratio_is_not_hidden_by_a_floor() -> None:
     """At the reach itself a speedup, and its inverse, is hidden, beyond it not; nothing is known of 0 or less."""
     floor = SessionFloor(0.01, 8.0, 4, 0.05)
+    assert hides(SessionFloor(0.0, 8.0, 4, 0.0), 1.02, 1.02)
     for edge in (1.0, 1 / 1.02, 1.02):
         for speedup in (1.05 * (1 - 1e-12), 1 / 1.05 * (1 + 1e-12)):
             assert hides(floor, edge * speedup, edge)

@@ -252,27 +252,25 @@ class Bisection:
     def finding(self) -> BisectionFinding:
         """What is found so far."""
         ends = self._ends()
-        whole = _bounds(ends)
-        if ends is None or not self._differ():
-            outcome = BisectionOutcome.NOTHING if self._nothing() else BisectionOutcome.UNPROVEN
-            return BisectionFinding(
-                outcome, self._alpha, (), math.nan, None, None, *whole, math.nan, 0.0, math.inf,
-                math.nan, math.nan, 0.0, self.pairs, tuple(sorted(self._skipped)), self._tick(),
-                self._outlook(outcome, ()),
-            )  # fmt: skip
-        masses = self._posterior()
-        order = np.argsort(-masses, kind="stable")
-        outcome = BisectionOutcome.CULPRIT if self.stage() is Stage.DONE else BisectionOutcome.OPEN
-        # A proof overrules what the model still holds possible.
-        confirmed = outcome is BisectionOutcome.CULPRIT
-        count = 1 if confirmed else int(np.searchsorted(np.cumsum(masses[order]), 1 - self._alpha)) + 1
-        chosen = sorted(order[:count].tolist())
-        credible = tuple(i for n in chosen for i in range(self._step(n)[0] + 1, self._step(n)[1] + 1))
-        parent, culprit = self._step(int(order[0]))
+        outcome = BisectionOutcome.NOTHING if self._nothing() else BisectionOutcome.UNPROVEN
+        step: tuple[int, int] | None = None
+        credible: tuple[int, ...] = ()
+        probability, second = math.nan, 0.0
+        if ends is not None and self._differ():
+            outcome = BisectionOutcome.CULPRIT if self.stage() is Stage.DONE else BisectionOutcome.OPEN
+            masses = self._posterior()
+            order = np.argsort(-masses, kind="stable")
+            # A proof overrules what the model still holds possible.
+            confirmed = outcome is BisectionOutcome.CULPRIT
+            count = 1 if confirmed else int(np.searchsorted(np.cumsum(masses[order]), 1 - self._alpha)) + 1
+            chosen = sorted(order[:count].tolist())
+            credible = tuple(i for n in chosen for i in range(self._step(n)[0] + 1, self._step(n)[1] + 1))
+            step, probability, second = self._step(int(order[0])), float(masses[chosen].sum()), self._second
+        parent, culprit = step or (None, None)
+        pair, rest = (self._sequences.get(step), self._rest(step)) if step else (None, (math.nan, math.nan))
         return BisectionFinding(
-            outcome, self._alpha, credible, float(masses[chosen].sum()), parent, culprit, *whole,
-            *_bounds(self._sequences.get((parent, culprit))), *self._rest((parent, culprit)),
-            self._second, self.pairs, tuple(sorted(self._skipped)), self._tick(), self._outlook(outcome, credible),
+            outcome, self._alpha, credible, probability, parent, culprit, *_bounds(ends), *_bounds(pair), *rest,
+            second, self.pairs, tuple(sorted(self._skipped)), self._tick(), self._outlook(outcome, credible),
         )  # fmt: skip
 
     def _tick(self) -> float:

@@ -23,14 +23,10 @@ Location = Literal["typical", "mean", "median"]
 Multiplicity = Literal["holm", "bh", "none"]
 
 
-def _uncorrected(pvalues: npt.ArrayLike) -> FloatArray:
-    return np.asarray(pvalues, dtype=np.float64)
-
-
 MULTIPLICITIES: dict[Multiplicity, Callable[[npt.ArrayLike], FloatArray]] = {
     "holm": holm,
     "bh": benjamini_hochberg,
-    "none": _uncorrected,
+    "none": lambda pvalues: np.asarray(pvalues, dtype=np.float64),
 }
 """From the p-values of a family to the p-values that are compared with alpha."""
 

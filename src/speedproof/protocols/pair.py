@@ -16,7 +16,15 @@ from speedproof.arrays import FloatArray
 from speedproof.data.groups import batches
 from speedproof.data.sample import Sample, reduce_together
 from speedproof.data.suite import Key, Pair
-from speedproof.protocols.checks import coarse_values, of_order, of_runs, order_tests, same_values, steadiness
+from speedproof.protocols.checks import (
+    Tested,
+    coarse_values,
+    of_order,
+    of_runs,
+    order_tests,
+    same_values,
+    steadiness,
+)
 from speedproof.protocols.results import Check, Comparison
 from speedproof.protocols.summaries import Summary, summarise_all
 from speedproof.protocols.units import LEAST_SESSIONS, independent_units
@@ -114,7 +122,8 @@ class PreparedPairs:
             for sample in (pair.reference, pair.candidate)
         )
         self._sides: dict[StandsForAProcess, tuple[Sides, ...]] = {}
-        self._lasting: tuple[list[tuple[list[Check], ...]], list[tuple[float, float] | None]] | None = None
+        # What does not depend on what stands for a process: checks of each pair and its sides, and steadiness.
+        self._lasting: tuple[list[tuple[list[Check], ...]], list[Tested | None]] | None = None
 
     def sides(self, location: StandsForAProcess) -> tuple[Sides, ...]:
         """The pairs, in order, with the mean or the median of a unit in the place of its values."""
@@ -135,7 +144,17 @@ class PreparedPairs:
             ]
         summaries = summarise_all(measured, used)
         if self._lasting is None:
-            self._lasting = _lasting_checks(self.pairs, used), steadiness(measured)
+            checks: list[tuple[list[Check], ...]] = [
+                (
+                    [*same_values(pair.reference, pair.candidate), *coarse],
+                    of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested),
+                    of_runs(pair.candidate, y, "Y", other_nested=pair.reference.nested),
+                )
+                for pair, x, y, coarse in zip(
+                    self.pairs, used[::2], used[1::2], coarse_values(self.pairs), strict=True
+                )
+            ]
+            self._lasting = checks, steadiness(measured)
         lasting, steady = self._lasting
         tests, ranks = order_tests(measured, used)
         found = []
@@ -147,35 +166,18 @@ class PreparedPairs:
             own = summaries[at_x], summaries[at_y]
             if max(own[0].maximum, own[1].maximum, -own[0].minimum, -own[1].minimum) >= _LARGE:
                 slow, fast = with_headroom(slow, fast)
-            checks = [
-                *lasting[i][0],
-                *lasting[i][1],
+            of_both, of_x, of_y = lasting[i]
+            told = (
+                *of_both,
+                *of_x,
                 *of_order(pair.reference, "X", tests[at_x], steady[at_x]),
-                *lasting[i][2],
+                *of_y,
                 *of_order(pair.candidate, "Y", tests[at_y], steady[at_y]),
-            ]
+            )
             of_slow, of_fast = ranks[at_slow], ranks[at_fast]
             both = None if of_slow is None or of_fast is None else (of_slow, of_fast)
-            found.append(
-                Sides(pair.key, used[at_x], used[at_y], slow, fast, turned, own, tuple(checks), both)
-            )
+            found.append(Sides(pair.key, used[at_x], used[at_y], slow, fast, turned, own, told, both))
         return tuple(found)
-
-
-def _lasting_checks(pairs: Sequence[Pair], used: Sequence[Sample]) -> list[tuple[list[Check], ...]]:
-    """Of pairs, their references and their candidates: what does not depend on what stands for a process."""
-    coarse = coarse_values(pairs)
-    found: list[tuple[list[Check], ...]] = []
-    for i, pair in enumerate(pairs):
-        x, y = pair.reference, pair.candidate
-        found.append(
-            (
-                [*same_values(x, y), *coarse[i]],
-                of_runs(x, used[2 * i], "X", other_nested=y.nested),
-                of_runs(y, used[2 * i + 1], "Y", other_nested=x.nested),
-            )
-        )
-    return found
 
 
 def in_batches(

@@ -46,8 +46,6 @@ class Question(Struct, frozen=True):
     least_pvalue: Callable[[int, int], float] = lambda n, m: 0.0
     # From pairs to what is tested of each, where that is more than what `location` says
     own_sides: Callable[[PreparedPairs], Sequence[Sides]] | None = None
-    # As `forecast`, of sides that are tested session by session
-    paired_forecast: Callable[[FloatArray, FloatArray, float], RunsNeeded] = runs_needed_pairs
 
     def sides(self, prepared: PreparedPairs) -> Sequence[Sides]:
         """What is tested of every pair, in order."""
@@ -57,7 +55,7 @@ class Question(Struct, frozen=True):
         """The units that would find the observed difference, the fast side taken so many times as long."""
         slow, fast = in_common_unit(sides.slow, sides.fast)
         with np.errstate(over="ignore", invalid="ignore"):
-            return (self.paired_forecast if sides.paired else self.forecast)(slow, times * fast, alpha)
+            return (runs_needed_pairs if sides.paired else self.forecast)(slow, times * fast, alpha)
 
 
 QUESTIONS: dict[str, Question] = {

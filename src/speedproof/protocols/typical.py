@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 
 import numpy as np
 from msgspec.structs import replace
@@ -245,7 +246,7 @@ def _needed(
         return {
             i: _DRIFT if drifts[i] else _more(need, float(factors[i]), least) for i, need in found.items()
         }
-    return fewest(own, undecided, next(k for k in range(2, 100) if one_order(k, k) <= rules.alpha))
+    return fewest(own, undecided, next(k for k in count(2) if one_order(k, k) <= rules.alpha))
 
 
 def _more(needed: Needed, factor: float, least: int) -> Needed:
