@@ -10,16 +10,18 @@ import pytest
 from tests.protocols.asking import compare_typical
 
 from speedproof.data.sample import Sample, Trait
-from speedproof.data.suite import Key, Suite
+from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
 from speedproof.protocols import hpt_speedup, hpt_steps
+from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log_ratio
 from speedproof.protocols.hpt_levels import HptRule, decimal, score_duel
 from speedproof.protocols.noise_floor import hides
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import rank_benchmark
+from speedproof.protocols.ranking import rank_benchmark, rank_suite
 from speedproof.protocols.results import SessionFloor, Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.units import paired_units
 
 ORDER = frozenset({Trait.ORDER_KNOWN})
 
@@ -127,3 +129,35 @@ def test_skewed_blocks_are_told_alike_of_either_side(level: float, agreed: bool)
         told.append([check.message for check in race.warnings("Y") if "skewed (p" in check.message])
     assert told[0] == told[1] != []
     assert ("agree on who is faster" in told[0][0]) is agreed
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_two_versions_rank_as_their_geometric_mean(alpha: float) -> None:
+    """Its interval, and Holm's p-value of the direction observed: twice the smaller of the two."""
+    rng = np.random.default_rng(8)
+    for level in (1.01, 1.0, 0.99):
+        samples = {
+            (Key(f"b{k}"), v): Sample(at * (1 + 0.02 * rng.standard_normal(9)))
+            for k in range(5)
+            for v, at in (("a", level), ("b", 1.0))
+        }
+        suite = Suite(("a", "b"), samples)
+        pairs = suite.pair("a", "b").pairs
+        (found,) = rank_suite(suite, alpha=alpha).pairs
+        assert found.estimate == geometric_means(pairs, 1 - alpha).these
+        ratios = [ratio for pair in pairs if (ratio := log_ratio(pair)) is not None]
+        mean = mean_log_ratio(ratios, like_these=False)
+        assert found.pvalue == pytest.approx(min(1.0, 2 * min(mean.pvalue(), mean.pvalue(less=True))))
+
+
+def test_parts_of_names_that_differ_are_paired_by_themselves() -> None:
+    """``a1.json`` belongs to ``b1.txt``: what the names of a side begin and end with says nothing of a session."""
+    rng = np.random.default_rng(9)
+    values, sessions = rng.normal(10.0, 1.0, 12), np.repeat(np.arange(4), 3)
+    one, other = (
+        Sample(values + shift, sessions=sessions, session_names=tuple(form.format(k) for k in range(1, 5)))
+        for shift, form in ((0.0, "a{}.json"), (1.0, "new-{}.txt"))
+    )
+    paired = paired_units(Pair(Key("b"), one, other))
+    assert paired is not None
+    assert (paired[1].values - paired[0].values).tolist() == pytest.approx([1.0] * 4)

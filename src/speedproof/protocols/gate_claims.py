@@ -48,13 +48,7 @@ class Outcome(StrEnum):
 
 
 class Demand(Struct, frozen=True):
-    """What one benchmark must prove.
-
-    Raises
-    ------
-    ValueError
-        A margin that is not positive and finite.
-    """
+    """What one benchmark must prove."""
 
     policy: Policy = Policy.NO_REGRESSION  # the kind of proof
     # Positive: the speedup may fall to c = 1 / (1 + margin), or lie between c and 1 / c. A proven improvement
@@ -67,13 +61,7 @@ class Demand(Struct, frozen=True):
 
 
 class GateRules(Struct, frozen=True):
-    """How the gate decides.
-
-    Raises
-    ------
-    ValueError
-        A risk out of that range.
-    """
+    """How the gate decides."""
 
     # The risk of a false pass, and (corrected) of a false fail, in the range that
     # :class:`speedproof.protocols.pair.Rules` allows; of one look, where there are several

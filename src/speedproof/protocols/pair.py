@@ -41,13 +41,7 @@ _LARGE = 1e307
 
 
 class Rules(Struct, frozen=True):
-    """How to compare: the risk, and the few choices that the protocols leave open.
-
-    Raises
-    ------
-    ValueError
-        A risk out of range or a margin that is not positive.
-    """
+    """How to compare: the risk, and the few choices that the protocols leave open."""
 
     # The risk of each of the two sides, from 1e-9 to below 1; above one half a lower bound exceeds the
     # estimate, which is of use only to repeat what others did
@@ -186,7 +180,7 @@ def in_batches(
 ) -> list[Comparison]:
     """The answers about all pairs, in order, asked of pairs of equal sizes together."""
     found: dict[int, Comparison] = {}
-    for rows in batches((side.slow.size + side.fast.size, side.slow.size) for side in sides):
+    for rows in batches((side.slow.size + side.fast.size, side.slow.size, side.paired) for side in sides):
         own = [sides[i] for i in rows]
         slow, fast = np.stack([side.slow for side in own]), np.stack([side.fast for side in own])
         found.update(zip(rows, answers(own, slow, fast), strict=True))

@@ -98,7 +98,7 @@ class SequentialComparison:
     @property
     def runners(self) -> tuple[str, ...]:
         """The versions of the next block: the reference and every candidate that is open."""
-        return (self.reference, *(name for name in self.candidates if name not in self._reasons))
+        return (self.reference, *self.open())
 
     @property
     def decided(self) -> bool:
@@ -173,7 +173,7 @@ class SequentialComparison:
             return ""
         if rules.stop_at_proof or verdict is Verdict.EQUIVALENT:
             return PROVEN
-        return PROVEN if self._missing(name, verdict, result) <= 0 else ""
+        return PROVEN if self._shown(name, verdict, result) else ""
 
     def _at_gate(self, name: str, result: SequentialResult) -> Literal["", "pass", "fail", "undecided"]:
         gate = self._rules.gate
@@ -184,14 +184,14 @@ class SequentialComparison:
             return "undecided"
         return "pass" if passes else "fail"
 
-    def _missing(self, name: str, verdict: Verdict, result: SequentialResult) -> float:
-        """How far the bound falls short of half of the effect, as a logarithm; 0 where it hardly can."""
+    def _shown(self, name: str, verdict: Verdict, result: SequentialResult) -> bool:
+        """Whether the bound holds half of the effect, in logarithms, or as much as it ever may."""
         side = 1 if verdict is Verdict.FASTER else -1
         bound = result.low if verdict is Verdict.FASTER else result.high
         sequence = self._sequences[name]
         middle = sequence.middle()
         if not (0.0 < bound < math.inf and 0.0 < middle < math.inf):
-            return math.inf
+            return False
         wanted, reached = _SHARE * side * math.log(middle), side * math.log(bound)
         if reached >= wanted:
             # The estimate that is told costs more, and is looked at where the cheap one is content.
@@ -199,7 +199,7 @@ class SequentialComparison:
         # Values in coarse steps may be half a step off, however many there are; without steps bounds can pass
         # the median, where ratios are skewed.
         near = sequence.stepped and side * math.log(sequence.attainable(side)) <= wanted
-        return 0.0 if near or reached >= wanted else wanted - reached
+        return near or reached >= wanted
 
     def _verdict(self, name: str, result: SequentialResult) -> Verdict:
         faster, slower = (name in self._proven[side] for side in (1, -1))

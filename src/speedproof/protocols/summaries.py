@@ -48,34 +48,16 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
     found: dict[int, Summary] = {}
     for members in batches((values.n,) for values in used):
         rows = _numbers(np.stack([used[i].values for i in members]))
-        for i, (mean, median, least, most, deviation, mad) in zip(members, rows, strict=True):
+        for i, row in zip(members, rows, strict=True):
             sample, n = samples[i], used[i].n
+            repeated = "run" if n == sample.n else "session" if sample.session_count == n > 1 else "process"
             found[i] = Summary(
-                sample.label,
-                n,
-                sample.n,
-                mean,
-                median,
-                least,
-                most,
-                deviation,
-                mad,
-                sample.unit,
-                sample.notes,
-                _repeated(sample, n),
-                sample.higher_is_better,
+                sample.label, n, sample.n, *row, sample.unit, sample.notes, repeated, sample.higher_is_better
             )
     return [found[i] for i in range(len(samples))]
 
 
-def _repeated(sample: Sample, used: int) -> str:
-    """What so many values of a sample are of."""
-    if used == sample.n:
-        return "run"
-    return "session" if sample.session_count == used > 1 else "process"
-
-
-def _numbers(values: FloatArray) -> list[tuple[float, ...]]:
+def _numbers(values: FloatArray) -> list[tuple[float, float, float, float, float, float]]:
     """Mean, median, minimum, maximum, deviation and median absolute deviation of each row."""
     n = values.shape[-1]
     largest = np.abs(values).max(axis=-1)
@@ -88,6 +70,5 @@ def _numbers(values: FloatArray) -> list[tuple[float, ...]]:
     if outside.any():
         with np.errstate(over="ignore"):
             columns = [np.ldexp(column, -shift) for column in columns]
-    means, medians, spread, mad = (column.tolist() for column in columns)
-    least, most = values.min(axis=-1).tolist(), values.max(axis=-1).tolist()
-    return list(zip(means, medians, least, most, spread, mad, strict=True))
+    columns[2:2] = [values.min(axis=-1), values.max(axis=-1)]
+    return list(zip(*(column.tolist() for column in columns), strict=True))

@@ -64,13 +64,7 @@ def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
     that a run of the candidate beats one of the reference. Bounds and estimate are NaN where a value is negative:
     the verdict stands, the ratio means nothing.
     """
-    sides = typical_sides(prepared)
-    found: dict[int, Comparison] = {}
-    for paired in (False, True):
-        own = [i for i, side in enumerate(sides) if side.paired is paired]
-        asked = in_batches([sides[i] for i in own], partial(_answers, rules=prepared.rules))
-        found.update(zip(own, asked, strict=True))
-    return [found[i] for i in range(len(sides))]
+    return in_batches(typical_sides(prepared), partial(_answers, rules=prepared.rules))
 
 
 def typical_sides(prepared: PreparedPairs) -> list[Sides]:
