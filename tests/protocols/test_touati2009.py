@@ -94,7 +94,11 @@ class TestExamplesOfTheText:
         assert decide_2009(T2, T1, 0.99).difference[1] == pytest.approx(0.02574667, abs=5e-9)
         assert found.state is State.SIGNIFICANT
         assert found.verdict is Verdict.SLOWER
-        assert "confidence level" in [c.name for c in found.failed_checks]
+        (told,) = (c for c in found.failed_checks if c.kind is Assumption.USUAL_CONFIDENCE)
+        assert told.name == "confidence level"
+        assert told.statistic == pytest.approx(0.01)
+        assert not any(c.kind is Assumption.USUAL_CONFIDENCE for c in compare(T2, T1, 0.4999).checks)
+        assert any(c.kind is Assumption.USUAL_CONFIDENCE for c in compare(T2, T1, 0.5).checks)
 
     def test_example_3_1(self) -> None:
         """W(P1) is 0.0008 (printed 0.008), g(P2) is 179.85 and G is 5 %."""

@@ -146,6 +146,5 @@ def gain_2009(before: Sequence[float], after: Sequence[float], confidences: Sequ
     gains = w * (t - u)
     shift = exponent(t, u)  # sums of times of usual size
     t, u = np.ldexp(t, shift), np.ldexp(u, shift)
-    total = float(w @ t)
-    gain = float((w * (t - u)).sum()) / total if total > 0 else -math.inf
+    gain = float((w * (t - u)).sum()) / float(w @ t)
     return Gain2009(tuple(w.tolist()), tuple(gains.tolist()), gain, float(min(confidences)))
