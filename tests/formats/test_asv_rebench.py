@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.formats.reading import changed, load, processes, split, times
 
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats import detect, read
-
-
-def split(path: Path) -> tuple[list[Record], list[Skipped]]:
-    items = list(read(path))
-    return [i for i in items if isinstance(i, Record)], [i for i in items if isinstance(i, Skipped)]
-
-
-def load(path: Path) -> Any:
-    return json.loads(path.read_text())
-
-
-def times(records: list[Record]) -> list[Record]:
-    return [r for r in records if r.metric == "time"]
-
-
-def processes(record: Record) -> list[int]:
-    assert record.processes is not None
-    return [int(p) for p in record.processes]
-
-
-def changed(source: Path, target: Path, change: Callable[[Any], Any]) -> Path:
-    """A copy of a JSON file with something changed in it."""
-    content = load(source)
-    change(content)
-    target.write_text(json.dumps(content))
-    return target
-
 
 # asv ----------------------------------------------------------------------------------------------------
 

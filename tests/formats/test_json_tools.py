@@ -12,20 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.formats.reading import load, split
 
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped, Suite
+from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
 from speedproof.formats import detect, read
-
-
-def split(path: Path, format: str | None = None) -> tuple[list[Record], list[Skipped]]:
-    items = list(read(path, format=format))
-    return [i for i in items if isinstance(i, Record)], [i for i in items if isinstance(i, Skipped)]
-
-
-def load(path: Path) -> Any:
-    return json.loads(path.read_text())
 
 
 def test_hyperfine_against_json(files: Path) -> None:

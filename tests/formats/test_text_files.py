@@ -8,22 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.formats.reading import split
 
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError, UsageError
-from speedproof.formats import ReadOptions, csvtable, detect, read
+from speedproof.formats import ReadOptions, csvtable, detect
 from speedproof.formats.suites import read as read_suite
-
-
-def split(
-    path: Path, options: ReadOptions | None = None, format: str | None = None
-) -> tuple[list[Record], list[Skipped]]:
-    items = list(read(path, options=options, format=format))
-    return [i for i in items if isinstance(i, Record)], [i for i in items if isinstance(i, Skipped)]
 
 
 def write(folder: Path, text: str, name: str = "f.txt") -> Path:

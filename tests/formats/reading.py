@@ -1,0 +1,42 @@
+"""What tests of several readers look at records with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from speedproof.data.record import Record, Skipped
+from speedproof.formats import read
+from speedproof.formats.options import ReadOptions
+
+
+def split(
+    path: Path, options: ReadOptions | None = None, format: str | None = None
+) -> tuple[list[Record], list[Skipped]]:
+    """What a file has, and what of it was left out."""
+    items = list(read(path, options=options, format=format))
+    return [i for i in items if isinstance(i, Record)], [i for i in items if isinstance(i, Skipped)]
+
+
+def load(path: Path) -> Any:
+    """A JSON file by the standard library."""
+    return json.loads(path.read_text())
+
+
+def times(records: list[Record]) -> list[Record]:
+    return [r for r in records if r.metric == "time"]
+
+
+def processes(record: Record) -> list[int]:
+    assert record.processes is not None
+    return [int(p) for p in record.processes]
+
+
+def changed(source: Path, target: Path, change: Callable[[Any], Any]) -> Path:
+    """A copy of a JSON file with something changed in it."""
+    content = load(source)
+    change(content)
+    target.write_text(json.dumps(content))
+    return target
