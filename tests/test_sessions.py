@@ -1044,6 +1044,18 @@ def test_a_single_version_is_measured_and_nothing_is_found() -> None:
     assert len(bench.runs) == 12
 
 
+def test_runs_are_stored_with_their_moments() -> None:
+    """In seconds from the start of the session, to the microsecond; whatever the clock showed then."""
+    bench = Bench(
+        {"X": 1 / 3, "Y": 2 / 7}, warmup=1, rules=StopRules(min_blocks=5, max_blocks=5, max_time=None)
+    )
+    bench.clock.now += 55.5
+    bench.session.run()
+    seconds = [{"X": 1 / 3, "Y": 2 / 7}[name] for name in bench.executor.calls]
+    began = [sum(seconds[:i]) for i in range(len(seconds))]
+    assert [run.at for run in bench.runs] == [round(at, 6) for at in began]
+
+
 def test_watcher_sees_every_run() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=StopRules(stop_at_proof=True, max_blocks=10))
     bench.run()

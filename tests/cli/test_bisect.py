@@ -12,15 +12,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.cli.run_session import fresh_name
-from speedproof.data.session_file import PlannedVersion
+from speedproof.data.session_file import PlannedVersion, RunLine
+from speedproof.measuring.commits import BisectRequest, Recalled, head_of, recalled
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.store import ResultsFile
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -85,7 +88,7 @@ def test_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 5))
     code, out, _ = bisect("--good", "start", "./bench")
     assert code == 0
-    assert out.startswith("Nothing changed by 1 % or more.")
+    assert out.startswith("Nothing changed by 1 % or more between the ends.")
 
 
 def test_what_does_not_build_or_run_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +169,7 @@ def test_a_layout_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     words = ("--build", "echo {seed} > layout", "--min-change", "3%", "--seed", "1", "--save", "f")
     code, out, err = bisect("start..main", "./bench", *words)
     assert code == 0, err
-    assert out.startswith("Nothing changed by 3 % or more.")
+    assert out.startswith("Nothing changed by 3 % or more between the ends.")
     assert "said of the code" in out
     lines = [json.loads(line) for line in Path("f").read_text().splitlines()]
     runs = [line for line in lines if line["type"] == "run" and "warmup" not in line]
@@ -220,6 +223,35 @@ def test_another_bisection_has_other_layouts(tmp_path: Path, monkeypatch: pytest
     assert len(drawn[0]) == 2
     assert drawn[0] == drawn[1]
     assert not drawn[0] & drawn[2]
+
+
+def test_an_end_that_failed_once_is_no_commit_left_out(tmp_path: Path) -> None:
+    """Of earlier sessions: pairs that are whole, the older first, and the failed commits between the ends."""
+    names = ("a", "b", "c", "d")
+    request = BisectRequest("/r", "", names, "./bench", seed=3, runs=2)
+    head = head_of(request, names, ())
+    # By block: version, seconds (0 for a failure), warm-up.
+    runs = [
+        [("d", 9.0, True), ("d", 4.0, False), ("a", 1.0, False), ("d", 5.0, False), ("a", 2.0, False)],
+        [("a", 1.0, False), ("d", 0.0, False)],
+        [("a", 0.0, False)],
+        [("c", 0.0, False), ("b", 1.0, False)],
+        [("b", 0.0, True)],
+        [("b", 1.0, False), ("a", 1.0, False), ("b", 1.0, False)],
+    ]
+    with ResultsFile(tmp_path / "b.jsonl") as store:
+        store.append(head)
+        for block, lines in enumerate(runs):
+            for place, (name, time, warmup) in enumerate(lines):
+                build = {"d": 7, "a": block}.get(name)
+                kept = ({"time": time}, int(not time), False, warmup, 0, build)
+                store.append(RunLine(head.session, "command", name, block, place, 0.0, *kept))
+    found = recalled(tmp_path / "b.jsonl", request, names)
+    assert found.found == ((0, 3, 1.5, 4.5), 2, 1)
+    assert (found.block, found.builds, found.sessions) == (6, {"a": 6, "d": 8}, (head.session,))
+    with pytest.raises(sp.SpeedproofError, match="belongs to another bisection"):
+        recalled(tmp_path / "b.jsonl", structs.replace(request, runs=1), names)
+    assert recalled(tmp_path / "none.jsonl", request, names) == Recalled()
 
 
 def test_why_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,7 +430,8 @@ def test_python_leaves_out_what_raises() -> None:
 
 def test_an_unmeasured_commit_between_the_ends() -> None:
     """The step is that of the ends, said once."""
-    text = str(sp.bisect("abc", lambda name: {"a": 1.0, "c": 1.3}[name] if name != "b" else refuse(), seed=1))
+    times = {"a": 1.0, "c": 1.3}
+    text = str(sp.bisect(list("abc"), lambda name: times[name] if name != "b" else refuse(), seed=1))
     assert text.startswith("One of these 2 is the first slow commit:\n  b (could not be measured)\n  c\n")
     assert text.count("c against a: ") == 1
 

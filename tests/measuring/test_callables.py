@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from speedproof.data.session_file import PlannedVersion
+from speedproof.errors import UsageError
 from speedproof.measuring.callables import CallableExecutor, calls_needed
 
 
@@ -80,6 +81,18 @@ def test_what_is_interrupted_is_tried_again_in_turns() -> None:
     # Slow in all 1 + 2 + 3 * 4 calls that are made at first, and in turns as fast as it can be.
     warming = clock.takes("a", *[2.0] * 15, 1.0)
     assert calls_needed({"a": warming}, least=8.0, clock=clock) == {"a": 8}
+
+
+@pytest.mark.parametrize(("ticks", "calls"), [([0.0], 127), ([0.05, 0.05, 0.05, 0.0], 4)])
+def test_a_clock_that_stands_still_is_an_error(
+    ticks: list[float], calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a second that it did not see, or a run that is none; a call is 0.02 s here."""
+    clock = Lap()
+    monkeypatch.setattr("speedproof.measuring.callables.monotonic", lambda: 0.02 * len(clock.called))
+    with pytest.raises(UsageError, match=r"the clock saw no time pass in \d+ calls"):
+        calls_needed({"f": clock.takes("f", *ticks)}, clock=clock)
+    assert len(clock.called) == calls
 
 
 @pytest.mark.parametrize("collecting", [True, False])

@@ -6,15 +6,17 @@ import gc
 import math
 from collections.abc import Callable, Mapping
 from itertools import repeat
-from time import perf_counter
+from time import monotonic, perf_counter
 
 from speedproof.data.session_file import PlannedVersion
+from speedproof.errors import UsageError
 from speedproof.measuring.execute import Run
 
 _TRIES = 3
 _ROUNDING = 1e-6
 _SLOW = 100  # times the shortest run: what interrupts is hardly ever as long
 _ROUNDS = 8
+_STILL_SECONDS = 1.0  # of a run that a clock must have seen
 _ALIKE = 4.0  # functions whose costs differ by less have the same number of calls
 
 
@@ -51,6 +53,8 @@ def calls_needed(
             if costs[name] < _SLOW * least:
                 n = math.ceil(least / costs[name])
                 costs[name] = min(costs[name], _once(function, n, clock) / n)
+                if costs[name] <= 0:
+                    raise _still(n)
     calls: dict[str, int] = {}
     fastest = 0.0
     for name, cost in sorted(costs.items(), key=lambda item: item[1]):
@@ -65,12 +69,22 @@ def _cost(function: Callable[[], object], least: float, clock: Callable[[], floa
     calls, tries = 1, 0
     best = math.inf
     while tries == 0 or (tries < _TRIES and best < _SLOW * least):
+        began = monotonic()
         taken = _once(function, calls, clock)
+        if taken <= 0 and monotonic() - began >= _STILL_SECONDS:
+            raise _still(calls)
         if taken < least:
             calls, tries, best = 2 * calls, 0, math.inf
         else:
             tries, best = tries + 1, min(best, taken)
     return best / calls
+
+
+def _still(calls: int) -> UsageError:
+    return UsageError(
+        f"the clock saw no time pass in {calls} calls: it stands still, or its steps are too coarse; give one "
+        "like time.perf_counter"
+    )
 
 
 class CallableExecutor:

@@ -60,8 +60,12 @@ def _headline(told: ToldBisection, varied: bool | None) -> Iterator[Text]:
     sure = percent(1 - found.alpha)
     more = _more_runs(told, varied)
     if found.outcome is BisectionOutcome.NOTHING:
-        yield Text(f"Nothing changed by {percent(min_change)} or more.", "strong")
+        between = len(commits) > 2
+        where = " between the ends" if between else ""
+        yield Text(f"Nothing changed by {percent(min_change)} or more{where}.", "strong")
         yield Text(f"{ends}: {_between(found.change_low, found.change_high)}, proven ({sure} confidence)")
+        if between:
+            yield Text("Changes that cancel each other are not excluded.", "dim")
         return
     if found.outcome is BisectionOutcome.UNPROVEN:
         yield Text(f"Undecided: no change is proven{more}.", "warning")
