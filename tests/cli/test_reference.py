@@ -50,6 +50,15 @@ def test_help_fits_a_terminal(name: str) -> None:
     assert [line for line in found.get_help(context).splitlines() if len(line) > 80] == []
 
 
+@pytest.mark.parametrize(
+    "name", ["compare", "model", "rank", "hpt", "plot", "show", "suite", "report", "corpus"]
+)
+def test_a_command_without_its_files_says_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The argument is named before any option that lacks, too."""
+    assert main([name]) == 2
+    assert "missing argument '" in capsys.readouterr().err
+
+
 def test_help_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
     """Bare, --help and 'help' print the same, on standard output, within 80 columns."""
     shown = []

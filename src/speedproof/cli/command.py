@@ -71,7 +71,7 @@ class Argument(click.Argument):
     """What stands without a dash; files unless it is said otherwise."""
 
     def __init__(self, name: str, metavar: str | None, help: str, *, many: bool = False, **more: Any) -> None:
-        more.setdefault("type", click.Path(allow_dash=True))
+        more = {"type": click.Path(allow_dash=True), "required": True, **more}
         super().__init__([name], metavar=metavar, nargs=-1 if many else 1, **more)
         self.explained = help
 
