@@ -266,6 +266,8 @@ def _why_no_value(cell: str, where: str, layout: Layout) -> str:
         raise layout.table.source.error(
             where, f"{cell!r} has a decimal comma; write {cell.replace(',', '.')}"
         )
+    if cell.lower() == "nan":
+        return "the value is NaN"
     return "the value is missing" if is_missing(cell) else f"{cell[:40]!r} is not a number"
 
 
@@ -325,17 +327,25 @@ def _numeric(layout: Layout) -> list[int]:
 def _refuse_data_as_header(layout: Layout, numeric: list[int]) -> None:
     """Refuse a header that is the first row of data; numbers alone may be runs, threads or versions.
 
-    It is one where a name in it is found again below, or where it names no role and has a single number.
+    It is one where a name in it is found again below, or where it names no role and has a single number, or has
+    fractions alone that might stand below.
     """
     header = layout.header
     if not all(is_number(header[c]) for c in numeric):
         return
     beside = [c for c, name in enumerate(header) if c not in numeric and name]
-    lone = len(numeric) == 1 and not layout.roles
-    if beside and (lone or any(header[c] in block.columns[c] for block in layout.blocks() for c in beside)):
+    alone = not layout.roles and (len(numeric) == 1 or all(_might_stand_below(layout, c) for c in numeric))
+    if beside and (alone or any(header[c] in block.columns[c] for block in layout.blocks() for c in beside)):
         raise layout.table.source.error(
             f"line {layout.table.at}", "numbers where column names are expected; add a header line"
         )
+
+
+def _might_stand_below(layout: Layout, column: int) -> bool:
+    """Whether the name of a column is a fraction of the size of its cells."""
+    name = float(layout.header[column])
+    cells = [float(cell) for block in layout.blocks() for cell in block.columns[column] if is_number(cell)]
+    return bool(cells) and not name.is_integer() and min(cells) / 2 <= name <= 2 * max(cells)
 
 
 def _taken_for_runs(names: list[str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
@@ -42,7 +43,7 @@ _PLAIN = b"0123456789.+-eE \t\r\n"
 _BULK = 1 << 14  # bytes; for less, the decoder is not worth its import
 
 
-class Numbers(Struct, frozen=True, eq=False):
+class _Numbers(Struct, frozen=True, eq=False):
     """The content of a raw text file."""
 
     rows: Gathered  # the values in the order of the file, as written, with the number of their unit
@@ -83,23 +84,16 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read raw text as one benchmark named after the file."""
-    content = parse(source)
+    return sample(source, options, Record(source.stem, np.empty(0)))
+
+
+def sample(source: Source, options: ReadOptions, frame: Record) -> Iterator[Record | Skipped]:
+    """What raw text holds of one sample; of a huge one several records, which pooling joins."""
+    content = _parse(source)
     if content.missing:
-        where = f"line {content.missing_line}"
-        yield Skipped(source.name, where, source.stem, missing_reason(content))
-    yield from records(content, source, options, source.stem)
-
-
-def records(
-    content: Numbers,
-    source: Source,
-    options: ReadOptions,
-    benchmark: str,
-    *,
-    version: str | None = None,
-    fields: tuple[tuple[str, str], ...] = (),
-) -> Iterator[Record]:
-    """The record of a raw text file; of a huge one several, which pooling joins."""
+        count = plural(content.missing, "missing value")
+        reason = f"{count} (NA) left out; {content.rows.size(0)} remain"
+        yield Skipped(source.name, f"line {content.missing_line}", frame.benchmark, reason)
     unit, notes = settle_unit(content.unit, options.unit, f"{source.name}: line {content.unit_line}")
     if content.header:
         named = f"the unit is {content.unit}" if content.unit else "it names no unit"
@@ -109,20 +103,18 @@ def records(
     if Trait.SORTED in traits:
         notes += (SORTED,)
     for start, stop in pieces:
-        yield Record(
-            benchmark,
-            unit.to_base(content.values(start, stop)),
-            unit.base,
+        yield replace(
+            frame,
+            values=unit.to_base(content.values(start, stop)),
+            unit=unit.base,
             metric=metric_of(unit.base),
-            version=version,
             path=source.name,
-            fields=fields,
             traits=traits,
-            notes=notes,
+            notes=notes + frame.notes,
         )
 
 
-def parse(source: Source) -> Numbers:
+def _parse(source: Source) -> _Numbers:
     """Take the numbers out of raw text."""
     rows = Gathered("d", "h")
     units: dict[str, int] = {"": 0}  # as written
@@ -173,7 +165,7 @@ def parse(source: Source) -> Numbers:
         unit_line = min(lines.values())
         unit, known = _in_one_unit(list(units), lines, unit, source)
     taken = f"line {header_line}, {header!r}," if header else ""
-    return Numbers(rows, missing, missing_line, unit, unit_line, known, taken)
+    return _Numbers(rows, missing, missing_line, unit, unit_line, known, taken)
 
 
 def _breaks(block: bytes) -> int:
@@ -219,11 +211,6 @@ def _in_one_unit(
     if all(parse_unit(name) == parse_unit(first) for name in others):
         return first, ()
     return base, tuple(parse_unit(names[word]) for word in written)
-
-
-def missing_reason(content: Numbers) -> str:
-    """Say how many values are missing."""
-    return f"{plural(content.missing, 'missing value')} (NA) left out; {content.rows.size(0)} remain"
 
 
 def _why_no_number(token: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
@@ -101,6 +102,7 @@ def _benchmark(
     if any(beyond):
         notes.append(f"{source.name}: {where}: {plural(len(beyond), 'cell')} beyond the header not used")
     fields = tuple((column, row[column]) for column in _OPTIONAL if row.get(column))
+    frame = Record(name, np.empty(0), fields=fields, notes=tuple(notes))
     records: list[Record] = []
     remarks: list[Skipped] = []
     for version in VERSIONS:
@@ -108,18 +110,18 @@ def _benchmark(
             yield Skipped(source.name, where, name, f"the row names no file for {version}")
             return
         try:
-            sample = open_source(_find(row[version], source))
-            content = raw.parse(sample)
+            found = list(
+                raw.sample(open_source(_find(row[version], source)), options, replace(frame, version=version))
+            )
         except FormatError as error:
             yield Skipped(source.name, where, name, f"{version} cannot be read: {error}")
             return
-        if content.missing:
-            place = f"{version}, {sample.name}, line {content.missing_line}"
-            remarks.append(Skipped(source.name, where, name, f"{place}: {raw.missing_reason(content)}"))
-        records += [
-            replace(record, notes=(*record.notes, *notes))
-            for record in raw.records(content, sample, options, name, version=version, fields=fields)
-        ]
+        for item in found:
+            if isinstance(item, Record):
+                records.append(item)
+            else:
+                place = f"{version}, {item.path}, {item.where}"
+                remarks.append(Skipped(source.name, where, name, f"{place}: {item.reason}"))
     yield from remarks
     yield from records
 
