@@ -537,3 +537,32 @@ def test_csv_files_without_names_are_versions_of_one_thing(tmp_path: Path) -> No
     assert [(k.benchmark, version) for k, version in suite.samples] == [("values", v) for v in "abc"]
     (tmp_path / "d.csv").write_text("benchmark,value,unit\nb,5,ms\n")
     assert {k.benchmark for k in read_suite(tmp_path / "a.csv", tmp_path / "d.csv").keys} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "versions"),
+    [
+        ("sort,1.5,2.5\nhash,1.75,2.25\n", None),
+        ("what,3.11,3.12\nsort,0.5,0.25\n", ["3.11", "3.12"]),
+        ("program,1.5,2.5\nsort,1.5,2.5\n", ["1.5", "2.5"]),
+        ("what,1,2\nsort,1.5,2.5\n", ["1", "2"]),
+    ],
+)
+def test_fractions_that_might_stand_below_are_no_header(
+    text: str, versions: list[str] | None, tmp_path: Path
+) -> None:
+    """Releases, threads and runs are names of columns, and so is what stands beside a role."""
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    if versions is None:
+        with pytest.raises(FormatError, match="line 1: numbers where column names are expected"):
+            list(read(path))
+    else:
+        assert [r.version for r in read(path) if isinstance(r, Record)] == versions
+
+
+def test_nan_is_not_a_missing_cell(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("benchmark,value\na,NaN\na,NA\na,1.5\n")
+    reasons = [item.reason for item in read(path) if isinstance(item, Skipped)]
+    assert reasons == ["the value is NaN", "the value is missing"]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
@@ -61,15 +60,6 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         yield _from_json(source)
     else:
         yield from _from_csv(source)
-
-
-def run_folders(folder: Path) -> list[Path]:
-    """The folders of single runs (``.../new``, ``.../base``) under a folder, in sorted order."""
-    return sorted(
-        sample.parent
-        for sample in folder.rglob("sample.json")
-        if (sample.parent / "benchmark.json").exists() or (sample.parent / "estimates.json").exists()
-    )
 
 
 def _from_json(source: Source) -> Record | Skipped:

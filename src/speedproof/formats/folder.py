@@ -29,7 +29,7 @@ _SHOWN = 3
 def detect(path: str | Path) -> Format:
     """Tell the format of a file by its content."""
     if _is_folder(path):
-        if _has_criterion_runs(Path(path)):
+        if next(Path(path).rglob("sample.json"), None) is not None:
             return format_named("criterion")
         raise FormatError(str(path), "", "a folder has no format of its own; its files are read one by one")
     return detect_source(open_source(path))
@@ -77,25 +77,15 @@ def _read_file(path: str | Path, known: Format | None, options: ReadOptions) -> 
 
 
 def _read_folder(folder: Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
-    found = False
-    skipped: list[Skipped] = []
-    for item in _folder_items(folder, known, options):
-        if isinstance(item, Skipped):
-            skipped.append(item)
-        else:
-            found = True
-        yield item
-    if not found:
-        raise FormatError(str(folder), "", f"the folder holds no results that can be read{_reasons(skipped)}")
-
-
-def _reasons(skipped: list[Skipped]) -> str:
-    """The first reasons why nothing could be read, a line each, those that a user should look at first."""
-    if not skipped:
-        return "; it has no files"
+    items = list(_folder_items(folder, known, options))
+    if any(isinstance(item, Record) for item in items):
+        return iter(items)
+    # The first reasons why nothing could be read, a line each, those that a user should look at first.
+    skipped = (item for item in items if isinstance(item, Skipped))
     reasons = [f"\n  {item}" for item in sorted(skipped, key=lambda item: item.expected)]
     more = f"\n  and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
-    return ":" + "".join(reasons[:_SHOWN]) + more
+    told = ":" + "".join(reasons[:_SHOWN]) + more if reasons else "; it has no files"
+    raise FormatError(str(folder), "", f"the folder holds no results that can be read{told}")
 
 
 def _folder_items(folder: Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -123,21 +113,22 @@ def result_files(folder: Path, *, criterion: bool = True) -> Iterator[tuple[Path
 
     Of criterion's folders these are the samples alone; the folders of single runs name versions.
     """
-    owned: frozenset[Path] = frozenset()
-    if criterion and _has_criterion_runs(folder):
-        from speedproof.formats.criterion import run_folders
-
-        runs = run_folders(folder)
-        owned = frozenset(run.parent for run in runs)
-        for run in runs:
-            yield run / "sample.json", run.name
+    runs = _criterion_runs(folder) if criterion else []
+    owned = frozenset(run.parent for run in runs)
+    for run in runs:
+        yield run / "sample.json", run.name
     for path in _files(folder):
         if owned.isdisjoint(path.parents) and not _is_beside(path):
             yield path, None
 
 
 def _files(folder: Path) -> list[Path]:
-    files = (path for path in folder.rglob("*") if path.is_file() and not _hidden(path, folder))
+    """Every file that is not hidden."""
+    files = (
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
     return sorted(files, key=lambda path: natural(str(path)))
 
 
@@ -145,10 +136,10 @@ def _is_beside(path: Path) -> bool:
     return path.suffix.lower() in _BESIDE or any(name in path.name.lower() for name in _BESIDE_NAMES)
 
 
-def _has_criterion_runs(folder: Path) -> bool:
-    """Whether criterion's module is needed at all."""
-    return next(folder.rglob("sample.json"), None) is not None
-
-
-def _hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+def _criterion_runs(folder: Path) -> list[Path]:
+    """The folders of criterion's single runs (``.../new``, ``.../base``), in sorted order."""
+    return sorted(
+        sample.parent
+        for sample in folder.rglob("sample.json")
+        if (sample.parent / "benchmark.json").exists() or (sample.parent / "estimates.json").exists()
+    )
