@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -14,14 +16,21 @@ from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
 from speedproof.protocols import hpt_speedup, hpt_steps
 from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log_ratio
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.bisection import Bisection
+from speedproof.protocols.findings import article_mean, article_median
 from speedproof.protocols.hpt_levels import HptRule, decimal, score_duel
+from speedproof.protocols.negative_controls import withheld
 from speedproof.protocols.noise_floor import hides
+from speedproof.protocols.original import original_mean, original_median
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import rank_benchmark, rank_suite
 from speedproof.protocols.results import SessionFloor, Verdict
-from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.sequential import CandidateResult, SequentialComparison
+from speedproof.protocols.stopping import Gate, StopRules
 from speedproof.protocols.units import paired_units
+from speedproof.stats import signed_rank
+from speedproof.stats.sequential import SequentialResult
 
 ORDER = frozenset({Trait.ORDER_KNOWN})
 
@@ -161,3 +170,93 @@ def test_parts_of_names_that_differ_are_paired_by_themselves() -> None:
     paired = paired_units(Pair(Key("b"), one, other))
     assert paired is not None
     assert (paired[1].values - paired[0].values).tolist() == pytest.approx([1.0] * 4)
+
+
+def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateResult:
+    nothing = SequentialResult(20, 0, 0.05, 0.0, math.inf, 0.0, 0.0, 1.0, 1.0)
+    given = {"benchmark": "sort", "reference": "old", "candidate": "new", **fields}
+    return CandidateResult(
+        verdict=verdict, result=nothing, estimate=estimate, reason="", blocks_to_go=0.0, **given
+    )
+
+
+@pytest.mark.parametrize("untouched", [False, True])
+@pytest.mark.parametrize("gate", ["", "pass", "fail", "undecided"])
+@pytest.mark.parametrize("verdict", Verdict)
+def test_a_claim_stands_beyond_what_cannot_differ(
+    verdict: Verdict, gate: Literal["", "pass", "fail", "undecided"], untouched: bool
+) -> None:
+    """It has to be farther from its edge, 1, the margin's or the gate's, than the control is from 1."""
+    held = Gate(0.02, 3) if gate else None
+    rules = StopRules(margin=0.05, gate=held)
+    what = {"benchmark": "idle"} if untouched else {"candidate": "old (again)"}
+    for size, estimate in itertools.product((0.97, 1.03), (0.8, 0.975, 0.995, 1.005, 1.025, 1.3)):
+        control = sequential(size, Verdict.FASTER if size > 1 else Verdict.SLOWER, **what)
+        found, alone = withheld(
+            [sequential(estimate, verdict, gate=gate), control], rules, control=True, unaffected=["idle"]
+        )
+        assert alone == control
+        floor = abs(math.log(size))
+        within = 0.05 if verdict is Verdict.EQUIVALENT else 0.0
+        near = min(abs(math.log(estimate * (1 + within))), abs(math.log(estimate / (1 + within)))) <= floor
+        near_gate = gate in ("pass", "fail") and abs(math.log(estimate * 1.02)) <= floor
+        assert found.verdict is (Verdict.UNDECIDED if near else verdict)
+        assert found.gate == ("undecided" if near_gate else gate)
+        lost = near_gate if gate else near and verdict is not Verdict.UNDECIDED
+        assert found.reason == ("withheld" if lost else "")
+        assert len(found.warnings) == lost
+        for warning in found.warnings:
+            assert warning.kind is Assumption.NOISE_FLOOR
+            start = "its distance from the margin is" if gate or within else "its difference is"
+            where = (
+                "where the change can have done nothing" if untouched else "of two builds of the reference"
+            )
+            assert warning.message.startswith(start)
+            assert where in warning.message
+
+
+def test_the_tool_of_2010_tells_of_no_slowdown() -> None:
+    """Nor of bounds; the article's rows do both."""
+    rng = np.random.default_rng(6)
+    fast, slow = rng.normal(1.0, 0.01, 40), rng.normal(2.0, 0.01, 40)
+    for confidence in (0.95, None):
+        for found in (original_mean(fast, slow, confidence), original_median(fast, slow, confidence)):
+            assert (found.significant, found.slower, found.bounds) == (False, False, None)
+        for found in (article_mean(fast, slow, confidence), article_median(fast, slow, confidence)):
+            assert (found.significant, found.slower) == (False, True)
+            assert found.bounds is not None
+            assert found.bounds.high < 1
+
+
+def test_a_bisection_knows_nothing_before_its_first_pair() -> None:
+    found = Bisection(5).finding()
+    nothing = [math.nan, 0.0, math.inf]
+    np.testing.assert_equal([found.change, found.change_low, found.change_high], nothing)
+    np.testing.assert_equal([found.step, found.step_low, found.step_high], nothing)
+    np.testing.assert_equal([found.rest_low, found.rest_high, found.probability], [math.nan] * 3)
+    assert (found.parent, found.culprit, found.credible, found.second, found.pairs) == (
+        None,
+        None,
+        (),
+        0.0,
+        0,
+    )
+
+
+@pytest.mark.parametrize("digits", [0, None])
+def test_bounds_of_the_normal_pvalue(digits: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of the exact one: in every cell they hold what exact arithmetic finds, from four benchmarks on."""
+    for module in (hpt_speedup, signed_rank):
+        monkeypatch.setattr(module, "COUNTS_BELOW", 4)
+    rng = np.random.default_rng(13)
+    for _ in range(8):
+        a, b = (rng.lognormal(gain, 0.25, (8, 4)) for gain in (1.6, 1.5))
+        if digits is not None:
+            a, b = (np.maximum(np.round(v), 1.0) for v in (a, b))
+        line = hpt_speedup._Line([score_duel(*p) for p in zip(a, b, strict=True)], "exact", False, [0.05])
+        for cell in range(line._lower.size):
+            for *_, inside in line._split(cell):
+                exact = hpt_speedup._pvalue_at(line.duels, inside, "exact", False)
+                assert line._lower[cell] - 1e-12 <= exact <= line._upper[cell] + 1e-12
+        if digits is None:
+            np.testing.assert_allclose(line._lower[1:-1:2], line._upper[1:-1:2], rtol=1e-12)
