@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from speedproof.measuring.environment import differences, disturbances, snapshot
+from speedproof.measuring.environment import busy, differences, disturbances, load_of, snapshot
 
 
 @pytest.fixture
@@ -80,3 +81,23 @@ def test_differences_are_named() -> None:
     one, other = {"kernel": "6.1", "cpu": "A", "load": "1"}, {"kernel": "6.8", "cpu": "A", "turbo": "on"}
     assert differences(one, other) == ("kernel: '6.1' and '6.8'", "turbo: '' and 'on'")
     assert differences(one, one) == ()
+
+
+@pytest.mark.parametrize(
+    ("load", "cpus", "told"),
+    [("4", "8", ""), ("4.01", "8", "4.01 on 8 CPUs"), ("0.5", "1", ""), ("0.51", "1", "0.51 on 1 CPUs")],
+)
+def test_a_load_of_more_than_half_of_the_cpus_is_told(load: str, cpus: str, told: str) -> None:
+    facts = {"load": load, "cpus": cpus}
+    assert load_of(facts) == told
+    assert [told in line for line in disturbances(facts)] == [True] * bool(told)
+    assert load_of({"load": "0.6"}) == "0.6 on 1 CPUs"
+    assert load_of({}) == ""
+
+
+def test_the_load_of_the_session_itself_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At its end one CPU is its own; the largest of those before it counts as it is."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    for now, loads, told in ((3.0, (0.0,), ""), (3.2, (0.0,), "2.2 on 4"), (0.0, (0.1, 2.5), "2.5 on 4")):
+        monkeypatch.setattr(os, "getloadavg", lambda now=now: (now, 0.0, 0.0))
+        assert (told in busy(*loads)) if told else busy(*loads) == ""

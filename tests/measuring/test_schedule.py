@@ -7,7 +7,7 @@ from collections import Counter
 
 from scipy import stats
 
-from speedproof.measuring.schedule import block_order
+from speedproof.measuring.schedule import BuildOrder, block_order
 
 
 def test_every_order_is_as_likely() -> None:
@@ -33,3 +33,27 @@ def test_order_depends_on_seed_benchmark_and_block_only() -> None:
 
 def test_one_version() -> None:
     assert block_order(["only"], seed=0, benchmark=0, block=0) == ("only",)
+
+
+def test_every_build_has_its_turn_before_any_comes_again() -> None:
+    """Paired at random; a version of one build has no number; what had its turn is refused whole."""
+    order = BuildOrder({"X": 3, "Y": 3, "Z": 0}, seed=4, benchmark=0)
+    assert order
+    assert not BuildOrder({"Z": 0}, seed=4, benchmark=0)
+    pairs = []
+    for _ in range(6):
+        builds = order.upcoming()
+        assert builds == order.upcoming()
+        assert builds["Z"] is None
+        pairs.append((builds["X"], builds["Y"]))
+        assert order.use(builds)
+    for turn in (pairs[:3], pairs[3:]):
+        assert sorted(x for x, _ in turn if x is not None) == [0, 1, 2]
+        assert sorted(y for _, y in turn if y is not None) == [0, 1, 2]
+    used = BuildOrder({"X": 3, "Y": 3}, seed=4, benchmark=0)
+    assert used.use({"X": 1, "Y": 2})
+    for again in ({"X": 1, "Y": 0}, {"X": 0, "Y": 2}, {"X": 3, "Y": 0}, {"X": 0, "Y": None}):
+        assert not used.use(again)
+    assert used.use({"X": 0})
+    assert {used.upcoming()["X"]} == {2}
+    assert used.upcoming()["Y"] in (0, 1)

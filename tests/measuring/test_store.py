@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -22,7 +23,7 @@ from speedproof.data.session_file import (
 from speedproof.data.suite import Record
 from speedproof.errors import FormatError
 from speedproof.formats import read
-from speedproof.measuring.store import ResultsFile, read_sessions
+from speedproof.measuring.store import ResultsFile, new_head, read_sessions
 
 PLAN = (PlannedBenchmark("b", (PlannedVersion("v", ("true",), "true"),)),)
 
@@ -130,3 +131,46 @@ def test_killed_runner_loses_at_most_the_run_under_way(tmp_path: Path) -> None:
     assert 20 <= started - 1 <= len(session.runs) <= started
     times = [item for item in read(path) if isinstance(item, Record) and item.metric == "time"]
     assert sum(item.values.size for item in times) == sum(not run.warmup for run in session.runs)
+
+
+def test_two_at_a_time_and_full_disks_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second runner is refused while the first writes; an error of the disk names the file."""
+    path = tmp_path / "r.jsonl"
+    with ResultsFile(path) as store:
+        with pytest.raises(FormatError, match="another 'speedproof run' is writing to it"):
+            ResultsFile(path)
+        store.append(head("s"))
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space left") as caught:
+            store.append(run_line("s", 0))
+        assert caught.value.filename == str(path)
+    monkeypatch.undo()
+    with ResultsFile(path) as store:
+        store.append(run_line("s", 1))
+    assert [run.block for run in read_sessions(path)[0].runs] == [1]
+
+
+def full(descriptor: int, data: bytes) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_line_is_written_whole_whatever_the_kernel_takes_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data[:3])))
+    with ResultsFile(tmp_path / "r.jsonl") as store:
+        store.append(head("s"))
+        store.append(run_line("s", 4))
+    assert read_sessions(tmp_path / "r.jsonl")[0].runs == (run_line("s", 4),)
+
+
+def test_a_session_that_begins_now_has_a_name_and_a_seed_of_its_own() -> None:
+    """Two of one second, too."""
+    one, other = (new_head(PLAN, seed=None) for _ in range(2))
+    assert one.session != other.session
+    assert one.seed != other.seed
+    assert {line.session[:15] for line in (one, other)} >= {
+        one.started.replace("-", "").replace(":", "")[:15]
+    }
+    assert new_head(PLAN, seed=0).seed == 0
