@@ -9,32 +9,18 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from speedproof.data.session_file import PlannedBenchmark, PlannedBuild
+from speedproof.data.session_file import PlannedBenchmark as PlannedBenchmark
+from speedproof.data.session_file import PlannedBuild
 from speedproof.errors import UsageError
-from speedproof.measuring.plan import (
-    Hooks,
-    idle_parameters,
-    leftover_placeholders,
-    plan_calibration,
-    plan_commands,
-    plan_trees,
-    read_plan,
-)
+from speedproof.measuring.build import BuildCache as BuildCache
+from speedproof.measuring.plan import Hooks as Hooks
+from speedproof.measuring.plan import idle_parameters as idle_parameters
+from speedproof.measuring.plan import leftover_placeholders as leftover_placeholders
+from speedproof.measuring.plan import plan_calibration as plan_calibration
+from speedproof.measuring.plan import plan_commands as plan_commands
+from speedproof.measuring.plan import plan_trees
+from speedproof.measuring.plan import read_plan as read_plan
 from speedproof.measuring.programs import lacks, not_found
-
-__all__ = [
-    "Hooks",
-    "PlannedBenchmark",
-    "check_builds",
-    "idle_parameters",
-    "led_by",
-    "leftover_placeholders",
-    "plan_calibration",
-    "plan_commands",
-    "plan_revisions",
-    "read_plan",
-    "with_environments",
-]
 
 
 def plan_revisions(
@@ -57,7 +43,6 @@ def plan_revisions(
 
     Beside the plan, the candidates that it had to leave out, by benchmark.
     """
-    from speedproof.measuring.build import BuildCache
     from speedproof.measuring.revisions import control_of, repository, resolve
 
     top = repository(Path.cwd())

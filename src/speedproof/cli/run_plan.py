@@ -112,15 +112,11 @@ def plan_of(
                 args.revisions,
                 _parameters(args),
                 hooks,
-                build=args.build,
                 variables=args.build_env,
-                builds=args.builds,
-                seed=args.seed,
-                control=args.control,
                 enough=partial(check_tests, args, math.prod(map(len, _parameters(args).values()))),
-                benchmark=args.benchmark,
                 held=held,
                 tell=console.remark,
+                **args.take("build", "builds", "seed", "control", "benchmark"),
             )
         elif args.calibrate:
             if len(commands) != 1:
@@ -128,8 +124,7 @@ def plan_of(
             if args.decide_by not in (None, "time"):
                 raise UsageError("--calibrate describes the noise of the time; leave out --decide-by")
             named = ("name", "benchmark", "parameter_list", "parameter_scan", "reference")
-            if needless := [args.given[name] for name in named if name in args.given]:
-                raise UsageError(f"--calibrate has only one version; leave out {', '.join(needless)}")
+            args.refuse(*named, because="--calibrate has only one version")
             plan = plan_calibration(commands[0], hooks)
         else:
             plan = plan_commands(commands, args.name, _parameters(args), hooks, benchmark=args.benchmark)
@@ -158,11 +153,8 @@ def _check_driver(args: Args) -> None:
     """Refuse what another tool does itself, or would not be told of."""
     own = ("suite", "calibrate", "shell", "parameter_list", "parameter_scan", "benchmark", "input",
            "metric", "decide_by", "perf", "energy", "warmup")  # fmt: skip
-    if needless := [args.given[name] for name in own if name in args.given]:
-        raise UsageError(
-            f"--driver {args.driver} starts the tool itself and takes its benchmarks and times from it; leave out "
-            f"{', '.join(needless)}"
-        )
+    told = f"--driver {args.driver} starts the tool itself and takes its benchmarks and times from it"
+    args.refuse(*own, because=told)
 
 
 def _scans(args: Args) -> Iterator[tuple[str, list[str]]]:
