@@ -43,14 +43,7 @@ class Groups(Struct, frozen=True, eq=False):
 
 
 def groups_of(numbers: IntArray) -> Groups:
-    """The groups of equal numbers; a suite has the same over and over, which are found once.
-
-    Examples
-    --------
-    >>> groups = groups_of(np.array([7, 7, 3, 3, 3]))
-    >>> groups.sizes.tolist(), groups.locations(np.array([[1.0, 2.0, 5.0, 6.0, 9.0]]), "median").tolist()
-    ([2, 3], [[1.5, 6.0]])
-    """
+    """The groups of equal numbers; a suite has the same over and over, which are found once."""
     return _known(numbers.tobytes()) if numbers.nbytes <= _REMEMBERED else _found(numbers)
 
 
@@ -78,13 +71,7 @@ def _found(numbers: IntArray) -> Groups:
 
 
 def batches(shapes: Iterable[tuple[int, ...] | None]) -> Iterator[list[int]]:
-    """The places of equal shapes, of which the first number counts values, some at a time; None is left out.
-
-    Examples
-    --------
-    >>> list(batches([(3,), (2,), None, (3,)]))
-    [[0, 3], [1]]
-    """
+    """The places of equal shapes, of which the first number counts values, some at a time; None is left out."""
     alike: dict[tuple[int, ...], list[int]] = {}
     for i, shape in enumerate(shapes):
         if shape is not None:

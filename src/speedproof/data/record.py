@@ -37,30 +37,16 @@ class Record(Struct, frozen=True, eq=False):
 
 
 class Skipped(Struct, frozen=True):
-    """Something that a file holds and that was left out, and why.
+    """Something that a file holds and that was left out, and why."""
 
-    Attributes
-    ----------
-    path, where : str
-        The file and the place inside it.
-    benchmark : str
-        The benchmark concerned; empty when the place belongs to none.
-    reason : str
-        Why it was left out and, where one is known, the remedy.
-    expected : bool
-        True for what is always left out (warm-up values, aggregates), False for what a user should look at.
-
-    Examples
-    --------
-    >>> str(Skipped("a.json", "benchmarks[3]", "BM_x", "the run reported an error: out of memory"))
-    'a.json: benchmarks[3]: BM_x: the run reported an error: out of memory'
-    """
-
+    # The file and the place inside it
     path: str
     where: str
-    benchmark: str
-    reason: str
-    expected: bool = False
+    benchmark: str  # the benchmark concerned; empty when the place belongs to none
+    reason: str  # why it was left out and, where one is known, the remedy
+    expected: bool = (
+        False  # whether it is always left out (warm-up values, aggregates), and no user need look
+    )
 
     def __str__(self) -> str:
         text = ": ".join(part for part in (self.path, self.where, self.benchmark, self.reason) if part)

@@ -102,11 +102,7 @@ def _data_js(path: Path) -> Iterator[Imported]:
 def _of_run(run: dict[str, Any], prefix: str) -> Imported:
     commit = run["commit"]
     subject = (str(commit.get("message", "")).splitlines() or [""])[0]
-    started = (
-        datetime.fromtimestamp(run["date"] / 1000, UTC).isoformat(timespec="seconds")
-        if run.get("date")
-        else ""
-    )
+    started = _moment(str(run["date"] / 1000)) if run.get("date") else ""
     records = []
     for bench in run["benches"]:
         unit = parse_unit(str(bench.get("unit", "")))
