@@ -49,13 +49,9 @@ def _fits(names: Sequence[str]) -> bool:
 
 def contents(found: CorpusInfo) -> Report:
     """What ``speedproof corpus info`` shows."""
-    headline = [
-        Text(
-            f"{plural(found.rows, 'sample')} of {plural(found.benchmarks, 'benchmark')} in "
-            f"{plural(len(found.versions), 'version')}: {found.values:,} values, {size_of(found.bytes)}",
-            "strong",
-        )
-    ]
+    of = f"{plural(found.benchmarks, 'benchmark')} in {plural(len(found.versions), 'version')}"
+    size = f"{found.values:,} values, {size_of(found.bytes)}"
+    headline = [Text(f"{plural(found.rows, 'sample')} of {of}: {size}", "strong")]
     if not found.complete:
         headline.append(Text("The build was cut short; the same command goes on with it.", "warning"))
     names = [name for name, _ in found.versions]
@@ -91,14 +87,8 @@ def contents(found: CorpusInfo) -> Report:
             notes += [Text(line, "dim") for line in told]
         if found.rejects > len(found.rejected):
             notes.append(Text(f"  All: {query} 'FROM rejects'", "dim"))
-    return Report(
-        f"corpus {found.name}",
-        tuple(headline),
-        (),
-        (*facing, *notes),
-        command="corpus info",
-        data=found,
-    )
+    title, below = f"corpus {found.name}", (*facing, *notes)
+    return Report(title, tuple(headline), notes=below, command="corpus info", data=found)
 
 
 def _pooled(found: CorpusInfo) -> Iterator[Text]:
@@ -118,7 +108,6 @@ def _pooled(found: CorpusInfo) -> Iterator[Text]:
 def table_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], total: int) -> Report:
     """What ``speedproof corpus query`` shows on a terminal: the first rows."""
     numbers = {name for name in columns if rows and all(isinstance(row[name], int | float) for row in rows)}
-
     cells = ([_said(row[name]) for name in columns] for row in rows)
     shown = Table.of((Column(name, right=name in numbers) for name in columns), cells)
     more = (Text(f"... {total - len(rows)} more rows: --all"),) if total > len(rows) else ()

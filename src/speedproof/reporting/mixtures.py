@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
@@ -50,10 +51,7 @@ def report(
     """One sample: its components. Several: a row each, ``details`` adds the components of each."""
     if len(models) == 1:
         made = _one(*models[0], answers[0], asked)
-        return Report(
-            made.title, made.headline, made.tables, made.notes, command="model", data=models,
-            sections=tuple(_metrics(asked, models, indices)),
-        )  # fmt: skip
+        return replace(made, command="model", data=models, sections=tuple(_metrics(asked, models, indices)))
     kinds = [_kind(a) for *_, a in models]
     several = sum(len(_modes(a)) > 1 for *_, a in models)
     tested = sum(a.test is not None for *_, a in models)

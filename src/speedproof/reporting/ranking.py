@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from speedproof.data.suite import Key
 from speedproof.mixture.modes import FEW_RUNS
 from speedproof.protocols.run_ranking import RankedRun, RunRanking
@@ -35,13 +37,11 @@ def report(
     made = _suite(found, versions, everything=everything) if several else _benchmark(found[0])
     sections = tuple(_details(one) for one in found) if details else ()
     more = () if details else ("--details: modes, mixtures, warnings",)
-    return Report(
-        made.title,
-        made.headline,
-        made.tables,
-        (*([Text(note, "dim")] if note else []), *made.notes),
-        (*hint_of_all("benchmark", made.tables[-1]), *more),
-        sections,
+    return replace(
+        made,
+        notes=(*([Text(note, "dim")] if note else []), *made.notes),
+        hints=(*hint_of_all("benchmark", made.tables[-1]), *more),
+        sections=sections,
         command="rank",
         data=found,
     )

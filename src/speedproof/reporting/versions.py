@@ -13,7 +13,7 @@ from speedproof.protocols.ranks import RankedVersion, SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
-from speedproof.reporting import words
+from speedproof.reporting import suite, words
 from speedproof.reporting.caveats import caveats, two_speeds, undermining
 from speedproof.reporting.model import (
     Cell,
@@ -38,8 +38,6 @@ from speedproof.reporting.names import (
 from speedproof.reporting.numbers import factor, percent, plural, values
 from speedproof.reporting.pair import OUTCOMES
 from speedproof.reporting.records import records
-from speedproof.reporting.suite import asked_at, proven, single_runs
-from speedproof.reporting.suite import report as sheet
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN, _TITLE = 10, 16
@@ -55,8 +53,9 @@ def reports(
     by_metric: dict[str, list[SuiteComparison]] = {}
     for result in results:
         by_metric.setdefault(result.metric, []).append(result)
+    ranked = rankings or {}
     return [
-        sheet(found[0], **asked) if len(found) == 1 else report(found, (rankings or {}).get(metric), **asked)
+        report(found, ranked.get(metric), **asked) if len(found) > 1 else suite.report(found[0], **asked)
         for metric, found in by_metric.items()
     ]
 
@@ -75,7 +74,7 @@ def report(
         nothing = Text("No benchmark was measured with two of the versions.", "bad")
         return Report("", (nothing,), command="compare")
     first = results[0]
-    if all(single_runs(r) for r in results):
+    if all(suite.single_runs(r) for r in results):
         told = "One run of each proves nothing: nobody knows how much runs differ. Repeat them."
         headline = [Text(told, "warning")]
     else:
@@ -184,7 +183,7 @@ def _shaken(results: Sequence[SuiteComparison]) -> bool:
 
 def _risk(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> str:
     if ranking is None or _shaken(results):
-        return asked_at(results[0].headlines[0].protocol, results[0].alpha, shaken=_shaken(results))
+        return suite.asked_at(results[0].headlines[0].protocol, results[0].alpha, shaken=_shaken(results))
     if _answer(results, ranking).startswith("At a joint risk"):
         return ""
     over = len(ranking.benchmarks)
@@ -290,7 +289,7 @@ def _of_one(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) ->
         *right("place" if places else ""),
         Column(results[0].headlines[0].benchmark, names=True),
         *right("median"),
-        *proven()[:2],
+        *suite.proven()[:2],
         *right("runs", drop=1),
     )
     return Table.of(columns, rows)
