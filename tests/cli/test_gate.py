@@ -587,7 +587,7 @@ def test_the_limit_of_all_is_told_once_and_what_is_needed_stays(write: Write) ->
 def test_what_is_proven_finds_room_beside_long_names(write: Write, tmp_path: Path) -> None:
     """Names of 24 letters, each with a limit of its own, one of them missing, at 80 columns."""
     (tmp_path / "speedproof.toml").write_text('[[gate.benchmark]]\npattern = "z*"\nmargin = "5%"\n', "utf-8")
-    names = {f"{letter}_benchmark_of_24_letter": 0.12345 for letter in "amz"}
+    names = {f"{letter}_benchmark_of_24_letter": 0.012345 for letter in "amz"}
     old, new = (
         write("old.csv", 1, 20, 1e-4, **names),
         write("new.csv", 2, 20, 1e-4, **dict([*names.items()][1:])),
