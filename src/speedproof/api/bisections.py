@@ -153,7 +153,7 @@ def bisect(
     if not callable(run):
         raise UsageError(f"expected a function that measures one run of a commit, not {run!r}")
     min_change = proportion_given("min_change", min_change, '0.01 or "1%"')
-    _check(commits, min_change)
+    _check(commits)
     search = Bisection(len(commits), alpha=alpha_of(confidence), min_change=min_change)
     drawn = secrets.randbits(32) if seed is None else seed
     for _ in _searched(search, commits, lambda name, block, place: run(name), drawn):
@@ -162,15 +162,13 @@ def bisect(
     return BisectResult(search.finding(), tuple(commits), min_change)
 
 
-def _check(commits: Sequence[str], min_change: float) -> None:
+def _check(commits: Sequence[str]) -> None:
     if len(commits) < _PAIR:
         raise UsageError(
             "a bisection needs at least two commits: one from before the change, one from after it"
         )
     if twice := {name for name in commits if commits.count(name) > 1}:
         raise UsageError(f"{min(twice)} is among the commits twice")
-    if not 0 < min_change < 1:
-        raise UsageError(f"the least change must lie between 0 and 1, not be {min_change:g}: 0.01 for 1 %")
 
 
 def _searched(
@@ -233,7 +231,7 @@ def bisect_revisions(
     """Bisect revisions of a repository, building what is needed; every run is kept in a file."""
     revisions = {r.name: r for r in resolve(Path(request.repository), request.commits)}
     names = tuple(revisions)
-    _check(names, request.min_change)
+    _check(names)
     search = Bisection(len(names), alpha=alpha_of(request.confidence), min_change=request.min_change)
     before = recalled(file, request, names)
     for found in before.found:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -48,7 +48,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
     build_env: tuple[str, ...] = ()  # variables that builds depend on
     shell: str = ""  # the shell that carries the benchmark out; none by default
     confidence: float = 0.95  # as :func:`bisect` takes them
-    min_change: float = 0.01
+    min_change: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)] = 0.01
     timeout: float | None = None  # seconds after which a run is ended
     seed: int = 0  # of the order within pairs, and of fresh builds
     runs: int = 1  # of each side of a pair; their median counts

@@ -63,11 +63,8 @@ class ResultsFile:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._fd)
-            raise FormatError(
-                str(self._path),
-                "",
-                "another 'speedproof run' is writing to it; wait, or give --save another file",
-            ) from None
+            busy = "another 'speedproof run' is writing to it; wait, or give --save another file"
+            raise FormatError(str(self._path), "", busy) from None
         except OSError:
             pass  # some network file systems have no locks
 
@@ -98,18 +95,15 @@ class ResultsFile:
 
 def _refuse_stranger(path: Path) -> None:
     """Refuse to append to a file that is something else: its first line tells."""
+    stranger = ""
     if path.exists() and not path.is_file():
-        raise FormatError(
-            str(path), "", "is not a file that can be read again, so no results are written to it"
-        )
-    if not path.exists() or path.stat().st_size == 0:
-        return
-    with path.open("rb") as file:
-        first = file.readline()
-    if not session_file.is_header(first):
-        raise FormatError(
-            str(path), "", "is not a results file of 'speedproof run', so nothing is appended to it"
-        )
+        stranger = "is not a file that can be read again, so no results are written to it"
+    elif path.exists() and path.stat().st_size:
+        with path.open("rb") as file:
+            if not session_file.is_header(file.readline()):
+                stranger = "is not a results file of 'speedproof run', so nothing is appended to it"
+    if stranger:
+        raise FormatError(str(path), "", stranger)
 
 
 def read_sessions(
