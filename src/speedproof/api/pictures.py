@@ -53,14 +53,7 @@ class SuitePlots:
             raise UsageError(
                 f'there are {1 + len(others)} benchmarks: choose one, suite["{key.benchmark}"].plot'
             )
-        units = {sample.unit for sample in samples.values()}
-        if len(units) > 1:
-            raise UsageError(f"{key.benchmark}: its versions have different units; choose a metric")
-        note = ""
-        if processes:
-            samples, note = _of_processes(samples)
-        shown, symbol = _in_one_unit(samples, *units)
-        return key.benchmark, f"{key.metric} ({symbol}){note}" if symbol else f"{key.metric}{note}", shown
+        return key.benchmark, *_shown(key, samples, "choose a metric", processes=processes)
 
     def ecdf(self, *, ax: Axes | None = None) -> Axes:
         """The empirical distribution function of every version."""
@@ -185,18 +178,9 @@ def _picture(
     key: Key, samples: dict[str, Sample], kind: str, max_components: int, remark: Callable[[str], object]
 ) -> Any:
     """The picture of a benchmark's samples, or of a single one."""
-    units = {sample.unit for sample in samples.values()}
-    if len(units) > 1:
-        raise UsageError(
-            f"{key.benchmark}: its versions have different units; choose with --only and --metric"
-        )
-    note = ""
     if kind in ("histogram", "violins"):
         samples = dict(zip(spoken(list(samples)), samples.values(), strict=True))
-    if kind == "violins":
-        samples, note = _of_processes(samples)
-    shown, symbol = _in_one_unit(samples, *units)
-    axis = f"{key.metric} ({symbol})" if symbol else key.metric
+    axis, shown = _shown(key, samples, "choose with --only and --metric", processes=kind == "violins")
     models = {
         version: _model(key, version, values, max_components, remark) for version, values in shown.items()
     }
@@ -208,7 +192,7 @@ def _picture(
             shown,
             list(models.values()),
             ax=figure.add_subplot(),
-            axis=f"{axis}{note}",
+            axis=axis,
             title=key.benchmark,
         )
     ((version, values),) = shown.items()
@@ -217,6 +201,20 @@ def _picture(
         return _probability_plots(values, axis, title)
     draw = {"histogram": plot.histogram, "cdf": plot.ecdf, "order": plot.run_order}[kind]
     return draw(values, model, ax=new_figure().add_subplot(), axis=axis, title=title)
+
+
+def _shown(
+    key: Key, samples: dict[str, Sample], remedy: str, *, processes: bool
+) -> tuple[str, dict[str, FloatArray]]:
+    """The axis, and the values of each version in one unit."""
+    units = {sample.unit for sample in samples.values()}
+    if len(units) > 1:
+        raise UsageError(f"{key.benchmark}: its versions have different units; {remedy}")
+    note = ""
+    if processes:
+        samples, note = _of_processes(samples)
+    shown, symbol = _in_one_unit(samples, *units)
+    return f"{key.metric} ({symbol}){note}" if symbol else f"{key.metric}{note}", shown
 
 
 def _of_processes(samples: dict[str, Sample]) -> tuple[dict[str, Sample], str]:
