@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 
 import numpy as np
@@ -250,6 +250,58 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
     bench.session.run()
     assert bench.executor.calls.count("bad") == 20
     assert bench.executor.calls.count("good") == 28
+
+
+def test_rounds_of_a_budget_double() -> None:
+    """Until one benchmark is left: ten blocks of each, then twenty in all, forty, eighty; the last has no end."""
+    plan = [PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n) for v in "XY")) for n in "ab"]
+    times = {f"{n}{v}": noisy(1.02 if v == "Y" else 1.0, ord(n) + ord(v), 0.3) for n in "ab" for v in "XY"}
+    rules = StopRules(gate=Gate(0.02, 2), max_time=None, budget=350.0)
+    bench = Bench(dict(times), *plan, rules=rules)
+    bench.session.run()
+    turns = [
+        (name, len(list(runs)) // 2) for name, runs in itertools.groupby(r.benchmark for r in bench.runs)
+    ]
+    assert turns[:6] == [("a", 10), ("b", 10), ("a", 10), ("b", 10), ("a", 20), ("b", 20)]
+    assert len(turns) > 6
+
+
+def test_all_benchmarks_of_a_tool_are_measured_and_timed_together() -> None:
+    """Each has its seconds; whoever watches is told how many are open; a block asks all sides for the same."""
+    calls: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+    clock = FakeClock()
+
+    class Tool(FakeExecutor):
+        measure = None  # type: ignore[assignment]
+
+        def measure_all(
+            self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
+        ) -> Mapping[str, Run]:
+            calls.append((version.name, tuple(wanted), tuple(asked)))
+            clock.now += 1.0
+            fast = 0.5 if version.name == "Y" else 1.0
+            return {n: Run({"time": fast if n == "clear" else 1.0}) for n in wanted}
+
+    plan = [benchmark("X", "Y", name=name) for name in ("clear", "one", "other")]
+    lines: list[Line] = []
+    question = SessionQuestion(StopRules(stop_at_proof=True, max_time=10.0))
+    session = ComparedSession(
+        head(*plan), question, Tool(clock, {}), clock=clock, append=lines.append, warmup=0
+    )
+    seen: list[Progress] = []
+    outcome = session.run(lambda progress, _: seen.append(progress))
+    assert dict(outcome.measured.reasons) == {
+        "clear": "decided",
+        "one": "30 s were allowed",
+        "other": "30 s were allowed",
+    }
+    assert len(calls) == 30
+    assert {(w, a) for _, w, a in calls[:20]} == {(("clear", "one", "other"),) * 2}
+    assert {(w, a) for _, w, a in calls[20:]} == {(("one", "other"),) * 2}
+    assert [p.together for p in seen] == [3] * 60 + [2] * 20
+    assert [(r.block, r.position) for r in lines if isinstance(r, RunLine) and r.benchmark == "one"] == [
+        *itertools.product(range(15), range(2))
+    ]
 
 
 def test_a_small_budget_gives_every_benchmark_a_block_and_equal_time() -> None:
