@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
-from speedproof.stats.cusum import alarms, mean_run, run_limit
+from speedproof.stats import cusum
+from speedproof.stats.cusum import Alarm, alarms, mean_run, run_limit
 
 
 @pytest.mark.parametrize(
@@ -34,6 +37,57 @@ def test_false_alarms_are_as_rare_as_stated(rho: float) -> None:
         noise[:, i] += rho * noise[:, i - 1]
     count = sum(len(alarms(series, 200.0)) for series in np.exp(noise))
     assert count <= 40 + 4 * np.sqrt(40)
+
+
+def naive_alarms(x: list[float], limit: float) -> list[Alarm]:
+    """Value by value: the first ten of a level only serve for ranking."""
+    found: list[Alarm] = []
+    start, k = 0, 0
+    while start + k < len(x):
+        if k == 0:
+            scores: list[float] = []
+            sums, since = {True: 0.0, False: 0.0}, {True: start + 10, False: start + 10}
+        here = x[start : start + k + 1]
+        below, equal = sum(v < here[-1] for v in here), sum(v == here[-1] for v in here)
+        scores.append(NormalDist().inv_cdf((below + equal / 2) / len(here)))
+        earlier = list(zip(scores[1:-1], scores, strict=False))
+        squares = sum(before**2 for _, before in earlier)
+        likeness = sum(a * b for a, b in earlier) / squares if squares > 0 else 0.0
+        rho = min(max(likeness + 2 / (k + 1), 0.0), 0.9)
+        k += 1
+        if k <= 10:
+            continue
+        fresh = (scores[-1] - rho * scores[-2]) / math.sqrt(1 - rho**2)
+        for up in (True, False):
+            sums[up] = max(0.0, sums[up] + (fresh if up else -fresh) - 0.5)
+            since[up] = start + k if sums[up] == 0 else since[up]
+        over = [up for up in (True, False) if sums[up] > limit]
+        if over:
+            found.append(Alarm(start + k - 1, since[over[0]], over[0]))
+            start, k = since[over[0]], 0
+    return found
+
+
+@pytest.mark.parametrize("mean", [4.0, 20.0, 300.0])
+def test_against_a_loop_over_values(mean: float) -> None:
+    """Steps, trends and ties; also where the first values already run away."""
+    rng = np.random.default_rng(int(mean))
+    limit = run_limit(mean)
+    for n in (1, 2, 11, 12, 40, 120):
+        for _ in range(6):
+            x = (
+                rng.normal(size=n)
+                + rng.choice([0.0, 1.5]) * (np.arange(n) > n // 2)
+                + rng.choice([0.0, 0.3]) * np.arange(n)
+            )
+            for series in (x, np.round(x), -x):
+                assert list(alarms(series, mean)) == naive_alarms(series.tolist(), limit)
+
+
+def test_a_sum_has_to_exceed_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal values leave every sum at 0, which does not exceed 0."""
+    monkeypatch.setattr(cusum, "run_limit", lambda mean: 0.0)
+    assert alarms(np.ones(50), 10.0) == ()
 
 
 def test_ranks_make_alarms_independent_of_the_scale() -> None:

@@ -104,12 +104,10 @@ def kernel_names() -> tuple[str | None, ...]:
 def quantile_starts(rows: FloatArray, K_max: int, *, as_mclust: bool = False) -> Ints:
     """Classes cut at sample quantiles, the start of EM.
 
-    k classes are cut at k + 1 quantiles (type 7) of equally spaced probabilities, each class closed on the
-    left. Where ties leave fewer than k + 1 distinct cuts, more probabilities are taken until there are
-    enough, and then the cuts that open the narrowest intervals are dropped.
-
-    For k = 2..K_max, one after the other, the first observation of each class and n. One line stands for all
-    rows when they have no ties. An empty class shows as two equal entries.
+    k classes are cut at k + 1 quantiles (type 7) of equally spaced probabilities, each class closed on the left.
+    Where ties leave too few distinct cuts, more probabilities are taken, and then the cuts that open the narrowest
+    intervals are dropped. For k = 2..K_max, one after the other, the first observation of each class and n; one
+    line stands for all rows when they have no ties. An empty class shows as two equal entries.
     """
     count, n = rows.shape
     if not as_mclust and n > 1 and bool((np.diff(rows, axis=1) > 0).all()):

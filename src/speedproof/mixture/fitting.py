@@ -1,13 +1,8 @@
 """Fit a Gaussian mixture to a sample: K = 1..9, one common variance (E) or one each (V), chosen by BIC.
 
-BIC = 2 loglik - df log n, to be maximised, with df = 2 (K = 1), 2 K (E), 3 K - 1 (V). The text of the report
-that this follows [1]_ penalises with K log n instead; its published fits come from mclust, which counts the
-parameters as here.
-
-References
-----------
-.. [1] J. Worms and S. Touati, "Parametric and non-parametric statistics for program performance analysis and
-   comparison", research report RR-8875, Inria, 2016: the report of VARCORE.
+BIC = 2 loglik - df log n, to be maximised, with df = 2 (K = 1), 2 K (E), 3 K - 1 (V). The text of the report that
+this follows (J. Worms, S. Touati, RR-8875, Inria, 2016) penalises with K log n instead; its published fits come
+from mclust, which counts the parameters as here.
 """
 
 from __future__ import annotations

@@ -70,23 +70,7 @@ class GoodnessOfFit(Struct, frozen=True, eq=False):
         return float(np.sqrt(self.pvalue * (1 - self.pvalue) / self.replicates.size))
 
     def critical(self, alpha: float) -> float:
-        """Distance at which the fit is rejected at risk alpha: the floor(N (1 - alpha))-th smallest.
-
-        Parameters
-        ----------
-        alpha : float
-            At least 1 / N and below 1.
-
-        Returns
-        -------
-        float
-            The fit is rejected when its distance is at least this.
-
-        Raises
-        ------
-        UsageError
-            N is too small for that alpha.
-        """
+        """Distance from which the fit is rejected at risk alpha: the floor(N (1 - alpha))-th smallest."""
         # 200 * (1 - 0.05) is 190 in decimals and 189.99999999999997 in binary.
         rank = int(np.floor(self.replicates.size * (1.0 - alpha) + 1e-9))
         if not 0.0 < alpha < 1.0 or rank < 1:
@@ -109,13 +93,10 @@ def ks_distance(values: npt.ArrayLike, model: MixtureModel) -> float:
 
 
 def undersampling(n: int) -> float:
-    """Choose the factor c for a sample of size n.
+    """Choose the factor c for a sample of size n: what brings the share of true mixtures rejected at 5 % near 5 %.
 
-    The mixture was fitted to the sample, so bootstrap samples of the same size reject true mixtures too
-    often, and the more so the larger n is; smaller ones make up for it. The values come from
-    ``studies/mixture_calibration.py``: they bring the share of true mixtures rejected at 5 % near 5 %.
-
-    0.9 below 200 values, 0.8 from there on; 1 below 10, where nothing could be left out.
+    Bootstrap samples of the same size reject true mixtures too often, and the more so the larger n is
+    (``studies/mixture_calibration.py``).
     """
     if n < 10:
         return 1.0
@@ -125,11 +106,7 @@ def undersampling(n: int) -> float:
 def draw_samples(
     model: MixtureModel, n: int, N: int, seed: int | np.random.SeedSequence, *, jobs: int = 1
 ) -> FloatArray:
-    """Draw N sorted samples of size n.
-
-    Every 32 samples have a random stream of their own, a child of the seed: sample i is the same whatever
-    N, and however the work is shared out.
-    """
+    """Draw N sorted samples of size n; every 32 have a random stream of their own, a child of the seed."""
     root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     # A copy: spawning counts on the sequence, and the same seed must draw the same again.
     root = np.random.SeedSequence(root.entropy, spawn_key=root.spawn_key)
@@ -219,10 +196,7 @@ def refitted_distances(
     jobs: int = 1,
     distance: Distance = "ks",
 ) -> FloatArray:
-    """Fit rows anew, with the choice of K and model, and measure each one's distance to its fit.
-
-    NaN for a constant row.
-    """
+    """Fit rows anew, with the choice of K and model, and measure their distances; NaN for a constant row."""
     fits = _refit(rows, K_max, K_always, patience, jobs)
     if distance == "ks":
         return em.ks_distances(rows, fits, jobs=jobs)

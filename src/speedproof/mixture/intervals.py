@@ -1,14 +1,10 @@
 """Intervals of I3, the chance that one run of a version beats one run of every other.
 
-Of samples: the chance is a U-statistic of r samples. Its standard error comes from the projections on each
-sample (Hoeffding 1948), summed within a process where values are nested, its degrees of freedom from
-Satterthwaite's formula, and the interval is Student's on the scale of log odds: for two versions it is that of
-Brunner and Munzel's test. Of mixtures: percentiles over mixtures that are fitted anew to samples drawn from them.
-
-References
-----------
-.. [1] W. Hoeffding, "A class of statistics with asymptotically normal distribution", Annals of Mathematical
-   Statistics 19, 1948.
+Of samples: the chance is a U-statistic of r samples. Its standard error comes from the projections on each sample
+(W. Hoeffding, Annals of Mathematical Statistics 19, 1948), summed within a process where values are nested, its
+degrees of freedom from Satterthwaite's formula, and the interval is Student's on the scale of log odds: for two
+versions it is that of Brunner and Munzel's test. Of mixtures: percentiles over mixtures fitted anew to samples
+drawn from them.
 """
 
 from __future__ import annotations
@@ -128,8 +124,8 @@ def mixture_intervals(
 def _points(models: Refitted, count: int) -> FloatArray:
     """Every mixture as so many values of equal weight, shape (N, count).
 
-    The unit interval is cut into as many equal parts: the place of a part's middle among the cumulated weights
-    names the component, and the place within that component's share its quantile.
+    Of equal parts of the unit interval the place of the middle among the cumulated weights names the component,
+    the place within that component's share its quantile.
     """
     ends = np.cumsum(models.weights, axis=1)
     place = (np.arange(count) + 0.5) / count * ends[:, -1:]

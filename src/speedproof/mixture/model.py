@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import DataError
+from speedproof.stats.root import halved
 from speedproof.stats.special import ndtr, ndtri
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -42,18 +43,7 @@ class Modes(Struct, frozen=True, eq=False):
         return int(self.places.size)
 
     def deeper_than(self, dip: float) -> Modes:
-        """Join modes across shallow valleys, the shallowest first, the lower peak giving way.
-
-        Parameters
-        ----------
-        dip : float
-            Smallest log ratio that is kept; ``log(1.1)`` asks for a valley a tenth below its lower peak.
-
-        Returns
-        -------
-        Modes
-            At least one.
-        """
+        """Join modes across valleys shallower than a log ratio, the shallowest first; lower peaks give way."""
         places, heights = list(self.places), list(self.log_densities)
         valleys, dips = list(self.valleys), list(self.dips)
         floors = [min(a, b) - d for a, b, d in zip(heights, heights[1:], dips, strict=False)]
@@ -124,25 +114,17 @@ class MixtureModel:
         # about the mean, so that a large mean costs no digits
         return float(np.sqrt(self.weights @ (self.sds**2 + (self.means - self.mean) ** 2)))
 
-    def _log_terms(self, x: FloatArray) -> FloatArray:
+    def _standardised(self, x: npt.ArrayLike) -> FloatArray:
+        return (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
+
+    def _log_terms(self, x: npt.ArrayLike) -> FloatArray:
         """Log of w_k N(x; mu_k, s_k^2), shape (..., K)."""
-        z = (x[..., None] - self.means) / self.sds
+        z = self._standardised(x)
         return np.asarray(np.log(self.weights) - np.log(self.sds) - _HALF_LOG_2PI - 0.5 * z * z)
 
     def logpdf(self, x: npt.ArrayLike) -> FloatArray:
-        """Logarithm of the density; does not underflow.
-
-        Parameters
-        ----------
-        x : array_like
-            Where.
-
-        Returns
-        -------
-        ndarray
-            Of the shape of ``x``.
-        """
-        terms = self._log_terms(np.asarray(x, dtype=np.float64))
+        """Logarithm of the density; does not underflow."""
+        terms = self._log_terms(x)
         top = terms.max(axis=-1)
         return np.asarray(top + np.log(np.exp(terms - top[..., None]).sum(axis=-1)))
 
@@ -152,27 +134,14 @@ class MixtureModel:
 
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
         """P[X <= x], accurate also where it is tiny."""
-        z = (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
-        return np.asarray(ndtr(z) @ self.weights)
+        return np.asarray(ndtr(self._standardised(x)) @ self.weights)
 
     def sf(self, x: npt.ArrayLike) -> FloatArray:
         """P[X > x], accurate also where it is tiny."""
-        z = (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
-        return np.asarray(ndtr(-z) @ self.weights)
+        return np.asarray(ndtr(-self._standardised(x)) @ self.weights)
 
     def ppf(self, p: npt.ArrayLike) -> FloatArray:
-        """Quantiles, to the last digits that the distribution function resolves.
-
-        Parameters
-        ----------
-        p : array_like
-            Probabilities.
-
-        Returns
-        -------
-        ndarray
-            Minus and plus infinity at 0 and 1, NaN outside [0, 1].
-        """
+        """Quantiles; minus and plus infinity at 0 and 1, NaN outside [0, 1]."""
         probabilities = np.asarray(p, dtype=np.float64)
         # The quantile of a mixture lies between the least and the greatest of its components' quantiles.
         quantiles = np.array((self.means + self.sds * ndtri(probabilities)[..., None]).max(axis=-1))
@@ -194,20 +163,7 @@ class MixtureModel:
             high = np.where(apart & ~below, middle, high)
 
     def rvs(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> FloatArray:
-        """Draw n values.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-        seed : int, SeedSequence or Generator
-            The same seed draws the same values.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Independent, in the order drawn.
-        """
+        """Draw n independent values; the same seed draws the same."""
         rng = np.random.default_rng(seed)
         k = np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(n), side="right")
         return np.asarray(self.means[k] + self.sds[k] * rng.standard_normal(n))
@@ -218,27 +174,16 @@ class MixtureModel:
 
     def responsibilities(self, x: npt.ArrayLike) -> FloatArray:
         """Probability of each component given each value, shape (n, K)."""
-        terms = self._log_terms(np.asarray(x, dtype=np.float64))
+        terms = self._log_terms(x)
         e = np.exp(terms - terms.max(axis=-1, keepdims=True))
         return np.asarray(e / e.sum(axis=-1, keepdims=True))
 
     def labels(self, x: npt.ArrayLike) -> IntArray:
         """Most probable component of each value; the first of equals."""
-        return np.asarray(self._log_terms(np.asarray(x, dtype=np.float64)).argmax(axis=-1), dtype=np.int64)
+        return np.asarray(self._log_terms(x).argmax(axis=-1), dtype=np.int64)
 
     def clusters(self, x: npt.ArrayLike) -> tuple[FloatArray, ...]:
-        """Values of each component, in the order of ``x``.
-
-        Parameters
-        ----------
-        x : array_like, shape (n,)
-            A sample.
-
-        Returns
-        -------
-        tuple of ndarray
-            K of them, possibly empty.
-        """
+        """The values of a sample that fall into each component, possibly none, in their order."""
         values, labels = np.asarray(x, dtype=np.float64), self.labels(x)
         return tuple(values[labels == k] for k in range(self.components))
 
@@ -257,11 +202,6 @@ class MixtureModel:
 
         All lie between the least and the greatest mean. The grid follows every component at a hundredth of
         its deviation, finer than any peak or valley that double precision could tell from a shoulder.
-
-        Returns
-        -------
-        Modes
-            At least one.
         """
         if self.components == 1:
             place = self.means.copy()
@@ -284,16 +224,12 @@ class MixtureModel:
 
     def _turn(self, low: float, high: float, up: bool) -> float:
         """Where the score, positive at ``low`` if ``up``, changes its sign: bisection, one number at a time."""
-        parts = [
-            (log(w) - log(s), mu, s)
-            for w, mu, s in zip(self.weights.tolist(), self.means.tolist(), self.sds.tolist(), strict=True)
-        ]
-        while low < (x := low + 0.5 * (high - low)) < high:
+        w, mu, sd = self.weights.tolist(), self.means.tolist(), self.sds.tolist()
+        parts = [(log(w) - log(s), mu, s) for w, mu, s in zip(w, mu, sd, strict=True)]
+
+        def turned(x: float) -> bool:
             pulls = [(z / s, c - 0.5 * z * z) for c, z, s in [(c, (mu - x) / s, s) for c, mu, s in parts]]
             top = max(height for _, height in pulls)
-            pull = sum(exp(height - top) * p for p, height in pulls)
-            if (pull > 0.0) == up:
-                low = x
-            else:
-                high = x
-        return x
+            return bool(sum(exp(height - top) * pull for pull, height in pulls) > 0.0) != up
+
+        return halved(turned, low, high)

@@ -1,15 +1,9 @@
 """Mixtures of rounded values: the resolution detected, a likelihood and a test that know of it.
 
-A clock with a coarse tick or a printout with few digits ties values, and no continuous distribution has
-ties: the plain test then rejects the rounding, not the mixture. Here a value v on a grid of step h stands
-for the interval (v - h/2, v + h/2]: the likelihood is that of interval-censored data, fitted by EM with the
-truncated normal's moments [1]_, and distances are taken at the ends of the intervals, for the data and for
-bootstrap samples rounded to the same grid.
-
-References
-----------
-.. [1] McLachlan, G. J., Jones, P. N., "Fitting mixture models to grouped and truncated data via the EM
-   algorithm", Biometrics 44, 1988.
+The plain test rejects the rounding of tied values, not the mixture. Here a value v on a grid of step h stands for
+the interval (v - h/2, v + h/2]: the likelihood is that of interval-censored data, fitted by EM with the truncated
+normal's moments (G. J. McLachlan, P. N. Jones, Biometrics 44, 1988), and distances are taken at the ends of the
+intervals, for the data and for bootstrap samples rounded to the same grid.
 """
 
 from __future__ import annotations
@@ -230,11 +224,7 @@ def goodness_of_rounded(
 
 
 def rounding_matters(values: npt.ArrayLike) -> bool:
-    """Whether ties are heavy enough to disturb the plain test.
-
-    The distance at which a fit is rejected is about 1 / sqrt(n); ties matter when the most frequent value
-    alone makes a jump of more than a quarter of that.
-    """
+    """Whether the most frequent value makes a jump of a quarter of where the plain test rejects, 1 / sqrt(n)."""
     _, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     most = int(counts.max(initial=0))
     return most > 1 and most > 0.25 * np.sqrt(counts.sum())

@@ -1,15 +1,9 @@
 """Where EM starts: EM climbs to the nearest maximum, so the best of several starts is taken.
 
 Classes of the sorted values give starts: cut at quantiles, where k-means cuts, and where the likelihood of
-classified values is largest (Symons 1981) - in one dimension the last two are found exactly, by dynamic
-programming (Fisher 1958). A mixture of K components gives more: each component split in two starts K + 1, each two
-neighbours merged start K - 1, as hierarchical clustering would.
-
-References
-----------
-.. [1] W. D. Fisher, "On grouping for maximum homogeneity", Journal of the American Statistical Association 53,
-   1958.
-.. [2] M. J. Symons, "Clustering criteria and multivariate normal mixtures", Biometrics 37, 1981.
+classified values is largest (M. J. Symons, Biometrics 37, 1981) - in one dimension the last two are found exactly,
+by dynamic programming (W. D. Fisher, Journal of the American Statistical Association 53, 1958). A mixture of K
+components gives more: each component split in two starts K + 1, each two merged start K - 1.
 """
 
 from __future__ import annotations
