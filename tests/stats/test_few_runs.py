@@ -41,7 +41,7 @@ def test_pvalues_at_every_ratio_against_enumeration(n: int, m: int) -> None:
 @pytest.mark.parametrize("step", [0.0, 0.02])
 def test_bounds_are_where_the_pvalues_pass_alpha(n: int, m: int, step: float) -> None:
     rng = np.random.default_rng([n, m, 1])
-    for alpha in (0.2, 0.05, 0.01):
+    for alpha in (0.8, 0.2, 0.05, 0.01):
         x, y, steps = rng.lognormal(0.4, 0.3, n), rng.lognormal(0.0, 0.2, m), (step, step)
         found = typical_ratio(x, y, alpha, steps=steps)
         low, high = float(found.low), float(found.high)
@@ -136,4 +136,5 @@ def test_constant_sides() -> None:
     for of_x, expected in ((2.0, True), (1.0, False)):
         found = typical_ratio(np.full(3, of_x), np.full(6, 1.0), 0.05)
         assert bool(found.pvalue <= 0.05) is expected
+        assert 0.0 < found.pvalue <= 1.0
     assert typical_ratio(np.full(3, 2.0), np.array([1.0, 1.1, 0.9, 1.0, 1.2]), 0.05).low > 1.0

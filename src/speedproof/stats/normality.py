@@ -86,15 +86,12 @@ def _pvalue(rest: FloatArray, w: FloatArray, n: int) -> FloatArray:
         smallest = math.asin(math.sqrt(0.75))
         return np.maximum(6.0 / math.pi * (np.arcsin(np.sqrt(np.clip(w, 0.75, 1.0))) - smallest), 0.0)
     y = np.log(np.maximum(rest, 1e-300))
-    if n <= 11:
-        gamma = _polynomial(_GAMMA, n)
-        beyond = y >= gamma
-        y = -np.log(np.where(beyond, 1.0, gamma - y))
+    if n <= 11:  # W is never so small that y reaches gamma
+        y = -np.log(_polynomial(_GAMMA, n) - y)
         mean, sd = _polynomial(_SMALL_MEAN, n), math.exp(_polynomial(_SMALL_LOG_SD, n))
     else:
-        beyond = np.zeros(np.shape(y), dtype=np.bool_)
         mean, sd = _polynomial(_LARGE_MEAN, math.log(n)), math.exp(_polynomial(_LARGE_LOG_SD, math.log(n)))
-    return np.where(beyond, 1e-99, ndtr((mean - y) / sd))
+    return ndtr((mean - y) / sd)
 
 
 # Stephens' (1974) modified statistic against its upper tail, as polynomials of it; each holds up to its limit.

@@ -133,7 +133,7 @@ def _needed_ratios(x: FloatArray, y: FloatArray, alpha: float, exact: BoolArray,
         sd = np.broadcast_to(_without_ties_across(x, y)[0], exact.shape)[rest]
         offset = np.broadcast_to(0.5 * zeros, exact.shape)[rest] - 0.5 * n * m
         # The quantile rounds: the p-value itself decides among the three counts around it.
-        count = np.ceil(0.5 + normal_quantile(1.0 - alpha) * sd - offset) - 1.0
+        count = np.ceil(0.5 - normal_quantile(alpha) * sd - offset) - 1.0
         for _ in range(2):
             count = count + (rank_sum_normal(count + offset, sd) > alpha)
         needed[rest] = np.clip(count, 0, n * m + 1).astype(np.int64)
