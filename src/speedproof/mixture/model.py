@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import DataError
-from speedproof.stats.root import halved
 from speedproof.stats.special import ndtr, ndtri
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -226,10 +225,9 @@ class MixtureModel:
         """Where the score, positive at ``low`` if ``up``, changes its sign: bisection, one number at a time."""
         w, mu, sd = self.weights.tolist(), self.means.tolist(), self.sds.tolist()
         parts = [(log(w) - log(s), mu, s) for w, mu, s in zip(w, mu, sd, strict=True)]
-
-        def turned(x: float) -> bool:
+        while low < (x := low + 0.5 * (high - low)) < high:
             pulls = [(z / s, c - 0.5 * z * z) for c, z, s in [(c, (mu - x) / s, s) for c, mu, s in parts]]
             top = max(height for _, height in pulls)
-            return bool(sum(exp(height - top) * pull for pull, height in pulls) > 0.0) != up
-
-        return halved(turned, low, high)
+            positive = sum(exp(height - top) * pull for pull, height in pulls) > 0.0
+            low, high = (x, high) if positive == up else (low, x)
+        return x
