@@ -33,6 +33,22 @@ def test_rows_proven_alone_do_not_contradict_a_joint_headline() -> None:
     assert "x slower" in text
 
 
+def test_what_a_row_proves_alone_is_told_beside_places() -> None:
+    """Places are of a joint risk, bounds of their row's own."""
+    rng = np.random.default_rng(3)
+    values = {
+        v: (at + 0.01 * rng.standard_normal(20)).tolist() for v, at in {"a": 3.0, "b": 1.0, "c": 2.0}.items()
+    }
+    text = told(sp.compare_suite(suite({"n": values})))
+    assert "all claims at a joint risk of 5 %" in text
+    assert "Places hold together; what is proven in a row holds by itself (95 %)." in text
+
+
+def test_of_versions_that_tie_none_is_ahead() -> None:
+    text = told(sp.rank(suite({"n": {"a": [1.0] * 5, "b": [1.0] * 5}})))
+    assert text.startswith("No version is shown to be the best, and none is ahead.")
+
+
 def test_rows_stand_by_place() -> None:
     """Also where names are dated."""
     rng = np.random.default_rng(1)

@@ -208,7 +208,7 @@ def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callabl
         told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
         assert "proven" in told
         (made,) = versions.reports([shaken, *results[1:]], details=True, explain=True)
-        assert "(as measured, not proven)" in render(made).splitlines()[0]
+        assert "(typical run, not proven)" in render(made).splitlines()[0]
         made = replace(made, sections=made.sections[: len(made.sections) // len(results)])
         told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
         assert "proven" not in told.replace("not proven", "")

@@ -16,7 +16,7 @@ from tests.protocols.asking import compare_medians
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Needed, Verdict
-from speedproof.reporting.numbers import factor, values
+from speedproof.reporting.numbers import factor, p_is, values
 from speedproof.reporting.words import about, change, effect, interval, range_of, verdict
 from speedproof.stats.estimate import Estimate
 
@@ -122,6 +122,20 @@ def test_values_keep_their_order(measured: list[float]) -> None:
     printed = [Decimal(number) * seconds[unit] for number, unit in texts]
     order = sorted(range(len(measured)), key=lambda i: measured[i])
     assert [printed[i] for i in order] == sorted(printed)
+
+
+@pytest.mark.parametrize(
+    ("p", "least", "told"),
+    [
+        (0.03, 1e-300, "p = 0.03"),
+        (0.0, 1e-300, "p < 1e-300"),
+        (0.0, 1 / 200, "p < 0.005"),
+        (0.005, 1 / 200, "p = 0.005"),
+    ],
+)
+def test_a_p_value_below_what_can_be_told(p: float, least: float, told: str) -> None:
+    """No bootstrap of 200 samples shows less than one in 200."""
+    assert p_is(p, least) == told
 
 
 def test_no_number_is_no_number() -> None:

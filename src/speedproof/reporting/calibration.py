@@ -8,7 +8,7 @@ from speedproof.data.units import format_value
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.model import Report, Table, Text, right
-from speedproof.reporting.numbers import factor, percent, plural, pvalue
+from speedproof.reporting.numbers import factor, p_is, percent, plural
 from speedproof.reporting.words import CHANGED, interval
 
 
@@ -53,4 +53,4 @@ def _order(what: str, correlation: float, p: float) -> Text:
     value = "undefined" if math.isnan(correlation) else f"{correlation:+.2f}"
     seen = p <= 0.05
     cure = "; pairs in random order, as 'run' measures, take care of it" if seen else ""
-    return Text(f"{what}: rank correlation {value} (p = {pvalue(p)}){cure}", "warning" if seen else "")
+    return Text(f"{what}: rank correlation {value} ({p_is(p)}){cure}", "warning" if seen else "")

@@ -17,7 +17,7 @@ from speedproof.reporting import words
 from speedproof.reporting.hpt import conclusion
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
 from speedproof.reporting.names import benchmark_column, labels
-from speedproof.reporting.numbers import factor, level, percent, pvalue, values
+from speedproof.reporting.numbers import factor, level, p_is, percent, pvalue, values
 
 _METHODS = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}
 _PROMISES = {
@@ -201,12 +201,12 @@ def _why(found: Sequence[Comparison], *, shaken: bool) -> Iterator[Text]:
             if (check.name, check.message) in told:
                 continue  # the same check of the same sample, already said
             told.add((check.name, check.message))
-            p = "" if math.isnan(check.pvalue) else f" (p = {pvalue(check.pvalue)})"
+            p = "" if math.isnan(check.pvalue) else f" ({p_is(check.pvalue)})"
             mark = "ok" if check.held else "FAILS"
             yield Text(f"  {mark:5} {check.name}{p}: {check.message}", "" if check.held else "warning")
         if c.test:
             yield Text(
-                f"  {c.test}: p = {pvalue(c.pvalue)} for faster, {pvalue(c.pvalue_slower)} for slower; "
+                f"  {c.test}: {p_is(c.pvalue)} for faster, {pvalue(c.pvalue_slower)} for slower; "
                 f"significant where p <= {c.alpha:g}"
             )
             if c.difference is not None:

@@ -14,7 +14,7 @@ from speedproof.protocols.results import Comparison
 from speedproof.reporting.model import Cell, Column, Row, Style, Table, right
 from speedproof.reporting.model import Outcome as Meaning
 from speedproof.reporting.names import benchmark_column
-from speedproof.reporting.numbers import factor, pvalue, share, values
+from speedproof.reporting.numbers import factor, p_is, share, values
 from speedproof.reporting.words import CHANGED, change, few, gain_and_loss, natural, needs, range_of
 
 STYLES: dict[Outcome, Style] = {Outcome.PASS: "good", Outcome.FAIL: "bad", Outcome.UNDECIDED: "warning"}
@@ -162,7 +162,7 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     passed = row.outcome is Outcome.PASS
     claim = row.required if passed else row.contradicted
     told = (ASKED if passed else OPPOSITES)[claim.name].format(**words)
-    p = "" if math.isnan(claim.adjusted) else f", p = {pvalue(claim.adjusted)}"
+    p = "" if math.isnan(claim.adjusted) else f", {p_is(claim.adjusted)}"
     corrected = ""
     if not passed and len(result.rows) > 1 and result.rules.multiplicity != "none":
         corrected = f" after {CORRECTIONS[result.rules.multiplicity]}'s correction over {len(result.rows)}"

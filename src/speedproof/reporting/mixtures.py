@@ -26,7 +26,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import labels, spoken
-from speedproof.reporting.numbers import case_share, percent, plural, pvalue
+from speedproof.reporting.numbers import case_share, p_is, percent, plural
 from speedproof.stats.scaling import usual
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -96,7 +96,8 @@ def _fit(a: Analysis) -> Cell:
         return Cell("not tested", "dim")
     rejected = a.test.pvalue <= ALPHA
     told = "rejected" if rejected else "not rejected"
-    return Cell(f"{told} (p = {pvalue(a.test.pvalue)})", "bad" if rejected else "", (told,))
+    p = p_is(a.test.pvalue, 1 / a.test.bootstraps)
+    return Cell(f"{told} ({p})", "bad" if rejected else "", (told,))
 
 
 def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> Table:

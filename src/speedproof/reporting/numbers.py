@@ -70,6 +70,11 @@ def pvalue(p: float) -> str:
     return f"{p:.3g}"
 
 
+def p_is(p: float, least: float = 1e-300) -> str:
+    """A p-value with its sign: ``"p = 0.03"``; what is less than can be told is below that."""
+    return f"p < {least:g}" if p < least else f"p = {pvalue(p)}"
+
+
 def plural(count: int, noun: str) -> str:
     """A count with its noun."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -273,6 +273,8 @@ def advice(found: RunRanking) -> str:
     if leading != [rarely]:
         among = "" if len(leading) == len(found.versions) else f", {' or '.join(leading)} may be"
         also = "" if agreed else f" In mean it is {mean}, in median {median}."
+        if all(c.value <= v.chance.value for v in found.versions[1:]):
+            return f"No version is shown to be the best{among}, and none is ahead.{also}"
         return f"No version is shown to be the best{among}. {rarely} looks best so far: {beats}.{also}"
     if agreed:
         text = f"Run {mean}: {beats}, and it has the best mean and median."

@@ -97,7 +97,7 @@ def _several(result: SuiteComparison, everything: bool) -> Report:
 
 def asked_at(protocol: str, alpha: float, *, shaken: bool) -> str:
     """Which question was answered at which confidence; none is stated of what the machine's speeds have shaken."""
-    return "(as measured, not proven)" if shaken else f"({words.asked_of(protocol)}, {level(1 - alpha)})"
+    return f"({words.asked_of(protocol)}, {'not proven' if shaken else level(1 - alpha)})"
 
 
 def answered(

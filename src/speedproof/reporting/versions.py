@@ -35,7 +35,7 @@ from speedproof.reporting.names import (
     labels,
     shortened,
 )
-from speedproof.reporting.numbers import factor, percent, plural, values
+from speedproof.reporting.numbers import factor, level, percent, plural, values
 from speedproof.reporting.pair import OUTCOMES
 from speedproof.reporting.records import records
 
@@ -95,6 +95,9 @@ def report(
         told = (
             f"+ {gain_loss[0]} than the reference, - {gain_loss[1]}, ~ undecided; {shown} in each row alone."
         )
+        notes.insert(0, Text(told, "dim"))
+    elif ranking is not None and "stands alone" not in headline[0].text:
+        told = f"Places hold together; what is {shown} in a row holds by itself ({level(1 - first.alpha)})."
         notes.insert(0, Text(told, "dim"))
     notes += undermining([c for r in results for c in r.headlines])
     # Versions may find no room where there are many of them.
