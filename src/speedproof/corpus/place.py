@@ -50,11 +50,6 @@ def storage_errors(doing: str) -> Iterator[None]:
         raise SpeedproofError(f"{doing}: {error.strerror or error}") from error
 
 
-def broken() -> tuple[type[Exception], ...]:
-    """The errors that say that a Parquet file is damaged or gone."""
-    return (arrow().ArrowException, OSError)
-
-
 class Place(Struct, frozen=True):
     """A folder of any file system that PyArrow or fsspec knows."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from speedproof.corpus.build import REJECTS
-from speedproof.corpus.place import Place, arrow, broken
+from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.schema import File, Manifest, columns, opened, records, reject_columns
 from speedproof.data.record import Record
 from speedproof.errors import FormatError, SpeedproofError, UsageError
@@ -66,7 +66,7 @@ def rows_of(
     for file in part.files:  # one at a time, so that memory holds what is chosen and one file
         try:
             rows = place.table(file)
-        except broken() as error:
+        except (pa.ArrowException, OSError) as error:
             raise FormatError(f"{part.place}/{file}", "", f"the file is damaged or gone: {error}") from None
         for column, names in chosen.items():
             if names is not None:

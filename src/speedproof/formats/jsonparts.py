@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -44,9 +45,13 @@ class Parts:
         self.source = source
         self.segments: list[tuple[int, int]] = []
 
-    def __iter__(self) -> Iterator[Raw]:
-        for text in self._texts():
-            yield from decode(text, list[Raw], self.source)
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self.decoded())
+
+    def decoded(self) -> Iterator[Any]:
+        """The segments one after the other, each as a list or an object of its own."""
+        for start, end in self.segments:
+            yield decode(self.wrapped(self.source.read(start, end - start)), self.kind, self.source)
 
     def wrapped(self, text: bytes) -> bytes:
         """A segment as a list of its own."""
@@ -60,10 +65,6 @@ class Parts:
         decode(text, self.kind, self.source, at=lambda place: start + place - len(first))
         self.segments.append((start, end))
 
-    def _texts(self) -> Iterator[bytes]:
-        for start, end in self.segments:
-            yield self.wrapped(self.source.read(start, end - start))
-
 
 class NamedParts(Parts):
     """The parts of an object."""
@@ -73,8 +74,7 @@ class NamedParts(Parts):
 
     def items(self) -> Iterator[tuple[str, Raw]]:
         """Each name with its part."""
-        for text in self._texts():
-            yield from decode(text, dict[str, Raw], self.source).items()
+        return chain.from_iterable(segment.items() for segment in self.decoded())
 
 
 def decode_parts(source: Source, kind: type[T], *members: str) -> T:
