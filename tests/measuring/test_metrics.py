@@ -194,6 +194,42 @@ def test_energy_counts_packages_and_wraps(tmp_path: Path) -> None:
     assert energy_meter(tmp_path / "none") == (None, "energy: this machine shows no RAPL counters")
 
 
+def test_energy_that_only_root_may_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A zone that is no counter is passed over."""
+    for zone in ("intel-rapl:0", "intel-rapl:1"):
+        (tmp_path / zone).mkdir()
+    (tmp_path / "intel-rapl:1" / "max_energy_range_uj").write_text("1000\n")
+    (tmp_path / "intel-rapl:1" / "energy_uj").write_text("5\n")
+    meter, message = energy_meter(tmp_path)
+    assert meter is not None
+    assert (meter.read(), message) == ((5.0,), "")
+    read = Path.read_text
+
+    def refused(path: Path) -> str:
+        if path.name == "energy_uj":
+            raise PermissionError
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_text", refused)
+    meter, message = energy_meter(tmp_path)
+    assert meter is None
+    assert (
+        message
+        == f"energy: {tmp_path}/intel-rapl:1/energy_uj is readable by root only; chmod o+r it, or run as root"
+    )
+
+
+def test_why_a_run_has_no_value_is_told_by_who_knows() -> None:
+    executor = CommandExecutor(output_metrics=(parse_metric("score=score (.*)"), parse_metric("other=x")))
+    run = Run({}, stdout=b"score five")
+    assert (
+        executor.explain(run, "memory") == "it needs less memory than the runner itself, which hides its peak"
+    )
+    assert executor.explain(run, "score").endswith("'five', in its last match 'score five', is no number")
+    assert executor.explain(run, "other") == "--metric other: nothing in the output matches 'x'"
+    assert executor.explain(run, "cycles") == ""
+
+
 def test_executor_hooks_and_extras(tmp_path: Path) -> None:
     log = tmp_path / "log"
     version = PlannedVersion(
