@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
 import pytest
-from tests.protocols.asking import compare_typical
+from tests.protocols.asking import compare_single_runs, compare_typical
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair, Suite
@@ -18,6 +19,7 @@ from speedproof.protocols import hpt_speedup, hpt_steps
 from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log_ratio
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.bisection import Bisection
+from speedproof.protocols.figures import fewest, forecasts
 from speedproof.protocols.findings import article_mean, article_median
 from speedproof.protocols.hpt_levels import HptRule, decimal, score_duel
 from speedproof.protocols.negative_controls import withheld
@@ -30,6 +32,7 @@ from speedproof.protocols.sequential import CandidateResult, SequentialCompariso
 from speedproof.protocols.stopping import Gate, StopRules
 from speedproof.protocols.units import paired_units
 from speedproof.stats import signed_rank
+from speedproof.stats.power import RunsNeeded
 from speedproof.stats.sequential import SequentialResult
 
 ORDER = frozenset({Trait.ORDER_KNOWN})
@@ -260,3 +263,33 @@ def test_bounds_of_the_normal_pvalue(digits: int | None, monkeypatch: pytest.Mon
                 assert line._lower[cell] - 1e-12 <= exact <= line._upper[cell] + 1e-12
         if digits is None:
             np.testing.assert_allclose(line._lower[1:-1:2], line._upper[1:-1:2], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 40), (40, 2), (3, 5), (5, 3), (4, 5), (5, 4), (40, 40)])
+def test_the_side_with_too_few_runs_is_named(n: int, m: int) -> None:
+    """A single run takes five a side at 5 %, since 2^-5 is below it, a typical run three: C(6, 3) = 20 orders."""
+    rng = np.random.default_rng(10)
+    x, y = (Sample(10.0 + (rng.permutation(size) - (size - 1) / 2) / 100) for size in (n, m))
+    for found, least in ((compare_single_runs(x, y), 5), (compare_typical(x, y), 3)):
+        assert found.verdict is Verdict.UNDECIDED
+        assert found.needed is not None
+        lacking = 1 / math.comb(n + m, n) > 0.05 if least == 3 else min(n, m) < 5
+        assert found.needed.least is lacking
+        if lacking:
+            expected = [least if size < least else None for size in (n, m)]
+            assert [found.needed.reference, found.needed.candidate] == expected
+    sides = [SimpleNamespace(x=SimpleNamespace(n=n), y=SimpleNamespace(n=m))]
+    for least in (2, 3, 4, 5, 40, 41):
+        told = fewest(sides, [0], least)[0]  # type: ignore[arg-type]
+        runs = [None if size >= least else least for size in (n, m)]
+        assert ([told.reference, told.candidate], told.least) == (runs, True)
+
+
+@pytest.mark.parametrize(("x", "y"), [(math.inf, 5.0), (5.0, math.inf), (math.nan, 5.0), (5.0, math.nan)])
+def test_a_side_that_never_has_enough_runs_has_no_number(x: float, y: float) -> None:
+    sides = [SimpleNamespace(turned=False, x=SimpleNamespace(n=4), y=SimpleNamespace(n=4))]
+    values = np.array([[1.0, 2.0, 3.0, 4.0]])
+    needed = RunsNeeded(np.array([x]), np.array([y]))
+    told = forecasts(sides, values, values, Rules(), [0], lambda *_: needed)[0]  # type: ignore[arg-type]
+    assert (told.reference, told.candidate) == (None, None)
+    assert told.reason == "no difference was observed, so no number of runs can be named"
