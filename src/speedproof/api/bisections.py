@@ -152,6 +152,8 @@ def bisect(
     """
     if not callable(run):
         raise UsageError(f"expected a function that measures one run of a commit, not {run!r}")
+    if max_pairs < 1:
+        raise UsageError(f"max_pairs={max_pairs}: expected at least one pair of runs")
     min_change = proportion_given("min_change", min_change, '0.01 or "1%"')
     _check(commits)
     search = Bisection(len(commits), alpha=alpha_of(confidence), min_change=min_change)

@@ -14,7 +14,7 @@ from speedproof.stats.estimate import alpha_at
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
 
-_LEAST_RISK = 1e-9
+_LEAST_RISK, _MOST_RISK = 1e-9, 0.5
 
 
 def proportion(given: object) -> float:
@@ -37,16 +37,20 @@ def proportion(given: object) -> float:
 
 
 def risk(given: object) -> float:
-    """A risk that the tests support."""
+    """A risk that the tests support; beyond one half a bound would fail more often than it holds."""
     value = proportion(given)
+    if value > _MOST_RISK:
+        raise ValueError(f"{given!r} is no risk but a confidence; do you mean {alpha_at(value):g}?")
     if value < _LEAST_RISK:
         raise ValueError(f"{given!r} is a risk below {_LEAST_RISK:g}, the smallest that the tests support")
     return value
 
 
 def level(given: object) -> float:
-    """A confidence, one minus such a risk: any, for papers use those below one half, too."""
+    """A confidence, one minus such a risk."""
     value = proportion(given)
+    if value < 1 - _MOST_RISK:
+        raise ValueError(f"{given!r} is a risk; do you mean a confidence of {alpha_at(value):g}?")
     if 1 - value < 0.999999 * _LEAST_RISK:
         raise ValueError(
             f"{given!r} leaves a risk below {_LEAST_RISK:g}, the smallest that the tests support"

@@ -97,6 +97,12 @@ def measure(
             raise UsageError(
                 f"{version}: expected a command, as text or as program and arguments, not {command!r}"
             )
+    if warmup is not None and warmup < 0:
+        raise UsageError(
+            f"warmup={warmup}: expected a number of runs, 0 or more, or None until they are steady"
+        )
+    if timeout is not None and not timeout > 0:
+        raise UsageError(f"timeout={timeout}: expected a positive number of seconds")
     rules = _rules(confidence, margin, precision, min_runs, max_runs, max_seconds)
     return Measurement(
         plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark),
