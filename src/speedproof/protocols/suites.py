@@ -146,5 +146,6 @@ def gain_2009(before: Sequence[float], after: Sequence[float], confidences: Sequ
     gains = w * (t - u)
     shift = exponent(t, u)  # sums of times of usual size
     t, u = np.ldexp(t, shift), np.ldexp(u, shift)
-    gain = float((w * (t - u)).sum()) / float(w @ t)
+    total = float(w @ t)  # 0 where the times after are so large that those before vanish beside them
+    gain = float((w * (t - u)).sum()) / total if total > 0 else -math.inf
     return Gain2009(tuple(w.tolist()), tuple(gains.tolist()), gain, float(min(confidences)))
