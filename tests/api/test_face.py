@@ -99,7 +99,7 @@ def test_few_runs_that_prove_something_are_named() -> None:
     told = "Fewer than 5 runs of old, assumed to vary normally. Cure: more"
     for n in (2, 3, 4):
         r = sp.compare(x[:n], y, names=("old", "new"))
-        assert (r.verdict, str(r).count(told)) == (sp.Verdict.FASTER, 1)
+        assert (r.verdict, r.benchmark, str(r).count(told)) == (sp.Verdict.FASTER, "benchmark", 1)
     suite = sp.Suite.of_samples({"a": {"old": x[:3], "new": y}, "b": {"old": x, "new": y}})
     in_one = told.replace("old,", "old in 1 benchmark,")
     assert str(sp.compare_suite(suite)).count(in_one) == str(sp.gate(suite)).count(in_one) == 1

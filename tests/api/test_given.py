@@ -70,6 +70,7 @@ def suite() -> sp.Suite:
         (lambda s: sp_.measure({"a": "true", "b": 5}), "b: expected a command"),
         (lambda s: sp_.race(len, sum, kwargs=3), "a mapping of names"),
         (lambda s: sp_.race(len, sum, max_runs=0), "max_runs=0"),
+        (lambda s: sp_.race(len, (lambda: (yield))), "runs nothing yet"),
         (lambda s: sp_.race(len, sum, clock=3), "clock=3: expected a function"),
         (lambda s: sp_.race(len, sum, seed=-1), "seed=-1: expected a whole number, 0 or more"),
         (lambda s: sp_.bisect(["a", "b"], 3), "run=3: expected a function"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
+from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from speedproof.data.checked import one_of
@@ -148,4 +149,8 @@ def callable_given(given: Any) -> None:
     if not callable(given):
         raise UsageError(
             f"a race is between functions, not {given!r}: sp.race(old, new); commands are sp.measure's"
+        )
+    if iscoroutinefunction(given) or isgeneratorfunction(given):
+        raise UsageError(
+            f"{given.__name__}: a call of it runs nothing yet; race functions that run it to its end"
         )

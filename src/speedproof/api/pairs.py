@@ -72,6 +72,11 @@ class PairResult(Shown, Struct, frozen=True):
         return self.result.headlines[0]
 
     @property
+    def benchmark(self) -> str:
+        """What was measured."""
+        return self.headline.benchmark
+
+    @property
     def verdict(self) -> Verdict:
         """Faster, slower, equivalent (within the margin) or undecided."""
         return self.headline.verdict
