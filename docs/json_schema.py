@@ -23,8 +23,7 @@ from speedproof.corpus.model import CorpusModels
 from speedproof.history.alarms import ToldAlarms
 from speedproof.history.result import ToldHistory
 from speedproof.history.rows import Added, QueriedSample
-from speedproof.mixture.analysis import Analysis
-from speedproof.mixture.asked import Indices
+from speedproof.mixture.results import Analysis, Indices
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateDecision
 from speedproof.protocols.hpt import Hpt

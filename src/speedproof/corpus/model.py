@@ -13,8 +13,9 @@ from speedproof.corpus.place import arrow
 from speedproof.corpus.read import database, register, rows_of
 from speedproof.corpus.schema import digest, suite_of
 from speedproof.errors import DataError
-from speedproof.mixture.analysis import ALPHA, analyse
+from speedproof.mixture.analysis import analyse
 from speedproof.mixture.independent import independent
+from speedproof.mixture.results import ALPHA
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
@@ -12,69 +11,15 @@ from speedproof.mixture.fitting import MixtureFit, fit
 from speedproof.mixture.goodness import Progress, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.model import MixtureModel, Modes
-from speedproof.mixture.modes import ModeOrder, clear_modes, mode_order
+from speedproof.mixture.modes import clear_modes, mode_order
+from speedproof.mixture.results import ALPHA, Analysis, Component, FitTest, Mode
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.stats.scaling import exponent
-
-ALPHA = 0.05
-"""Risk of the test."""
 
 MOST_TESTED = 4_000
 """Of larger samples so many values, drawn at random, are tested: the bootstrap fits every sample it draws."""
 
 _LARGEST = float(np.finfo(float).max)
-
-
-class Component(Struct, frozen=True):
-    """One normal distribution of the mixture, in the unit of the sample."""
-
-    weight: float
-    mean: float
-    sd: float
-
-
-class Mode(Struct, frozen=True):
-    """A peak: its place, the share of the model between its valleys, its depth.
-
-    The place is the peak, or the median of the runs where a minority of them makes it.
-
-    ``dip`` is the share by which the shallower neighbouring valley lies below the lower peak; None for a
-    single mode.
-    """
-
-    place: float
-    share: float
-    dip: float | None
-
-
-class FitTest(Struct, frozen=True):
-    """The bootstrap test: distance, p-value, and how it was made."""
-
-    distance: float
-    pvalue: float
-    critical: float | None
-    bootstraps: int
-    size: int
-    fast: bool
-    drawn: int | None = None
-    """Of a sample of more than 4,000 values so many were drawn at random, fitted and tested."""
-
-
-class Analysis(Struct, frozen=True):
-    """What the mixture says of a sample."""
-
-    n: int  # observations
-    kind: str  # ``"E"`` common variance, ``"V"`` variances of their own, ``"X"`` one component
-    components: tuple[Component, ...]  # by ascending mean
-    modes: tuple[Mode, ...]  # those told apart by a clear valley
-    # BIC is the larger the better
-    loglik: float
-    bic: float
-    converged: bool  # whether EM converged
-    resolution: float | None  # step of the grid of the values, when fit and test know of the rounding
-    test: FitTest | None  # none when no bootstrap was asked for
-    order: ModeOrder  # how the runs move among the modes
-    note: str = ""  # what was done with values nested in processes; empty where none are
 
 
 def analyse(

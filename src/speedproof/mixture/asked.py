@@ -2,52 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from msgspec import Struct
-
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.errors import UsageError
-from speedproof.mixture.analysis import Analysis
 from speedproof.mixture.metrics import compare
 from speedproof.mixture.model import MixtureModel
-
-Models = Sequence[tuple[Key, str, Sample, Analysis]]
-
-
-class Questions(Struct, frozen=True):
-    """What is asked of every mixture."""
-
-    quantiles: tuple[float, ...] = ()  # probabilities
-    below: tuple[tuple[float, str], ...] = ()  # values with their base unit
-    metrics: bool = False  # whether the versions of a benchmark are compared by I1 to I4
-    delta: tuple[float, str] = (0.0, "")  # head start in I2
-    observations: bool = False  # whether the values of each component are listed
-
-
-class Versus(Struct, frozen=True):
-    """I1 = E|X - Y| and I2 = P[X < Y + delta] against another version: of the samples, of the mixtures."""
-
-    other: str
-    gap: tuple[float, float]
-    below: tuple[float, float]
-
-
-class Indices(Struct, frozen=True):
-    """I1 and I2 against each other version, I3 = P[X < all others] in both forms, I4 = peaks of the mixture."""
-
-    versus: tuple[Versus, ...]
-    least: tuple[float, float]
-    peaks: int
-
-
-class Answered(Struct, frozen=True):
-    """Of one sample: pairs of probability and quantile, of value and P[X <= value], the values of components."""
-
-    quantiles: list[tuple[float, float]]
-    below: list[tuple[float, float]]
-    observations: list[list[float]] | None
+from speedproof.mixture.results import Analysis, Answered, Indices, Models, Questions, Versus
 
 
 def answers(asked: Questions, sample: Sample, a: Analysis) -> Answered:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from math import comb, log
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from speedproof.arrays import IntArray
 from speedproof.mixture.model import MixtureModel, Modes
+from speedproof.mixture.results import ModeOrder
 from speedproof.stats.special import ndtr
 
 DIP = log(1.25)
 """Modes are told apart by a valley a fifth below the lower peak; shallower ones come and go by chance."""
 
-
-FEW_RUNS = 5
-"""Fewer runs than these are outliers rather than a mode: where they lie says nothing of the next ones."""
 
 MANY_RUNS = 2000
 """From so many on the normal distribution stands for the permutations of a sample."""
@@ -27,19 +23,6 @@ MANY_RUNS = 2000
 def clear_modes(model: MixtureModel) -> Modes:
     """Modes of a mixture that are told apart by a clear valley."""
     return model.modes().deeper_than(DIP)
-
-
-class ModeOrder(Struct, frozen=True):
-    """How a sample moves among its modes, in run order."""
-
-    # ``mixed``: in no order that chance does not explain; ``blocks``: the same mode stays longer than by
-    # chance (drift, frequency, neighbours); ``alternating``: it changes more often; ``warm-up``: one mode is
-    # seen at the beginning only
-    kind: Literal["one mode", "mixed", "blocks", "alternating", "warm-up"]
-    stretches: int  # maximal stretches of one mode
-    expected: float  # their number by chance
-    # Of the stretches by permutation, both sides; of the warm-up that no later run falls into its mode
-    pvalue: float
 
 
 def mode_order(

@@ -23,7 +23,8 @@ from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import expected_gap, probability_below
-from speedproof.mixture.modes import FEW_RUNS, clear_modes
+from speedproof.mixture.modes import clear_modes
+from speedproof.mixture.results import FEW_RUNS
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import undermining
 from speedproof.stats.estimate import Estimate

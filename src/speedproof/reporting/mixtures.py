@@ -10,9 +10,7 @@ from msgspec.structs import replace
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.data.units import format_value, format_values
-from speedproof.mixture.analysis import ALPHA, Analysis
-from speedproof.mixture.asked import Answered, Indices, Models, Questions
-from speedproof.mixture.modes import FEW_RUNS
+from speedproof.mixture.results import ALPHA, FEW_RUNS, Analysis, Answered, Indices, Models, Questions
 from speedproof.reporting.model import (
     MANY,
     Cell,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from speedproof.data.suite import Key
-from speedproof.mixture.modes import FEW_RUNS
+from speedproof.mixture.results import FEW_RUNS
 from speedproof.protocols.run_ranking import RankedRun, RunRanking
 from speedproof.reporting.caveats import risk_of_many
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
