@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from speedproof.data.session_file import (
     SCHEMA,
@@ -108,7 +109,7 @@ def test_a_program_that_was_built_anew_is_named_whatever_its_date() -> None:
     assert was_changed(session(benchmarks, before), fingerprints(benchmarks)) == [str(path)]
 
 
-@pytest.mark.parametrize(("seconds", "named"), [(14.0, False), (60.0, True)])
+@pytest.mark.parametrize(("seconds", "named"), [(14.0, False), (17.0, False), (17.01, True), (60.0, True)])
 def test_an_input_counts_when_it_changed_after_the_last_run(seconds: float, named: bool) -> None:
     """What changed while it was measured may be the command's own output."""
     program("tool")
@@ -119,6 +120,27 @@ def test_an_input_counts_when_it_changed_after_the_last_run(seconds: float, name
     data.write_text("two")
     os.utime(data, (STARTED + seconds, STARTED + seconds))
     assert was_changed(stored, fingerprints(benchmarks)) == ([str(data)] if named else [])
+
+
+def test_a_session_ran_until_the_last_of_its_runs_ended() -> None:
+    """Whichever line that is; of a run without a time when it began, without any run when the session did."""
+    stored = session(plan("true"), {})
+    runs = [
+        RunLine("s", "b", "v0", 0, place, at, {"time": time} if time else {})
+        for place, (at, time) in enumerate([(3.0, 1.0), (4.0, 20.0), (21.0, 0.0), (22.0, 1.0)])
+    ]
+    assert ran_until(replace(stored, runs=tuple(runs))) == STARTED + 24.0
+    assert ran_until(replace(stored, runs=tuple(runs[2:3]))) == STARTED + 21.0
+    assert ran_until(replace(stored, runs=())) == STARTED
+
+
+def test_the_words_of_a_shell_itself_are_looked_at() -> None:
+    """Its options may name files; what tells it to carry a text out is no name."""
+    for name in ("start", "tool", "-c"):
+        program(name)
+    version = PlannedVersion("v", ("sh", "-e", "--rcfile=start", "-c", "./tool"), "./tool")
+    found = fingerprints([PlannedBenchmark("b", (version,))])
+    assert [Path(path).name for path in found] == ["sh", "tool", "start"]
 
 
 def test_a_program_found_elsewhere_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
