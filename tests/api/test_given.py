@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,10 @@ def suite() -> sp.Suite:
         (lambda s: sp_.compare([True, False], NEW), "not of bool"),
         (lambda s: sp_.compare([1j, 2], NEW), "not of complex"),
         (lambda s: sp_.compare(np.array(["2020-01-01"], "M8[D]"), NEW), "not of datetime"),
-        (lambda s: sp_.compare(np.array([1, 2], "m8[ms]"), NEW), "timedelta64"),
+        (lambda s: sp_.compare(np.array([1, 2], "m8[ms]"), NEW, unit="ms"), "unit of their own"),
+        (lambda s: sp_.compare(sp_.sample(OLD, unit="ms"), NEW), "say that of the other's numbers"),
+        (lambda s: sp_.sample(sp_.sample(OLD), unit="MB/s"), "this sample is in s and lower is better"),
+        (lambda s: sp_.sample(sp_.sample(OLD), higher_is_better=True), "lower is better"),
         (lambda s: sp_.compare(["a"], NEW), "made of numbers"),
         (lambda s: sp_.compare_suite("a.json"), r"make one with sp.read\('a.json'\)"),
         (lambda s: sp_.gate([1, 2]), "Suite.from_frame"),
@@ -165,3 +169,19 @@ def test_the_main_metric_is_asked_for_as_on_the_command_line() -> None:
     everything = sp.rank(suite, metric="all", mixtures=False)
     assert {b.key.metric for b in everything.benchmarks} == set(suite.metrics)
     assert "(user)" in str(everything)
+
+
+def test_arrays_are_in_run_order_as_files_are(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    drifting = [
+        10 + shift + np.cumsum(rng.exponential(0.01, 30)) + rng.normal(0, 0.01, 30) for shift in (0, 0.2)
+    ]
+    for name, values in zip(("old", "new"), drifting, strict=True):
+        (tmp_path / f"{name}.txt").write_text("".join(f"{v!r}\n" for v in values.tolist()))
+    files = sp.compare_suite(sp.read(*(str(tmp_path / f"{n}.txt") for n in ("old", "new")), unit="ms"))[
+        "values"
+    ]
+    arrays = sp.compare(*drifting, unit="ms")
+    assert (arrays.verdict, arrays.lower, arrays.upper) == (files.verdict, files.lower, files.upper)
+    assert sp.Verdict.UNDECIDED is arrays.verdict
+    assert sp.Assumption.DRIFT in {w.kind for w in arrays.warnings}

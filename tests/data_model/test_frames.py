@@ -95,7 +95,7 @@ def test_rows_are_put_in_run_order_and_metrics_apart() -> None:
     ("arguments", "error", "words"),
     [
         ({"value": "x"}, UsageError, "no column 'x'; available: name, threads, rev"),
-        ({"value": "name"}, DataError, "column 'name' does not hold numbers"),
+        ({"value": "name"}, DataError, "column 'name': a sample is made of numbers, not of texts"),
         ({"value": "t", "benchmark": "who"}, UsageError, "no column 'who'"),
     ],
 )
@@ -123,6 +123,60 @@ def test_suites_of_arrays() -> None:
         sp.Suite.of_samples({"sort": {"old": [float("inf")]}})
     with pytest.raises(DataError, match="there are no samples"):
         sp.Suite.of_samples({})
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"t": [1.0, 2.0]}, "column 'v' has 4 values where others have 2"),
+        ({"t": [True] * 4}, "real numbers, not of bool"),
+        ({"t": np.array(["2020-01-01"] * 4, "M8[s]")}, "real numbers, not of datetime64"),
+        ({"t": [1.0] * 4, "p": [0, 0, 1, np.nan]}, "column 'p' has missing values"),
+    ],
+)
+def test_columns_that_are_none(columns: dict[str, Any], words: str) -> None:
+    process = "p" if "p" in columns else None
+    with pytest.raises(DataError, match=words):
+        sp.Suite.from_frame({"v": ["a", "a", "b", "b"], **columns}, version="v", value="t", process=process)
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "ms", "s"])
+def test_timedeltas_have_their_own_unit(unit: str) -> None:
+    spans = np.array([3000, 5000, 7000, 11000], "m8[ms]").astype(f"m8[{unit}]")
+    suite = sp.Suite.from_frame({"v": ["a", "a", "b", "b"], "t": spans}, version="v", value="t")
+    assert [(s.values.tolist(), s.unit) for s in suite.samples.values()] == [([3, 5], "s"), ([7, 11], "s")]
+    assert sp.sample(spans).values.tolist() == sp.sample(spans.astype("m8[us]").tolist()).values.tolist()
+
+
+def test_masked_values_are_missing() -> None:
+    masked = np.ma.MaskedArray([999.0, 1.0, 2.0, 3.0], [True, False, False, False])
+    suite = sp.Suite.from_frame({"v": ["a", "a", "b", "b"], "t": masked}, version="v", value="t")
+    assert [s.values.tolist() for s in suite.samples.values()] == [[1], [2, 3]]
+    with pytest.raises(DataError, match="masked"):
+        sp.sample(masked)
+
+
+def test_the_first_version_is_the_reference_even_if_its_first_sample_is_dropped() -> None:
+    rows = {"b": ["x", "x", "y", "y"], "v": ["old", "new"] * 2, "t": [-1.0, 1.0, 2.0, 3.0]}
+    assert sp.Suite.from_frame(rows, benchmark="b", version="v", value="t").versions == ("old", "new")
+
+
+def test_plain_numbers_called_as_a_rate_are_better_high() -> None:
+    for metric, high in [
+        ("throughput", True),
+        ("ops/s", True),
+        ("requests per second", True),
+        ("memory", False),
+    ]:
+        for suite in (
+            sp.Suite.of_samples({"a": [1.0], "b": [2.0]}, metric=metric),
+            sp.Suite.from_frame(
+                {"v": ["a", "b"], "t": [1.0, 2.0], "m": [metric] * 2}, version="v", value="t", metric="m"
+            ),
+        ):
+            assert {(s.unit, s.direction) for s in suite.samples.values()} == {
+                ("", "higher" if high else "lower")
+            }
 
 
 def test_groups_against_masks() -> None:

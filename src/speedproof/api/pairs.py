@@ -13,10 +13,9 @@ from speedproof.api.floors import floor_of
 from speedproof.api.given import alpha_of, margin_given
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
-from speedproof.data.given import sample
+from speedproof.data.given import metric_given, sample
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
-from speedproof.data.units import metric_of
 from speedproof.errors import UsageError
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import DETAILS
@@ -213,6 +212,8 @@ def compare(
     >>> r.lower.sides, r.lower.confidence
     (1, 0.95)
     """
+    if unit is None and isinstance(reference, Sample) != isinstance(candidate, Sample):
+        raise UsageError("one side is a Sample, which has a unit: say that of the other's numbers, unit=")
     x = sample(reference, unit=unit, higher_is_better=higher_is_better)
     y = sample(candidate, unit=unit, higher_is_better=higher_is_better)
     own = (x.label, y.label) if x.label and y.label and x.label != y.label else ("reference", "candidate")
@@ -224,7 +225,7 @@ def compare(
             f"{x.label} is in {x.unit or 'plain numbers'} ({x.direction} is better), {y.label} in "
             f"{y.unit or 'plain numbers'} ({y.direction} is better): give both in one unit and direction"
         )
-    key = Key(benchmark or "benchmark", metric_of(x.unit))
+    key = Key(benchmark or "benchmark", metric_given(x))
     pairing = Pairing((Pair(key, x, y),), (), (), ())
     rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin), nested=nested)
     if store is not None:

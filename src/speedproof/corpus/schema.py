@@ -154,7 +154,7 @@ def table(rows: Sequence[tuple[int, str, Record]]) -> pa.Table:
     for number, version, r in rows:
         fields = dict(r.fields)
         own = (
-            number, r.benchmark, r.metric, version, r.unit, (r.direction or direction_of(r.unit)).value,
+            number, r.benchmark, r.metric, version, r.unit, (r.direction or direction_of(r.unit, r.metric)).value,
             r.values.size, r.values,
             None if r.processes is None else np.unique(r.processes, return_inverse=True)[1],
             _first(fields, MACHINES), r.session or r.path, _first(fields, COMMITS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.data.given import unit_given
+from speedproof.data.given import direction_given, numbers_given, unit_given
 from speedproof.data.names import enumerate_names, joined
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Suite
-from speedproof.data.units import Direction, metric_of, parse_unit
+from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import DataError, UsageError
 
 _Column = npt.NDArray[Any]
@@ -37,15 +38,14 @@ def suite_of_frame(
     """Group the rows of a data frame: see :meth:`speedproof.data.suite.Suite.from_frame`."""
     columns = _Columns(frame)
     library = type(frame).__module__.partition(".")[0]
-    values = columns.numbers(value)
-    order = np.arange(values.size) if run is None else np.argsort(columns.numbers(run), kind="stable")
+    values, own_unit = columns.numbers(value, unit)
+    unit = own_unit if unit is None else unit
+    order = np.arange(values.size) if run is None else np.argsort(columns.complete(run), kind="stable")
     # A column of values that is called as its unit does not name the unit of each.
     by_row = unit if unit is not None and unit != value and columns.has(unit) else None
     if unit is None:
-        unit = "s" if metric is None else ""
-    direction = (
-        None if higher_is_better is None else Direction.HIGHER if higher_is_better else Direction.LOWER
-    )
+        unit = "s" if metric is None and not higher_is_better else ""
+    direction = None if higher_is_better is None else direction_given(higher_is_better)
     if by_row is None:
         unit_given(unit, higher_is_better)
     roles = {
@@ -59,7 +59,7 @@ def suite_of_frame(
     codes, groups = _grouped([*roles.values()])
     if codes.size < values.size:  # no column names anything: all rows are one sample
         codes = np.repeat(codes, values.size)
-    processes = None if process is None else _numbered(columns.column(process).tolist())[0]
+    processes = None if process is None else columns.labels(process, "")[0]
     codes_of, sessions = columns.labels(session or (), "")
     sitting_of = np.broadcast_to(codes_of, values.size)
     records: list[tuple[str, Record | Skipped]] = []
@@ -113,6 +113,7 @@ class _Columns:
                 f"a {type(frame).__name__} has no named columns: give a data frame or a mapping of arrays"
             )
         self._names: list[Hashable] = list(names)
+        self._rows: tuple[int, ...] | None = None
 
     def has(self, name: str) -> bool:
         """Whether there is a column of this name."""
@@ -125,21 +126,37 @@ class _Columns:
                 f"there is no column {name!r}; available: {enumerate_names(map(str, self._names))}"
             )
         column = self._frame.column(name) if hasattr(self._frame, "column_names") else self._frame[name]
-        return np.asarray(
+        if isinstance(column, np.ma.MaskedArray):
+            masked, column = np.ma.getmaskarray(column), np.ma.getdata(column).astype(object)
+            column[masked] = None
+        found = np.asarray(
             column.to_numpy(zero_copy_only=False) if hasattr(column, "combine_chunks") else column
         )
+        self._rows = found.shape if self._rows is None else self._rows
+        if found.ndim != 1 or found.shape != self._rows:
+            raise DataError(
+                f"column {name!r} has {found.size} values where others have {self._rows[0]}: give a row a value"
+            )
+        return found
 
-    def numbers(self, name: str) -> FloatArray:
-        """A column of numbers; what is missing becomes NaN."""
+    def numbers(self, name: str, unit: str | None) -> tuple[FloatArray, str | None]:
+        """A column of numbers, and their unit where they are timedeltas; what is missing becomes NaN."""
         column = self.column(name)
+        if column.dtype == object:
+            known = [v for v in column.tolist() if not _is_missing(v)]
+            missing = np.timedelta64("NaT") if known and isinstance(known[0], timedelta) else np.nan
+            column = np.array([missing if _is_missing(v) else v for v in column.tolist()])
         try:
-            if column.dtype == object:
-                column = np.array(
-                    [np.nan if _is_missing(v) else v for v in column.tolist()], dtype=np.float64
-                )
-            return column.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"column {name!r} does not hold numbers: {error}") from None
+            return numbers_given(column, unit)
+        except DataError as error:
+            raise DataError(f"column {name!r}: {error}") from None
+
+    def complete(self, name: str) -> FloatArray:
+        """A column of numbers that lacks none."""
+        found, _ = self.numbers(name, None)
+        if not np.isfinite(found).all():
+            raise DataError(f"column {name!r} has missing values: drop or name those rows first")
+        return found
 
     def labels(self, names: str | Sequence[str], default: str) -> tuple[IntArray, list[str]]:
         """The text of each row, of one column or of several, as codes; a default without a column."""

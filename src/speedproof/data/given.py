@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.checked import checked
-from speedproof.data.sample import Sample
+from speedproof.data.order import order_traits
+from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
-from speedproof.data.units import Direction, Unit, is_known, metric_of, misspelt, parse_unit
+from speedproof.data.units import Direction, Unit, direction_of, is_known, metric_of, misspelt, parse_unit
 from speedproof.errors import DataError
 
 
@@ -31,11 +33,11 @@ def sample(
     ----------
     values : array_like, shape (n,) or (processes, n), or Sample
         A list, an array, a pandas or Polars Series, an xarray DataArray: measured values in the order of the
-        runs. In two dimensions a row is a process; its values are nested in it and not independent. A Sample
-        is taken as it is.
+        runs, or timedeltas. In two dimensions a row is a process; its values are nested in it and not
+        independent. A Sample is taken as it is.
     unit : str, optional
         Of the values, for example ``"ms"``, ``"MB/s"`` or ``"cycles"``. By default what
-        ``values.attrs["units"]`` says (xarray), else seconds.
+        ``values.attrs["units"]`` says (xarray), else seconds; plain numbers where higher is better.
     higher_is_better : bool, optional
         By default only for rates; to be said of a unit of your own.
     name : str, optional
@@ -49,7 +51,8 @@ def sample(
     Raises
     ------
     SpeedproofError
-        No numbers, none at all, one that is not finite, a negative time, more than two dimensions.
+        No numbers, none at all, one that is not finite, a negative time, more than two dimensions; a unit or
+        direction that a Sample contradicts.
 
     Examples
     --------
@@ -61,11 +64,14 @@ def sample(
     2
     """
     if isinstance(values, Sample):
-        return values
+        _not_contradicted(values, unit, higher_is_better)
+        return values if name is None else replace(values, label=name)
     attributes = getattr(values, "attrs", {})
+    if not unit and isinstance(attributes, dict) and "units" in attributes:
+        unit = str(attributes["units"])
+    numbers, unit = numbers_given(values, unit)
     if unit is None:
-        unit = str(attributes["units"]) if isinstance(attributes, dict) and "units" in attributes else "s"
-    numbers = _numbers(values)
+        unit = "" if higher_is_better else "s"
     if numbers.ndim not in (1, 2):
         raise DataError(
             f"a sample has one dimension, or two (processes, values in each), not {numbers.ndim}: "
@@ -79,11 +85,32 @@ def sample(
         direction,
         np.repeat(np.arange(len(numbers)), numbers.shape[1]) if numbers.ndim == 2 else None,
         name if name is not None else own if isinstance(own, str) else "",
+        traits=order_traits([numbers]) if numbers.ndim == 1 else frozenset({Trait.ORDER_KNOWN}),
     )
 
 
-def _numbers(values: Any) -> FloatArray:
-    """Anything that is made of real numbers, as an array of doubles."""
+def _not_contradicted(known: Sample, unit: str | None, higher_is_better: bool | None) -> None:
+    """Refuse a unit or a direction beside a sample that has another."""
+    direction = known.direction if higher_is_better is None else direction_given(higher_is_better)
+    if (unit and parse_unit(unit).base != known.unit) or direction is not known.direction:
+        raise DataError(
+            f"this sample is in {known.unit or 'plain numbers'} and {known.direction} is better: unit= and "
+            "higher_is_better= are for numbers; make the sample with them"
+        )
+
+
+def metric_given(s: Sample) -> str:
+    """What a sample measures, where nobody says it: plain numbers of which higher ones are better are no times."""
+    return "score" if not s.unit and s.direction is Direction.HIGHER else metric_of(s.unit)
+
+
+def direction_given(higher_is_better: bool) -> Direction:
+    """Which values are good."""
+    return Direction.HIGHER if higher_is_better else Direction.LOWER
+
+
+def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None]:
+    """Anything that is made of real numbers or of timedeltas, as doubles, and their unit where it is known."""
     if isinstance(values, str | Path):
         raise DataError(
             f"{str(values)!r} is not a sample: read files with sp.read(...) and compare them with "
@@ -93,10 +120,12 @@ def _numbers(values: Any) -> FloatArray:
         raise DataError("some values are masked: give those that count, values.compressed()")
     try:
         found = np.asarray(list(values) if isinstance(values, Iterator) else values)
+        if found.dtype.kind == "O" and found.size and all(isinstance(v, timedelta) for v in found.flat):
+            found = found.astype("m8[us]")
         if found.dtype.kind == "m":
-            raise DataError(
-                "these are spans of time: give numbers, values / np.timedelta64(1, 's') for seconds"
-            )
+            if unit:
+                raise DataError("timedeltas have a unit of their own: leave out unit=")
+            return found / np.timedelta64(1, "s"), "s"
         if found.dtype.kind in "bcMSU" and found.size:
             if found.dtype.kind in "SU":
                 raise DataError(
@@ -107,8 +136,8 @@ def _numbers(values: Any) -> FloatArray:
             values, Mapping | Set
         ):
             raise DataError(f"a sample is a list or an array of numbers, not a {type(values).__name__}")
-        return found.astype(np.float64)
-    except (TypeError, ValueError) as error:
+        return found.astype(np.float64), unit
+    except (TypeError, ValueError, OverflowError) as error:
         ragged = "inhomogeneous" in str(error)
         why = "its rows differ in length; of unequal processes make sp.Suite.from_frame(..., process=...)"
         raise DataError(f"a sample is made of numbers: {why if ragged else error}") from None
@@ -121,7 +150,7 @@ def unit_given(text: Any, higher_is_better: bool | None = None) -> tuple[Unit, D
     if meant := misspelt(text):
         raise DataError(f"there is no unit {text!r}; do you mean {meant!r}?")
     if higher_is_better is not None:
-        return parse_unit(text), Direction.HIGHER if higher_is_better else Direction.LOWER
+        return parse_unit(text), direction_given(higher_is_better)
     if not is_known(text):
         raise DataError(
             f"unit={text!r} is none that is known (ms, s, MiB, cycles, J, MB/s, ...): of a unit of your own say "
@@ -139,16 +168,19 @@ def suite_of_samples(
 ) -> Suite:
     """Make a suite of arrays: see :meth:`speedproof.data.suite.Suite.of_samples`."""
     nested = all(isinstance(part, Mapping) for part in samples.values())
+    better = higher_is_better
+    if unit is None and metric not in (None, "time"):
+        unit, better = "", direction_of("", metric) is Direction.HIGHER if better is None else better
     found: dict[tuple[Key, str], Sample] = {}
     versions: dict[str, None] = {}
     for benchmark, part in (samples if nested else {"values": samples}).items():
         for version, values in part.items():
             try:
-                one = sample(values, unit=unit, higher_is_better=higher_is_better, name=str(version))
+                one = sample(values, unit=unit, higher_is_better=better, name=str(version))
             except DataError as error:
                 raise DataError(f"{benchmark}, {version}: {error}") from None
-            key = Key(str(benchmark), metric or metric_of(one.unit))
-            found[key, str(version)] = replace(one, label=str(version))
+            key = Key(str(benchmark), metric or metric_given(one))
+            found[key, str(version)] = one
             versions.setdefault(str(version))
     if not found:
         raise DataError("there are no samples")

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
+from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample, Trait
 
 # They hold what somebody wrote down; every other tool measures one thing after the other.
 _NO_TOOL = ("", "csv", "raw", "speedup-test")
+_SORTED_FROM = 8
+
+
+def order_traits(pieces: Iterable[FloatArray]) -> frozenset[Trait]:
+    """What values themselves say of their order; each piece of them begins with the last value of the one before.
+
+    Files and arrays hold values in run order by convention; many that only rise or only fall have been sorted.
+    """
+    size, rising, falling = 1, False, False
+    for values in pieces:
+        size += values.size - 1
+        rising = rising or bool((values[1:] > values[:-1]).any())
+        falling = falling or bool((values[1:] < values[:-1]).any())
+    return frozenset({Trait.SORTED if size >= _SORTED_FROM and rising != falling else Trait.ORDER_KNOWN})
 
 
 class Order(StrEnum):

@@ -13,6 +13,7 @@ from speedproof.arrays import IntArray
 from speedproof.data.names import enumerate_names
 from speedproof.data.record import Record
 from speedproof.data.sample import Sample, Trait
+from speedproof.data.units import direction_of
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Key
@@ -89,7 +90,7 @@ def pool(group: list[Record], version: str) -> Sample:
     return Sample(
         np.concatenate([record.values for record in group]),
         first.unit,
-        first.direction,
+        first.direction or direction_of(first.unit, first.metric),
         processes,
         version,
         " ".join(part for part in (first.path, first.where) if part),

@@ -116,12 +116,14 @@ class Suite(Struct, frozen=True, eq=False):
             )
         return self._restricted(lambda key, version: key.benchmark == benchmark)
 
-    def select(self, only: Sequence[str] = (), skip: Sequence[str] = (), metric: str | None = None) -> Suite:
+    def select(
+        self, only: str | Sequence[str] = (), skip: str | Sequence[str] = (), metric: str | None = None
+    ) -> Suite:
         """Keep some benchmarks and one metric.
 
         Parameters
         ----------
-        only, skip : sequence of str
+        only, skip : str or sequence of str
             Patterns (``*``, ``?``) or names of what is kept and left out; of commands where :attr:`commands`.
         metric : str, optional
             Its name, ``"all"``, or the main one.
@@ -144,6 +146,7 @@ class Suite(Struct, frozen=True, eq=False):
         ('sort',)
         """
         what, names = ("command", self.versions) if self.commands else ("benchmark", self.benchmarks)
+        only, skip = ((given,) if isinstance(given, str) else given for given in (only, skip))
         kept = {name for name in names if wanted(name, only, skip)}
         chosen = self._restricted(lambda key, version: (version if self.commands else key.benchmark) in kept)
         if not chosen.samples:
@@ -214,9 +217,12 @@ class Suite(Struct, frozen=True, eq=False):
             Possibly empty.
         """
         groups: dict[tuple[Key, str], list[Record]] = {}
-        versions: dict[str, None] = {}
+        versions: dict[
+            str, bool
+        ] = {}  # whether anything of it is left; the first is the reference, come what may
         skipped: list[Skipped] = []
         for version, record in records:
+            versions.setdefault(version, False)
             if isinstance(record, Skipped):
                 skipped.append(record)
                 continue
@@ -224,7 +230,7 @@ class Suite(Struct, frozen=True, eq=False):
             if problem := misfit(group, record) or negative_time(record):
                 skipped.append(Skipped(record.path, record.where, record.benchmark, problem))
                 continue
-            versions.setdefault(version)
+            versions[version] = True
             group.append(record)
         samples: dict[tuple[Key, str], Sample] = {}
         for (key, version), group in groups.items():
@@ -234,7 +240,8 @@ class Suite(Struct, frozen=True, eq=False):
                 samples[key, version] = pool(group, version)
             except DataError as error:
                 skipped.append(Skipped(group[0].path, group[0].where, key.benchmark, str(error)))
-        return cls(tuple(versions), samples, residue(groups), tuple(skipped), fields(groups), commands)
+        names = tuple(version for version, left in versions.items() if left)
+        return cls(names, samples, residue(groups), tuple(skipped), fields(groups), commands)
 
     @classmethod
     def from_frame(
@@ -262,7 +269,8 @@ class Suite(Struct, frozen=True, eq=False):
         benchmark, version : str or sequence of str
             The columns that say of what; several make one name.
         unit : str, optional
-            Of the values, or the column that names it. By default seconds, plain numbers where there is a metric.
+            Of the values, or the column that names it. By default seconds; plain numbers where there is a
+            metric or higher is better. Timedeltas have their own.
         process, session : str, optional
             The columns that say which process and which sitting a value is of.
         metric : str, optional

@@ -193,9 +193,16 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def direction_of(base: str) -> Direction:
-    """Tell which values of a base unit are good when nobody has said so: rates high, all others low."""
-    return Direction.HIGHER if base.endswith("/s") else Direction.LOWER
+_RATE = re.compile(
+    r"(?<![a-z])(throughput|bandwidth|scores?|fps|qps|rps|tps|iops|flops|ops)(?![a-z])|(/|per[ _])s(ec(ond)?)?$",
+    re.IGNORECASE,
+)
+
+
+def direction_of(base: str, metric: str = "") -> Direction:
+    """Tell which values are good when nobody has said so: rates, by unit or name, high, all others low."""
+    rate = base.endswith("/s") or (not base and _RATE.search(metric))
+    return Direction.HIGHER if rate else Direction.LOWER
 
 
 _METRICS = {"": "time", "s": "time", "B": "memory", "J": "energy", "cycles": "cycles"}

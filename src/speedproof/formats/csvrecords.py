@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.data.order import order_traits
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of
@@ -26,7 +27,6 @@ from speedproof.formats.text import (
     is_missing,
     is_number,
     looks_decimal_comma,
-    order_traits,
     settle_unit,
     split_unit,
 )

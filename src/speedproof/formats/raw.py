@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
+from speedproof.data.order import order_traits
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of, parse_unit
@@ -28,7 +29,6 @@ from speedproof.formats.text import (
     is_missing,
     is_number,
     looks_decimal_comma,
-    order_traits,
     readings,
     settle_unit,
 )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from speedproof.arrays import FloatArray
-from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.formats.source import Source
 
@@ -15,7 +13,6 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 DELIMITERS = ",\t;"
 # Ordered by chance: 2 of 8! orders.
-_SORTED_FROM = 8
 
 
 def is_number(token: str) -> bool:
@@ -134,20 +131,6 @@ def readings(tokens: Sequence[str]) -> list[tuple[str, str | None]]:
         else:
             found.append((token, None))
     return found
-
-
-def order_traits(pieces: Iterable[FloatArray]) -> frozenset[Trait]:
-    """What values themselves say of their order; each piece of them begins with the last value of the one before.
-
-    Text files hold values in run order by convention; a file whose values only rise or only fall has been
-    sorted.
-    """
-    size, rising, falling = 1, False, False
-    for values in pieces:
-        size += values.size - 1
-        rising = rising or bool((values[1:] > values[:-1]).any())
-        falling = falling or bool((values[1:] < values[:-1]).any())
-    return frozenset({Trait.SORTED if size >= _SORTED_FROM and rising != falling else Trait.ORDER_KNOWN})
 
 
 def delimiter_of(line: str) -> str | None:

@@ -109,7 +109,9 @@ def parse_metric(text: str) -> OutputMetric:
     except re.error as error:
         raise UsageError(f"--metric {match['name']}: {error} in {match['regex']!r}") from None
     unit = parse_unit(match["unit"] or "")
-    direction = Direction(match["direction"]) if match["direction"] else direction_of(unit.base)
+    direction = (
+        Direction(match["direction"]) if match["direction"] else direction_of(unit.base, match["name"])
+    )
     return OutputMetric(match["name"], pattern, unit, direction)
 
 

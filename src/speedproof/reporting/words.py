@@ -42,7 +42,8 @@ class Effect(Struct, frozen=True):
 def gain_and_loss(result: Comparison) -> tuple[str, str]:
     """How to call a gain and a loss: only times and rates are fast or slow."""
     unit = result.reference.unit
-    return ("faster", "slower") if unit == "s" or unit.endswith("/s") or not unit else ("better", "worse")
+    fast = unit == "s" or unit.endswith("/s") or (not unit and result.metric == "time")
+    return ("faster", "slower") if fast else ("better", "worse")
 
 
 def of_metric(metric: str) -> tuple[str, str]:
