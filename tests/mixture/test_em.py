@@ -178,3 +178,15 @@ def test_unknown_kernel_and_too_many_components_are_refused() -> None:
         em.search(rows, em.quantile_starts(rows, 2), 2, em.REPLICATE, kernel="abacus")
     with pytest.raises(UsageError, match=r"K must lie in 1\.\.32"):
         em.search(rows, em.quantile_starts(rows, 2), 33, em.REPLICATE)
+
+
+def test_sizes_whose_product_wraps_are_refused() -> None:
+    """8 rows n bytes are, modulo 2^64, the 172 doubles of x: x is refused, and before anything is read."""
+    compiled = pytest.importorskip("speedproof.mixture._em")
+    rows, n, x, few = 1_086_613_298, 2_122_045_638, np.zeros(172), np.zeros(8)
+    rules, plain = (1e-5, 0.0, 1e-16, 50, 1, 0, 0, 0), len(compiled.kernels()) - 1
+    assert 8 * rows * n % 2**64 == x.nbytes < 8 * rows * n
+    with pytest.raises(ValueError, match=r"^x: 1376 bytes"):
+        compiled.ks(x, few, few, few, rows, n, 1)
+    with pytest.raises(ValueError, match=r"^x: 1376 bytes"):
+        compiled.search(x, few, few, few, few, few, rows, n, 1, rules, 0, 0, 0, plain)

@@ -100,9 +100,12 @@ static int usable(int kernel) {
 
 /* ---- Python ---------------------------------------------------------------------------------------- */
 
-static int sized(const Py_buffer *b, size_t count, size_t item, const char *what) {
-    if ((size_t)b->len == count * item) return 1;
-    PyErr_Format(PyExc_ValueError, "%s: %zd bytes, expected %zu", what, b->len, count * item);
+/* Counts are products of two int and a few small factors, which 64 bits hold; times the item they may not. */
+static int sized(const Py_buffer *b, uint64_t count, size_t item, const char *what) {
+    const uint64_t bytes = (uint64_t)b->len;
+    if (bytes % item == 0 && bytes / item == count) return 1;
+    PyErr_Format(PyExc_ValueError, "%s: %zd bytes, expected %llu times %zu", what, b->len, (unsigned long long)count,
+                 item);
     return 0;
 }
 
@@ -164,13 +167,13 @@ static PyObject *search(PyObject *self, PyObject *args) {
         return NULL;
     int valid = possible(s.rows >= 0 && s.n >= 1 && s.K_max >= 1 && s.K_max <= K_LIMIT, kernel, rules.max_steps);
     if (valid) {
-        const size_t rows = (size_t)s.rows, cells = rows * (size_t)s.K_max * 2;
-        const size_t width = (size_t)start_offset(s.K_max + 1);
-        s.shared_starts = (size_t)b.starts.len == width * sizeof(int32_t);
-        valid = sized(&b.x, rows * (size_t)s.n, sizeof(double), "x") &&
+        const uint64_t rows = (uint64_t)s.rows, cells = rows * (uint64_t)s.K_max * 2;
+        const uint64_t width = (uint64_t)start_offset(s.K_max + 1);
+        s.shared_starts = (uint64_t)b.starts.len == width * sizeof(int32_t);
+        valid = sized(&b.x, rows * (uint64_t)s.n, sizeof(double), "x") &&
                 sized(&b.starts, s.shared_starts ? width : rows * width, sizeof(int32_t), "starts") &&
                 sized(&b.loglik, cells, sizeof(double), "loglik") &&
-                sized(&b.parameters, rows * 3 * (size_t)s.K_max, sizeof(double), "parameters") &&
+                sized(&b.parameters, rows * 3 * (uint64_t)s.K_max, sizeof(double), "parameters") &&
                 sized(&b.best, rows * 2, sizeof(int32_t), "best") &&
                 sized(&b.steps, cells, sizeof(int32_t), "steps") &&
                 sound_starts(b.starts.buf, s.shared_starts ? 1 : s.rows, s.n, s.K_max);
@@ -209,11 +212,11 @@ static PyObject *climb(PyObject *self, PyObject *args) {
                           rules_from, &rules, &kernel))
         return NULL;
     const int valid = possible(jobs >= 0 && n >= 1 && width >= 1 && width <= K_LIMIT, kernel, rules.max_steps) &&
-                      sized(&b.x, (size_t)n, sizeof(double), "x") &&
-                      sized(&b.mixtures, (size_t)jobs * 3 * (size_t)width, sizeof(double), "mixtures") &&
-                      sized(&b.places, (size_t)jobs * 2, sizeof(int32_t), "places") &&
-                      sized(&b.loglik, (size_t)jobs, sizeof(double), "loglik") &&
-                      sized(&b.steps, (size_t)jobs, sizeof(int32_t), "steps");
+                      sized(&b.x, (uint64_t)n, sizeof(double), "x") &&
+                      sized(&b.mixtures, (uint64_t)jobs * 3 * (uint64_t)width, sizeof(double), "mixtures") &&
+                      sized(&b.places, (uint64_t)jobs * 2, sizeof(int32_t), "places") &&
+                      sized(&b.loglik, (uint64_t)jobs, sizeof(double), "loglik") &&
+                      sized(&b.steps, (uint64_t)jobs, sizeof(int32_t), "steps");
     if (valid) {
         double *to = b.mixtures.buf, *values = b.loglik.buf;
         const int32_t *place = b.places.buf;
@@ -257,11 +260,11 @@ static PyObject *table(PyObject *self, PyObject *args) {
     const int valid = possible(size >= 2 && size <= n && few >= 2 && few <= SMALL && few <= size && K_max >= 1 &&
                                    K_max <= K_LIMIT && K_max <= size && floor > 0.0,
                                kernel, 0) &&
-                      sized(&b.x, (size_t)size, sizeof(double), "x") &&
-                      sized(&b.small, (size_t)few, sizeof(double), "small") &&
-                      sized(&b.loglik, (size_t)K_max * 2, sizeof(double), "loglik") &&
-                      sized(&b.mixtures, (size_t)K_max * 6 * (size_t)K_max, sizeof(double), "mixtures") &&
-                      sized(&b.converged, (size_t)K_max * 2, sizeof(int32_t), "converged");
+                      sized(&b.x, (uint64_t)size, sizeof(double), "x") &&
+                      sized(&b.small, (uint64_t)few, sizeof(double), "small") &&
+                      sized(&b.loglik, (uint64_t)K_max * 2, sizeof(double), "loglik") &&
+                      sized(&b.mixtures, (uint64_t)K_max * 6 * (uint64_t)K_max, sizeof(double), "mixtures") &&
+                      sized(&b.converged, (uint64_t)K_max * 2, sizeof(int32_t), "converged");
     if (valid) {
         Py_BEGIN_ALLOW_THREADS
         Table *t = calloc(1, sizeof *t);
@@ -291,17 +294,17 @@ static PyObject *ks(PyObject *self, PyObject *args) {
     (void)self;
     if (!PyArg_ParseTuple(args, "y*y*y*w*iii", &b.x, &b.parameters, &b.best, &b.out, &rows, &n, &K_max)) return NULL;
     const int valid = possible(rows >= 0 && n >= 1 && K_max >= 1 && K_max <= K_LIMIT, KERNEL_COUNT - 1, 0) &&
-                      sized(&b.x, (size_t)rows * (size_t)n, sizeof(double), "x") &&
-                      sized(&b.parameters, (size_t)rows * 3 * (size_t)K_max, sizeof(double), "parameters") &&
-                      sized(&b.best, (size_t)rows * 2, sizeof(int32_t), "best") &&
-                      sized(&b.out, (size_t)rows, sizeof(double), "out");
+                      sized(&b.x, (uint64_t)rows * (uint64_t)n, sizeof(double), "x") &&
+                      sized(&b.parameters, (uint64_t)rows * 3 * (uint64_t)K_max, sizeof(double), "parameters") &&
+                      sized(&b.best, (uint64_t)rows * 2, sizeof(int32_t), "best") &&
+                      sized(&b.out, (uint64_t)rows, sizeof(double), "out");
     if (valid) {
         const double *data = b.x.buf, *p = b.parameters.buf;
         const int32_t *chosen = b.best.buf;
         double *to = b.out.buf;
         Py_BEGIN_ALLOW_THREADS
         for (int row = 0; row < rows; row++, data += n, p += 3 * K_max) {
-            int K = chosen[2 * row];
+            const int K = chosen[2 * (size_t)row];
             to[row] = K < 1 || K > K_max ? NAN : ks_distance(data, n, K, p, p + K_max, p + 2 * K_max);
         }
         Py_END_ALLOW_THREADS
