@@ -61,6 +61,20 @@ def test_importing_the_package_imports_nothing_else() -> None:
     assert done.stdout.split() == ["speedproof"]
 
 
+@pytest.mark.parametrize("asked", [["--help"], ["--version"], ["run", "--help"], ["show", "--help"]])
+def test_asking_for_help_imports_next_to_nothing(asked: list[str]) -> None:
+    """What takes longest to import is not needed to print a text; the program itself needs click alone."""
+    code = "import sys, speedproof.cli.main as m; m.main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code, *asked], capture_output=True, text=True, check=True)
+    loaded = done.stderr.split()
+    assert "click" in loaded
+    assert not {"numpy", "multiprocessing"} & set(loaded)
+    if len(asked) == 1:
+        assert not {"decimal", "msgspec", "ctypes", "typing_extensions"} & set(loaded)
+        layers = ("speedproof.api.", "speedproof.data", "speedproof.stats")
+        assert [m for m in loaded if m.startswith(layers)] == ["speedproof.api.shares"]
+
+
 def test_lists_and_arrays_and_units_are_one_thing() -> None:
     """The same values as a list in milliseconds, an array in seconds and a Sample give the same answer."""
     x, y = pair()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import speedproof as sp
-from speedproof.api.given import proportion
+from speedproof.api.shares import proportion
 
 OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
 sp_: Any = sp  # what types forbid is what is tried here

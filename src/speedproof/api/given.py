@@ -1,62 +1,17 @@
-"""What a user hands in, in Python or on the command line, checked once: shares, choices, suites, functions."""
+"""What a user hands in, in Python or on the command line, checked once: choices, suites, functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal, InvalidOperation
-from inspect import iscoroutinefunction, isgeneratorfunction
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import TYPE_CHECKING, Any
 
+from speedproof.api.shares import level, proportion
 from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_of
 from speedproof.errors import UsageError
-from speedproof.stats.estimate import alpha_at
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
-
-_LEAST_RISK, _MOST_RISK = 1e-9, 0.5
-
-
-def proportion(given: object) -> float:
-    """A number between 0 and 1, or a percentage; neither end is allowed, and ValueError says what is wrong."""
-    text = ""
-    if isinstance(given, str):
-        text = given.strip()
-    elif isinstance(given, SupportsFloat) and not isinstance(given, bool):
-        text = repr(float(given))
-    number = text.removesuffix("%").rstrip()
-    try:
-        value = float(Decimal(number).scaleb(-2 if text.endswith("%") else 0))
-    except InvalidOperation:
-        raise ValueError(f"{given!r} is not a number") from None
-    if not 0 < value < 1:
-        percent = 1 <= value < 100 and number == text and not (isinstance(given, float) and value == 1)
-        hint = f"; do you mean {Decimal(number).normalize():f}%?" if percent else ""
-        raise ValueError(f"{given!r} does not lie between 0 and 1{hint}")
-    return value
-
-
-def risk(given: object) -> float:
-    """A risk that the tests support; beyond one half a bound would fail more often than it holds."""
-    value = proportion(given)
-    if value > _MOST_RISK:
-        raise ValueError(f"{given!r} is no risk but a confidence; do you mean {alpha_at(value):g}?")
-    if value < _LEAST_RISK:
-        raise ValueError(f"{given!r} is a risk below {_LEAST_RISK:g}, the smallest that the tests support")
-    return value
-
-
-def level(given: object) -> float:
-    """A confidence, one minus such a risk."""
-    value = proportion(given)
-    if value < 1 - _MOST_RISK:
-        raise ValueError(f"{given!r} is a risk; do you mean a confidence of {alpha_at(value):g}?")
-    if 1 - value < 0.999999 * _LEAST_RISK:
-        raise ValueError(
-            f"{given!r} leaves a risk below {_LEAST_RISK:g}, the smallest that the tests support"
-        )
-    return value
 
 
 def proportion_given(
@@ -85,6 +40,8 @@ def confidence_given(confidence: object) -> float:
 
 def alpha_of(confidence: object) -> float:
     """The risk that a confidence leaves."""
+    from speedproof.stats.estimate import alpha_at
+
     return alpha_at(confidence_given(confidence))
 
 
@@ -145,7 +102,9 @@ def of_metric(suite: Suite, metric: str | None) -> Suite:
 
 
 def callable_given(given: Any) -> None:
-    """Refuse what cannot be called."""
+    """Refuse what cannot be called, or runs nothing when it is."""
+    from inspect import iscoroutinefunction, isgeneratorfunction
+
     if not callable(given):
         raise UsageError(
             f"a race is between functions, not {given!r}: sp.race(old, new); commands are sp.measure's"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from speedproof.api.given import alpha_of, no_step, of_metric, proportion
+from speedproof.api.given import alpha_of, no_step, of_metric
+from speedproof.api.shares import proportion
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse_unusable
-from speedproof.api.given import proportion, version_given
+from speedproof.api.given import version_given
+from speedproof.api.shares import proportion
 from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.gate_looks import leave, looks

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 import speedproof as sp
-from speedproof.api.given import proportion
 from speedproof.api.hpt import HptResult
+from speedproof.api.shares import proportion
 from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from speedproof.api.gates import MULTIPLICITIES, Demand, Location, Multiplicity, Policy
-from speedproof.api.given import level, proportion
+from speedproof.api.shares import level, proportion
 from speedproof.errors import FormatError
 
 FILE = "speedproof.toml"

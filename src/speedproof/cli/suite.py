@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import speedproof as sp
-from speedproof.api.given import proportion
+from speedproof.api.shares import proportion
 from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.options import folding, pages

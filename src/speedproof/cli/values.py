@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from speedproof.api.given import level, proportion, risk
+from speedproof.api.shares import level, proportion, risk
 
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 

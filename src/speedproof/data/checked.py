@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, wraps
 from reprlib import repr as shortened
 from types import NoneType, UnionType
-from typing import Any, Literal, ParamSpec, SupportsFloat, SupportsIndex, TypeVar, Union, get_args, get_origin
-
-import numpy as np
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    ParamSpec,
+    SupportsFloat,
+    SupportsIndex,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from speedproof.errors import UsageError
+
+if TYPE_CHECKING:
+    import inspect
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,6 +56,8 @@ def checked(*own: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 @cache
 def _hints(function: Callable[..., object]) -> tuple[inspect.Signature, dict[str, Any]]:
     """What each parameter is annotated with, where that is known without importing more."""
+    import inspect
+
     signature = inspect.signature(function)
     hints: dict[str, Any] = {}
     for name, parameter in signature.parameters.items():
@@ -66,6 +79,8 @@ def _fits(value: object, hint: Any) -> bool:
     if kind is Literal:
         return isinstance(value, str) and value in parts
     if kind is bool:
+        import numpy as np
+
         return isinstance(value, bool | np.bool_)
     if kind is int:
         return isinstance(value, SupportsIndex) and not isinstance(value, bool)
