@@ -122,3 +122,16 @@ def test_units_do_not_matter(unit: float) -> None:
         one = paired_ratio_test(x - shift, y - shift, 1.0, steps=EXACT).above[0]
         other = paired_ratio_test(unit * (x - shift), unit * (y - shift), 1.0, steps=EXACT).above[0]
         assert other == pytest.approx(one)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("value", [0.0, -1.0])
+def test_without_positive_values_there_is_no_ratio(side: int, value: float) -> None:
+    """On either side; the difference is judged all the same."""
+    both = np.array([[3.0, 3.5, 4.0, 4.5, 5.0]]), np.array([[1.0, 1.2, 1.1, 1.3, 1.4]])
+    both[side][0, 2] = value
+    found = paired_ratio(*both, 0.2, steps=EXACT)
+    assert np.isnan([found.estimate, found.low, found.high]).all()
+    assert np.isfinite([found.pvalue, found.pvalue_less]).all()
+    at = paired_ratio_test(*both, 1.1, steps=EXACT)
+    assert np.isnan([at.above, at.below]).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -84,3 +85,15 @@ def test_impossible_requests_are_refused() -> None:
         wilson(1, 2, 95.0)
     with pytest.raises(UsageError, match=r"such as 0\.05"):
         benchmarks_needed(1, 2, 0.0)
+
+
+@pytest.mark.parametrize("interval", [prop_test, wilson, clopper_pearson])
+@pytest.mark.parametrize("confidence", [-0.5, 0.0, 1.0, 1.5, float("nan")])
+def test_a_confidence_lies_between_0_and_1(interval: Callable[..., object], confidence: float) -> None:
+    with pytest.raises(UsageError, match="confidence"):
+        interval(1, 2, confidence)
+
+
+@pytest.mark.parametrize("interval", [prop_test, wilson, clopper_pearson])
+def test_a_confidence_that_is_not_named_is_the_usual_one(interval: Callable[..., object]) -> None:
+    assert interval(3, 8) == interval(3, 8, 0.95)

@@ -169,6 +169,17 @@ def test_kolmogorov_smirnov_against_brute_force(x: Any, y: Any) -> None:
     assert bool(result.exact)
 
 
+def test_rounding_of_the_larger_values_is_merged_whichever_side_they_are_on() -> None:
+    """Centred decimals that are equal but for rounding tie, also where one side's values are whole or small."""
+    far = np.array([1000.1, 1000.2, 1000.3, 1000.4, 1000.6])
+    for near in (np.array([-0.2, -0.1, 0.0, 0.1, 0.3]), np.array([0.5, 1.5, 2.0, 3.5, 4.25])):
+        one, other = ks_location(far, near), ks_location(near, far)
+        assert (one.statistic, one.pvalue, one.ties, one.merged) == (
+            other.statistic, other.pvalue, other.ties, other.merged,
+        )  # fmt: skip
+    assert ks_location(far, np.array([-0.2, -0.1, 0.0, 0.1, 0.3])).statistic == 0.0
+
+
 @pytest.mark.parametrize(("n", "m"), [(4, 6), (30, 30), (98, 102), (2, 4000), (120, 90)])
 def test_kolmogorov_smirnov_against_scipy(n: int, m: int) -> None:
     """Even sizes do not tie at 0: both rules are exact below n m = 10000, and SciPy has the same path counts."""
