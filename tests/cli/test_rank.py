@@ -143,6 +143,26 @@ def test_too_few_runs_are_told(tmp_path: Path) -> None:
     assert "Fewer than 6 runs of a version never tell 2 versions apart." in out
 
 
+def test_processes_are_counted_where_they_are_independent(tmp_path: Path) -> None:
+    """Four processes of ten values are four: fewer than six, as ``compare`` of the same files counts them."""
+    files = []
+    for version in (1, 2):
+        runs = [{"values": [version + p / 10 + v / 1000 for v in range(10)]} for p in range(4)]
+        made = {"metadata": {"name": "b", "unit": "second"}, "benchmarks": [{"runs": runs}], "version": "1.0"}
+        files.append(str(tmp_path / f"{version}.json"))
+        Path(files[-1]).write_text(json.dumps(made), encoding="utf-8")
+    for command in ("compare", "rank"):
+        _, out, _ = speedproof(command, *files)
+        assert [line.split()[-3:] for line in out.splitlines() if "4 (" in line] == 2 * [
+            ["4", "(40", "runs)"]
+        ]
+        assert "processes" in next(line for line in out.splitlines() if "median" in line and "mean" in line)
+    assert "Fewer than 6 processes of a version never tell 2 versions apart." in out
+    _, out, _ = speedproof("rank", *files, "--json")
+    versions = json.loads(out)["results"][0]["ranking"]["versions"]
+    assert [(v["n"], v["units"], v["repeated"]) for v in versions] == 2 * [(40, 4, "process")]
+
+
 def test_commands_of_one_file_can_be_chosen(tmp_path: Path) -> None:
     """The patterns of --only choose among the commands of one hyperfine file; an unknown one names them."""
     times = {name: np.linspace(1, 2, 12) + i for i, name in enumerate(("sort -n a", "sort b", "wc c"))}

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
-from speedproof.protocols.summaries import Summary
+from speedproof.protocols.summaries import Summary, outermost
 from speedproof.stats.estimate import Estimate
 
 
@@ -291,5 +291,4 @@ class Comparison(Struct, frozen=True):
     @property
     def repeated(self) -> str:
         """What was repeated independently: ``"run"``, ``"process"`` or ``"session"``."""
-        sides = {self.reference.repeated, self.candidate.repeated}
-        return next(name for name in ("session", "build", "process", "run") if name in sides)
+        return outermost((self.reference.repeated, self.candidate.repeated))

@@ -17,6 +17,7 @@ from speedproof.errors import DataError
 from speedproof.protocols.checks import same_values, undermining
 from speedproof.protocols.ranks import PairVerdict, Placed, open_pairs, places, tied_in, verdicts
 from speedproof.protocols.results import Check
+from speedproof.protocols.summaries import repeated_in
 from speedproof.protocols.units import clusters_of, independent_units
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate
@@ -33,6 +34,10 @@ class RankedRun(Placed, Struct, frozen=True):
 
     version: str  # its name
     n: int  # observations
+    # Independent ones: as many, or processes, or sessions, where values are nested; and which of these,
+    # ``"run"``, ``"process"`` or ``"session"``
+    units: int
+    repeated: str
     # Of the sample; of one value a process, or a session, where values are nested, as in comparisons
     mean: float
     median: float
@@ -128,7 +133,8 @@ def rank_runs(
         alpha=alpha,
         versions=tuple(
             RankedRun(
-                name, samples[name].n, means[name], medians[name], clear_modes(f.model).count if f else None,
+                name, samples[name].n, units[name].n, repeated_in(samples[name], units[name].n),
+                means[name], medians[name], clear_modes(f.model).count if f else None,
                 chance, ties, by_mixture, *ranks[name], name in tied, _undermining(samples, units, name),
             )
             for name, f, chance, ties, by_mixture in (

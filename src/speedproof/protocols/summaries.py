@@ -11,7 +11,7 @@ from speedproof.data.groups import batches
 from speedproof.stats.scaling import middle
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from speedproof.arrays import FloatArray
     from speedproof.data.sample import Sample
@@ -50,11 +50,21 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
         rows = _numbers(np.stack([used[i].values for i in members]))
         for i, row in zip(members, rows, strict=True):
             sample, n = samples[i], used[i].n
-            repeated = "run" if n == sample.n else "session" if sample.session_count == n > 1 else "process"
             found[i] = Summary(
-                sample.label, n, sample.n, *row, sample.unit, sample.notes, repeated, sample.higher_is_better
-            )
+                sample.label, n, sample.n, *row, sample.unit, sample.notes, repeated_in(sample, n),
+                sample.higher_is_better,
+            )  # fmt: skip
     return [found[i] for i in range(len(samples))]
+
+
+def repeated_in(sample: Sample, units: int) -> str:
+    """What so many independent values of a sample are of: ``"run"``, ``"process"`` or ``"session"``."""
+    return "run" if units == sample.n else "session" if sample.session_count == units > 1 else "process"
+
+
+def outermost(repeated: Iterable[str]) -> str:
+    """What was repeated on all sides, where one side's values are nested and another's are not."""
+    return max(repeated, key=("run", "process", "build", "session").index)
 
 
 def _numbers(values: FloatArray) -> list[tuple[float, float, float, float, float, float]]:

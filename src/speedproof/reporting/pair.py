@@ -14,7 +14,17 @@ from speedproof.reporting.caveats import beside_medians, failed, undermining
 from speedproof.reporting.model import Cell, Column, Outcome, Report, Row, Table, Text, right
 from speedproof.reporting.names import nicknames, spoken
 from speedproof.reporting.numbers import values
-from speedproof.reporting.words import CHANGED, STYLES, chance, named, proof, several, spread, verdict
+from speedproof.reporting.words import (
+    CHANGED,
+    STYLES,
+    chance,
+    counted_runs,
+    named,
+    proof,
+    several,
+    spread,
+    verdict,
+)
 
 OUTCOMES: dict[Verdict, Outcome] = {
     Verdict.FASTER: "passed",
@@ -69,10 +79,11 @@ def _sides(head: Comparison, margin: float | None) -> Table:
     rows = []
     for side, median in zip(sides, medians, strict=True):
         mean, *ends = (values([v], unit, scale=scale)[0] for v in (side.mean, side.minimum, side.maximum))
-        runs = str(side.n) if side.n == side.observations else f"{side.n} ({side.observations} runs)"
         told = Cell(f"{mean}{spread(side)}", shorter=(mean,))
         ends = [end.removesuffix(scale[1]).rstrip() for end in ends]
-        rows.append(Row.of(Cell(side.label, "strong"), median, told, *ends, runs))
+        rows.append(
+            Row.of(Cell(side.label, "strong"), median, told, *ends, counted_runs(side.n, side.observations))
+        )
     # The second row is the one that is judged.
     outcome, message = OUTCOMES[head.verdict], sentence(head, margin)
     return Table.of(

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 from speedproof.data.suite import Key
 from speedproof.mixture.results import FEW_RUNS
 from speedproof.protocols.run_ranking import RankedRun, RunRanking
+from speedproof.protocols.summaries import outermost
 from speedproof.reporting.caveats import risk_of_many
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
 from speedproof.reporting.names import benchmark_column, called, labels
 from speedproof.reporting.numbers import case_share, percent, plural, values
+from speedproof.reporting.words import counted_runs, several
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -69,11 +71,11 @@ def _places(one: Ranked, title: Column) -> Table:
         *right("median"),
         *right("mean", drop=1),
         Column("best single run", right=True, brief="best run"),
-        *right("runs", drop=2),
+        *right(_units(ranking), drop=2),
     )
     told = _wins if _bounded(ranking.versions[0], ranking) else lambda chance: case_share(chance.value)
     rows = [
-        Row.of(v.place, Cell(name, "strong"), median, mean, told(v.chance), str(v.n),
+        Row.of(v.place, Cell(name, "strong"), median, mean, told(v.chance), counted_runs(v.units, v.n),
                name=v.version, kind="versions", folded=i >= 10)
         for i, (v, name, median, mean) in enumerate(zip(ranking.versions, names, medians, means, strict=True))
     ]  # fmt: skip
@@ -216,9 +218,14 @@ def _separation(found: RunRanking) -> Iterator[Text]:
     else:
         yield Text(f"All neighbours are told apart by single runs ({risk}).")
     if not found.enough_runs:
-        few = f"Fewer than {found.least_runs} runs of a version"
+        few = f"Fewer than {found.least_runs} {_units(found)} of a version"
         yield Text(f"{few} never tell {len(found.versions)} versions apart.", "warning")
     yield from _undermining([found])
+
+
+def _units(found: RunRanking) -> str:
+    """What was repeated independently: runs, processes or sessions."""
+    return several(outermost(v.repeated for v in found.versions))
 
 
 def _names(found: RunRanking) -> dict[str, str]:
