@@ -66,6 +66,18 @@ def test_a_mean_without_interval_has_no_direction() -> None:
     assert "Geometric mean of the ratios of means: not shown" in text
 
 
+@pytest.mark.parametrize(("zero", "some"), [(0.0, " (2 of 3 benchmarks)"), (8.0, "")])
+def test_a_mean_says_of_how_many_benchmarks_it_is(zero: float, some: str) -> None:
+    """A mean of zero has no ratio to anything: the other two alone have a geometric mean."""
+    values = {n: {"old": [5.0, 5.1, 5.2], "new": [4.0, 4.1, 4.2]} for n in "ab"}
+    values["c"] = {"old": [zero] * 3, "new": [zero + 1, zero + 2, zero + 3]}
+    text = told(sp.compare_suite(suite(values)))
+    assert re.search(
+        r"Geometric mean of the ratios of means: \S+ (fast|slow)er \[\S+ \S+\]" + re.escape(some), text
+    )
+    assert ("of 3 benchmarks" in text) == bool(some)
+
+
 def test_a_column_without_title_is_not_named() -> None:
     columns = (Column("a"), Column("", drop=2), Column("b", drop=1))
     table = Table.of(columns, iter([(Cell("x" * 30), Cell("y" * 30), Cell("z" * 30))]))

@@ -158,7 +158,8 @@ def comparisons(
     whole = found.wholes[0][2]
     means = whole.geometric_means
     if two and means is not None and math.isfinite(means.these.value):
-        headline.append(Text(geometric_mean(means.these, better, worse)))
+        known_of = means.benchmarks, whole.seen.pairs
+        headline.append(Text(geometric_mean(means.these, better, worse, known_of)))
     headline += [
         held_jointly(found.alpha, joint.counts, kinds)
         for joint in found.joint

@@ -137,7 +137,8 @@ def _banded(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
 def _geometric_mean(result: SuiteComparison, heads: Sequence[Comparison]) -> Iterator[Text]:
     means = result.geometric_means
     if means is not None and math.isfinite(means.these.value):
-        yield Text(words.geometric_mean(means.these, *words.gain_and_loss(heads[0])))
+        known_of = means.benchmarks, means.benchmarks + len(means.left_out)
+        yield Text(words.geometric_mean(means.these, *words.gain_and_loss(heads[0]), known_of))
 
 
 def _joint(

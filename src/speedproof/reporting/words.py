@@ -17,7 +17,7 @@ from speedproof.protocols.questions import HEADLINE, QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.summaries import Summary
 from speedproof.reporting.model import Style
-from speedproof.reporting.numbers import case_share, factor, level, rough, share
+from speedproof.reporting.numbers import case_share, factor, level, plural, rough, share
 from speedproof.stats.estimate import Estimate
 
 STYLES: dict[Verdict, Style] = {
@@ -221,12 +221,14 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
     return f"{told} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if known else told
 
 
-def geometric_mean(estimate: Estimate, better: str, worse: str) -> str:
-    """The ratio over a suite; no direction where no interval shows it."""
+def geometric_mean(estimate: Estimate, better: str, worse: str, known_of: tuple[int, int]) -> str:
+    """The ratio over a suite, and how many of its benchmarks have one; no direction where no interval shows it."""
     low, high = estimate.ends
     known = not (math.isnan(low) or math.isinf(high))
     told = interval(estimate, better, worse) if known else "not shown (too few runs)"
-    return f"Geometric mean of the ratios of means: {told}"
+    count, of = known_of
+    some = f" ({count} of {plural(of, 'benchmark')})" if count < of else ""
+    return f"Geometric mean of the ratios of means: {told}{some}"
 
 
 def chance(
