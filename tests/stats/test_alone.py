@@ -1,4 +1,4 @@
-"""Each pair of a batch gets the answer that it gets alone, in whatever order its values come."""
+"""Each pair of a batch gets the answer that it gets alone, in whatever order and unit its values come."""
 
 from __future__ import annotations
 
@@ -97,3 +97,18 @@ def test_dependence_of_pairs() -> None:
     rng = np.random.default_rng(5)
     x, y = rows(rng, 24, 3.2).cumsum(axis=1), rows(rng, 20, 3.0)
     agree(variance_inflation(x, y), [variance_inflation(a, b) for a, b in zip(x, y, strict=True)])
+
+
+@pytest.mark.parametrize("name", [*OF_TWO, *OF_ONE, *IN_ORDER])
+@pytest.mark.parametrize("power", [-950, -300, 300, 950])
+def test_units(name: str, power: int) -> None:
+    """Times a power of two, which is exact: from 1e-286 to 1e286 squares would leave the range of doubles."""
+    if "Smirnov" in name:
+        return  # whole numbers have no noise of rounding, and are whole in one unit only
+    rng = np.random.default_rng(9)
+    x, y = np.delete(rows(rng, 12, 3.2), 6, axis=0), np.delete(rows(rng, 9, 3.0), 6, axis=0)
+    samples = (x, y) if name in OF_TWO else (x,)
+    of = (OF_TWO | OF_ONE | IN_ORDER)[name]
+    found, usual = of(*(np.ldexp(sample, power) for sample in samples)), of(*samples)
+    for one, other in zip(parts(found), parts(usual), strict=True):
+        np.testing.assert_allclose(one * 1.0, other * 1.0, rtol=1e-9, atol=1e-12)

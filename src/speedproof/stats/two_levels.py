@@ -21,6 +21,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.stats.scaling import usual
 
 _MARGIN = 3  # fewest values on each level
 _LEAST = 8
@@ -39,7 +40,7 @@ def two_levels(x: FloatArray) -> TwoLevels:
     rows, n = x.shape
     if n < _LEAST:
         return TwoLevels(np.zeros(rows), np.full(rows, n), np.ones(rows))
-    distance, split, coarse = separation(x)
+    distance, split, coarse = separation(usual(x))
     apart = np.flatnonzero(distance > 0.0)
     found = np.ones(rows)
     dependent = _tail(distance[apart], n)
