@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.api.shares import proportion
 
 OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
+TWO = {"a": "true", "b": "true"}
 sp_: Any = sp  # what types forbid is what is tried here
 
 
@@ -120,11 +123,88 @@ def suite() -> sp.Suite:
         (lambda s: sp_.read(3), "the path of a file or folder, not 3"),
         (lambda s: sp_.Suite.from_frame({"t": []}, value="t"), "holds no measured value"),
         (lambda s: sp_.measure({"a": "true", "b": "true"}, margin=-1), "margin=-1"),
+        (lambda s: sp_.measure({"a": "true"}), "nothing to be compared with: give two or more"),
+        (
+            lambda s: sp_.measure(TWO, save="/nonexist/s.jsonl"),
+            "cannot save to /nonexist/s.jsonl: No such file",
+        ),
+        (lambda s: sp_.measure(TWO, timeout=float("nan")), "timeout=nan: expected a positive number"),
+        (lambda s: sp_.measure(TWO, min_runs=5, max_runs=3), "min_runs=5: expected at most max_runs=3"),
+        (lambda s: sp_.race(len, sum, min_runs=10, max_runs=9), "min_runs=10: expected at most max_runs=9"),
+        (lambda s: s.select("fast*"), "available: sort, hash"),
+        (lambda s: sp_.read("examples/gcc/O2.json", only="x*"), "no command matches"),
+        (lambda s: sp_.report(s, "x.json"), "expected a result, of sp.compare"),
     ],
 )
 def test_it_is_refused(call: Callable[[sp.Suite], object], message: str, suite: sp.Suite) -> None:
     with pytest.raises(sp.SpeedproofError, match=message):
         call(suite)
+
+
+def test_a_history_is_asked_what_it_can_tell(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy")
+    history: Any = sp.History(tmp_path / "s.db", repository=tmp_path)
+    (tmp_path / "runs.txt").write_text("1.0\n1.1\n1.2\n")
+    history.add(tmp_path / "runs.txt", commit="c", benchmark="sort")
+    asked: tuple[tuple[Callable[[], object], str], ...] = (
+        (lambda: history.decide("c", "nope"), "state='nope'.*'blessed', 'invalid', 'fixed'"),
+        (lambda: history.alarms(every=0), "every=0: expected a positive number of commits"),
+        (lambda: history.alarms(every=float("inf")), "every=inf"),
+        (lambda: history.alarms(last=0), "last=0: expected a number of commits"),
+        (lambda: history.query(last=-2), "last=-2: expected how many"),
+        (lambda: history.changes(correction="x"), "correction='x'.*'holm', 'bh'"),
+    )
+    for ask, message in asked:
+        with pytest.raises(sp.SpeedproofError, match=message):
+            ask()
+    assert [found.benchmark for found in history.query(last=1)] == ["sort"]
+
+
+def test_the_next_look_asks_what_the_first_did() -> None:
+    """Where nothing is said; what is said again must be the same."""
+    same = sp.Suite.of_samples({"sort": {"z": OLD, "old": OLD, "new": OLD[::-1]}})
+    first = sp.gate(
+        same, reference="old", candidate="new", looks=3, margin="5%", confidence="90%",
+        policy="equivalence", multiplicity="bh", protocol="mean",
+    )  # fmt: skip
+    assert first.open == ("sort",)
+    second = sp.gate(same, after=first).decision
+    assert (second.reference, second.candidate) == ("old", "new")
+    assert second.rules == replace(first.decision.rules, look=2, family=1)
+    assert [row.demand for row in second.rows] == [row.demand for row in first.decision.rows]
+    assert sp.gate(same, after=first, margin=0.05, confidence=0.9).decision == second
+    others: list[dict[str, Any]] = [
+        {"margin": 0.02}, {"policy": "no-regression"}, {"confidence": 0.95}, {"multiplicity": "holm"},
+        {"protocol": "typical"},
+    ]  # fmt: skip
+    for other in others:
+        with pytest.raises(sp.SpeedproofError, match="chosen once, for all looks"):
+            sp.gate(same, after=first, **other)
+
+
+def test_one_pattern_is_no_list_of_letters(suite: sp.Suite) -> None:
+    files = ("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    assert sp.read(*files, only="mat*").benchmarks == sp.read(*files, only=["mat*"]).benchmarks == ("matmul",)
+    assert "matmul" not in sp.read(*files, skip="mat*").benchmarks
+    assert suite.select("so*").benchmarks == suite.select(skip="hash").benchmarks == ("sort",)
+
+
+def test_a_pair_is_written_and_named(tmp_path: Path, suite: sp.Suite) -> None:
+    """As JSON it says what a suite says of that benchmark."""
+    sp.report(pair := (whole := sp.compare_suite(suite))["sort"], tmp_path / "x.json")
+    assert (tmp_path / "x.json").read_text() == pair.to_json()
+    own, all_of_it = (json.loads(r.to_json()) for r in (pair, whole))
+    assert own.keys() == all_of_it.keys()
+    assert own["results"][0]["comparisons"] == [
+        c for c in all_of_it["results"][0]["comparisons"] if c["benchmark"] == "sort"
+    ]
+    assert repr(pair).startswith("<PairResult: sort: faster, speedup ")
+    assert repr(sp.compare(OLD, NEW)).startswith("<PairResult: faster, speedup ")
+
+
+def test_a_correction_has_a_long_name_and_a_short_one(suite: sp.Suite) -> None:
+    s = sp.compare_suite(suite)
+    assert s.adjusted("benjamini-hochberg") == s.adjusted("bh") != s.adjusted("holm")
 
 
 def test_a_percentage_is_a_share() -> None:

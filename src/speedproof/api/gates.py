@@ -107,11 +107,11 @@ def gate(
     reference: str | None = None,
     candidate: str | None = None,
     metric: str | None = None,
-    policy: Policy | Literal["no-regression", "proven-improvement", "equivalence"] = Policy.NO_REGRESSION,
-    margin: float | str = 0.02,
-    confidence: float | str = 0.95,
-    multiplicity: Multiplicity = "holm",
-    protocol: Location = "typical",
+    policy: Policy | Literal["no-regression", "proven-improvement", "equivalence"] | None = None,
+    margin: float | str | None = None,
+    confidence: float | str | None = None,
+    multiplicity: Multiplicity | None = None,
+    protocol: Location | None = None,
     demand_of: Callable[[str], Demand | None] | None = None,
     looks: int | None = None,
     after: GateResult | None = None,
@@ -119,6 +119,8 @@ def gate(
     done: Callable[[], None] = no_step,
 ) -> GateResult:
     """Hold a candidate to a policy, benchmark by benchmark.
+
+    What is left out is as the look before had it, where there is one (``after``).
 
     Parameters
     ----------
@@ -129,15 +131,16 @@ def gate(
     metric : str, optional
         Its name, or ``"all"``; by default the main one, as on the command line.
     policy : {"no-regression", "proven-improvement", "equivalence"}
-        What every benchmark must prove.
+        What every benchmark must prove; no regression by default.
     margin : float or str
-        What a benchmark may lose, ``0.02`` or ``"2%"``: speedups down to 1 / (1 + margin) are no regression.
+        What a benchmark may lose, ``0.02`` (as by default) or ``"2%"``: speedups down to 1 / (1 + margin) are no
+        regression.
     confidence : float or str
-        1 - the risk of a false pass and, corrected, of a false fail.
+        0.95 by default: 1 - the risk of a false pass and, corrected, of a false fail.
     multiplicity : {"holm", "bh", "none"}
-        Correction over the benchmarks of what fails the gate.
+        Correction over the benchmarks of what fails the gate, Holm's by default.
     protocol : {"typical", "median", "mean"}
-        Whose test decides.
+        Whose test decides; the first by default.
     demand_of : callable, optional
         From a benchmark's name to what it must prove (None leaves it out), in place of ``policy`` and
         ``margin``.
@@ -171,22 +174,39 @@ def gate(
     >>> g.outcome.value, g.exit_code
     ('pass', 0)
     """
+    earlier: dict[str, Demand] = {}
+    if after is not None:
+        earlier = {row.comparison.benchmark: row.demand for row in after.decision.rows}
+        reference, candidate = (
+            own if name is None and own in suite.versions else name
+            for name, own in ((reference, after.decision.reference), (candidate, after.decision.candidate))
+        )
+        metrics = {row.comparison.metric for row in after.decision.rows}
+        metric = metric or (metrics.pop() if len(metrics) == 1 else "all")
     suite = of_metric(suite, metric)
     if looks is not None and looks < 1:
         raise UsageError(f"looks={looks!r}: expected how often the gate will be asked, at least once")
     versions = two_versions(suite, reference, candidate)
-    demand = Demand(Policy(policy), proportion_given("margin", margin))
-    rules = GateRules(alpha=alpha_of(confidence), multiplicity=multiplicity, protocol=protocol)
+    share = None if margin is None else proportion_given("margin", margin)
+    alpha = None if confidence is None else alpha_of(confidence)
     floor = None if store is None else floor_of(store)
-    asked = demand_of or (lambda name: demand)
+
+    def usual(name: str) -> Demand:
+        kept = earlier.get(name, Demand())
+        return Demand(Policy(policy or kept.policy), share or kept.margin)
+
+    asked = demand_of or usual
     if after is None:
+        rules = GateRules(
+            alpha=alpha or 0.05, multiplicity=multiplicity or "holm", protocol=protocol or "typical"
+        )
         rules = first_of(rules, looks or 1)
         return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)
     again = set(_asked_again(after, suite, versions[0]))
     chosen = after.decision.rules.looks
     if looks is not None and looks != chosen:
         raise UsageError(f"looks={looks}: how many looks there are is chosen once, for all: {chosen}")
-    rules = next_of(rules, after.decision)
+    rules = next_of(after.decision, alpha, multiplicity, protocol)
     now = decide(
         suite, versions, lambda name: asked(name) if name in again else None, rules, done=done, floor=floor
     )

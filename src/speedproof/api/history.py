@@ -34,12 +34,12 @@ from speedproof.history.commits import (
     tags,
 )
 from speedproof.history.importers import importer_of
-from speedproof.history.rows import Added
+from speedproof.history.rows import Added, State
 
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.history.changes import Correction
-    from speedproof.history.rows import QueriedSample, State
+    from speedproof.history.rows import QueriedSample
     from speedproof.history.store import HistoryStore
     from speedproof.protocols.noise_floor import NoiseFloor
 
@@ -362,6 +362,7 @@ class History:
             done=done,
         )
 
+    @checked()
     def decide(
         self, commit: str, state: State, *, reason: str = "", who: str = "", benchmark: str = ""
     ) -> None:

@@ -172,7 +172,10 @@ class Measurement:
         self._told = (confidence, rules.margin, calls or {})
         self._lines: list[Line] = []
         self._held = ExitStack()
-        self._file = None if save is None else self._held.enter_context(ResultsFile(Path(save)))
+        try:
+            self._file = None if save is None else self._held.enter_context(ResultsFile(Path(save)))
+        except OSError as error:
+            raise UsageError(f"cannot save to {save}: {error.strerror}") from None
         self._session = ComparedSession(
             new_head(plan, seed=seed, environment=environment or {}),
             SessionQuestion(rules),

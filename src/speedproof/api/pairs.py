@@ -26,6 +26,8 @@ from speedproof.reporting import suite
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report
 
+_UNNAMED = "benchmark"
+
 
 class Bound(float):
     """One end of a certified interval: a number that says what it promises.
@@ -129,6 +131,12 @@ class PairResult(Shown, Struct, frozen=True):
         """What was seen against the assumptions: once each, whichever protocols it concerns."""
         return warnings_of(self.result.comparisons)
 
+    def to_json(self) -> str:
+        """What ``speedproof compare --json`` writes."""
+        from speedproof.reporting.json import to_json
+
+        return to_json("compare", (self.result,), rankings={})
+
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
         return [suite.report(self.result)]
@@ -138,8 +146,9 @@ class PairResult(Shown, Struct, frozen=True):
         return Reported(tuple(self.reports()), results=(self.result,))
 
     def __repr__(self) -> str:
+        named = "" if self.benchmark == _UNNAMED else f"{self.benchmark}: "
         return (
-            f"<PairResult: {self.verdict.value}, speedup {self.speedup:.4g} "
+            f"<PairResult: {named}{self.verdict.value}, speedup {self.speedup:.4g} "
             f"[{self.lower:.4g}, {self.upper:.4g}]>"
         )
 
@@ -225,7 +234,7 @@ def compare(
             f"{x.label} is in {x.unit or 'plain numbers'} ({x.direction} is better), {y.label} in "
             f"{y.unit or 'plain numbers'} ({y.direction} is better): give both in one unit and direction"
         )
-    key = Key(benchmark or "benchmark", metric_given(x))
+    key = Key(benchmark or _UNNAMED, metric_given(x))
     pairing = Pairing((Pair(key, x, y),), (), (), ())
     rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin), nested=nested)
     if store is not None:

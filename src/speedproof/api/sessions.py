@@ -21,6 +21,8 @@ from speedproof.protocols.stopping import Gate, StopRules
 
 __all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "race_against"]
 
+_MIN_RUNS = 10
+
 
 @checked("commands")
 def measure(
@@ -31,7 +33,7 @@ def measure(
     margin: float | str | None = None,
     precision: float | str | None = None,
     max_seconds: float | None = 60.0,
-    min_runs: int = 10,
+    min_runs: int | None = None,
     max_runs: int | None = None,
     warmup: int | None = 1,
     shell: str = "",
@@ -55,8 +57,8 @@ def measure(
         Stop when both bounds are this close, instead of at the first proof.
     max_seconds : float or None
         After which it ends undecided.
-    min_runs, max_runs : int
-        Of each version.
+    min_runs, max_runs : int, optional
+        Of each version: at least 10 by default, or ``max_runs`` where that is less.
     warmup : int or None
         Runs of each before those that count; None: until they are steady.
     shell : str
@@ -76,7 +78,7 @@ def measure(
     Raises
     ------
     SpeedproofError
-        No commands, what only a shell knows, or a command that fails.
+        Fewer than two commands, what only a shell knows, or a command that fails.
 
     Examples
     --------
@@ -103,6 +105,11 @@ def measure(
         )
     if timeout is not None and not timeout > 0:
         raise UsageError(f"timeout={timeout}: expected a positive number of seconds")
+    if len(commands) == 1:
+        raise UsageError(
+            'one command has nothing to be compared with: give two or more, sp.measure({"old": "./old", '
+            '"new": "./new"})'
+        )
     rules = _rules(confidence, margin, precision, min_runs, max_runs, max_seconds)
     return Measurement(
         plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark),
@@ -120,7 +127,7 @@ def _rules(
     confidence: float | str,
     margin: float | str | None,
     precision: float | str | None,
-    min_runs: int,
+    min_runs: int | None,
     max_runs: int | None,
     max_seconds: float | None,
 ) -> StopRules:
@@ -128,11 +135,14 @@ def _rules(
     for name, runs in asked.items():
         if runs is not None and not (isinstance(runs, int) and runs >= 1):
             raise UsageError(f"{name}={runs!r}: expected a whole number of runs, at least 1")
+    least = min(_MIN_RUNS, max_runs or _MIN_RUNS) if min_runs is None else min_runs
+    if max_runs is not None and least > max_runs:
+        raise UsageError(f"min_runs={min_runs}: expected at most max_runs={max_runs}")
     return StopRules(
         alpha_of(confidence),
         margin_given(margin),
         None if precision is None else proportion_given("precision", precision, '0.005 or "0.5%"'),
-        min_runs if max_runs is None else min(min_runs, max_runs),
+        least,
         max_runs,
         _seconds(max_seconds),
     )
@@ -157,7 +167,7 @@ def race(
     margin: float | str | None = None,
     precision: float | str | None = None,
     max_seconds: float | None = 10.0,
-    min_runs: int = 10,
+    min_runs: int | None = None,
     max_runs: int | None = None,
     seed: int | None = None,
     clock: Callable[[], float] = time.perf_counter,

@@ -150,12 +150,14 @@ class SuiteResult(Shown, Struct, frozen=True):
         return ResultPlots(self.result)
 
     @checked()
-    def adjusted(self, method: Literal["holm", "bh"] = "holm", protocol: str = HEADLINE) -> Controlled:
+    def adjusted(
+        self, method: Literal["holm", "bh", "benjamini-hochberg"] = "holm", protocol: str = HEADLINE
+    ) -> Controlled:
         """The verdicts at one risk for all benchmarks together.
 
         Parameters
         ----------
-        method : {"holm", "bh"}
+        method : {"holm", "bh" or "benjamini-hochberg"}
             Any false claim at all has the stated risk (Holm), or the expected share of false ones among the
             claims (Benjamini and Hochberg).
         protocol : str

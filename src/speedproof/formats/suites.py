@@ -49,8 +49,8 @@ def read(
     rows: str | Sequence[str] = (),
     match: Literal["name", "position"] = "name",
     reference: str | None = None,
-    only: Sequence[str] = (),
-    skip: Sequence[str] = (),
+    only: str | Sequence[str] = (),
+    skip: str | Sequence[str] = (),
     metric: str | None = "all",
     where: str | None = None,
 ) -> Suite:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from speedproof.errors import UsageError
 from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track
@@ -110,6 +111,10 @@ def find_alarms(
     Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
     ``line`` are all commits of the branch, measured or not.
     """
+    if not 0 < every < math.inf:
+        raise UsageError(f"every={every:g}: expected a positive number of commits")
+    if last < 1:
+        raise UsageError(f"last={last}: expected a number of commits, at least 1")
     watched = sum(len(track.stretches()) > 0 for track in tracks)
     found: list[tuple[int, HistoryAlarm]] = []
     place = {sha: i for i, sha in enumerate(line)}

@@ -26,6 +26,8 @@ class QueryTerms(Struct, frozen=True):
 
 def query(store: HistoryStore, asked: QueryTerms, last: int | None = None) -> list[QueriedSample]:
     """Samples by date; all or the last."""
+    if last is not None and last < 1:
+        raise UsageError(f"last={last}: expected how many samples to give, at least 1")
     s, c, r = schema.samples.c, schema.commits.c, schema.series.c
     order = (c.date, c.sha, r.benchmark, r.metric, s.id)
     columns = (

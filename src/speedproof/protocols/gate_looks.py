@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from speedproof.errors import DataError
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.gate import GateDecision, GateRow
-from speedproof.protocols.gate_claims import GateRules, Outcome
+from speedproof.protocols.gate_claims import GateRules, Location, Multiplicity, Outcome
 from speedproof.protocols.results import Caveat
 
 
@@ -22,13 +22,20 @@ def first_of(rules: GateRules, looks: int) -> GateRules:
     return replace(rules, alpha=rules.alpha / looks, looks=looks)
 
 
-def next_of(rules: GateRules, before: GateDecision) -> GateRules:
-    """The rules of the look after; those that are asked for must be those of the first."""
-    first = first_of(rules, before.rules.looks)
-    found = replace(before.rules, look=before.rules.look + 1, family=len(before.rows))
-    if first != replace(before.rules, look=1, family=0):
+def next_of(
+    before: GateDecision, alpha: float | None, multiplicity: Multiplicity | None, protocol: Location | None
+) -> GateRules:
+    """The rules of the look after; what is asked for must be what the first was asked."""
+    rules = before.rules
+    asked = replace(
+        rules,
+        alpha=rules.alpha if alpha is None else alpha / rules.looks,
+        multiplicity=multiplicity or rules.multiplicity,
+        protocol=protocol or rules.protocol,
+    )
+    if asked != rules:
         raise DataError("confidence, protocol and multiplicity are chosen once, for all looks")
-    return found
+    return replace(rules, look=rules.look + 1, family=len(before.rows))
 
 
 def together(before: GateDecision, now: GateDecision) -> GateDecision:
