@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.machine_speeds import machine_speeds
 from speedproof.reporting.caveats import two_speeds
+from speedproof.reporting.text import render
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"
 
@@ -81,6 +83,23 @@ def test_builds_of_cpython(build: str, two: bool) -> None:
     if found is not None:
         assert found.factor == pytest.approx(2.0, abs=0.05)
         assert found.benchmarks > 0.6 * found.of
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_no_confidence_is_stated_of_what_the_machine_may_have_done(factor: float) -> None:
+    """What HPT says of a suite is proven where the comparison of the same suite says so, and only there."""
+    made = pairs(np.random.default_rng(8), 20, factor=factor, speedup=1.5)
+    samples = {(p.key, v): s for p in made for v, s in zip("xy", (p.reference, p.candidate), strict=True)}
+    suite = sp.Suite(("x", "y"), samples)
+    steady = factor == 1
+    for result in (sp.hpt(suite), sp.compare_suite(suite)):
+        (report,) = result.reports()
+        told = " ".join(render(report).split())
+        assert ("ran at one of two speeds" in told) == ("not proven" in told) != steady
+    for details in (False, True):
+        (report,) = sp.hpt(suite).reports(details=details)
+        assert ("onfidence" in render(report)) == steady
+    assert ("confidence" in repr(sp.hpt(suite))) == steady
 
 
 @pytest.mark.parametrize("turned", [False, True])

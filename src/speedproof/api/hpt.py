@@ -108,7 +108,8 @@ class HptResult(Shown, Struct, frozen=True):
         )
 
     def __repr__(self) -> str:
-        return f"<HptResult: {words.conclusion(self.result, self.reference, self.candidate)}>"
+        shaken = machine_speeds(self.pairs) is not None
+        return f"<HptResult: {words.conclusion(self.result, self.reference, self.candidate, shaken=shaken)}>"
 
 
 @checked()

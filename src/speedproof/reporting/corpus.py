@@ -284,6 +284,7 @@ def _details(found: Conclusion, kinds: Mapping[Verdict, str], short: Mapping[str
             if math.isfinite(gain.speedup):
                 notes.append(Text(f"Total of all {location}s: {factor(gain.speedup)} the candidate's"))
         if found.hpt is not None:
-            notes.append(Text(conclusion(found.hpt, *(short[name] for name in found.wholes[0][:2]))))
+            sides = [short[name] for name in found.wholes[0][:2]]
+            notes.append(Text(conclusion(found.hpt, *sides, shaken=found.machine is not None)))
             notes.append(Text(f"  {plural(found.hpt.benchmarks, 'benchmark')}, {found.hpt.method}", "dim"))
     return Report("All protocols", (), (Table.of(columns, rows),), tuple(notes))

@@ -148,7 +148,9 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
                 f"{percent(gain_2009.gain)}, {percent(gain_2009.confidence)} confidence."
             )
     if result.hpt is not None:
-        yield Text(conclusion(result.hpt, result.reference, result.candidate))
+        yield Text(
+            conclusion(result.hpt, result.reference, result.candidate, shaken=result.machine is not None)
+        )
     yield from _accelerated(result)
 
 

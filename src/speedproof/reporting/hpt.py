@@ -39,12 +39,14 @@ _STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad
 _TITLE = 14
 
 
-def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str) -> str:
-    """The answer in one sentence."""
+def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str, *, shaken: bool = False) -> str:
+    """The answer in one sentence; no confidence where two speeds of the machine have ``shaken`` the suite."""
     reference, candidate = spoken([reference, candidate])
     if result.winner is Winner.TIE or result.confidence <= 0.5:
         return f"HPT: neither {candidate} nor {reference} is shown to outperform the other."
     ahead, behind = (candidate, reference) if result.winner is Winner.CANDIDATE else (reference, candidate)
+    if shaken:
+        return f"HPT: {ahead} outperforms {behind}: shown, not proven."
     text = f"HPT: {ahead} outperforms {behind} with confidence {_floored(result.confidence)}"
     by_factor: dict[str, list[str]] = {}
     for s in result.speedups:
@@ -69,25 +71,32 @@ def report(
     """Two versions over a suite; ``details`` adds the bounds of the speedups and what others would claim."""
     old, new = spoken([reference, candidate])
     wins, losses, ties = (result.count(winner) for winner in (Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE))
-    counted = Text(
+    shaken = machine is not None
+    counted = (
         f"{new} wins {wins} and loses {losses} of {plural(len(result.benchmarks), 'benchmark')}; "
-        f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}. Confidence that {new} is better: "
-        f"{_floored(1 - result.pvalue_candidate)}; that {old} is better: {_floored(1 - result.pvalue_reference)}."
+        f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}."
     )
-    first = Text(conclusion(result, reference, candidate), _STYLES[result.winner])
+    if not shaken:
+        counted += (
+            f" Confidence that {new} is better: {_floored(1 - result.pvalue_candidate)}; "
+            f"that {old} is better: {_floored(1 - result.pvalue_reference)}."
+        )
+    style = "warning" if shaken else _STYLES[result.winner]
+    first = Text(conclusion(result, reference, candidate, shaken=shaken), style)
     tests = f" Tests: {result.method}." if details else ""
     notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
     notes += [Text(f"{note[:1].upper()}{note[1:]}.", "warning") for note in result.notes]
     asked = [claim for claim in claims.claims if claim.method == "asked"]
-    sections = [_bounds(result)] if details and result.speedups and result.winner is not Winner.TIE else []
-    if details or asked:
-        sections.append(_claims(claims, old, new))
+    sure = details and not shaken
+    sections = [_bounds(result)] if sure and result.speedups and result.winner is not Winner.TIE else []
+    if sure or asked:
+        sections.append(_claims(claims, old, new, shaken=shaken))
     table = _benchmarks(result, reference, candidate, medians, folds=not everything)
     return Report(
         f"{candidate} against {reference}: HPT",
         (
             first,
-            *((counted,) if len(result.benchmarks) > 1 else ()),
+            *((Text(counted),) if len(result.benchmarks) > 1 else ()),
             *two_speeds(machine, old, new),
             *told_caveats(caveats),
         ),
@@ -168,15 +177,16 @@ def _bounds(result: Hpt) -> Report:
     return Report("Speedups", (), (Table.of(right(*titles), rows),))
 
 
-def _claims(found: HptClaims, old: str, new: str) -> Report:
+def _claims(found: HptClaims, old: str, new: str, *, shaken: bool) -> Report:
     """How sure HPT is of the speedups that others state."""
     ahead, behind = (new, old) if found.candidate_wins else (old, new)
     columns = right("speedup", "confidence", f"short of {percent(found.confidence, 4)}", "error")
     t = f"Paired t test: confidence {_floored(found.t_confidence)} that {ahead} is better."
     if math.isnan(found.t_confidence):
         t = "The paired t test needs two benchmarks."
+    steady = ", were the machine steady" if shaken else ""
     return Report(
-        f"How sure HPT is of other speedups of {ahead} over {behind}",
+        f"How sure HPT is of other speedups of {ahead} over {behind}{steady}",
         (),
         (Table.of((Column("speedup by"), *columns), map(_claim, found.claims)),),
         (Text(f"Error: against the speedup that HPT certifies. {t}", "dim"),),
