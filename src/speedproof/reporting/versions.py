@@ -185,13 +185,14 @@ def _shaken(results: Sequence[SuiteComparison]) -> bool:
 
 
 def _risk(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> str:
-    if ranking is None or _shaken(results):
+    if ranking is None:
         return suite.asked_at(results[0].headlines[0].protocol, results[0].alpha, shaken=_shaken(results))
     if _answer(results, ranking).startswith("At a joint risk"):
         return ""
     over = len(ranking.benchmarks)
     where = "" if over == 1 else f"geometric mean of {over} ratios of means, "
-    return f"({where}all claims at a joint risk of {percent(ranking.alpha)})"
+    sure = "not proven" if _shaken(results) else f"all claims at a joint risk of {percent(ranking.alpha)}"
+    return f"({where}{sure})"
 
 
 def _places(ranking: SuiteRanking | None, gain_loss: tuple[str, str]) -> Iterator[Table]:
