@@ -55,6 +55,7 @@ class Racer:
         """Race two functions; fail the test when the candidate is proven to be slower by more than the margin."""
         from speedproof.api.given import proportion_given
         from speedproof.api.sessions import race_against
+        from speedproof.reporting.numbers import share
 
         seed = secrets.randbits(32) if seed is None else seed
         margin = proportion_given("margin", margin)
@@ -72,13 +73,12 @@ class Racer:
         )
         self.results.append(result)
         self._node.user_properties.append(("speedup", result.speedup))
-        finding = result.finding
-        if finding.gate == "fail":
-            loss = 1 / result.upper - 1
+        if result.finding.gate == "fail":
+            (report,) = result.reports()
+            answer = report.headline[0]
             pytest.fail(
-                f"{finding.candidate} is slower than {finding.reference}: proven to take at least "
-                f"{100 * loss:.3g} % more time, {100 * margin:.3g} % were allowed "
-                f"({100 * confidence:g} % confidence, {result.blocks} runs of each in the order of seed={seed})",
+                f"slower by more than {share(margin)}: {answer.text}; {answer.aside}, "
+                f"{result.blocks} runs of each in the order of seed={seed}",
                 pytrace=False,
             )
         return result
