@@ -115,6 +115,15 @@ def test_races_that_cannot_be(make: Callable[[Callable[[], None]], object], mess
         make(lambda: None)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_reference_is_that_of_its_suite(seed: int) -> None:
+    """Whichever ran first; else a comparison of the runs would turn the speedup over."""
+    clock = Lap()
+    r = sp.race(*(clock.takes(t) for t in (2.0, 1.0)), clock=clock, max_seconds=1e6, seed=seed)
+    assert r.suite.versions == ("function 1", "function 2")
+    assert sp.compare_suite(r.suite).results[0].reference == r.finding.reference
+
+
 def test_two_functions_of_one_name_are_numbered() -> None:
     """Lambdas have no names of their own."""
     clock = Lap()

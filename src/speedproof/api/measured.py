@@ -111,6 +111,13 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
         Of equivalence.
     calls : dict of str to int
         By version, how many calls made one run of a Python function; empty for commands.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> r = sp.race(lambda: sum(range(2000)), lambda: sum(range(20)), names=["old", "new"], seed=1)
+    >>> r.finding.candidate, r.verdict.value, r.suite.versions
+    ('new', 'faster', ('old', 'new'))
     """
 
     findings: tuple[CandidateResult, ...]
@@ -169,6 +176,7 @@ class Measurement:
         save: str | Path | None = None,
         calls: Mapping[str, int] | None = None,
     ) -> None:
+        self._plan = list(plan)
         self._told = (confidence, rules.margin, calls or {})
         self._lines: list[Line] = []
         self._held = ExitStack()
@@ -177,7 +185,7 @@ class Measurement:
         except OSError as error:
             raise UsageError(f"cannot save to {save}: {error.strerror}") from None
         self._session = ComparedSession(
-            new_head(plan, seed=seed, environment=environment or {}),
+            new_head(self._plan, seed=seed, environment=environment or {}),
             SessionQuestion(rules),
             executor,
             clock=clock,
@@ -220,7 +228,7 @@ class Measurement:
         self._held.close()
         comparisons = self._session.comparisons.values()
         findings = found.findings if found else tuple(f for c in comparisons for f in c.findings())
-        self._result = RaceResult(findings, _suite_of(self._lines), *self._told)
+        self._result = RaceResult(findings, _suite_of(self._plan, self._lines), *self._told)
         return self._result
 
     def __repr__(self) -> str:
@@ -238,14 +246,14 @@ class Measurement:
         return self._result or self._finish(None)  # which is to be done when it was closed before it began
 
 
-def _suite_of(lines: Iterable[Line]) -> Suite:
-    """The times of all runs that count, in run order."""
-    values: dict[tuple[str, str], list[float]] = {}
+def _suite_of(plan: Iterable[PlannedBenchmark], lines: Iterable[Line]) -> Suite:
+    """The times of all runs that count, in run order; the reference first, whichever ran first."""
+    values: dict[tuple[str, str], list[float]] = {(b.name, v.name): [] for b in plan for v in b.versions}
     for line in lines:
         if isinstance(line, RunLine) and not (line.warmup or line.failed) and "time" in line.metrics:
-            values.setdefault((line.benchmark, line.version), []).append(line.metrics["time"])
+            values[line.benchmark, line.version].append(line.metrics["time"])
     import numpy as np
 
     return Suite.from_records(
-        (version, Record(benchmark, np.array(v))) for (benchmark, version), v in values.items()
+        (version, Record(benchmark, np.array(v))) for (benchmark, version), v in values.items() if v
     )
