@@ -4,7 +4,17 @@ from __future__ import annotations
 
 
 class SpeedproofError(Exception):
-    """Base of every error that speedproof raises on purpose; its text is fit for a user."""
+    """Base of every error that speedproof raises on purpose; its text is fit for a user.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> try:
+    ...     sp.compare([1.0, 2.0], [3.0, 4.0], margin=2)
+    ... except sp.SpeedproofError as error:
+    ...     print(error)
+    margin=2 does not lie between 0 and 1; do you mean 2%?
+    """
 
 
 class UsageError(SpeedproofError):

@@ -41,6 +41,16 @@ class GateResult(Shown, Struct, frozen=True):
         Everything that was computed: its ``rows`` are the benchmarks.
     suite : Suite
         The samples, for reports that draw them.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    >>> g = sp.gate(suite, margin="50%")
+    >>> g
+    <GateResult: pass, 6 benchmarks>
+    >>> g.open, g.exit_code
+    ((), 0)
     """
 
     decision: GateDecision

@@ -56,6 +56,16 @@ class HptResult(Shown, Struct, frozen=True):
         Benchmarks that were left out, and why.
     at : callable
         The same test at another confidence, for ``r_speedup``.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    >>> found = sp.hpt(suite)
+    >>> found
+    <HptResult: HPT: O3 outperforms O2 with confidence 81.2 %.>
+    >>> found.r_speedup("50%").confidence
+    0.5
     """
 
     reference: str

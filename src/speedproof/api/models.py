@@ -33,6 +33,14 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
         Benchmark and metric, version, the sample and its mixture.
     problems : tuple of str
         What could not be modelled, and why.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.Suite.of_samples({"f": {"old": [1.0, 1.1, 1.2, 1.1, 3.0, 3.1, 3.2, 3.1]}})
+    >>> found = sp.model(suite, bootstrap=0)
+    >>> found, found.problems
+    (<ModelResult: 1 samples>, ())
     """
 
     models: tuple[tuple[Key, str, Sample, Analysis], ...]

@@ -63,6 +63,15 @@ class PairResult(Shown, Struct, frozen=True):
     ----------
     result : SuiteComparison
         Everything that was computed, of this one benchmark; it holds no samples.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> r = sp.compare([10.1, 10.3, 9.9, 10.0, 10.2], [9.1, 9.0, 9.3, 9.2, 8.9], unit="ms")
+    >>> r
+    <PairResult: faster, speedup 1.11 [1.087, 1.133]>
+    >>> r.by("mean").protocol
+    'mean'
     """
 
     result: SuiteComparison

@@ -78,6 +78,16 @@ class RankResult(Shown, Struct, frozen=True):
         The version that speedups are relative to.
     confidence : float
         Of all verdicts of a ranking together.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    >>> ranked = sp.rank(suite, mixtures=False)
+    >>> ranked
+    <RankResult: 6 benchmarks, 2 versions>
+    >>> ranked["matmul"].ranking.versions[0].version
+    'O3'
     """
 
     benchmarks: tuple[BenchmarkRanking, ...]

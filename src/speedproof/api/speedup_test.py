@@ -36,6 +36,13 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
         What could not be read or compared.
     notes : tuple of str
         Remarks made while reading.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> found = sp.speedup_test("tests/data/speedup_test_tool/plain.csv")
+    >>> found.config, len(found.report.rows), len(found.problems)
+    ('tests/data/speedup_test_tool/plain.csv', 16, 0)
     """
 
     report: SuiteReport

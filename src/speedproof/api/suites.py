@@ -55,6 +55,16 @@ class SuiteResult(Shown, Struct, frozen=True):
         By metric, when there are three versions or more.
     suite : Suite
         The samples that were compared, for reports that draw them.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    >>> s = sp.compare_suite(suite)
+    >>> s
+    <SuiteResult: O3 against O2>
+    >>> [r.benchmark for r in s if r.verdict == "faster"]
+    ['collatz', 'matmul', 'sorting']
     """
 
     results: tuple[SuiteComparison, ...]

@@ -16,7 +16,15 @@ from speedproof.stats.estimate import Estimate
 
 
 class Verdict(StrEnum):
-    """The answer to "is the candidate faster than the reference?"."""
+    """The answer to "is the candidate faster than the reference?".
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> r = sp.compare([10.1, 10.3, 9.9, 10.0, 10.2], [9.1, 9.0, 9.3, 9.2, 8.9])
+    >>> r.verdict is sp.Verdict.FASTER, r.verdict == "faster"
+    (True, True)
+    """
 
     FASTER = "faster"
     SLOWER = "slower"
