@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import pydoc
 import subprocess
 import sys
@@ -117,8 +118,31 @@ def test_few_runs_that_prove_something_are_named() -> None:
     suite = sp.Suite.of_samples({"a": {"old": x[:3], "new": y}, "b": {"old": x, "new": y}})
     in_one = told.replace("old,", "old in 1 benchmark,")
     assert str(sp.compare_suite(suite)).count(in_one) == str(sp.gate(suite)).count(in_one) == 1
-    for few, many in ((x[:5], y), (x, y), (x[:4], y[:4]), (x[:2], x)):
-        assert "Fewer than 5" not in str(sp.compare(few, many, names=("old", "new")))
+    for few, many in ((x[:5], y), (x, y), (x[:4], x[4:8]), (x[:2], x)):
+        assert "nder 5" not in str(sp.compare(few, many, names=("old", "new"))).replace("Fewer than", "Under")
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 3), (3, 4), (4, 3), (4, 4)])
+def test_few_runs_of_both_sides_that_prove_something_are_named(n: int, m: int) -> None:
+    """Runs of X lie far above or below a narrow Y, with 1/2 each: 2^-n of all cases are wrong, up to 12.5 %."""
+    told = "Under 5 runs a side, assumed to vary alike; else risk up to 12.5 %. Cure: more"
+    y = 10.0 + 0.001 * np.arange(m)
+    wrong = 0
+    for signs in itertools.product((-1.0, 1.0), repeat=n):
+        x = 10.0 + np.array(signs) * (1.0 + 0.001 * np.arange(n))
+        r = sp.compare(x, y, names=("old", "new"))
+        wrong += r.verdict is sp.Verdict.FASTER
+        assert str(r).count(told) == (r.verdict is not sp.Verdict.UNDECIDED)
+        assert len(str(r).splitlines()) <= 10
+        gate = sp.gate(sp.Suite.of_samples({"a": {"old": x, "new": y}}))
+        settled = gate.outcome.value != "undecided"
+        assert (told in str(gate), "at most 5 % each, if as assumed above." in str(gate)) == (
+            settled,
+            settled,
+        )
+    assert wrong / 2**n == 2.0**-n
+    loose = sp.compare(y[:3] + 1.0, y[:3], names=("old", "new"), confidence=0.8)
+    assert "Under 5 runs a side, assumed to vary alike; else more risk. Cure: more" in str(loose)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from speedproof.protocols.machine_speeds import two_speeds_of
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import ASKED, DETAILS, QuestionName, answers
-from speedproof.protocols.results import Comparison
+from speedproof.protocols.results import Comparison, Verdict
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -160,8 +160,11 @@ def compare_part(task: Task) -> int:
     ]
     schema = answer_columns()
     columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
+    decided: dict[tuple[str, str], list[Comparison]] = {}
+    for (versions, _), *found in zip(flat, *told.values(), strict=True):
+        decided.setdefault(versions, []).extend(c for c in found if c.verdict is not Verdict.UNDECIDED)
     note = [
-        (versions, msgspec.to_builtins(seen_in(seen, pairs, versions, rules)))
+        (versions, msgspec.to_builtins(seen_in(seen, pairs, versions, rules, decided.get(versions, ()))))
         for versions, (pairs, seen) in by_versions.items()
     ]
     task.keep(arrow().table(columns, schema=schema), note, use_dictionary=_REPEATED)

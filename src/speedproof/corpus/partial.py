@@ -17,10 +17,10 @@ import msgspec
 from speedproof.data.suite import Pair
 from speedproof.protocols.aggregates import GeometricMeans, MeanLogRatio, with_sessions
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.caveats import caveats_of
+from speedproof.protocols.caveats import caveats_of, few_runs
 from speedproof.protocols.noise_floor import between_sessions
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.results import Caveat
+from speedproof.protocols.results import Caveat, Comparison
 from speedproof.protocols.suites import LOCATIONS, Location, OverallGain
 from speedproof.protocols.summaries import Summary, summarise_all
 from speedproof.protocols.units import independent_units
@@ -108,8 +108,14 @@ class Seen(msgspec.Struct):
 _NAMED = 20
 
 
-def seen_in(seen: Seen, pairs: Sequence[Pair], versions: tuple[str, str], rules: Rules) -> Seen:
-    """Add what the pairs of two versions say of the whole to what has no partner."""
+def seen_in(
+    seen: Seen,
+    pairs: Sequence[Pair],
+    versions: tuple[str, str],
+    rules: Rules,
+    decided: Iterable[Comparison] = (),
+) -> Seen:
+    """Add what pairs of two versions, and what was decided of them, say of the whole to what has no partner."""
     seen.pairs, seen.rates = len(pairs), bool(pairs) and pairs[0].reference.higher_is_better
     seen.lacking, seen.problems = seen.lacking[:_NAMED], seen.problems[:_NAMED]
     measured = [sample for pair in pairs for sample in (pair.reference, pair.candidate)]
@@ -130,7 +136,7 @@ def seen_in(seen: Seen, pairs: Sequence[Pair], versions: tuple[str, str], rules:
         _add_ratio(seen.ratios, *sides, between_sessions(pair, rules.floor))
     seen.caveats = [
         (c.kind.name, c.versions, len(c.benchmarks) or len(pairs), c.detail)
-        for c in caveats_of(pairs, versions, rules.floor)
+        for c in (*caveats_of(pairs, versions, rules.floor), *few_runs(decided, versions, len(pairs)))
     ]
     return seen
 

@@ -79,16 +79,33 @@ def caveats_of(
 
 
 def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) -> tuple[Caveat, ...]:
-    """The side of which so few runs decide that no rank proves anything, but that they vary normally."""
-    found: dict[str, list[str]] = {}
+    """The sides of which fewer than five runs prove something, by what is assumed of them.
+
+    Against five or more of the other side no rank is proof, but that they vary normally. Where both have fewer,
+    ranks alone decide, as if the versions differed by a factor only: k runs that scatter widely lie all on one
+    side of a narrow other one in 1 of 2^k cases. The detail names the units that are no runs, and that risk.
+    """
+    found: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for c in decided:
         sizes = c.reference.n, c.candidate.n
-        if c.protocol == "typical" and min(sizes) < ENOUGH <= max(sizes):
-            found.setdefault(versions[sizes.index(min(sizes))], []).append(c.benchmark)
+        if c.protocol != "typical" or min(sizes) >= ENOUGH or not c.test.startswith("studentised"):
+            continue
+        units = "processes" if c.repeated == "process" else f"{c.repeated}s"
+        who: tuple[str, ...] = versions
+        if max(sizes) < ENOUGH:
+            detail = f"{units}, {_OF_THREE}" if c.alpha <= _USUAL else units
+        else:
+            who, detail = (versions[sizes.index(min(sizes))],), units if units != "runs" else ""
+        found.setdefault((who, detail), []).append(c.benchmark)
     return tuple(
-        Caveat(Assumption.SEVERAL_RUNS, (version,), () if len(names) == of else tuple(names))
-        for version, names in found.items()
+        Caveat(Assumption.SEVERAL_RUNS, who, () if len(names) == of else tuple(names), detail)
+        for (who, detail), names in found.items()
     )
+
+
+_USUAL = 0.05
+_OF_THREE = "12.5 %"
+"""2^-3, the largest risk of those that can decide at :data:`_USUAL` at all: three runs a side or more."""
 
 
 def _one_process(sample: Sample) -> bool:

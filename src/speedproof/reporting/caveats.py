@@ -126,7 +126,11 @@ def _sentence(alike: Sequence[Caveat], short: Mapping[str, str]) -> str:
         who = "Each side" if len(caveat.versions) != 1 else firsts[0]
         return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
     if caveat.kind is Assumption.SEVERAL_RUNS:
-        return f"Fewer than 5 runs of {firsts[0]}{some}, assumed to vary normally. Cure: more"
+        units, _, risk = (caveat.detail or "runs").partition(", ")
+        if len(caveat.versions) == 1:
+            return f"Fewer than 5 {units} of {firsts[0]}{some}, assumed to vary normally. Cure: more"
+        unlike = f"risk up to {risk}" if risk else "more risk"
+        return f"Under 5 {units} a side{some}, assumed to vary alike; else {unlike}. Cure: more"
     detail = f" ({caveat.detail})" if caveat.detail else ""
     title, remedy = caveat.kind.title, caveat.kind.remedy
     told = f"Not known{some}: {title}{detail}"

@@ -188,6 +188,8 @@ def _stated(result: GateDecision) -> str:
     looks, total = result.rules.looks, len(result.rows)
     alpha = result.rules.alpha * looks
     over = f", over all {looks} looks" if looks > 1 else ""
+    if any(caveat.kind is Assumption.SEVERAL_RUNS for caveat in result.caveats):
+        over += ", if as assumed above"
     if total < 2:
         return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each{over}."
     fail = {
