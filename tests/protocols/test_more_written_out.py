@@ -235,9 +235,12 @@ def test_highest_confidence_against_every_risk() -> None:
                 for low, high, low_in, high_in in found.intervals
             )
             assert inside == bool(says(np.array([alpha]))[0])
+        answers = [bool(says(np.array([alpha]))[0]) for alpha in sorted(risks) if 0 < alpha < 1]
+        assert found.upward_closed == (answers == sorted(answers))  # by definition, of none at all, too
         if found.intervals:
             assert found.value == pytest.approx(1 - found.intervals[0][0])
             assert found.attained == found.intervals[0][2]
-            assert found.upward_closed == (len(found.intervals) == 1 and found.intervals[0][1] == 1.0)
         else:
             assert math.isnan(found.value)
+    (none,) = highest_confidences(np.array([[0.3]]), lambda alpha: np.zeros_like(alpha, dtype=np.bool_))
+    assert (none.intervals, none.attained, none.upward_closed) == ((), False, True)
