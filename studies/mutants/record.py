@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 _TOOL = 4  # a number that neither debuggers nor coverage take
+_FEW = 5  # places of a line that was moved, not of one that is everywhere
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -102,6 +103,15 @@ def _moves(before: str, now: str) -> Iterator[tuple[int, int]]:
                 yield old + 1, new + 1
 
 
+def _by_text(texts: dict[str, str]) -> dict[str, list[tuple[str, str]]]:
+    """By what stands in a line, the modules and lines where it does."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for module, text in texts.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            found.setdefault(line.strip(), []).append((module, str(number)))
+    return found
+
+
 class Recorded:
     """What was recorded, over several files of it; of tests that are not in it, what imports say."""
 
@@ -111,19 +121,26 @@ class Recorded:
         self.seconds: dict[str, float] = {}
         self.steps: dict[str, dict[str, int]] = {}
         self.known: dict[str, dict[int, set[str]]] = {}
+        self.alike = [_by_text(found["texts"]) for found in self.found]
         for found in self.found:
             self.seconds.update(zip(found["tests"], found["seconds"], strict=True))
 
     def lines(self, module: str) -> dict[int, set[str]]:
-        """Return the tests that execute a line of a module, by line."""
+        """Return the tests that execute a line of a module, by line; of a new one, those of its like anywhere."""
         if module in self.known:
             return self.known[module]
         lines = self.known[module] = {}
         now = (self.package / module).read_text(encoding="utf-8")
-        for found in self.found:
-            told = found["lines"].get(module, {})
-            for old, new in _moves(found["texts"].get(module, ""), now):
-                lines.setdefault(new, set()).update(found["tests"][n] for n in told.get(str(old), ()))
+        for found, alike in zip(self.found, self.alike, strict=True):
+            tests, before = found["tests"], found["texts"].get(module, "")
+            places = [(module, str(old), new) for old, new in _moves(before, now)]
+            for new in {*now.splitlines()} - {*before.splitlines()}:
+                if len(likes := alike.get(new.strip(), [])) < _FEW:
+                    at = now.splitlines().index(new) + 1
+                    places += [(other, line, at) for other, line in likes]
+            for other, line, at in places:
+                told = found["lines"].get(other, {}).get(line, ())
+                lines.setdefault(at, set()).update(tests[n] for n in told)
         return lines
 
     def of(self, module: str, first: int, last: int) -> set[str]:
