@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -55,9 +54,10 @@ class Racer:
         """Race two functions; fail the test when the candidate is proven to be slower by more than the margin."""
         from speedproof.api.given import proportion_given
         from speedproof.api.sessions import race_against
+        from speedproof.measuring.schedule import seed_or_new
         from speedproof.reporting.numbers import share
 
-        seed = secrets.randbits(32) if seed is None else seed
+        seed = seed_or_new(seed)
         margin = proportion_given("margin", margin)
         confidence = proportion_given("confidence", confidence, '0.99 or "99%"')
         result = race_against(

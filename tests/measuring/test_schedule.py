@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections import Counter
 
+import pytest
 from scipy import stats
 
-from speedproof.measuring.schedule import BuildOrder, block_order
+from speedproof.measuring.schedule import BuildOrder, block_order, seed_or_new
 
 
 def test_every_order_is_as_likely() -> None:
@@ -57,3 +59,10 @@ def test_every_build_has_its_turn_before_any_comes_again() -> None:
     assert used.use({"X": 0})
     assert {used.upcoming()["X"]} == {2}
     assert used.upcoming()["Y"] in (0, 1)
+
+
+def test_a_seed_is_any_number_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the least that the system draws to the largest; one that is given is kept, 0 too."""
+    for byte, drawn in ((0, 0), (255, 2**32 - 1)):
+        monkeypatch.setattr(os, "urandom", lambda size, byte=byte: bytes([byte]) * size)
+        assert [seed_or_new(seed) for seed in (None, 0, 7)] == [drawn, 0, 7]

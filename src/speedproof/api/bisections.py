@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import secrets
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -24,7 +23,7 @@ from speedproof.measuring.commits import CommitRunner, head_of, recalled
 from speedproof.measuring.environment import busy
 from speedproof.measuring.execute import RunError
 from speedproof.measuring.revisions import resolve
-from speedproof.measuring.schedule import block_order
+from speedproof.measuring.schedule import block_order, seed_or_new
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.bisection import Bisection, BisectionFinding
 from speedproof.reporting.bisection import bisection_report
@@ -157,7 +156,7 @@ def bisect(
     min_change = proportion_given("min_change", min_change, '0.01 or "1%"')
     _check(commits)
     search = Bisection(len(commits), alpha=alpha_of(confidence), min_change=min_change)
-    drawn = secrets.randbits(32) if seed is None else seed
+    drawn = seed_or_new(seed)
     for _ in _searched(search, commits, lambda name, block, place: run(name), drawn):
         if search.pairs >= max_pairs:
             break

@@ -21,6 +21,7 @@ from speedproof.measuring.plan import plan_commands as plan_commands
 from speedproof.measuring.plan import plan_trees
 from speedproof.measuring.plan import read_plan as read_plan
 from speedproof.measuring.programs import lacks, not_found
+from speedproof.measuring.schedule import seed_or_new as seed_or_new
 
 
 def plan_revisions(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
@@ -22,6 +21,7 @@ from speedproof.api.plans import (
     plan_commands,
     plan_revisions,
     read_plan,
+    seed_or_new,
     with_environments,
 )
 from speedproof.cli.command import Args
@@ -105,8 +105,8 @@ def plan_of(
                     "--revisions measures one command, and names its versions by commit; leave out the others, "
                     "--name and --calibrate"
                 )
-            if args.builds and args.seed is None:
-                args.seed = secrets.randbits(32)
+            if args.builds:
+                args.seed = seed_or_new(args.seed)
             plan, absent = plan_revisions(
                 commands[0],
                 args.revisions,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -28,6 +27,7 @@ from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, as_built, plan_trees
 from speedproof.measuring.programs import lacks, not_found
 from speedproof.measuring.revisions import Revision, repository, resolve
+from speedproof.measuring.schedule import seed_or_new
 from speedproof.measuring.store import new_head, read_sessions
 
 _BENCHMARK = "command"
@@ -83,7 +83,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
             tuple(revision.commit for revision in resolve(top, names)),
             command if isinstance(command, str) else tuple(command),
             build,
-            seed=secrets.randbits(32) if seed is None else seed,
+            seed=seed_or_new(seed),
             runs=runs or (_RUNS_OF_A_BUILD if fresh else 1),
             **kept,
         )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 
 T = TypeVar("T")
+
+
+def seed_or_new(seed: int | None) -> int:
+    """The seed that was given; else one of 32 bits that nobody foresees."""
+    return int.from_bytes(os.urandom(4)) if seed is None else seed
 
 
 def block_order(versions: Sequence[T], *, seed: int, benchmark: int, block: int) -> tuple[T, ...]:

@@ -20,6 +20,7 @@ import msgspec
 from speedproof.data import session_file
 from speedproof.data.session_file import Line, PlannedBenchmark, SessionLine, StoredSession
 from speedproof.errors import FormatError
+from speedproof.measuring.schedule import seed_or_new
 
 _SYNC_SECONDS = 1.0
 
@@ -37,7 +38,7 @@ def new_head(
         schema=session_file.SCHEMA,
         session=f"{started:%Y%m%dT%H%M%S}-{os.urandom(3).hex()}",
         started=started.isoformat(timespec="seconds"),
-        seed=int.from_bytes(os.urandom(4)) if seed is None else seed,
+        seed=seed_or_new(seed),
         benchmarks=tuple(benchmarks),
         **kept,
     )
