@@ -26,6 +26,18 @@ def test_a_fit_answers_as_its_model() -> None:
     assert (m.weights.sum(), m.means[0] < m.means[1], m.sds.size) == (pytest.approx(1), True, 2)
 
 
+@pytest.mark.parametrize("name", ["pdf", "cdf", "sf", "ppf"])
+def test_a_number_is_answered_by_a_number(name: str) -> None:
+    """As SciPy's distributions do; of one component they are the normal one."""
+    fitted = sp.mixture.fit(TRUTH.rvs(50, 1), components=1)
+    expected = getattr(stats.norm(fitted.means[0], fitted.sds[0]), name)
+    for at in (0.3, np.float64(0.3), 0, 1):
+        found = getattr(fitted, name)(at)
+        assert type(found) is float
+        assert found == pytest.approx(expected(at), rel=1e-9, abs=1e-300)
+        assert getattr(fitted, name)([at]).tolist() == [found]
+
+
 def test_observations_of_each_component() -> None:
     """Every value is in one component, the one of which it is likeliest, in the order given."""
     x = TRUTH.rvs(100, 2)

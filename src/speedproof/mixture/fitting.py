@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import isfinite, log, pi, sqrt
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from speedproof.data.sample import Sample
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.grid import detect_resolution, tick
-from speedproof.mixture.model import MixtureModel, Modes
+from speedproof.mixture.model import MixtureModel, Modes, Numbers
 from speedproof.mixture.search import table
 
 if TYPE_CHECKING:
@@ -112,19 +112,35 @@ class MixtureFit(Struct, frozen=True, eq=False):
         """Standard deviations of the components."""
         return self.model.sds
 
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+    @overload
+    def pdf(self, x: float) -> float: ...
+    @overload
+    def pdf(self, x: Numbers) -> FloatArray: ...
+    def pdf(self, x: float | Numbers) -> float | FloatArray:
         """Density of the mixture."""
         return self.model.pdf(x)
 
-    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+    @overload
+    def cdf(self, x: float) -> float: ...
+    @overload
+    def cdf(self, x: Numbers) -> FloatArray: ...
+    def cdf(self, x: float | Numbers) -> float | FloatArray:
         """P[X <= x]."""
         return self.model.cdf(x)
 
-    def sf(self, x: npt.ArrayLike) -> FloatArray:
+    @overload
+    def sf(self, x: float) -> float: ...
+    @overload
+    def sf(self, x: Numbers) -> FloatArray: ...
+    def sf(self, x: float | Numbers) -> float | FloatArray:
         """P[X > x]."""
         return self.model.sf(x)
 
-    def ppf(self, p: npt.ArrayLike) -> FloatArray:
+    @overload
+    def ppf(self, p: float) -> float: ...
+    @overload
+    def ppf(self, p: Numbers) -> FloatArray: ...
+    def ppf(self, p: float | Numbers) -> float | FloatArray:
         """Quantiles."""
         return self.model.ppf(p)
 

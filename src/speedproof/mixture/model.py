@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, isfinite, log
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,8 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import DataError
 from speedproof.stats.special import ndtr, ndtri
 
+Numbers = FloatArray | IntArray | Sequence[float]
+"""What a distribution is asked at; of a single number the answer is one, too."""
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
@@ -74,7 +78,7 @@ class MixtureModel:
     >>> m = MixtureModel([0.25, 0.75], [4.0, 16.0], [1.5, 2.0])
     >>> round(float(m.mean), 6), m.modes().count
     (13.0, 2)
-    >>> round(float(m.cdf(m.ppf(0.9))), 12)
+    >>> round(m.cdf(m.ppf(0.9)), 12)
     0.9
     """
 
@@ -121,32 +125,52 @@ class MixtureModel:
         z = self._standardised(x)
         return np.asarray(np.log(self.weights) - np.log(self.sds) - _HALF_LOG_2PI - 0.5 * z * z)
 
-    def logpdf(self, x: npt.ArrayLike) -> FloatArray:
+    @overload
+    def logpdf(self, x: float) -> float: ...
+    @overload
+    def logpdf(self, x: Numbers) -> FloatArray: ...
+    def logpdf(self, x: float | Numbers) -> float | FloatArray:
         """Logarithm of the density; does not underflow."""
         terms = self._log_terms(x)
         top = terms.max(axis=-1)
-        return np.asarray(top + np.log(np.exp(terms - top[..., None]).sum(axis=-1)))
+        return _as_asked(top + np.log(np.exp(terms - top[..., None]).sum(axis=-1)))
 
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+    @overload
+    def pdf(self, x: float) -> float: ...
+    @overload
+    def pdf(self, x: Numbers) -> FloatArray: ...
+    def pdf(self, x: float | Numbers) -> float | FloatArray:
         """Density."""
-        return np.asarray(np.exp(self.logpdf(x)))
+        return _as_asked(np.exp(self.logpdf(x)))
 
-    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+    @overload
+    def cdf(self, x: float) -> float: ...
+    @overload
+    def cdf(self, x: Numbers) -> FloatArray: ...
+    def cdf(self, x: float | Numbers) -> float | FloatArray:
         """P[X <= x], accurate also where it is tiny."""
-        return np.asarray(ndtr(self._standardised(x)) @ self.weights)
+        return _as_asked(ndtr(self._standardised(x)) @ self.weights)
 
-    def sf(self, x: npt.ArrayLike) -> FloatArray:
+    @overload
+    def sf(self, x: float) -> float: ...
+    @overload
+    def sf(self, x: Numbers) -> FloatArray: ...
+    def sf(self, x: float | Numbers) -> float | FloatArray:
         """P[X > x], accurate also where it is tiny."""
-        return np.asarray(ndtr(-self._standardised(x)) @ self.weights)
+        return _as_asked(ndtr(-self._standardised(x)) @ self.weights)
 
-    def ppf(self, p: npt.ArrayLike) -> FloatArray:
+    @overload
+    def ppf(self, p: float) -> float: ...
+    @overload
+    def ppf(self, p: Numbers) -> FloatArray: ...
+    def ppf(self, p: float | Numbers) -> float | FloatArray:
         """Quantiles; minus and plus infinity at 0 and 1, NaN outside [0, 1]."""
         probabilities = np.asarray(p, dtype=np.float64)
         # The quantile of a mixture lies between the least and the greatest of its components' quantiles.
         quantiles = np.array((self.means + self.sds * ndtri(probabilities)[..., None]).max(axis=-1))
         inside = (probabilities > 0.0) & (probabilities < 1.0)
         quantiles[inside] = self._bisect(probabilities[inside])
-        return quantiles
+        return _as_asked(quantiles)
 
     def _bisect(self, p: FloatArray) -> FloatArray:
         ends = self.means + self.sds * ndtri(p)[:, None]
@@ -169,7 +193,7 @@ class MixtureModel:
 
     def loglik(self, x: npt.ArrayLike) -> float:
         """Log-likelihood of a sample."""
-        return float(self.logpdf(x).sum())
+        return float(self.logpdf(np.asarray(x, dtype=np.float64)).sum())
 
     def responsibilities(self, x: npt.ArrayLike) -> FloatArray:
         """Probability of each component given each value, shape (n, K)."""
@@ -231,3 +255,8 @@ class MixtureModel:
             positive = sum(exp(height - top) * pull for pull, height in pulls) > 0.0
             low, high = (x, high) if positive == up else (low, x)
         return x
+
+
+def _as_asked(values: FloatArray) -> float | FloatArray:
+    """A number for a number, an array for an array."""
+    return np.asarray(values) if np.ndim(values) else float(values)
