@@ -12,6 +12,7 @@ from tests.protocols.test_symmetries import pairs, same
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing, Record, Suite
+from speedproof.errors import DataError
 from speedproof.protocols.gate import GateRow, gate
 from speedproof.protocols.gate_claims import Demand, GateRules, Multiplicity, Outcome
 from speedproof.protocols.noise_floor import NoiseFloor
@@ -249,6 +250,16 @@ def test_a_plan_written_out() -> None:
         assert size.measuring == 2 * builds * plan.runs_per_build * 0.5
     still = plan_runs([np.ones((3, 2)), np.ones((2, 5))], 1.0, 1.0)
     assert (still.builds, still.runs, [size.builds for size in still.sizes]) == (2, 2, [10] * 4)
+
+
+@pytest.mark.parametrize("short", [(1, 4), (4, 1)])
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_plan_needs_two_of_everything(short: tuple[int, int], side: int) -> None:
+    """Of either side."""
+    pilot = [np.ones((4, 4)), np.ones((4, 4))]
+    pilot[side] = np.ones(short)
+    with pytest.raises(DataError, match="two builds of each version and two runs of each"):
+        plan_runs(pilot, 1.0, 1.0)
 
 
 def test_a_suite_tells_what_one_side_lacks_of_its_own_metric() -> None:
