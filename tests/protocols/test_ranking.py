@@ -36,6 +36,26 @@ def random_versions(rng: np.random.Generator) -> dict[str, Sample]:
     }
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-90, 1e90])
+def test_a_version_of_zeros_is_ranked(scale: float) -> None:
+    """Ranks do not change under a rising function: one more than the values, or another unit, ranks alike."""
+    values = {"none": np.zeros(8), "some": np.array([0.0, 1, 2, 3, 4, 5, 6, 7]), "more": np.arange(8.0, 16.0)}
+    for versions in (["none", "some"], ["more", "none", "some"], ["none", "more"]):
+        zeros, ones = (
+            rank_runs(
+                {name: Sample(factor * values[name] + more, unit="s") for name in versions}, resamples=0
+            )
+            for factor, more in ((scale, 0.0), (1.0, 1.0))
+        )
+        assert zeros.pairs == ones.pairs
+        assert zeros.groups == ones.groups
+        assert [(v.version, v.chance, v.ties) for v in zeros.versions] == [
+            (v.version, v.chance, v.ties) for v in ones.versions
+        ]
+    both = rank_runs({name: Sample(np.zeros(8), unit="s") for name in "ab"}, resamples=0)
+    assert both.groups == (("a", "b"),)
+
+
 def test_ranks_against_brute_force() -> None:
     """A version's ranks are its places in all orders that no verdict forbids, when the verdicts are an order."""
     rng = np.random.default_rng(1)

@@ -107,8 +107,10 @@ def rank_runs(
         raise DataError(f"only {', '.join(samples) or 'nothing'} to rank: it takes two versions")
     if len({(s.unit, s.direction) for s in samples.values()}) > 1:
         raise DataError("its versions have different units or directions")
-    sizes = [float(np.abs(s.values).max()) for s in samples.values()]
-    if min(sizes) < max(sizes) / MOST_APART:
+    sizes = [
+        size for s in samples.values() if (size := float(np.abs(s.values).max()))
+    ]  # zero is so in any unit
+    if sizes and min(sizes) < max(sizes) / MOST_APART:
         raise DataError("its versions differ so much in size that no unit can hold them together")
     higher = next(iter(samples.values())).higher_is_better
     sign = -1.0 if higher else 1.0
