@@ -134,6 +134,9 @@ def test_few_runs_of_both_sides_that_prove_something_are_named(n: int, m: int) -
         wrong += r.verdict is sp.Verdict.FASTER
         assert str(r).count(told) == (r.verdict is not sp.Verdict.UNDECIDED)
         assert len(str(r).splitlines()) <= 10
+        if r.verdict is sp.Verdict.FASTER:  # every pair won: 0.05^(1/k), rounded down
+            bound = {3: "at least 36 %", 4: "at least 47 %"}[min(n, m)]
+            assert f"in 100 % of cases ({bound})" in " ".join(str(r).split())
         gate = sp.gate(sp.Suite.of_samples({"a": {"old": x, "new": y}}))
         settled = gate.outcome.value != "undecided"
         assert (told in str(gate), "at most 5 % each, if as assumed above." in str(gate)) == (

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from speedproof.stats.bounds import probability_greater
 from speedproof.stats.permutation import Studentised, null_distribution, one_order, tied_pvalue
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
@@ -130,8 +131,26 @@ def test_complete_separation_is_decided_from_four_runs_on() -> None:
         assert found.pvalue <= 0.05 < found.pvalue_less
         assert found.low > 1.0
         assert found.chance == 1.0
-        assert found.chance_low > 0.5
         assert found.pvalue == one_order(n, m)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
+@pytest.mark.parametrize(("n", "m"), [(3, 3), (3, 4), (4, 4), (4, 40), (40, 4), (5, 5), (6, 6), (7, 9)])
+def test_the_chance_after_complete_separation_is_what_disjoint_pairs_prove(
+    n: int, m: int, alpha: float
+) -> None:
+    """All k of k disjoint pairs are won with probability p^k: it is alpha at p = alpha^(1/k), whatever the shapes.
+
+    A single run is asked the same and must not be told another bound.
+    """
+    x, y = np.linspace(2.0, 3.0, n), np.linspace(1.0, 1.9, m)
+    for slow, fast, end in ((x, y, "low"), (y, x, "high")):
+        found, single = typical_ratio(slow, fast, alpha), probability_greater(slow, fast, alpha)
+        bound = float(getattr(found, f"chance_{end}"))
+        proven = bound if end == "low" else 1.0 - bound
+        assert proven == pytest.approx(alpha ** (1.0 / min(n, m)), rel=1e-12)
+        assert bound == pytest.approx(float(getattr(single, end)), rel=1e-12)
+        assert (proven > 0.5) == (2.0 ** -min(n, m) < alpha)
 
 
 def test_too_few_runs_decide_nothing() -> None:

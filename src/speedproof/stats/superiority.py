@@ -44,7 +44,7 @@ class TypicalRatio(Struct, frozen=True):
     high: FloatArray
     pvalue: FloatArray  # against H1: the typical ratio exceeds 1, and against H1: it lies below 1
     pvalue_less: FloatArray
-    chance: FloatArray  # P[X > Y] + P[X = Y] / 2 and its bounds, on the side of 1/2 that the p-values say
+    chance: FloatArray  # P[X > Y] + P[X = Y] / 2 and its bounds: of enough runs on the p-values' side of 1/2
     chance_low: FloatArray
     chance_high: FloatArray
 
@@ -218,7 +218,11 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     meant = _positive(pairs)
     estimate, low, high = (np.where(meant, v, np.nan) for v in (estimate, held.low, held.high))
     separation = alpha ** (1.0 / (np.array([n, m]) / pairs.inflation).min(axis=1))
-    chances = chance_bounds(at_one.chance, at_one.se, at_one.quantile, separation, faster, slower)
+    # So few runs prove nothing of the chance, whatever they prove of the ratio: they might all be luck, 2^-runs.
+    enough = 0.5 ** min(n, m) <= alpha
+    chances = chance_bounds(
+        at_one.chance, at_one.se, at_one.quantile, separation, faster & enough, slower & enough
+    )
     return estimate, low, high, pvalue, pvalue_less, at_one.chance, chances.low, chances.high
 
 
