@@ -317,3 +317,36 @@ def test_zeros_negatives_and_the_ends_of_the_range() -> None:
 def test_a_gamma_must_be_positive() -> None:
     with pytest.raises(ValueError, match="positive gamma"):
         typical_ratio_test([1.0, 2.0], [1.0, 2.0], 0.0)
+
+
+@pytest.mark.parametrize("searched", [False, True])
+def test_zeros_on_both_sides_have_a_mirrored_answer(searched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What 0 / 0 is nobody knows: it widens the bounds at both ends alike."""
+    if searched:
+        monkeypatch.setattr("speedproof.stats.superiority._MOST_RATIOS", 0)
+    rng = np.random.default_rng(9)
+    for zeros in ((1, 1), (2, 1), (3, 4), (0, 2), (0, 0)):
+        x, y = (np.append(np.zeros(k), rng.lognormal(0.1, 0.4, 12 - k)) for k in zeros)
+        found, mirrored = typical_ratio(x, y, 0.05), typical_ratio(y, x, 0.05)
+        with np.errstate(divide="ignore"):
+            np.testing.assert_allclose([found.low, found.high], 1 / np.array([mirrored.high, mirrored.low]))
+        for gamma in (0.5, 1.1, 2.0):
+            one, other = typical_ratio_test(x, y, gamma), typical_ratio_test(y, x, 1 / gamma)
+            assert one.above == pytest.approx(float(other.below), rel=1e-9)
+            assert one.below == pytest.approx(float(other.above), rel=1e-9)
+
+
+def test_many_groups_of_ties_against_enumeration() -> None:
+    """Two runs against many, two of which tie: few orders, however many groups; beyond 5,000 there is none."""
+    pooled = np.append(np.arange(71.0), 35.0)
+    ways = divisions(pooled, 2)
+    variance = variance_of_equals(ways)
+    every = np.array([naive_statistic(a, b, variance) for a, b in ways])
+    groups = (1,) * 35 + (2,) + (1,) * 35
+    for seen in np.quantile(every, [0.3, 0.9, 0.99], method="lower").tolist():
+        expected = np.mean(every >= seen - 1e-9)
+        assert tied_pvalue(groups, 2, seen) == pytest.approx(expected)
+        assert tied_pvalue(groups[::-1], 70, seen) == pytest.approx(expected)
+    for count, many in ((99, False), (100, True)):  # C(100, 2) + 1 and C(101, 2) + 1
+        sizes = (2,) + (1,) * count
+        assert [math.isnan(tied_pvalue(sizes, n, 1.0)) for n in (2, count)] == [many, many]

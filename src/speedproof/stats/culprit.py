@@ -82,9 +82,9 @@ def step_posterior(
             (1 - _PRIOR_NONE) * _PRIOR_TWO * 2 * shares[r] * shares[s],
         ]),
         np.concatenate([
-            _log_mean(still[None]),
-            _log_mean(_log_sum(one[:, _SINGLE], axis=1) - np.log(_SINGLE.size) + still),
-            _log_mean(_log_products(first, second)[r, s] - np.log(_FIRST.size) + still),
+            _log_sum(still[None], axis=1),
+            _log_sum(_log_sum(one[:, _SINGLE], axis=1) - np.log(_SINGLE.size) + still, axis=1),
+            _log_sum(_log_products(first, second)[r, s] - np.log(_FIRST.size) + still, axis=1),
         ]),
     )  # fmt: skip
     none, single, double = np.split(weights, [1, 1 + groups.size])
@@ -100,6 +100,7 @@ def _both(logs: FloatArray) -> FloatArray:
 
 
 def _weights(prior: FloatArray, logs: FloatArray) -> FloatArray:
+    """Posterior probabilities; what all logarithms have in common, such as how many noises there are, cancels."""
     weights = prior * np.exp(logs - logs.max())
     result: FloatArray = weights / weights.sum()
     return result
@@ -127,8 +128,3 @@ def _log_sum(logs: FloatArray, axis: int) -> FloatArray:
     top = logs.max(axis=axis, keepdims=True)
     result: FloatArray = np.log(np.exp(logs - top).sum(axis=axis)) + top.squeeze(axis)
     return result
-
-
-def _log_mean(logs: FloatArray) -> FloatArray:
-    """Of likelihoods given by their logarithms, over noises."""
-    return _log_sum(logs, axis=-1) - float(np.log(logs.shape[-1]))

@@ -31,7 +31,6 @@ from speedproof.stats.special import ndtr, normal_quantile, t_ppf
 
 _MOST_ORDERS = 200_000  # that are enumerated: 10 + 10, 8 + 12, 5 + 25, 3 + 100
 _MOST_TIED = 5_000  # of one pattern of ties, which is made for one pair only
-_MOST_GROUPS = 64
 _FEW = (
     8  # runs: below, the larger side is cut to what can be enumerated, which hardly changes the distribution
 )
@@ -266,15 +265,13 @@ def null_distribution(n: int, m: int, independent: bool = True) -> Null:
 
 @lru_cache(maxsize=4096)
 def _tied(groups: tuple[int, ...], n: int) -> Table | None:
-    if len(groups) > _MOST_GROUPS:
-        return None
-    # The number of compositions, which heavy ties keep small.
-    counts = np.ones(1)
-    for size in groups:
-        counts = np.convolve(counts, np.ones(size + 1))
-    if counts[n] > _MOST_TIED:
-        return None
     size = sum(groups)
+    # The number of compositions, which heavy ties keep small: with more groups it never falls.
+    counts = np.ones(1)
+    for group in groups:
+        counts = np.convolve(counts, np.ones(group + 1))[: min(n, size - n) + 1]
+        if counts.max() > _MOST_TIED:
+            return None
     spread, ways = _orders(groups, n)
     tied = sum(t**3 - t for t in groups) / (size**3 - size)
     found = studentised(spread, n, size - n, tied=tied)

@@ -23,8 +23,8 @@ _HALF = 4  # bits of headroom: the sum or the difference of two values
 def _shift(largest: npt.ArrayLike) -> IntArray:
     """The power of two that makes values of usual size; 0 for those whose fourth powers stay within range."""
     largest = np.asarray(largest)
-    usual_size = (largest == 0.0) | ((largest > 1e-60) & (largest < 1e60))
-    return np.where(usual_size, 0, -np.frexp(largest)[1])
+    usual_size = (largest > 1e-60) & (largest < 1e60)
+    return np.where(usual_size, 0, -np.frexp(largest)[1])  # of 0, too, it is 0
 
 
 def exponent(*samples: npt.ArrayLike) -> int:
