@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from speedproof.stats.normality import critical_distance, lilliefors
+from speedproof.stats.normality import _lilliefors_pvalue, critical_distance, lilliefors
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,13 @@ def test_invariance_and_edges() -> None:
     assert np.isnan(lilliefors([1.0, 1.0, 1.0, 1.0]).pvalue)
     assert np.isnan(lilliefors([1.0, 2.0, 4.0]).pvalue)
     assert lilliefors([[1.0, 2.0, 4.0, 9.0], [1.0, 2.0, 3.0, 4.0]]).pvalue.shape == (2,)
+
+
+@pytest.mark.parametrize("n", [40, 100])
+def test_larger_pvalues_follow_the_published_statistic(n: int) -> None:
+    """15 % of Stephens' modified statistics lie above 0.775 (1974, table 1A); the pieces meet at their limits."""
+    at = np.array([0.1, 0.302, 0.302 + 1e-12, 0.5, 0.5 + 1e-12, 0.775])
+    p = _lilliefors_pvalue(at / (np.sqrt(n) - 0.01 + 0.85 / np.sqrt(n)), n)
+    assert p[:3] == pytest.approx([1.0, 1.0, 1.0], abs=1e-4)
+    assert p[3] == pytest.approx(p[4], abs=2e-3)
+    assert p[5] == pytest.approx(0.15, abs=6e-3)

@@ -135,3 +135,31 @@ def test_without_positive_values_there_is_no_ratio(side: int, value: float) -> N
     assert np.isfinite([found.pvalue, found.pvalue_less]).all()
     at = paired_ratio_test(*both, 1.1, steps=EXACT)
     assert np.isnan([at.above, at.below]).all()
+
+
+@pytest.mark.parametrize("worst", [2.5, 0.0, -1.0])
+def test_swapped_sides_give_the_mirrored_answer(worst: float) -> None:
+    """Of ratios that mean something and of values that are not positive on one side, alone and together.
+
+    Those are judged by SciPy's test of their differences, and have no ratio.
+    """
+    x = np.array([[1.1, 2.3, 3.9, 4.8, 5.2, 6.7, 7.1], [1.1, 2.3, 3.9, 4.8, 5.2, 6.7, 7.1]])
+    y = np.array([[1.0, 2.6, 3.7, 4.4, 5.7, 6.1, 6.4], [worst, 2.6, 3.7, 4.4, 5.7, 6.1, 6.4]])
+    steps = np.zeros((2, 2))
+    for alpha in (0.05, 0.3):
+        found, mirrored = paired_ratio(x, y, alpha, steps=steps), paired_ratio(y, x, alpha, steps=steps)
+        for one, other in (("estimate", "estimate"), ("low", "high"), ("high", "low")):
+            np.testing.assert_allclose(getattr(found, one), 1 / getattr(mirrored, other), rtol=1e-12)
+            assert np.isnan(getattr(found, one)).tolist() == [False, worst <= 0.0]
+        for one, other in (
+            ("chance", "chance"),
+            ("chance_low", "chance_high"),
+            ("chance_high", "chance_low"),
+        ):
+            np.testing.assert_allclose(getattr(found, one), 1 - getattr(mirrored, other), rtol=1e-12)
+        assert found.pvalue.tolist() == mirrored.pvalue_less.tolist()
+        assert found.pvalue_less.tolist() == mirrored.pvalue.tolist()
+        assert paired_ratio(x[:1], y[:1], alpha, steps=steps[:1]).low[0] == found.low[0]
+        d = np.log(x[1] / y[1]) if worst > 0.0 else x[1] - y[1]
+        for pvalue, side in ((found.pvalue, "greater"), (found.pvalue_less, "less")):
+            assert pvalue[1] == pytest.approx(stats.wilcoxon(d, alternative=side, method="exact").pvalue)

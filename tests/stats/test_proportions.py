@@ -83,8 +83,11 @@ def test_impossible_requests_are_refused() -> None:
             prop_test(a, b)
     with pytest.raises(UsageError, match=r"such as 0\.95"):
         wilson(1, 2, 95.0)
-    with pytest.raises(UsageError, match=r"such as 0\.05"):
-        benchmarks_needed(1, 2, 0.0)
+    for share in (-0.5, 0.0, 1.0, 5.0, math.nan):
+        with pytest.raises(UsageError, match=r"such as 0\.05"):
+            benchmarks_needed(1, 2, share)
+        with pytest.raises(UsageError, match=r"such as 0\.95"):
+            benchmarks_needed(1, 2, 0.05, share)
 
 
 @pytest.mark.parametrize("interval", [prop_test, wilson, clopper_pearson])

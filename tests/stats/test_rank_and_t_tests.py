@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -169,15 +171,34 @@ def test_kolmogorov_smirnov_against_brute_force(x: Any, y: Any) -> None:
     assert bool(result.exact)
 
 
-def test_rounding_of_the_larger_values_is_merged_whichever_side_they_are_on() -> None:
-    """Centred decimals that are equal but for rounding tie, also where one side's values are whole or small."""
-    far = np.array([1000.1, 1000.2, 1000.3, 1000.4, 1000.6])
-    for near in (np.array([-0.2, -0.1, 0.0, 0.1, 0.3]), np.array([0.5, 1.5, 2.0, 3.5, 4.25])):
-        one, other = ks_location(far, near), ks_location(near, far)
-        assert (one.statistic, one.pvalue, one.ties, one.merged) == (
-            other.statistic, other.pvalue, other.ties, other.merged,
-        )  # fmt: skip
-    assert ks_location(far, np.array([-0.2, -0.1, 0.0, 0.1, 0.3])).statistic == 0.0
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(
+    ("x_from", "y_from", "step"),
+    [
+        ("0", "1000", "0.1"),  # the rounding of large tenths exceeds that of small ones
+        ("0", "1020.37", "1"),  # one side has whole numbers, the other not
+        ("1000000000000", "1000000000000", "0.0009765625"),  # doubles: what differs is no noise
+    ],
+)
+def test_kolmogorov_smirnov_against_rational_numbers(
+    x_from: str, y_from: str, step: str, swapped: bool
+) -> None:
+    """The largest distance of two distributions of decimal numbers, centred without rounding."""
+    rng = np.random.default_rng(8)
+    for n, m in ((9, 11), (10, 12), (7, 8), (20, 30)):
+        sides = [
+            [Fraction(start) + int(k) * Fraction(step) for k in rng.integers(0, 12, size)]
+            for start, size in ((x_from, n), (y_from, m))
+        ][:: -1 if swapped else 1]
+        u, v = ([value - statistics.median(side) for value in side] for side in sides)
+        pool = set(u) | set(v)
+        shares = [[Fraction(sum(w <= at for w in side), len(side)) for at in pool] for side in (u, v)]
+        x, y = (np.array([float(value) for value in side]) for side in sides)
+        result = ks_location(x, y)
+        assert float(result.statistic) == pytest.approx(
+            float(max(abs(a - b) for a, b in zip(*shares, strict=True))), abs=1e-15
+        )
+        assert bool(result.ties) == (len(pool) < n + m)
 
 
 @pytest.mark.parametrize(("n", "m"), [(4, 6), (30, 30), (98, 102), (2, 4000), (120, 90)])

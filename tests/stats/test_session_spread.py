@@ -28,6 +28,15 @@ def test_the_functions_of_the_prior_against_scipy() -> None:
     assert [_inverse_trigamma(float(v)) for v in special.polygamma(1, x)] == pytest.approx(x, rel=1e-6)
 
 
+def test_the_series_are_the_published_ones_to_their_last_term() -> None:
+    """With the next four terms, of Bernoulli's numbers, they are SciPy's functions to full digits."""
+    x = np.linspace(2.0, 10.0, 33)
+    z, numbers = x + 6.0, special.bernoulli(16)
+    left = [sum(numbers[k] / by(k) / z**k for k in (10, 12, 14, 16)) for by in (lambda k: k, lambda k: z)]
+    np.testing.assert_allclose(_digamma(x) - left[0], special.digamma(x), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(_trigamma(x) + left[1], special.polygamma(1, x), rtol=0, atol=1e-14)
+
+
 def test_the_prior_is_found_again() -> None:
     """Variances made as Smyth's model says, 4 degrees each about a common value that weighs 6."""
     rng = np.random.default_rng(1)
