@@ -67,3 +67,9 @@ def test_larger_pvalues_follow_the_published_statistic(n: int) -> None:
     assert p[:3] == pytest.approx([1.0, 1.0, 1.0], abs=1e-4)
     assert p[3] == pytest.approx(p[4], abs=2e-3)
     assert p[5] == pytest.approx(0.15, abs=6e-3)
+
+
+def test_large_pvalues_of_normal_samples_are_uniform() -> None:
+    """Nine in ten are below 0.9, within five binomial errors: the formula for the tail would say eight."""
+    p = lilliefors(np.random.default_rng(1).normal(size=(10_000, 20))).pvalue
+    assert float((p <= 0.9).mean()) == pytest.approx(0.9, abs=0.015)
