@@ -128,7 +128,7 @@ class HighestConfidence(Struct, frozen=True):
     value: float  # 1 - infimum of those levels; NaN when there are none
     attained: bool  # whether the protocol says "significant" at the infimum itself
     # Whether it does so at every larger risk, too. It need not: a small sample stops being normal when the
-    # risk passes its Shapiro-Wilk p-value.
+    # risk passes its Shapiro-Wilk p-value
     upward_closed: bool
     # All of them: from, to, from included, to included
     intervals: tuple[tuple[float, float, bool, bool], ...]
