@@ -168,7 +168,7 @@ def test_r_speedup_of_many_runs_against_brute_force(n: int, m: int, rule: HptRul
         score_duel(rng.integers(45, 66, n).tolist(), rng.integers(40, 58, m).tolist(), level=0.2)
         for _ in range(4)
     ]
-    (found,) = r_speedup(duels, [0.6], rule)
+    (found,) = r_speedup(duels, [0.6], rule, literal=False)
     certified, certified_attained, supremum, supremum_attained = naive_r_speedup(duels, 0.6, rule, False)
     assert certified is not None
     assert (found.certified_exact, found.certified_attained) == (str(certified), certified_attained)
@@ -184,20 +184,28 @@ def test_r_speedup_of_many_benchmarks_is_where_the_confidence_breaks(benchmarks:
         for gain in rng.normal(1.1, 0.1, benchmarks)
     ]
     for rule in RULES:
-        for found in r_speedup(duels, [0.8, 0.95, 0.999], rule):
+        for found in r_speedup(duels, [0.8, 0.95, 0.999], rule, literal=False):
             at, step = Fraction(found.certified_exact), Fraction(1, 10**8)
-            assert confidence_at(duels, at - step, rule) >= found.confidence
-            assert confidence_at(duels, at + step, rule) < found.confidence
-            assert (confidence_at(duels, at, rule) >= found.confidence) == found.certified_attained
+            assert confidence_at(duels, at - step, rule, literal=False) >= found.confidence
+            assert confidence_at(duels, at + step, rule, literal=False) < found.confidence
+            assert (
+                confidence_at(duels, at, rule, literal=False) >= found.confidence
+            ) == found.certified_attained
             assert found.hundredth is not None
-            assert confidence_at(duels, Fraction(f"{found.hundredth:.2f}"), rule) >= found.confidence
-            assert confidence_at(duels, Fraction(f"{found.hundredth + 0.01:.2f}"), rule) < found.confidence
+            assert (
+                confidence_at(duels, Fraction(f"{found.hundredth:.2f}"), rule, literal=False)
+                >= found.confidence
+            )
+            assert (
+                confidence_at(duels, Fraction(f"{found.hundredth + 0.01:.2f}"), rule, literal=False)
+                < found.confidence
+            )
 
 
 def test_two_decimals_that_pass() -> None:
     """Where the certified speedup is a hundredth that fails itself, the hundredth below is reported."""
     duels = [score_duel([1.5], [1.0]) for _ in range(5)]
-    (found,) = r_speedup(duels, [0.95], "exact")
+    (found,) = r_speedup(duels, [0.95], "exact", literal=False)
     assert (found.certified_exact, found.certified_attained, found.hundredth) == ("3/2", False, 1.49)
 
 
@@ -490,7 +498,7 @@ class TestManyRuns:
             found = []
             for listed in (1 << 40, 0):
                 monkeypatch.setattr(hpt_speedup, "LISTED", listed)
-                found.append(r_speedup(duels, [0.6, 0.95, 0.999], rule))
+                found.append(r_speedup(duels, [0.6, 0.95, 0.999], rule, literal=False))
             assert found[0] == found[1]
             assert found[0][0].certified is not None
 
@@ -500,9 +508,13 @@ class TestManyRuns:
         duels = [
             cost_duel([v], [1.05 * v * g]) for v, g in zip(*rng.lognormal(0, 0.1, (2, 1050)), strict=True)
         ]
-        (found,) = r_speedup(duels, [0.95], "exact")
+        (found,) = r_speedup(duels, [0.95], "exact", literal=False)
         at, step = Fraction(found.certified_exact), Fraction(1, 10**9)
-        assert confidence_at(duels, at - step, "exact") >= 0.95 > confidence_at(duels, at + step, "exact")
+        assert (
+            confidence_at(duels, at - step, "exact", literal=False)
+            >= 0.95
+            > confidence_at(duels, at + step, "exact", literal=False)
+        )
 
 
 @pytest.mark.parametrize(("speedup", "state"), [("1/2", 1), ("2", 0), ("3", -1)])

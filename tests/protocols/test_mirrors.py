@@ -45,9 +45,11 @@ def test_scores_a_million_times_as_large(rule: HptRule, digits: int) -> None:
     rng = np.random.default_rng([digits, 7])
     for _ in range(4):
         a, b = (np.round(rng.lognormal(gain, 0.1, (7, 6)), digits) + 1.0 for gain in (0.9, 0.5))
-        (plain,) = hpt_speedup.r_speedup([score_duel(*p) for p in zip(a, b, strict=True)], [0.9], rule)
+        (plain,) = hpt_speedup.r_speedup(
+            [score_duel(*p) for p in zip(a, b, strict=True)], [0.9], rule, literal=False
+        )
         large = [score_duel(1e6 * x, y) for x, y in zip(a, b, strict=True)]
-        (found,) = hpt_speedup.r_speedup(large, [0.9], rule)
+        (found,) = hpt_speedup.r_speedup(large, [0.9], rule, literal=False)
         assert plain.certified is not None
         assert Fraction(found.certified_exact) == 10**6 * Fraction(plain.certified_exact)
         assert Fraction(found.supremum_exact) == 10**6 * Fraction(plain.supremum_exact)

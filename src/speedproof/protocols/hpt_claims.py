@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -20,8 +21,6 @@ from speedproof.protocols.hpt import HptEntry, duels_of
 from speedproof.protocols.hpt_levels import HptRule, decimal
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
 from speedproof.stats.special import t_quantile, t_sf
-
-_LARGEST_LOG = 700.0  # of a double: 709
 
 
 class HptClaim(Struct, frozen=True):
@@ -51,7 +50,9 @@ def _geometric_mean(ratios: Sequence[Fraction]) -> float | None:
     """Of exact ratios, by the logarithms of their whole numbers; None beyond what a double holds."""
     logs = [math.log(ratio.numerator) - math.log(ratio.denominator) for ratio in ratios]
     mean = math.fsum(logs) / len(logs)
-    return math.exp(mean) if abs(mean) < _LARGEST_LOG else None
+    with suppress(OverflowError):
+        return math.exp(mean) or None
+    return None
 
 
 def claims(

@@ -67,7 +67,7 @@ class RSpeedup(Struct, frozen=True):
         return f"<RSpeedup: {self}>"
 
 
-def confidence_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, *, literal: bool = False) -> float:
+def confidence_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, *, literal: bool) -> float:
     """Confidence that A is more than ``speedup`` times as fast as B."""
     return 1 - _pvalue_at(duels, speedup, rule, literal)
 
@@ -78,7 +78,7 @@ def _pvalue_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, literal:
 
 
 def r_speedup(
-    duels: Sequence[Duel], confidences: Sequence[float], rule: HptRule, *, literal: bool = False
+    duels: Sequence[Duel], confidences: Sequence[float], rule: HptRule, *, literal: bool
 ) -> tuple[RSpeedup, ...]:
     """Find the r-speedups of A over B."""
     at_one = _pvalue_at(duels, Fraction(1), rule, literal)

@@ -1,0 +1,124 @@
+"""What the parts of a verdict are given: the risk of a proof, sessions of either side, values as measured."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair, Suite
+from speedproof.protocols.bisection import Bisection, BisectionOutcome, Stage
+from speedproof.protocols.bisection_outlook import residuals_of
+from speedproof.protocols.hpt_claims import _geometric_mean
+from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.questions import answers
+from speedproof.protocols.ranking import rank_suite
+from speedproof.protocols.results import HighestConfidence
+from speedproof.stats.forecast import blocks_for_proof, smallest_provable
+from speedproof.stats.session_spread import SessionSpread
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.product((1, 2, 3), repeat=2)))
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_sessions_of_either_side_count(one: int, other: int, alpha: float) -> None:
+    """The variance of a difference of two means is the sum of each side's over its own number of sessions."""
+    rng = np.random.default_rng(7)
+    x, y = (
+        Sample(
+            rng.normal(10.0, 0.1, 12),
+            sessions=np.repeat(np.arange(count), 12 // count),
+            session_names=tuple(f"{name}{k}" for k in range(count)),
+        )
+        for name, count in (("x", one), ("y", other))
+    )
+    floor = NoiseFloor("store", {}, {"time": SessionSpread(3e-4, 6.0, 0.0, 4)})
+    pair, deviation = Pair(Key("b"), x, y), math.sqrt(3e-4 / one + 3e-4 / other)
+    assert between_sessions(pair, floor) == pytest.approx((deviation, 6.0))
+    for protocol in ("typical", "mean", "median"):
+        (found,) = answers(protocol, PreparedPairs([pair], Rules(alpha, floor=floor)))
+        assert found.floor is not None
+        assert found.floor.reach == pytest.approx(math.expm1(stats.t.ppf(1 - alpha, 6.0) * deviation))
+
+
+@pytest.mark.parametrize("version", "abc")
+def test_what_is_nested_and_reduced_undermines_no_rank(version: str) -> None:
+    """A value a process is used; values of unknown processes beside them, or of one process, cannot be trusted."""
+    rng = np.random.default_rng(2)
+    key, processes = Key("sort"), np.repeat(np.arange(8), 3)
+    values = {v: rng.normal(at, 0.01, 24) for v, at in zip("abc", (3.0, 2.0, 1.0), strict=True)}
+    samples = {(key, v): Sample(own, processes=processes) for v, own in values.items()}
+    for own, undermined in (
+        (samples[key, version], set()),
+        (Sample(values[version]), {version}),
+        (Sample(values[version], processes=np.zeros(24, dtype=np.int64)), {version}),
+    ):
+        found = rank_suite(Suite(tuple("abc"), {**samples, (key, version): own}))
+        assert {v.version for v in found.versions if v.undermined} == undermined
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+@pytest.mark.parametrize("change", [1.0, 1.04, 0.96])
+def test_a_bisection_is_forecast_at_the_risk_of_its_proofs(alpha: float, change: float) -> None:
+    """Each side has half of it: of the ends what that many pairs show, of the search what the proofs take."""
+    rng = np.random.default_rng(4)
+    level = [1.0] * 20 + [change] * 12
+    search, differences = Bisection(len(level), alpha=alpha), dict[tuple[int, int], list[float]]()
+    seen = set()
+    for _ in range(100):
+        pair = search.next()
+        if pair is None or search.stage() is Stage.CONFIRM:
+            break
+        times = [level[i] * math.exp(0.05 * rng.normal()) for i in pair]
+        search.add(*pair, *times)
+        differences.setdefault(pair, []).append(math.log(times[0] / times[1]))
+        ends = np.array(differences[0, 31])
+        if ends.size < 2 or search.stage() not in (Stage.ENDS, Stage.SEARCH):
+            continue
+        found, centred = search.finding(), ends - np.median(ends)
+        if found.outcome is BisectionOutcome.UNPROVEN:
+            visible = smallest_provable(centred, ends.size, alpha=alpha / 2) - 1
+            assert found.outlook.visible == pytest.approx(visible, nan_ok=True)
+        else:
+            residuals = residuals_of(map(np.array, differences.values()))
+            proof = blocks_for_proof(abs(float(np.median(ends))) + residuals, alpha / 2)
+            more = 2 * proof * (1 + 0.4 * math.log2(len(found.credible)))
+            assert found.outlook.more_runs == pytest.approx(more, nan_ok=True)
+        seen.add(found.outcome)
+    assert (BisectionOutcome.UNPROVEN if change == 1.0 else BisectionOutcome.OPEN) in seen
+
+
+@pytest.mark.parametrize(
+    ("intervals", "told"),
+    [
+        ([], (math.nan, False, True)),
+        ([(0.03125, 1.0, True, False)], (0.96875, True, True)),
+        ([(0.25, 0.5, False, True)], (0.75, False, False)),
+        ([(0.25, 0.5, True, True), (0.75, 1.0, False, False)], (0.75, True, False)),
+    ],
+)
+def test_the_highest_confidence_is_that_of_the_least_risk(
+    intervals: list[tuple[float, float, bool, bool]], told: tuple[float, bool, bool]
+) -> None:
+    found = HighestConfidence.of(intervals)
+    assert (found.value, found.attained, found.upward_closed) == pytest.approx(told, nan_ok=True)
+    assert found.intervals == tuple(intervals)
+
+
+@pytest.mark.parametrize("power", [-2000, -1080, -1022, -1000, 0, 1000, 1023, 1025, 2000])
+def test_a_mean_that_no_double_holds_is_none(power: int) -> None:
+    """Of ratios whose logarithms are so many times that of 2, or that so far on both sides of it."""
+    mean = Fraction(2) ** power
+    for ratios in (
+        [mean],
+        [mean] * 5,
+        [mean * 2**900, mean / 2**900],
+        [mean * Fraction(7, 3), mean * Fraction(3, 7)],
+    ):
+        found = _geometric_mean(ratios)
+        assert found == (pytest.approx(2.0**power, rel=1e-11) if -1074 <= power < 1024 else None)
