@@ -163,7 +163,8 @@ def versions_by_field(
     """Versions told apart by dimensions: a configuration line, a parameter, a CSV column."""
     from speedproof.formats.dimensions import onto_versions
 
-    labelled = onto_versions(label, records, by)
+    # What was left out has no field, and its name must not come first: the first version is the reference.
+    labelled = sorted(onto_versions(label, records, by), key=lambda one: isinstance(one[1], Skipped))
     own: dict[tuple[str, str], set[str]] = {}
     for name, r in labelled:
         if isinstance(r, Record) and r.version is not None:
