@@ -225,8 +225,8 @@ class TestSignConflict:
     def test_literal_signs_let_the_confidence_rise_again(self) -> None:
         duels = [score_duel(self.A, self.B) for _ in range(5)]
         confidence = [
-            [confidence_at(duels, Fraction(g, 10), "exact", **literal) for g in (10, 12, 15)]
-            for literal in ({"literal": True}, {})
+            [confidence_at(duels, Fraction(g, 10), "exact", literal=literal) for g in (10, 12, 15)]
+            for literal in (True, False)
         ]
         assert confidence[0] == [1 - 1 / 32, 0.0, 1 - 1 / 32]
         assert confidence[1] == [1 - 1 / 32, 0.0, 0.0]
