@@ -222,7 +222,8 @@ class Suite(Struct, frozen=True, eq=False):
         ] = {}  # whether anything of it is left; the first is the reference, come what may
         skipped: list[Skipped] = []
         for version, record in records:
-            versions.setdefault(version, False)
+            if record.benchmark:  # else a place of a file, which belongs to no version
+                versions.setdefault(version, False)
             if isinstance(record, Skipped):
                 skipped.append(record)
                 continue
