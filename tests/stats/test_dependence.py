@@ -79,6 +79,15 @@ def test_drift_against_scipy(digits: int) -> None:
         assert float(result.pvalue[row]) == pytest.approx(expected.pvalue, rel=1e-9)
 
 
+@pytest.mark.parametrize("order", [(0, 1, 3, 2), (3, 0, 1, 2), (1, 0, 0, 2)])
+def test_drift_of_the_fewest_runs(order: tuple[int, ...]) -> None:
+    """Four runs are the first that have a trend, SciPy's."""
+    found, expected = drift(np.array(order) + 1.5), scipy_stats.spearmanr(np.arange(4), order)
+    assert float(found.correlation) == pytest.approx(expected.statistic, abs=1e-12)
+    assert float(found.pvalue) == pytest.approx(expected.pvalue, rel=1e-9)
+    assert np.isnan(drift(order[:3]).correlation)
+
+
 def test_edges_of_run_order() -> None:
     for few in ([1.0], [1.0, 2.0, 3.0], [4.0] * 20):
         assert np.isnan(lag1(few).pvalue)

@@ -109,6 +109,17 @@ def test_without_logarithms_no_ratio_but_one_is_tested(swapped: bool) -> None:
         assert min(float(test.above), float(test.below)) > 0.05
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_equal_means_speak_for_neither_side(swapped: bool) -> None:
+    """Each of Welch's p-values is one half then, as SciPy's, and three quarters of it count."""
+    sides = np.array([-6.0, 3.0, 3.0]), np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    x, y = sides[::-1] if swapped else sides
+    assert stats.ttest_ind(x, y, equal_var=False, alternative="greater").pvalue == 0.5
+    found, ranks = typical_ratio_test(x, y, 1.0), (naive_pvalue(x, y), naive_pvalue(y, x))
+    assert min(ranks) < 0.375 < max(ranks)
+    assert (float(found.above), float(found.below)) == pytest.approx([max(p, 0.375) for p in ranks])
+
+
 @pytest.mark.parametrize("unit", [1e-290, 1e-9, 1e290])
 def test_the_unit_does_not_matter(unit: float) -> None:
     x, y = np.array([1.2, 1.3, 1.25]), np.array([1.0, 1.05, 0.95, 1.02, 0.99])

@@ -235,6 +235,15 @@ def test_near_ties_of_centring_are_merged() -> None:
     assert not bool(ks_location(np.rint(100 * x), np.rint(100 * y)).merged)
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_side_of_one_value_is_merged_beside_a_wide_one(sign: float, swapped: bool) -> None:
+    """0.1 + 0.2 is 0.3, so all that is apart is one value of eight, on whichever side of the others."""
+    sides = sign * np.array([0.3, 0.1 + 0.2] * 3), sign * np.array([0.3] * 7 + [5.1])
+    found = ks_location(*(sides[::-1] if swapped else sides))
+    assert (float(found.statistic), bool(found.merged)) == (1 / 8, True)
+
+
 @pytest.mark.parametrize(("n", "m", "digits"), [(5, 7, 9), (31, 31, 9), (31, 20, 1)])
 def test_brunner_munzel_against_scipy(n: int, m: int, digits: int) -> None:
     x, y = (v.round(digits) for v in samples(5, n, m, rows=20))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 from speedproof.stats.session_spread import (
     SessionSpread,
@@ -106,3 +106,22 @@ def test_bounds_and_pvalues_agree() -> None:
     assert reach > 0.01
     assert widened(math.inf, 0.05, (1, 1), SessionSpread(4e-4, 7.0, 0.0, 4), (1, 1)).pvalue(9.0) == 1.0
     assert widened(0.0, 0.05, (3, 3), SessionSpread(0.0, 7.0, 0.0, 4), (1, 1)).pvalue(0.1) == 0.0
+
+
+@pytest.mark.parametrize("silent", [0.0, 1e-9])
+def test_the_least_noise_of_a_series_is_a_share_of_the_median(silent: float) -> None:
+    """Smyth's moments of the logarithms by SciPy, a silent series taken at 1e-5 of the median of the others."""
+    variance, half = np.array([silent, 1.0, 2.0, 3.0, 1000.0]), np.full(5, 2.0)
+    median = 2.5 if silent == 0.0 else 2.0  # what is 0 is not among them
+    logs = np.log([1e-5 * median, *variance[1:]]) - special.digamma(half) + np.log(half)
+    excess = np.var(logs, ddof=1) - special.polygamma(1, 2.0)
+    weight = 2.0 * optimize.brentq(lambda x: special.polygamma(1, x) - excess, 1e-3, 1e3, xtol=1e-15)
+    prior = np.exp(np.mean(logs) + special.digamma(weight / 2.0) - np.log(weight / 2.0))
+    assert _prior(variance, 2.0 * half) == pytest.approx((prior, weight), rel=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.6, 0.7])
+def test_at_a_risk_of_one_half_or_more_the_sessions_speak_alone(alpha: float) -> None:
+    """A bound at such a risk is not beyond the ratio: its distance tells no standard error."""
+    found = widened(0.25, alpha, (10, 10), SessionSpread(4e-4, 7.0, 1e-5, 4), (1, 2))
+    assert found.error == pytest.approx(math.sqrt(1.5 * 4e-4), rel=1e-12)
