@@ -121,3 +121,16 @@ def test_two_speeds_of_one_version_are_named_as_its_own(turned: bool) -> None:
     assert told.text.startswith(
         f"{'new' if turned else 'old'} ran at one of two speeds (factor 2.0) in 10 of 10 "
     )
+
+
+@pytest.mark.parametrize("apart", [5.99, 6.01])
+@pytest.mark.parametrize(("few", "many"), [(3, 3), (2, 4), (4, 7), (12, 9)])
+def test_two_speeds_are_six_pooled_deviations_apart(few: int, many: int, apart: float) -> None:
+    """Of the logarithms, with as many degrees of freedom as Student's test has."""
+    fast, slow = np.linspace(-0.02, 0.02, few), np.linspace(-0.02, 0.02, many)
+    pooled = np.sqrt((few * np.var(fast) + many * np.var(slow)) / (few + many - 2))
+    sample = Sample(np.exp(np.concatenate((slow + apart * pooled, fast))))
+    found = machine_speeds([Pair(Key(str(i)), sample, sample) for i in range(3)])
+    assert (found is not None) == (apart > 6)
+    if found is not None:
+        assert (found.factor, found.speedup) == pytest.approx((np.exp(apart * pooled), 1.0))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from tests.protocols.asking import hpt_of_scores
+from tests.protocols.asking import compare_means, hpt_of_scores
 from tests.protocols.test_symmetries import PROTOCOLS, asked, pairs
 
 from speedproof.data.sample import Sample
@@ -369,3 +369,32 @@ def test_checks_tell_the_numbers_of_their_tests() -> None:
     assert told[Assumption.EQUAL_VARIANCES.value] == pytest.approx((f, p))
     shift = stats.ks_2samp(x - np.median(x), y - np.median(y), method="exact")
     assert told[Assumption.SHIFT.value] == pytest.approx((shift.statistic, shift.pvalue))
+
+
+@pytest.mark.parametrize(
+    ("n", "equal", "told"),
+    [
+        (2, False, "fewer than 3 values"),
+        (2, True, "fewer than 3 values"),
+        (3, False, "not normal and at most 30 runs"),
+        (3, True, "all values are equal"),
+        (30, False, "not normal and at most 30 runs"),
+        (31, False, "not normal: the t test is approximate"),
+        (31, True, "all values are equal"),
+        (5000, False, "not normal: the t test is approximate"),
+        (5001, False, "no valid p-value for more than 5000 values"),
+    ],
+)
+def test_why_a_sample_is_not_taken_as_normal(n: int, equal: bool, told: str) -> None:
+    """At and beyond each size of figure 1 and of Royston's approximation, with one value off or none."""
+    values = np.ones(n)
+    if not equal:
+        values[-1] = 2.0
+    normal = stats.norm.ppf((np.arange(40) + 0.5) / 40) + 9.0
+    for sides in ((values, normal), (normal, values)):
+        found = compare_means(Sample(sides[0]), Sample(sides[1]))
+        checks = [check for check in found.checks if check.kind is Assumption.NORMALITY]
+        assert [check.held for check in checks] == [side is normal for side in sides]
+        for check in checks:
+            assert (told in check.message) == (not check.held)
+            assert (check.message == "normality is not rejected") == check.held

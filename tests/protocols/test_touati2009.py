@@ -143,9 +143,12 @@ class TestGain:
     def test_no_program(self) -> None:
         assert math.isnan(gain_2009([], [], []).gain)
 
-    def test_times_of_zero(self) -> None:
-        with pytest.raises(ValueError, match="positive"):
-            gain_2009([1.0], [0.0], [0.9])
+    @pytest.mark.parametrize(("before", "after"), [(1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (1.0, math.nan)])
+    def test_times_of_zero(self, before: float, after: float) -> None:
+        """In either version, and among others that are positive."""
+        for others in ([], [2.0]):
+            with pytest.raises(ValueError, match="positive"):
+                gain_2009([*others, before], [*others, after], [0.9] * (len(others) + 1))
 
     def test_lengths(self) -> None:
         with pytest.raises(ValueError, match="as many"):

@@ -293,6 +293,27 @@ def test_what_is_counted_over_a_suite_leaves_out_single_runs() -> None:
         assert [c.protocol for c in found.comparisons] == list(asked) * count
 
 
+@pytest.mark.parametrize("asked", [("typical",), ("typical", "single run", "mean")])
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_a_suite_tells_its_caller_of_each_benchmark_once(
+    monkeypatch: pytest.MonkeyPatch, count: int, asked: tuple[QuestionName, ...]
+) -> None:
+    """However many questions are asked of it, and however many benchmarks are looked at together."""
+    monkeypatch.setattr("speedproof.protocols.suite._AT_A_TIME", 2)
+    own = [Pair(Key(str(i)), Sample(np.arange(3.0, 9.0)), Sample(np.arange(2.0, 8.0))) for i in range(count)]
+    told: list[int] = []
+    found = compare_suite(
+        Pairing(tuple(own), (), (), ()),
+        ("x", "y"),
+        Key("").metric,
+        Rules(),
+        asked,
+        done=lambda: told.append(1),
+    )
+    assert len(told) == count
+    assert len(found.comparisons) == count * len(asked)
+
+
 @pytest.mark.parametrize("ratio", [1.01, 1 / 1.01])
 def test_what_is_proven_equivalent_is_so_though_a_difference_is_proven_too(ratio: float) -> None:
     """Without noise both bounds are at 1.01: within 5 %, beyond 1, and no longer within half a per cent."""
