@@ -161,6 +161,13 @@ def test_the_first_version_is_the_reference_even_if_its_first_sample_is_dropped(
     assert sp.Suite.from_frame(rows, benchmark="b", version="v", value="t").versions == ("old", "new")
 
 
+@pytest.mark.parametrize(("unit", "metric"), [("MB/s", "volume"), ("ms", "throughput"), ("ms", "volume")])
+def test_a_sample_keeps_its_direction_under_any_metric(unit: str, metric: str) -> None:
+    one = sp.sample([1.0, 2.0], unit=unit)
+    suite = sp.Suite.of_samples({"a": one, "b": one}, metric=metric)
+    assert {(s.unit, s.direction) for s in suite.samples.values()} == {(one.unit, one.direction)}
+
+
 def test_plain_numbers_called_as_a_rate_are_better_high() -> None:
     for metric, high in [
         ("throughput", True),

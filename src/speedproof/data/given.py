@@ -168,18 +168,19 @@ def suite_of_samples(
 ) -> Suite:
     """Make a suite of arrays: see :meth:`speedproof.data.suite.Suite.of_samples`."""
     nested = all(isinstance(part, Mapping) for part in samples.values())
-    better = higher_is_better
     if unit is None and metric not in (None, "time"):
-        unit, better = "", direction_of("", metric) is Direction.HIGHER if better is None else better
+        unit = ""
     found: dict[tuple[Key, str], Sample] = {}
     versions: dict[str, None] = {}
     for benchmark, part in (samples if nested else {"values": samples}).items():
         for version, values in part.items():
             try:
-                one = sample(values, unit=unit, higher_is_better=better, name=str(version))
+                one = sample(values, unit=unit, higher_is_better=higher_is_better, name=str(version))
             except DataError as error:
                 raise DataError(f"{benchmark}, {version}: {error}") from None
             key = Key(str(benchmark), metric or metric_given(one))
+            if higher_is_better is None and not isinstance(values, Sample):
+                one = replace(one, direction=direction_of(one.unit, key.metric))
             found[key, str(version)] = one
             versions.setdefault(str(version))
     if not found:
