@@ -67,6 +67,7 @@ def suite() -> sp.Suite:
         (lambda s: sp_.gate(s, candidate="newest"), "candidate='newest'.*'new'"),
         (lambda s: sp_.hpt(s).r_speedup(2), "confidence=2"),
         (lambda s: sp_.hpt(s, confidences=[95]), "do you mean 95%"),
+        (lambda s: sp_.hpt(s, confidences=[1e-17]), "a confidence of 1e-17 leaves every risk"),
         (lambda s: sp_.read("examples/gcc/O2.json", match="nearest"), "match='nearest'"),
         (lambda s: sp_.report([1], "x.md"), "expected a result"),
         (lambda s: sp_.mixture.fit("abc"), "fitted to numbers"),

@@ -213,6 +213,8 @@ def duels_of(entries: Sequence[HptEntry], confidences: Sequence[float]) -> list[
     for r in confidences:
         if not 0 < r < 1:
             raise ValueError(f"a confidence must lie between 0 and 1, not be {r:g}")
+        if 1 - r == 1:
+            raise DataError(f"a confidence of {r:g} leaves every risk: give one that a double tells from 0")
     return [entry.duel for entry in entries]
 
 
