@@ -58,7 +58,7 @@ class Arrangement:
     ) -> None:
         self.store = store
         self.work = (first, second)
-        self.race = SequentialComparison("b", NAMES, StopRules(min_blocks=10**9))
+        self.race = SequentialComparison("b", NAMES, StopRules(0.05, min_blocks=10**9))
         self.times: list[list[float]] = []
         self.gaps: list[list[float]] = []
 

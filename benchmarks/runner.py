@@ -94,7 +94,7 @@ def equal_binaries() -> None:
     with tempfile.TemporaryDirectory() as folder:
         plan = plan_commands(["/bin/true", "/bin/true"], ["one", "other"], {}, Hooks())
         head = SessionLine(SCHEMA, "aa", "", 1, plan)
-        rules = StopRules(min_blocks=BLOCKS, max_blocks=BLOCKS, max_time=None)
+        rules = StopRules(0.05, min_blocks=BLOCKS, max_blocks=BLOCKS, max_time=None)
         path = Path(folder) / "aa.jsonl"
         start = time.perf_counter()
         with ResultsFile(path) as store:

@@ -110,7 +110,7 @@ def compared(sides: dict[str, list[str]], seed: int, *, repeats: int, blocks: in
         builds = tuple(PlannedBuild(tree, int(rng.integers(1, 4096))) for tree in trees)
         versions.append(PlannedVersion(name, ("./bench",), "./bench", cwd=trees[0], builds=builds))
     fixed = len(versions[0].builds) > 1
-    rules = StopRules(stop_at_proof=True, min_blocks=10, max_blocks=blocks, max_time=None, fixed=fixed)
+    rules = StopRules(0.05, stop_at_proof=True, min_blocks=10, max_blocks=blocks, max_time=None, fixed=fixed)
     session = ComparedSession(
         SessionLine(
             SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, (PlannedBenchmark("b", tuple(versions)),)

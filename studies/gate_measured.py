@@ -24,7 +24,7 @@ def outcome(loss: float, noise: float, most: int, seed: int) -> tuple[str, float
     found, pairs = set(), 0
     for b in range(BENCHMARKS):
         rng = np.random.default_rng([seed, b])
-        rules = StopRules(gate=Gate(MARGIN, BENCHMARKS), max_blocks=most, max_time=None)
+        rules = StopRules(0.05, gate=Gate(MARGIN, BENCHMARKS), max_blocks=most, max_time=None)
         comparison = SequentialComparison("b", ["X", "Y"], rules)
         while not comparison.decided and comparison.blocks < most:
             x, y = np.exp(noise * rng.standard_normal(2))

@@ -18,7 +18,7 @@ from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import StopRules
 
 SEED = 20260501
-RULES = StopRules(min_blocks=10, max_blocks=200, max_time=None)
+RULES = StopRules(0.05, min_blocks=10, max_blocks=200, max_time=None)
 NOISE = 0.02
 # Time of the candidate, share of its slow runs, their time.
 PAIRS = ((9.8, 0.1, 13.0), (9.0, 0.2, 20.0), (9.0, 0.3, 20.0), (9.9, 0.0, 9.9))

@@ -13,6 +13,7 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace
 from scipy import stats
+from tests.protocols.asking import stop_rules
 
 from speedproof.data.session_file import (
     SCHEMA,
@@ -107,7 +108,7 @@ class Bench:
         self.seen: list[Progress] = []
         self.session = ComparedSession(
             head(*(benchmarks or (benchmark(*times),))),
-            SessionQuestion(rules or StopRules(stop_at_proof=True), **(asked or {})),  # type: ignore[arg-type]
+            SessionQuestion(rules or stop_rules(stop_at_proof=True), **(asked or {})),  # type: ignore[arg-type]
             self.executor,
             clock=self.clock,
             append=self.lines.append,
@@ -132,7 +133,7 @@ class Bench:
 def test_each_block_runs_every_version_once_in_the_drawn_order() -> None:
     bench = Bench(
         {"X": noisy(1.0, 1), "Y": noisy(1.0, 2), "Z": noisy(1.0, 3)},
-        rules=StopRules(stop_at_proof=True, max_blocks=12),
+        rules=stop_rules(stop_at_proof=True, max_blocks=12),
     )
     bench.session.run()
     blocks = [tuple(bench.executor.calls[i : i + 3]) for i in range(0, 36, 3)]
@@ -170,14 +171,14 @@ def test_higher_is_better_turns_the_speedup() -> None:
 
 
 def test_minimum_number_of_runs_is_kept() -> None:
-    bench = Bench({"X": 2.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, min_blocks=25, max_time=None))
+    bench = Bench({"X": 2.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, min_blocks=25, max_time=None))
     assert bench.session.run().findings[0].result.blocks == 25
 
 
 def test_equivalence_within_a_margin() -> None:
     bench = Bench(
         {"X": noisy(1.0, 1), "Y": noisy(1.0, 2)},
-        rules=StopRules(stop_at_proof=True, margin=0.05, max_time=None),
+        rules=stop_rules(stop_at_proof=True, margin=0.05, max_time=None),
     )
     (finding,) = bench.session.run().findings
     assert finding.verdict is Verdict.EQUIVALENT
@@ -185,7 +186,7 @@ def test_equivalence_within_a_margin() -> None:
 
 
 def test_precision_goes_on_after_the_proof() -> None:
-    rules = StopRules(stop_at_proof=True, precision=0.01, max_time=None)
+    rules = stop_rules(stop_at_proof=True, precision=0.01, max_time=None)
     (finding,) = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, rules=rules).session.run().findings
     assert finding.reason == "the precision is reached"
     assert finding.result.precision <= 0.01
@@ -202,7 +203,7 @@ def test_one_budget_is_spent_on_what_is_undecided() -> None:
         f"{n}{v}": noisy(1.0, seed, 0.08 if n == "noisy" else 0.001)
         for seed, (n, v) in enumerate(itertools.product(names, "XY"))
     }
-    rules = StopRules(gate=Gate(0.02, 3), max_time=None, budget=300.0)
+    rules = stop_rules(gate=Gate(0.02, 3), max_time=None, budget=300.0)
     bench = Bench(times, *plan, rules=rules, warmup=1)
     began = bench.clock.now
     outcome = bench.session.run()
@@ -225,7 +226,7 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
     """Neither in a later turn of a budget, nor when the session is gone on with, nor as a build."""
     plan = [benchmark("X", "clear", "close", name=n) for n in "ab"]
     times = {"X": noisy(1.0, 1, 0.02), "clear": noisy(0.5, 2, 0.02), "close": noisy(1.0, 3, 0.05)}
-    rules = StopRules(gate=Gate(0.02, 4), max_time=None, budget=150.0)
+    rules = stop_rules(gate=Gate(0.02, 4), max_time=None, budget=150.0)
     bench = Bench(dict(times), *plan, rules=rules, warmup=warmup)
     outcome = bench.session.run()
     assert {f.candidate: f.gate for f in outcome.findings}["clear"] == "pass"
@@ -237,7 +238,7 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
             counts[run.benchmark] += run.version == "clear" and not run.warmup
             assert not (run.version == "clear" and run.warmup and counts[run.benchmark] >= 10)
     builds = built("X", "bad", "good", count=14)
-    rules = StopRules(min_blocks=14, max_blocks=14, max_time=None, fixed=True)
+    rules = stop_rules(min_blocks=14, max_blocks=14, max_time=None, fixed=True)
     bench = Bench(
         dict.fromkeys(("X", "bad", "good"), 1.0), builds, rules=rules, warmup=1, ignore_failure=True
     )
@@ -256,7 +257,7 @@ def test_rounds_of_a_budget_double() -> None:
     """Until one benchmark is left: ten blocks of each, then twenty in all, forty, eighty; the last has no end."""
     plan = [PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n) for v in "XY")) for n in "ab"]
     times = {f"{n}{v}": noisy(1.02 if v == "Y" else 1.0, ord(n) + ord(v), 0.3) for n in "ab" for v in "XY"}
-    rules = StopRules(gate=Gate(0.02, 2), max_time=None, budget=350.0)
+    rules = stop_rules(gate=Gate(0.02, 2), max_time=None, budget=350.0)
     bench = Bench(dict(times), *plan, rules=rules)
     bench.session.run()
     turns = [
@@ -284,7 +285,7 @@ def test_all_benchmarks_of_a_tool_are_measured_and_timed_together() -> None:
 
     plan = [benchmark("X", "Y", name=name) for name in ("clear", "one", "other")]
     lines: list[Line] = []
-    question = SessionQuestion(StopRules(stop_at_proof=True, max_time=10.0))
+    question = SessionQuestion(stop_rules(stop_at_proof=True, max_time=10.0))
     session = ComparedSession(
         head(*plan), question, Tool(clock, {}), clock=clock, append=lines.append, warmup=0
     )
@@ -308,7 +309,7 @@ def test_a_small_budget_gives_every_benchmark_a_block_and_equal_time() -> None:
     plan = [PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n) for v in "XY")) for n in "abcd"]
     times = {f"{n}{v}": 1.0 if v == "X" else noisy(1.0, ord(n), 0.1) for n in "abcd" for v in "XY"}
     for budget, blocks in ((1.0, {1}), (40.0, {5, 6})):
-        rules = StopRules(gate=Gate(0.02, 4), max_time=None, budget=budget)
+        rules = stop_rules(gate=Gate(0.02, 4), max_time=None, budget=budget)
         outcome = Bench(times, *plan, rules=rules).session.run()
         assert {f.result.blocks for f in outcome.findings} <= blocks
         assert {reason for _, reason in outcome.measured.reasons} == {
@@ -330,10 +331,10 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
             ran.append(version)
             return Run({"time": next(values[version.name])})
 
-    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=StopRules(min_blocks=12, max_blocks=12))
+    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=stop_rules(min_blocks=12, max_blocks=12))
     executor = Executor(FakeClock(), {})
     session = ComparedSession(
-        head(plan), SessionQuestion(StopRules(min_blocks=12, max_blocks=12), repeats=3), executor,
+        head(plan), SessionQuestion(stop_rules(min_blocks=12, max_blocks=12), repeats=3), executor,
         clock=FakeClock(), append=bench.lines.append, warmup=0,
     )  # fmt: skip
     (finding,) = session.run().findings
@@ -355,7 +356,7 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
     lines = [r for r in bench.runs if (r.block, r.position) != (11, 5)]
     stored = StoredSession(head(plan), tuple(lines))
     again = Bench(
-        {"X": 1.0, "Y": 1.0}, plan, rules=StopRules(min_blocks=12, max_blocks=12), asked={"repeats": 3}
+        {"X": 1.0, "Y": 1.0}, plan, rules=stop_rules(min_blocks=12, max_blocks=12), asked={"repeats": 3}
     ).session
     assert again.recall([stored]) == 11
     assert again.review().findings[0].estimate == pytest.approx(1.2 / 1.05)
@@ -392,7 +393,7 @@ def in_pieces(
 ) -> tuple[ComparedSession, list[StoredSession]]:
     """A session of builds that Ctrl-C, or a failed run, ended at these runs, gone on with under other seeds."""
     count = len(plan.versions[0].builds)
-    rules = StopRules(min_blocks=count, max_blocks=count, max_time=None, fixed=True)
+    rules = stop_rules(min_blocks=count, max_blocks=count, max_time=None, fixed=True)
     stored: list[StoredSession] = []
     for number, cut in enumerate([*cuts, math.inf]):
         executor, lines = LayoutExecutor(FakeClock(), {}), list[Line]()
@@ -432,7 +433,7 @@ def test_builds_of_a_session_in_pieces_are_those_of_one_in_one_piece(names: str,
         assert [(f.result.low, f.result.high) for f in found] == [(f.result.low, f.result.high) for f in told]
         # Looked at again, all of it is there.
         again = ComparedSession(
-            stored[-1].head, SessionQuestion(StopRules(min_blocks=7, max_blocks=7, fixed=True), repeats=2),
+            stored[-1].head, SessionQuestion(stop_rules(min_blocks=7, max_blocks=7, fixed=True), repeats=2),
             LayoutExecutor(FakeClock(), {}), clock=FakeClock(), append=lambda line: None,
         )  # fmt: skip
         assert again.recall(stored) == 7
@@ -444,7 +445,7 @@ def test_a_build_that_was_measured_before_does_not_count_again() -> None:
     plan = built("X", "Y", count=6)
     _, (session,) = in_pieces(plan, [], repeats=1)
     runs = [structs.replace(run, build=0) if run.version == "Y" else run for run in session.runs]
-    rules = StopRules(min_blocks=6, max_blocks=6, max_time=None, fixed=True)
+    rules = stop_rules(min_blocks=6, max_blocks=6, max_time=None, fixed=True)
     executor = LayoutExecutor(FakeClock(), {})
     later = ComparedSession(
         head(plan, session="t"),
@@ -463,7 +464,7 @@ def test_a_build_that_was_measured_before_does_not_count_again() -> None:
 @pytest.mark.parametrize("lost", [0, 4, 9])
 def test_a_failed_run_of_builds_costs_its_pair_alone(lost: int) -> None:
     """Whichever block lacks the reference, the last too: the exact test of the other nine, as SciPy has it."""
-    rules = StopRules(min_blocks=10, max_blocks=10, max_time=None, fixed=True)
+    rules = stop_rules(min_blocks=10, max_blocks=10, max_time=None, fixed=True)
     comparison = SequentialComparison("b", ["X", "Y"], rules)
     noise = np.random.default_rng(lost)
     pairs = np.exp(0.05 * noise.standard_normal((10, 2))) * [1.05, 1.0]
@@ -480,7 +481,7 @@ def test_a_build_is_run_before_it_is_measured() -> None:
     """A fresh build is not in the machine's caches: each has the warm-up that the session has."""
     builds = tuple(PlannedBuild(str(i), 1) for i in range(4))
     plan = PlannedBenchmark("b", tuple(PlannedVersion(n, (n,), n, builds=builds) for n in "XY"))
-    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=StopRules(min_blocks=4, max_blocks=4), warmup=1)
+    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=stop_rules(min_blocks=4, max_blocks=4), warmup=1)
     bench.session.run()
     kinds = [(r.block, r.warmup) for r in bench.runs]
     assert kinds == [(block, warm) for block in range(4) for warm in (True, True, False, False)]
@@ -497,9 +498,9 @@ def test_the_positional_trap_stays_undecided() -> None:
         def time(_: int, noise: np.random.Generator = noise, place: Iterator[int] = place) -> float:
             return float((0.9 if next(place) % 2 else 1.0) * np.exp(0.01 * noise.standard_normal()))
 
-        bench = Bench({"X": time, "Y": time}, rules=StopRules(stop_at_proof=True, max_blocks=40))
+        bench = Bench({"X": time, "Y": time}, rules=stop_rules(stop_at_proof=True, max_blocks=40))
         session = ComparedSession(
-            head(benchmark("X", "Y"), seed=seed), SessionQuestion(StopRules(stop_at_proof=True, max_blocks=40)),
+            head(benchmark("X", "Y"), seed=seed), SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=40)),
             bench.executor, clock=bench.clock, append=bench.lines.append, warmup=0,
         )  # fmt: skip
         (finding,) = session.run().findings
@@ -524,7 +525,7 @@ def test_what_the_change_cannot_touch_holds_smaller_verdicts_back(drift: float, 
 
     executor = Executor(FakeClock(), {})
     session = ComparedSession(
-        head(*plan), SessionQuestion(StopRules(max_blocks=20), unaffected=["control"]), executor,
+        head(*plan), SessionQuestion(stop_rules(max_blocks=20), unaffected=["control"]), executor,
         clock=FakeClock(), append=lambda line: None, warmup=0,
     )  # fmt: skip
     order = iter([b.name for b in plan])
@@ -547,7 +548,7 @@ def test_those_that_the_change_cannot_touch_have_one_risk() -> None:
     """
     names = [f"control{i}" for i in range(10)]
     plan = [benchmark("X", "Y", name=name) for name in ("touched", *names)]
-    rules = StopRules(min_blocks=10, max_blocks=10, max_time=None, fixed=True)
+    rules = stop_rules(min_blocks=10, max_blocks=10, max_time=None, fixed=True)
     noise, said = np.random.default_rng(8), 0
     for _ in range(30):
         session = ComparedSession(
@@ -568,7 +569,7 @@ def test_those_that_the_change_cannot_touch_have_one_risk() -> None:
 @pytest.mark.parametrize("fixed", [False, True])
 def test_a_control_among_many_needs_its_share_of_the_risk(fixed: bool) -> None:
     """By Bonferroni: one of n differs when its p-value, whatever the others', is at most the n-th of the risk."""
-    rules = StopRules(min_blocks=12, max_blocks=12, max_time=None, fixed=fixed)
+    rules = stop_rules(min_blocks=12, max_blocks=12, max_time=None, fixed=fixed)
     noise, outcomes = np.random.default_rng(9), set()
     for shift in np.linspace(0.0, 0.012 if fixed else 0.04, 15):
         blocks = np.exp(0.01 * noise.standard_normal((12, 2)) + [shift, 0.0]).tolist()
@@ -590,7 +591,7 @@ def test_a_control_among_many_needs_its_share_of_the_risk(fixed: bool) -> None:
 @pytest.mark.parametrize(("slower", "outcome"), [(1.0, "pass"), (1.1, "fail"), (1.02, "undecided")])
 def test_a_gate_measures_until_the_margin_is_proven_lost_or_kept(slower: float, outcome: str) -> None:
     """At 2 % noise and a margin of 2 %: nothing lost passes, 10 % fails, and 2 % stays open."""
-    rules = StopRules(gate=Gate(0.02, 4), max_blocks=150, max_time=None)
+    rules = stop_rules(gate=Gate(0.02, 4), max_blocks=150, max_time=None)
     bench = Bench({"X": noisy(1.0, 1, 0.02), "Y": noisy(slower, 2, 0.02)}, rules=rules)
     (finding,) = bench.session.run().findings
     assert finding.gate == outcome
@@ -603,7 +604,7 @@ def test_a_gate_errs_seldom_and_passes_what_did_not_change() -> None:
     for seed in range(40):
         found = set()
         for b in range(5):
-            rules = StopRules(gate=Gate(0.02, 5), max_blocks=60, max_time=None)
+            rules = stop_rules(gate=Gate(0.02, 5), max_blocks=60, max_time=None)
             comparison = SequentialComparison("b", ["X", "Y"], rules)
             rng = np.random.default_rng([seed, b])
             # One lost the margin exactly, four lost nothing.
@@ -620,14 +621,14 @@ def test_a_gate_errs_seldom_and_passes_what_did_not_change() -> None:
 
 
 def test_time_budget() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_time=21.0))
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_time=21.0))
     outcome = bench.session.run()
     assert outcome.findings[0].verdict is Verdict.UNDECIDED
     assert outcome.measured.reasons[0][1] == "21 s were allowed"
     assert len(bench.runs) == 22
     assert (
         len(
-            Bench({"X": 5.0, "Y": 5.0}, rules=StopRules(stop_at_proof=True, max_time=0.1))
+            Bench({"X": 5.0, "Y": 5.0}, rules=stop_rules(stop_at_proof=True, max_time=0.1))
             .session.run()
             .findings
         )
@@ -639,7 +640,7 @@ def test_decided_candidates_leave_the_race() -> None:
     """The clear one is proven and no longer measured; the reference and the close one go on."""
     bench = Bench(
         {"X": noisy(1.0, 1), "clear": noisy(0.5, 2), "close": noisy(1.0, 3)},
-        rules=StopRules(stop_at_proof=True, max_blocks=40, max_time=None),
+        rules=stop_rules(stop_at_proof=True, max_blocks=40, max_time=None),
     )
     clear, close = bench.session.run().findings
     assert (clear.verdict, clear.reason) == (Verdict.FASTER, "proven")
@@ -652,7 +653,7 @@ def test_those_left_keep_the_drawn_order() -> None:
     """When a candidate has left, the others run as the order of all versions has them: still at random."""
     bench = Bench(
         {"X": noisy(1.0, 1), "clear": noisy(0.5, 2), "close": noisy(1.0, 3)},
-        rules=StopRules(stop_at_proof=True, max_blocks=40, max_time=None),
+        rules=stop_rules(stop_at_proof=True, max_blocks=40, max_time=None),
     )
     bench.session.run()
     blocks: dict[int, list[str]] = {}
@@ -690,7 +691,7 @@ def test_failure_stops_with_the_output() -> None:
 
 def test_ignored_failures_leave_their_block_out_and_warn() -> None:
     bench = Bench(
-        {"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=20), ignore_failure=True
+        {"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=20), ignore_failure=True
     )
     bench.executor.fail = {3: 1, 10: 2}
     outcome = bench.session.run()
@@ -707,7 +708,7 @@ def test_failures_in_the_warm_up_are_not_among_the_runs() -> None:
     bench = Bench(
         {"X": 1.0, "Y": 1.0},
         warmup=1,
-        rules=StopRules(stop_at_proof=True, max_blocks=10),
+        rules=stop_rules(stop_at_proof=True, max_blocks=10),
         ignore_failure=True,
     )
     bench.executor.fail = {0: 1}
@@ -722,7 +723,7 @@ def test_a_version_that_never_succeeds_ends_its_benchmark() -> None:
         {"X": 1.0, "Y": 1.0},
         benchmark("X", "Y", name="hopeless"),
         benchmark("X", "Y", name="next"),
-        rules=StopRules(stop_at_proof=True, max_blocks=12),
+        rules=stop_rules(stop_at_proof=True, max_blocks=12),
         ignore_failure=True,
     )
     order = [block_order("XY", seed=7, benchmark=0, block=b) for b in range(10)]
@@ -748,7 +749,7 @@ def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
 def test_missing_metric_is_counted_when_that_is_ignored() -> None:
     bench = Bench(
         {"X": 1.0, "Y": 1.0},
-        rules=StopRules(stop_at_proof=True, max_blocks=30),
+        rules=stop_rules(stop_at_proof=True, max_blocks=30),
         asked={"metric": "score"},
         ignore_failure=True,
     )
@@ -764,10 +765,10 @@ def test_missing_metric_is_counted_when_that_is_ignored() -> None:
 @pytest.mark.parametrize(
     ("rules", "on_result"),
     [
-        (StopRules(stop_at_proof=True, max_time=None), {"b": ("Y",)}),
-        (StopRules(stop_at_proof=True, min_blocks=30, max_blocks=30, max_time=None), {}),
-        (StopRules(stop_at_proof=True, precision=0.05, max_time=None), {}),
-        (StopRules(stop_at_proof=True, alpha=1e-9, max_time=20.0), {}),
+        (stop_rules(stop_at_proof=True, max_time=None), {"b": ("Y",)}),
+        (stop_rules(stop_at_proof=True, min_blocks=30, max_blocks=30, max_time=None), {}),
+        (stop_rules(stop_at_proof=True, precision=0.05, max_time=None), {}),
+        (stop_rules(stop_at_proof=True, alpha=1e-9, max_time=20.0), {}),
     ],
 )
 def test_an_end_on_the_result_is_told_from_a_planned_one(
@@ -779,12 +780,12 @@ def test_an_end_on_the_result_is_told_from_a_planned_one(
 
 
 def test_a_replaced_program_warns_that_a_later_session_keeps() -> None:
-    rules = StopRules(stop_at_proof=True, max_blocks=20)
+    rules = stop_rules(stop_at_proof=True, max_blocks=20)
     first = Bench({"X": 1.0, "Y": 1.0}, rules=rules, changed=lambda: [("b", "Y", "/bin/y")])
     outcome = first.session.run()
     assert outcome.measured.changed == {"b": ("Y",)}
     assert "the program of Y was replaced" in outcome.findings[0].warnings[0].message
-    second = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=25))
+    second = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=25))
     second.session.recall([first.stored()])
     assert "the program of Y was replaced" in second.session.run().findings[0].warnings[0].message
 
@@ -828,12 +829,12 @@ def test_skewed_blocks_warn() -> None:
         "X": noisy(10.0, 1, 0.02),
         "Y": lambda i: 20.0 if i % 5 == 4 else noisy(9.0, 2, 0.02)(i),
     }
-    bench = Bench(times, rules=StopRules(stop_at_proof=True, min_blocks=60, max_blocks=60, max_time=None))
+    bench = Bench(times, rules=stop_rules(stop_at_proof=True, min_blocks=60, max_blocks=60, max_time=None))
     (finding,) = bench.session.run().findings
     assert "the ratios of the blocks are skewed" in finding.warnings[0].message
     even = Bench(
         {"X": noisy(10.0, 1), "Y": noisy(9.0, 2)},
-        rules=StopRules(stop_at_proof=True, min_blocks=60, max_blocks=60, max_time=None),
+        rules=stop_rules(stop_at_proof=True, min_blocks=60, max_blocks=60, max_time=None),
     )
     assert even.session.run().findings[0].warnings == ()
 
@@ -844,7 +845,7 @@ def test_a_middle_beyond_the_bounds_warns() -> None:
         "X": lambda i: (1.5 if i < 60 else 1.6) * noisy(1.0, 1, 0.005)(i),
         "Y": noisy(1.0, 2, 0.005),
     }
-    bench = Bench(times, rules=StopRules(stop_at_proof=True, min_blocks=300, max_blocks=300, max_time=None))
+    bench = Bench(times, rules=stop_rules(stop_at_proof=True, min_blocks=300, max_blocks=300, max_time=None))
     (finding,) = bench.session.run().findings
     assert (
         any("beyond the certified bounds" in check.message for check in finding.warnings)
@@ -864,7 +865,7 @@ def test_an_interrupt_at_the_last_look_keeps_the_verdict() -> None:
 
 
 def test_processes_left_behind_warn() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=10))
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=10))
     measure = bench.executor.measure
 
     def leaving(version: PlannedVersion) -> Run:
@@ -897,10 +898,10 @@ def test_review_at_a_smaller_risk_uses_all_blocks() -> None:
     """Candidates that left early keep their blocks; the others have all of theirs."""
     bench = Bench(
         {"X": noisy(1.0, 1), "Y": noisy(1.0, 2), "Z": noisy(0.5, 3)},
-        rules=StopRules(stop_at_proof=True, max_blocks=60, max_time=None),
+        rules=stop_rules(stop_at_proof=True, max_blocks=60, max_time=None),
     )
     bench.session.run()
-    again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0}, rules=StopRules(stop_at_proof=True, alpha=1e-6))
+    again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0}, rules=stop_rules(stop_at_proof=True, alpha=1e-6))
     again.session.recall([bench.stored()])
     assert [f.result.blocks for f in again.session.review().findings] == [
         bench.executor.calls.count("Y"),
@@ -916,7 +917,7 @@ def test_a_value_of_zero_stops_the_session_and_says_why() -> None:
 def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
     """The zero is left out, counted, and warns; ignored, measuring goes on."""
     times: dict[str, float | Callable[[int], float]] = {"X": 1.0, "Y": lambda i: 0.0 if i == 4 else 0.5}
-    bench = Bench(times, rules=StopRules(stop_at_proof=True, min_blocks=30, max_time=None))
+    bench = Bench(times, rules=stop_rules(stop_at_proof=True, min_blocks=30, max_time=None))
     with pytest.raises(RunError):
         bench.session.run()
     again = Bench({"X": 1.0, "Y": 1.0})
@@ -924,19 +925,19 @@ def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
     (finding,) = again.session.review().findings
     assert finding.result.blocks == 4
     assert "1 of 5 runs of Y had no value of 'time' to compare" in finding.warnings[0].message
-    rules = StopRules(stop_at_proof=True, min_blocks=12, max_blocks=12)
+    rules = stop_rules(stop_at_proof=True, min_blocks=12, max_blocks=12)
     ignoring = Bench(times, rules=rules, ignore_failure=True)
     assert ignoring.session.run().findings[0].result.blocks == 11
 
 
 def test_a_seed_given_again_draws_other_orders() -> None:
     """A resumed session goes on in the sequence of orders; the same ones again would make errors common."""
-    rules = StopRules(stop_at_proof=True, min_blocks=40, max_blocks=40, max_time=None)
+    rules = stop_rules(stop_at_proof=True, min_blocks=40, max_blocks=40, max_time=None)
     times: dict[str, float | Callable[[int], float]] = {"X": 1.0, "Y": 1.0}
     whole = Bench(dict(times), rules=rules)
     whole.session.run()
     first = Bench(
-        dict(times), rules=StopRules(stop_at_proof=True, min_blocks=15, max_blocks=15, max_time=None)
+        dict(times), rules=stop_rules(stop_at_proof=True, min_blocks=15, max_blocks=15, max_time=None)
     )
     first.session.run()
     second = Bench(dict(times), rules=rules)
@@ -948,7 +949,7 @@ def test_a_seed_given_again_draws_other_orders() -> None:
 def test_a_useless_candidate_leaves_and_the_others_go_on() -> None:
     bench = Bench(
         {"X": 1.0, "bad": 1.0, "good": 1.0},
-        rules=StopRules(stop_at_proof=True, max_blocks=25, max_time=None),
+        rules=stop_rules(stop_at_proof=True, max_blocks=25, max_time=None),
         ignore_failure=True,
     )
     measure = bench.executor.measure
@@ -968,11 +969,11 @@ def test_a_useless_candidate_leaves_and_the_others_go_on() -> None:
 
 def test_failures_of_earlier_sessions_count() -> None:
     first = Bench(
-        {"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=12), ignore_failure=True
+        {"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=12), ignore_failure=True
     )
     first.executor.fail = {3: 1, 4: 1, 9: 1}
     found = first.session.run()
-    second = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=12))
+    second = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=12))
     second.session.recall([first.stored()])
     again = second.session.review()
     assert [(t.version, t.runs, t.failed) for t in again.measured.tallies] == [
@@ -985,20 +986,20 @@ def test_many_blocks_cut_short_warn() -> None:
     """One interrupt in twenty blocks is no matter; one in three is: long blocks are cut more often."""
 
     def interrupted(runs: int, session: str) -> StoredSession:
-        bench = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_time=None))
+        bench = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_time=None))
         bench.executor.interrupt_at = runs
         bench.session.run()
         stored = bench.stored()
         return StoredSession(replace_head(stored.head, session), renamed(stored.runs, session), stored.end)
 
-    few = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=60))
+    few = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=60))
     few.session.recall([interrupted(39, "a")])
     assert few.session.review().findings[0].warnings == ()
-    many = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=60))
+    many = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=60))
     many.session.recall([interrupted(5, "a"), interrupted(5, "b")])
     (check,) = many.session.review().findings[0].warnings
     assert check.message.startswith("2 of 6 earlier blocks were cut short")
-    one = Bench({"X": 1.0, "Y": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=60))
+    one = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=60))
     one.session.recall([interrupted(5, "a")])
     (check,) = one.session.review().findings[0].warnings
     assert check.message.startswith("1 of 3 earlier blocks was cut short")
@@ -1013,7 +1014,7 @@ def renamed(runs: tuple[RunLine, ...], session: str) -> tuple[RunLine, ...]:
 
 
 def test_warmup_rounds_are_stored_but_decide_nothing() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=3, rules=StopRules(stop_at_proof=True, max_blocks=10))
+    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=3, rules=stop_rules(stop_at_proof=True, max_blocks=10))
     outcome = bench.session.run()
     assert [r.warmup for r in bench.runs] == [True] * 6 + [False] * 20
     assert outcome.findings[0].result.blocks == 10
@@ -1024,15 +1025,15 @@ def test_warmup_until_steady() -> None:
     falling = Bench(
         {"X": lambda i: 0.9 ** min(i, 12), "Y": 1.0},
         warmup=None,
-        rules=StopRules(stop_at_proof=True, max_blocks=10),
+        rules=stop_rules(stop_at_proof=True, max_blocks=10),
     )
     falling.session.run()
     assert 12 <= sum(r.warmup for r in falling.runs) / 2 <= 20
-    steady = Bench({"X": 1.0, "Y": 1.0}, warmup=None, rules=StopRules(stop_at_proof=True, max_blocks=10))
+    steady = Bench({"X": 1.0, "Y": 1.0}, warmup=None, rules=stop_rules(stop_at_proof=True, max_blocks=10))
     steady.session.run()
     assert sum(r.warmup for r in steady.runs) / 2 == 6
     never = Bench(
-        {"X": lambda i: 0.9**i, "Y": 1.0}, warmup=None, rules=StopRules(stop_at_proof=True, max_blocks=10)
+        {"X": lambda i: 0.9**i, "Y": 1.0}, warmup=None, rules=stop_rules(stop_at_proof=True, max_blocks=10)
     )
     never.session.run()
     assert sum(r.warmup for r in never.runs) / 2 == 30
@@ -1053,7 +1054,7 @@ def test_steady_is_when_no_median_of_three_falls_by_two_per_cent(seed: int) -> N
     bench = Bench(
         {name: [*own, *[1.0] * 10].__getitem__ for name, own in times.items()},
         warmup=None,
-        rules=StopRules(stop_at_proof=True, max_blocks=10),
+        rules=stop_rules(stop_at_proof=True, max_blocks=10),
     )
     bench.session.run()
     rounds = next((n for n in range(6, 30) if steady(n)), 30)
@@ -1065,13 +1066,13 @@ def test_steady_is_when_no_median_of_three_falls_by_two_per_cent(seed: int) -> N
 def test_resumed_session_equals_an_unbroken_one() -> None:
     """Interrupted after any run and resumed: the evidence is that of all complete blocks together."""
     times = {"X": noisy(1.03, 1), "Y": noisy(1.0, 2)}
-    first = Bench(dict(times), rules=StopRules(stop_at_proof=True, max_blocks=40, max_time=None))
+    first = Bench(dict(times), rules=stop_rules(stop_at_proof=True, max_blocks=40, max_time=None))
     first.executor.interrupt_at = 13
     first.session.run()
-    second = Bench(dict(times), rules=StopRules(stop_at_proof=True, max_blocks=40, max_time=None))
+    second = Bench(dict(times), rules=stop_rules(stop_at_proof=True, max_blocks=40, max_time=None))
     assert second.session.recall([first.stored()]) == 6
     resumed = second.session.run().findings[0]
-    race = SequentialComparison("b", ["X", "Y"], StopRules(stop_at_proof=True))
+    race = SequentialComparison("b", ["X", "Y"], stop_rules(stop_at_proof=True))
     for runs in (first.runs[:12], second.runs):
         for i in range(0, len(runs), 2):
             race.add({r.version: r.metrics["time"] for r in runs[i : i + 2]})
@@ -1090,7 +1091,7 @@ def test_what_was_decided_is_not_measured_again() -> None:
 
 
 def test_a_single_version_is_measured_and_nothing_is_found() -> None:
-    bench = Bench({"only": 1.0}, rules=StopRules(stop_at_proof=True, max_blocks=12))
+    bench = Bench({"only": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=12))
     outcome = bench.session.run()
     assert outcome.findings == ()
     assert len(bench.runs) == 12
@@ -1099,7 +1100,7 @@ def test_a_single_version_is_measured_and_nothing_is_found() -> None:
 def test_runs_are_stored_with_their_moments() -> None:
     """In seconds from the start of the session, to the microsecond; whatever the clock showed then."""
     bench = Bench(
-        {"X": 1 / 3, "Y": 2 / 7}, warmup=1, rules=StopRules(min_blocks=5, max_blocks=5, max_time=None)
+        {"X": 1 / 3, "Y": 2 / 7}, warmup=1, rules=stop_rules(min_blocks=5, max_blocks=5, max_time=None)
     )
     bench.clock.now += 55.5
     bench.session.run()
@@ -1109,7 +1110,7 @@ def test_runs_are_stored_with_their_moments() -> None:
 
 
 def test_watcher_sees_every_run() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=StopRules(stop_at_proof=True, max_blocks=10))
+    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=stop_rules(stop_at_proof=True, max_blocks=10))
     bench.run()
     assert [p.version for p in bench.seen] == bench.executor.calls
     assert bench.seen[-1].elapsed == pytest.approx(22.0)
@@ -1117,7 +1118,7 @@ def test_watcher_sees_every_run() -> None:
 
 def test_rules_that_leave_nothing_are_refused() -> None:
     with pytest.raises(UsageError, match="leave nothing to measure"):
-        StopRules(stop_at_proof=True, min_blocks=10, max_blocks=5)
+        stop_rules(stop_at_proof=True, min_blocks=10, max_blocks=5)
 
 
 def blocks_of(seed: int, *speedups: float) -> Iterator[dict[str, float]]:
@@ -1133,7 +1134,7 @@ def test_family_of_candidates_keeps_the_risk() -> None:
     false, sessions, alpha = 0, 80, 0.2
     for seed in range(sessions):
         race = SequentialComparison(
-            "b", ["X", "Y0", "Y1", "Y2", "Y3"], StopRules(stop_at_proof=True, alpha=alpha, min_blocks=1)
+            "b", ["X", "Y0", "Y1", "Y2", "Y3"], stop_rules(stop_at_proof=True, alpha=alpha, min_blocks=1)
         )
         for block in blocks_of(seed, 1, 1, 1, 1):
             if race.decided:
@@ -1146,7 +1147,7 @@ def test_family_of_candidates_keeps_the_risk() -> None:
 def test_closed_test_proves_what_equal_shares_do() -> None:
     """A bound beyond 1 at the candidate's share of the risk implies the verdict."""
     for seed in range(8):
-        race = SequentialComparison("b", ["X", "Y0", "Y1"], StopRules(stop_at_proof=True, min_blocks=1000))
+        race = SequentialComparison("b", ["X", "Y0", "Y1"], stop_rules(stop_at_proof=True, min_blocks=1000))
         for block in blocks_of(seed, 1.1, 1.0):
             race.add(block)
             for f in race.findings():
@@ -1158,7 +1159,7 @@ def test_closed_test_is_the_mean_of_evidence() -> None:
     seen = set()
     for seed in range(12):
         race = SequentialComparison(
-            "b", ["X", "Y0", "Y1"], StopRules(stop_at_proof=True, alpha=0.05, min_blocks=10**6)
+            "b", ["X", "Y0", "Y1"], stop_rules(stop_at_proof=True, alpha=0.05, min_blocks=10**6)
         )
         proven: dict[str, bool] = {"Y0": False, "Y1": False}
         for block in blocks_of(seed, 1.04, 0.99):
@@ -1175,7 +1176,7 @@ def test_closed_test_is_the_mean_of_evidence() -> None:
 
 def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
     """Twice as fast for a long time and twice as slow after: proven both ways, so neither."""
-    race = SequentialComparison("b", ["X", "Y"], StopRules(stop_at_proof=True, min_blocks=10**6))
+    race = SequentialComparison("b", ["X", "Y"], stop_rules(stop_at_proof=True, min_blocks=10**6))
     rng = np.random.default_rng(2)
     for i in range(400):
         x, y = np.exp(0.01 * rng.standard_normal(2)) * ((2.0, 1.0) if i < 60 else (1.0, 2.0))
@@ -1188,7 +1189,7 @@ def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
 
 def test_equivalence_takes_the_inverse_of_the_margin() -> None:
     """Within 25 % is 0.8 to 1.25, not 0.75 to 1.25."""
-    race = SequentialComparison("b", ["X", "Y"], StopRules(stop_at_proof=True, margin=0.25, min_blocks=20))
+    race = SequentialComparison("b", ["X", "Y"], stop_rules(stop_at_proof=True, margin=0.25, min_blocks=20))
     for i in range(40):
         race.add({"X": 0.78 * (1 + i % 3 / 1000), "Y": 1.0})
     (finding,) = race.findings()
@@ -1199,8 +1200,8 @@ def test_equivalence_takes_the_inverse_of_the_margin() -> None:
 def test_it_goes_on_until_half_of_the_effect_is_certified() -> None:
     """A first proof says "at least 1.001x"; by default the bound is to be worth something."""
     times: dict[str, float | Callable[[int], float]] = {"X": noisy(1.02, 1), "Y": noisy(1.0, 2)}
-    first = Bench(times, rules=StopRules(stop_at_proof=True, max_time=None)).session.run().findings[0]
-    (known,) = Bench(times, rules=StopRules(max_time=None, max_blocks=500)).session.run().findings
+    first = Bench(times, rules=stop_rules(stop_at_proof=True, max_time=None)).session.run().findings[0]
+    (known,) = Bench(times, rules=stop_rules(max_time=None, max_blocks=500)).session.run().findings
     assert known.result.blocks > first.result.blocks
     assert first.result.low < 1.01
     middle = known.estimate
@@ -1210,10 +1211,10 @@ def test_it_goes_on_until_half_of_the_effect_is_certified() -> None:
 
 def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
     """Bounds bet on the worst that a reading may have been: 1.5 against 1.5 of a step that may be 1."""
-    (finding,) = Bench({"X": 2.0, "Y": 1.0}, rules=StopRules(max_time=60.0)).session.run().findings
+    (finding,) = Bench({"X": 2.0, "Y": 1.0}, rules=stop_rules(max_time=60.0)).session.run().findings
     assert (finding.verdict, finding.reason) == (Verdict.FASTER, "proven")
     assert finding.result.blocks == 10
     # Steps of 1 are known where 40 and 41 occur: the bound may come to 39.5 against 20.5.
     times: dict[str, float | Callable[[int], float]] = {"X": lambda i: 40.0 + i % 2, "Y": 20.0}
-    (fine,) = Bench(times, rules=StopRules(max_time=None)).session.run().findings
+    (fine,) = Bench(times, rules=stop_rules(max_time=None)).session.run().findings
     assert 2**0.5 <= fine.result.low <= 39.5 / 20.5

@@ -122,7 +122,9 @@ def tool(setting: Setting) -> Result:
         )
     configurations = [p for p in sorted(setting.data.rglob("*.csv")) if _is_one(p)] if setting.data else []
     for path in configurations:
-        report = report_suite(_entries(path), Rules(), confidence=0.95, weighting="equal", original=True)
+        report = report_suite(
+            _entries(path), Rules(), confidence=0.95, weighting="equal", precision=0.05, original=True
+        )
         found = report.accelerated["median"]
         counts = f"{found.accelerated} of {found.benchmarks} accelerated in median at 95 %"
         lines.append(Line(f"{path.name} of --data", "", counts))

@@ -7,6 +7,7 @@ import math
 import re
 
 import pytest
+from tests.protocols.asking import stop_rules
 
 from speedproof.cli.console import Console
 from speedproof.cli.live import Watcher
@@ -30,7 +31,7 @@ class Terminal(io.StringIO):
 
 
 def race_of(pairs: list[tuple[float, float]], rules: StopRules | None = None) -> SequentialComparison:
-    race = SequentialComparison("b", ["X", "Y"], rules or StopRules(min_blocks=5))
+    race = SequentialComparison("b", ["X", "Y"], rules or stop_rules(min_blocks=5))
     for i, (x, y) in enumerate(pairs):
         # Digits beyond those that matter here: values that tie would be taken for readings of a coarse clock.
         race.add({"X": x * (1 + 1e-9 * i), "Y": y * (1 + 1e-9 * (i * 7 % 13) + 1e-12 * i)})
@@ -77,13 +78,13 @@ def test_what_is_still_to_come(pairs: list[tuple[float, float]], end: str) -> No
 
 def test_decided_before_the_least_number_of_runs() -> None:
     """A verdict that has to wait for --min-runs has no runs to forecast."""
-    early = found([(2.0, 1.0)] * 9, StopRules(min_blocks=50))
+    early = found([(2.0, 1.0)] * 9, stop_rules(min_blocks=50))
     assert (early.verdict, early.reason, early.blocks_to_go) == (Verdict.FASTER, "", 0.0)
     text = io.StringIO()
     now = [0.0]
     with Watcher(Console(io.StringIO(), text), clock=lambda: now[0]) as watcher:
         now[0] = 11.0
-        race = race_of([(2.0, 1.0)] * 9, StopRules(min_blocks=50))
+        race = race_of([(2.0, 1.0)] * 9, stop_rules(min_blocks=50))
         watcher(Progress(PLAN, "X", Run({"time": 1.0}), False, 11.0), race)
     assert text.getvalue().rstrip().endswith("faster, enough is known")
 
@@ -106,7 +107,7 @@ def test_a_driver_goes_round_its_benchmarks() -> None:
     plans = [PlannedBenchmark(name, sides) for name in ("one", "two")]
     now = [0.0]
     terminal = Terminal()
-    race = SequentialComparison("b", [v.name for v in sides], StopRules())
+    race = SequentialComparison("b", [v.name for v in sides], stop_rules())
     with Watcher(Console(io.StringIO(), terminal), clock=lambda: now[0]) as watcher:
         for i in range(12):
             for side in sides:
@@ -147,20 +148,20 @@ def test_calibration_in_words() -> None:
 def test_forecasts_to_a_precision_and_a_margin() -> None:
     """Width shrinks with the root of the number of blocks; a margin needs both of its sides."""
     pairs = [(1.0 + 0.01 * (i % 5), 1.0) for i in range(40)]
-    precise = found(pairs, StopRules(precision=0.0001, min_blocks=5))
+    precise = found(pairs, stop_rules(precision=0.0001, min_blocks=5))
     width = precise.result.precision
     assert precise.blocks_to_go == pytest.approx(40 * ((width / 0.0001) ** 2 - 1))
     # Nothing is forecast from few blocks, nor while a bound is missing.
-    assert math.isnan(found(pairs[:9], StopRules(precision=1e-9, min_blocks=1)).blocks_to_go)
+    assert math.isnan(found(pairs[:9], stop_rules(precision=1e-9, min_blocks=1)).blocks_to_go)
     assert math.isnan(
-        found([(1.0, 1.0)] * 12, StopRules(precision=0.01, min_blocks=99, alpha=1e-6)).blocks_to_go
+        found([(1.0, 1.0)] * 12, stop_rules(precision=0.01, min_blocks=99, alpha=1e-6)).blocks_to_go
     )
-    assert found([(1.0, 1.0)] * 40, StopRules(precision=0.01, min_blocks=99)).blocks_to_go == 0.0
+    assert found([(1.0, 1.0)] * 40, stop_rules(precision=0.01, min_blocks=99)).blocks_to_go == 0.0
     both = [(1.0, 1.01), (1.01, 1.0)] * 6
-    assert math.isinf(found(both, StopRules(min_blocks=5)).blocks_to_go)
-    assert math.isfinite(found(both, StopRules(margin=0.005, min_blocks=99)).blocks_to_go)
-    assert math.isnan(found(both[:9], StopRules(margin=0.005, min_blocks=99)).blocks_to_go)
+    assert math.isinf(found(both, stop_rules(min_blocks=5)).blocks_to_go)
+    assert math.isfinite(found(both, stop_rules(margin=0.005, min_blocks=99)).blocks_to_go)
+    assert math.isnan(found(both[:9], stop_rules(margin=0.005, min_blocks=99)).blocks_to_go)
     # One of the margin's two sides is proven; that says nothing of the other, for which it is too early.
     apart = [(1.4, 1.0), (0.8, 1.0)] * 4
     assert PairedSequence.of(*zip(*apart, strict=True), alpha=0.2).blocks_to_go(gamma=1 / 1.39) == 0.0
-    assert math.isnan(found(apart, StopRules(margin=0.39, min_blocks=99, alpha=0.2)).blocks_to_go)
+    assert math.isnan(found(apart, stop_rules(margin=0.39, min_blocks=99, alpha=0.2)).blocks_to_go)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.command import speedproof
+from tests.protocols.asking import stop_rules
 
 from speedproof.data.session_file import (
     SCHEMA,
@@ -27,7 +28,6 @@ from speedproof.measuring.drivers import DRIVERS, planned
 from speedproof.measuring.execute import Run
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.stopping import StopRules
 from speedproof.sessions import ComparedSession, SessionQuestion
 
 # A tool that has three benchmarks: what $SLOW says is 1.5 times slower, all else takes what the number of the
@@ -388,7 +388,7 @@ def test_false_alarms_of_every_benchmark_are_held() -> None:
         lines: list[object] = []
         session = ComparedSession(
             SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan),
-            SessionQuestion(StopRules(stop_at_proof=True, max_blocks=40, max_time=None)),
+            SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=40, max_time=None)),
             harness,
             clock=lambda harness=harness: harness.now,  # type: ignore[misc]
             append=lines.append,

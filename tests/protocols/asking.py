@@ -1,4 +1,4 @@
-"""One question about one pair of samples, and Hierarchical Performance Testing of what is at hand."""
+"""One question about one pair of samples, and what else is asked as by a user who gives no options."""
 
 from __future__ import annotations
 
@@ -10,14 +10,42 @@ import numpy.typing as npt
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.protocols import hpt
+from speedproof.protocols import (
+    aggregates,
+    findings,
+    hpt,
+    hpt_claims,
+    modes,
+    planning,
+    ranking,
+    run_ranking,
+)
+from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, UNNAMED, Rules
 from speedproof.protocols.questions import DETAILS, ask
 from speedproof.protocols.results import Comparison
+from speedproof.protocols.stopping import StopRules
 
 compare_means, compare_medians = partial(ask, "mean"), partial(ask, "median")
 compare_typical, compare_single_runs = partial(ask, "typical"), partial(ask, "single run")
 compare_2009 = partial(ask, "touati2009")
+# What the documented defaults of the face are, below which there are none.
+compare_modes = partial(modes.compare_modes, alpha=0.05)
+rank_suite = partial(ranking.rank_suite, alpha=0.05)
+rank_runs = partial(run_ranking.rank_runs, alpha=0.05, K_max=9, resamples=200, seed=0, jobs=1)
+plan_runs = partial(planning.plan_runs, alpha=0.05)
+claims = partial(hpt_claims.claims, confidence=0.95, literal_signs=False)
+article_mean = partial(findings.article_mean, always_welch=False)
+
+
+def geometric_means(
+    pairs: Sequence[Pair], confidence: float = 0.95, floor: NoiseFloor | None = None
+) -> aggregates.GeometricMeans:
+    return aggregates.geometric_means(pairs, confidence, floor)
+
+
+def stop_rules(*, alpha: float = 0.05, max_time: float | None = 60.0, **rules: Any) -> StopRules:
+    return StopRules(alpha=alpha, max_time=max_time, **rules)
 
 
 def compare_samples(

@@ -10,18 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.protocols.asking import compare_means, compare_medians
+from tests.protocols.asking import compare_means, compare_medians, geometric_means, rank_suite
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
-from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log_ratio
+from speedproof.protocols.aggregates import log_ratio, mean_log_ratio
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
 from speedproof.protocols.multiplicity import Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.ranking import rank_suite
 from speedproof.protocols.results import Comparison, Verdict
 
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.protocols.asking import geometric_means
 
 import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
-from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log_ratio
+from speedproof.protocols.aggregates import log_ratio, mean_log_ratio
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import DETAILS, answers

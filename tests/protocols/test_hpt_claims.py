@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
-from tests.protocols.asking import hpt_of_scores
+from tests.protocols.asking import claims, hpt_of_scores
 
 from speedproof.errors import DataError
 from speedproof.protocols.hpt import entries_of_scores
-from speedproof.protocols.hpt_claims import claims, paired_t
+from speedproof.protocols.hpt_claims import paired_t
 
 TABLES = Path(__file__).parents[1] / "data" / "oracle_hpt"
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from tests.protocols.asking import rank_suite
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
@@ -18,7 +19,6 @@ from speedproof.protocols.hpt_claims import _geometric_mean
 from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
-from speedproof.protocols.ranking import rank_suite
 from speedproof.protocols.results import HighestConfidence
 from speedproof.stats.forecast import blocks_for_proof, smallest_provable
 from speedproof.stats.session_spread import SessionSpread

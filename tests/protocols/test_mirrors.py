@@ -10,26 +10,33 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from tests.protocols.asking import compare_single_runs, compare_typical
+from tests.protocols.asking import (
+    article_mean,
+    compare_single_runs,
+    compare_typical,
+    geometric_means,
+    rank_suite,
+    stop_rules,
+)
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
 from speedproof.protocols import hpt_speedup, hpt_steps
-from speedproof.protocols.aggregates import geometric_means, log_ratio, mean_log_ratio
+from speedproof.protocols.aggregates import log_ratio, mean_log_ratio
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.bisection import Bisection
 from speedproof.protocols.figures import fewest, forecasts
-from speedproof.protocols.findings import article_mean, article_median
+from speedproof.protocols.findings import article_median
 from speedproof.protocols.hpt_levels import HptRule, decimal, score_duel
 from speedproof.protocols.negative_controls import withheld
 from speedproof.protocols.noise_floor import hides
 from speedproof.protocols.original import original_mean, original_median
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import rank_benchmark, rank_suite
+from speedproof.protocols.ranking import rank_benchmark
 from speedproof.protocols.results import SessionFloor, Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.protocols.stopping import Gate, StopRules
+from speedproof.protocols.stopping import Gate
 from speedproof.protocols.units import paired_units
 from speedproof.stats import signed_rank
 from speedproof.stats.power import RunsNeeded
@@ -137,7 +144,7 @@ def test_skewed_blocks_are_told_alike_of_either_side(level: float, agreed: bool)
     ratios = np.exp(skewed - np.median(skewed) + (level if agreed else -level))
     told = []
     for x, y in ((ratios, np.ones(60)), (np.ones(60), ratios)):
-        race = SequentialComparison("sort", ("X", "Y"), StopRules(max_blocks=60))
+        race = SequentialComparison("sort", ("X", "Y"), stop_rules(max_blocks=60))
         for one, other in zip(x.tolist(), y.tolist(), strict=True):
             race.add({"X": one, "Y": other})
         told.append([check.message for check in race.warnings("Y") if "skewed (p" in check.message])
@@ -193,7 +200,7 @@ def test_a_claim_stands_beyond_what_cannot_differ(
 ) -> None:
     """It has to be farther from its edge, 1, the margin's or the gate's, than the control is from 1."""
     held = Gate(0.02, 3) if gate else None
-    rules = StopRules(margin=0.05, gate=held)
+    rules = stop_rules(margin=0.05, gate=held)
     what = {"benchmark": "idle"} if untouched else {"candidate": "old (again)"}
     for size, estimate in itertools.product((0.97, 1.03), (0.8, 0.975, 0.995, 1.005, 1.025, 1.3)):
         control = sequential(size, Verdict.FASTER if size > 1 else Verdict.SLOWER, **what)

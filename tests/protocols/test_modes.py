@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
+from tests.protocols.asking import compare_modes
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.modes import ModeComparison, _fisher, _welch, compare_modes
+from speedproof.protocols.modes import ModeComparison, _fisher, _welch
 
 Floats = npt.NDArray[np.float64]
 

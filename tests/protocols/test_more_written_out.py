@@ -9,17 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
+from tests.protocols.asking import geometric_means
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
-from speedproof.protocols.aggregates import (
-    LogRatio,
-    geometric_means,
-    log_ratio,
-    mean_log_ratio,
-    with_sessions,
-)
+from speedproof.protocols.aggregates import LogRatio, log_ratio, mean_log_ratio, with_sessions
 from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.machine_speeds import common_speeds, two_speeds_of
 from speedproof.protocols.modes import _aligned, _alignment, _one_distribution, _Side

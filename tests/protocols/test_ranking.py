@@ -7,7 +7,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 from scipy import stats
-from tests.protocols.asking import compare_single_runs
+from tests.protocols.asking import compare_single_runs, rank_runs
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.units import Direction
@@ -19,7 +19,7 @@ from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranks import PairVerdict, places
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.run_ranking import RunRanking, rank_runs
+from speedproof.protocols.run_ranking import RunRanking
 from speedproof.stats.estimate import Estimate
 
 ORDERED = frozenset({Trait.ORDER_KNOWN})

@@ -5,13 +5,12 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from tests.protocols.asking import compare_2009, hpt_of_pairs
+from tests.protocols.asking import compare_2009, hpt_of_pairs, rank_runs
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.protocols.aggregates import log_ratio
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.run_ranking import rank_runs
 from speedproof.protocols.suite import compare_suite
 from speedproof.protocols.units import last_values
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from tests.protocols.asking import plan_runs, stop_rules
 from tests.protocols.test_symmetries import pairs, same
 
 from speedproof.data.sample import Sample
@@ -17,7 +18,6 @@ from speedproof.protocols.gate import GateRow, gate
 from speedproof.protocols.gate_claims import Demand, GateRules, Multiplicity, Outcome
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.planning import plan_runs
 from speedproof.protocols.questions import QuestionName, answers
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.sequential import SequentialComparison
@@ -140,12 +140,12 @@ def test_a_precision_takes_blocks_by_the_square_of_it() -> None:
     """The width shrinks with the root of the number of blocks: half of it takes four times as many in all."""
     rng = np.random.default_rng(3)
     ratios = np.exp(0.05 * rng.standard_normal(200)).tolist()
-    width = race(StopRules(precision=1e-9), ratios).findings()[0].result.precision
+    width = race(stop_rules(precision=1e-9), ratios).findings()[0].result.precision
     for factor in (2.0, 3.0, 7.5):
-        found = to_go(race(StopRules(precision=width / factor), ratios))
+        found = to_go(race(stop_rules(precision=width / factor), ratios))
         assert found == pytest.approx(200 * (factor**2 - 1), rel=1e-9)
-    assert to_go(race(StopRules(precision=2 * width), ratios)) == 0.0
-    assert math.isnan(to_go(race(StopRules(precision=1e-3), ratios[:9])))
+    assert to_go(race(stop_rules(precision=2 * width), ratios)) == 0.0
+    assert math.isnan(to_go(race(stop_rules(precision=1e-3), ratios[:9])))
 
 
 def test_forecasts_of_the_way_that_ends_first() -> None:
@@ -153,7 +153,7 @@ def test_forecasts_of_the_way_that_ends_first() -> None:
     rng = np.random.default_rng(4)
     for shift, margin in itertools.product((0.0, 0.004, -0.004), (None, 0.005, 0.02)):
         ratios = np.exp(shift + 0.03 * rng.standard_normal(30)).tolist()
-        found = race(StopRules(margin=margin), ratios)
+        found = race(stop_rules(margin=margin), ratios)
         sequence = found._sequences["Y"]
         if found.findings()[0].verdict is not Verdict.UNDECIDED:
             continue
@@ -162,7 +162,7 @@ def test_forecasts_of_the_way_that_ends_first() -> None:
             above = sequence.blocks_to_go(gamma=1 / (1 + margin), side=1)
             ways.append(max(above, sequence.blocks_to_go(gamma=1 + margin, side=-1)))
         assert to_go(found) == min(ways)
-        gate = race(StopRules(gate=Gate(0.05, 3)), ratios)
+        gate = race(stop_rules(gate=Gate(0.05, 3)), ratios)
         if not gate.findings()[0].reason:
             gamma = 1 / 1.05
             expected = min(gate._sequences["Y"].blocks_to_go(gamma=gamma, side=side) for side in (1, -1))
@@ -318,7 +318,7 @@ def test_a_suite_tells_its_caller_of_each_benchmark_once(
 def test_what_is_proven_equivalent_is_so_though_a_difference_is_proven_too(ratio: float) -> None:
     """Without noise both bounds are at 1.01: within 5 %, beyond 1, and no longer within half a per cent."""
     for margin, expected in ((0.05, Verdict.EQUIVALENT), (0.005, None), (None, None)):
-        found = race(StopRules(margin=margin), [ratio] * 30)
+        found = race(stop_rules(margin=margin), [ratio] * 30)
         decided = Verdict.FASTER if ratio > 1 else Verdict.SLOWER
         assert found.findings()[0].verdict is (expected or decided)
         assert (found.findings()[0].result.pvalue_faster <= 0.05) == (ratio > 1)
@@ -378,9 +378,9 @@ def test_a_gate_corrects_for_those_that_were_decided_before() -> None:
 def test_a_gate_over_many_benchmarks_asks_for_more_to_fail() -> None:
     """A pass needs all of them; one false fail is enough, so it has the risk over their number."""
     ratios = [0.9] * 14
-    evidence = race(StopRules(min_blocks=100), ratios)._sequences["Y"].log_evidence(1 / 1.05, side=-1)
+    evidence = race(stop_rules(min_blocks=100), ratios)._sequences["Y"].log_evidence(1 / 1.05, side=-1)
     assert math.log(20) < evidence < math.log(20 * 10_000)
     for family, expected in ((1, "fail"), (10_000, "undecided")):
-        found = race(StopRules(gate=Gate(0.05, family)), ratios)
+        found = race(stop_rules(gate=Gate(0.05, family)), ratios)
         assert found.findings()[0].gate == expected
-    assert race(StopRules(gate=Gate(0.05, 10_000)), [1.1] * 14).findings()[0].gate == "pass"
+    assert race(stop_rules(gate=Gate(0.05, 10_000)), [1.1] * 14).findings()[0].gate == "pass"

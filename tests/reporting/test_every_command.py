@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.protocols.asking import stop_rules
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.protocols.stopping import StopRules
 from speedproof.protocols.summaries import Summary, summarise
 from speedproof.reporting import session
 from speedproof.reporting.cells import width_of
@@ -252,7 +252,7 @@ def sessions(
     rng = np.random.default_rng(7)
     for i in range(benchmarks):
         name = f"benchmark_{i}"
-        race = SequentialComparison(name, ["old", "new"], StopRules())
+        race = SequentialComparison(name, ["old", "new"], stop_rules())
         values = rng.lognormal(0.0, 0.01, (2, 20)) * [[1.0], [(1.0, 0.9, 1.1)[i % 3]]]
         for x, y in values.T.tolist():
             race.add({"old": x, "new": y})

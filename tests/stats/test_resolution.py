@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.protocols.asking import stop_rules
 
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
 from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence
 
@@ -62,7 +62,7 @@ def test_bounds_of_rounded_values_hold_the_truth(
     sessions = 60
     for _ in range(sessions):
         times = np.exp(noise * rng.standard_normal((150, 2))) * (speedup * base, base)
-        race = SequentialComparison("b", ["X", "Y"], StopRules(min_blocks=10**6))
+        race = SequentialComparison("b", ["X", "Y"], stop_rules(min_blocks=10**6))
         for x, y in (np.round(times / tick) * tick).tolist():
             race.add({"X": x, "Y": y})
         result = race.findings()[0].result
@@ -103,7 +103,7 @@ def test_bounds_of_skewed_ratios_pass_their_median() -> None:
     """Six blocks of ten are 2 % faster, the others 20 %: where values have no steps a session goes on for it."""
     rng = np.random.default_rng(5)
     ratios = np.where(rng.random(600) < 0.4, 0.2, 0.02) + 0.001 * rng.standard_normal(600)
-    race = SequentialComparison("b", ["X", "Y"], StopRules())
+    race = SequentialComparison("b", ["X", "Y"], stop_rules())
     for ratio, base in zip(ratios.tolist(), (1 + rng.random(600)).tolist(), strict=True):
         race.add({"X": base * float(np.exp(ratio)), "Y": base})
     # The bound is beyond the median, and still below half of the centre: there is more to be had.

@@ -39,7 +39,7 @@ class Build(Struct, frozen=True):
     # Where its commands run; paths of all builds are of one length, because a path's length moves the stack
     folder: Path
     cached: bool  # whether it was there already
-    seconds: float = 0.0  # how long it took
+    seconds: float  # how long it took
 
 
 class CachedBuild(Struct, frozen=True):

@@ -160,7 +160,7 @@ def with_sessions(alone: MeanLogRatio, sessions: float, degrees: float) -> MeanL
 
 
 def geometric_means(
-    pairs: Sequence[Pair], confidence: float = 0.95, floor: NoiseFloor | None = None
+    pairs: Sequence[Pair], confidence: float, floor: NoiseFloor | None = None
 ) -> GeometricMeans:
     """The geometric mean of the speedups in mean, with an interval for either question.
 

@@ -89,7 +89,7 @@ def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Samp
     return [check for check in checks if not check.held and check.kind in UNDERMINING]
 
 
-def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool = False) -> list[Check]:
+def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) -> list[Check]:
     """Those that do not depend on the order of the runs: number, history, nesting, zeros, tampering."""
     found = []
     if used.n < 2:

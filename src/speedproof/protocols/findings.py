@@ -67,9 +67,7 @@ def no_level_remark(location: str) -> str:
     return f"{location}: no confidence level of {_LEAST_LEVEL:g} or more"
 
 
-def article_mean(
-    x: FloatArray, y: FloatArray, confidence: float | None, *, always_welch: bool = False
-) -> RowFinding:
+def article_mean(x: FloatArray, y: FloatArray, confidence: float | None, *, always_welch: bool) -> RowFinding:
     """The row for the mean by figure 1 of the article."""
     tests = mean_tests(x, y)
     decide = partial(decide_mean, tests, always_welch=always_welch)

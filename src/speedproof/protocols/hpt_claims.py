@@ -58,10 +58,10 @@ def _geometric_mean(ratios: Sequence[Fraction]) -> float | None:
 def claims(
     entries: Sequence[HptEntry],
     *,
-    confidence: float = 0.95,
+    confidence: float,
     speedups: Sequence[float] = (),
     rule: HptRule = "exact",
-    literal_signs: bool = False,
+    literal_signs: bool,
 ) -> HptClaims:
     """Put the geometric mean, the paired t test and any speedups of interest to HPT.
 

@@ -121,7 +121,7 @@ class _Side(Struct, frozen=True):
         return self.logs[(self.logs > between[0]) & (self.logs <= between[1])]
 
 
-def compare_modes(pair: Pair, *, alpha: float = 0.05, K_max: int = 9) -> ModeComparison | None:
+def compare_modes(pair: Pair, *, alpha: float, K_max: int = 9) -> ModeComparison | None:
     """Fit a mixture to each sample, match their modes and test what became of them."""
     samples = tuple(s.per_process("median") for s in (pair.reference, pair.candidate))
     power = exponent(*(s.values for s in samples))

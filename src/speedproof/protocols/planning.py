@@ -49,7 +49,7 @@ class RunPlan(Struct, frozen=True):
 
 
 def plan_runs(
-    pilot: Sequence[FloatArray], build_seconds: float, run_seconds: float, *, alpha: float = 0.05
+    pilot: Sequence[FloatArray], build_seconds: float, run_seconds: float, *, alpha: float
 ) -> RunPlan:
     """Plan a comparison."""
     if any(min(values.shape) < 2 for values in pilot):

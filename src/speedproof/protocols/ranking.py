@@ -36,7 +36,7 @@ def rank_suite(
     *,
     metric: str = "time",
     versions: Sequence[str] | None = None,
-    alpha: float = 0.05,
+    alpha: float,
     scope: Scope = "these",
     floor: NoiseFloor | None = None,
 ) -> SuiteRanking:

@@ -87,11 +87,11 @@ class RunRanking(Struct, frozen=True):
 def rank_runs(
     samples: Mapping[str, Sample],
     *,
-    alpha: float = 0.05,
-    K_max: int = 9,
-    resamples: int = 200,
-    seed: int = 0,
-    jobs: int = 1,
+    alpha: float,
+    K_max: int,
+    resamples: int,
+    seed: int,
+    jobs: int,
 ) -> RunRanking:
     """Rank the versions of one benchmark by the chance that a single run beats one run of every other.
 

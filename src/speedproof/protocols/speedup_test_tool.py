@@ -73,8 +73,8 @@ def report_suite(
     *,
     confidence: float | None = None,
     weighting: Weighting = "custom",
-    precision: float = 0.05,
-    original: bool = False,
+    precision: float,
+    original: bool,
 ) -> SuiteReport:
     """Make the report of a configuration."""
     levels = [confidence if confidence is not None else entry.confidence for entry in entries]

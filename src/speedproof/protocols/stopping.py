@@ -25,14 +25,14 @@ class Gate(Struct, frozen=True):
 class StopRules(Struct, frozen=True):
     """When a benchmark has been measured enough."""
 
-    alpha: float = 0.05  # of each side, for all candidates together
+    alpha: float  # of each side, for all candidates together
     # Stop when the speedup is proven to lie within ``[1/(1 + margin), 1 + margin]``, too
     margin: float | None = None
     # Do not stop for a verdict, but when both bounds are this close: ``sqrt(high / low) - 1``
     precision: float | None = None
     min_blocks: int = 10  # blocks before any verdict may end the benchmark
     max_blocks: int | None = None  # blocks after which it ends
-    max_time: float | None = 60.0  # seconds of one session after which it ends
+    max_time: float | None = None  # seconds of one session after which it ends
     # Stop when there is a verdict; otherwise only when its bound holds at least half of the observed effect,
     # as "at least 1.001x" is of little use to somebody who sees 1.05x
     stop_at_proof: bool = False
