@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from types import FunctionType
+
+from speedproof.cli.main import COMMANDS, command
+from speedproof.errors import FormatError, Parameter
 
 SOURCE = Path(__file__).parents[1] / "src"
 
@@ -33,3 +37,28 @@ def test_what_the_command_line_uses_can_be_called_from_python() -> None:
         value = getattr(import_module(module), name)
         assert "._" not in f"{module}.{name}"
         assert not isinstance(value, type | FunctionType) or value.__doc__, name
+
+
+def test_what_an_error_tells_to_change_is_an_argument_and_an_option() -> None:
+    """Every parameter that an error names can be given, in Python and on the command line."""
+    import speedproof as sp
+
+    arguments = {name for f in (sp.measure, sp.race) for name in signature(f).parameters}
+    options = {p.name for name in COMMANDS for p in command(name).params}
+    named = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Parameter":
+                (name,) = (word.value for word in node.args[:1] if isinstance(word, ast.Constant))
+                named.add(str(name))
+    assert named
+    assert named <= arguments
+    assert named <= options
+
+
+def test_an_error_names_arguments_in_python_and_options_on_the_command_line() -> None:
+    """Flags have no value there, and every other part of the text is the same."""
+    parts = ("give ", Parameter("save"), " or ", Parameter("ignore_failure", True), ", not ")
+    error = FormatError("a.json", "", *parts, Parameter("max_runs", 3))
+    assert str(error) == "a.json: give save= or ignore_failure=True, not max_runs=3"
+    assert error.on_command_line() == "a.json: give --save or --ignore-failure, not --max-runs 3"

@@ -681,7 +681,7 @@ def test_interrupt_ends_with_a_verdict() -> None:
 def test_failure_stops_with_the_output() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0})
     bench.executor.fail = {3: 1}
-    with pytest.raises(RunError, match=r"(?s)exited with code 1; its output:.*broken.*--ignore-failure"):
+    with pytest.raises(RunError, match=r"(?s)exited with code 1; its output:.*broken.*ignore_failure=True"):
         bench.session.run()
     assert len(bench.runs) == 4
     assert bench.runs[-1].exit == 1
@@ -740,7 +740,7 @@ def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
     """As a failure does: a minute of runs without a value would tell nothing."""
     bench = Bench({"X": 1.0, "Y": 1.0}, asked={"metric": "score"}, warmup=1)
     with pytest.raises(
-        RunError, match=r"(?s)'score' that decides; no score here; its output:\nbroken.*--ignore-failure"
+        RunError, match=r"(?s)'score' that decides; no score here; its output:\nbroken.*ignore_failure=True"
     ):
         bench.session.run()
     assert len(bench.runs) == 1

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+
+class Parameter(NamedTuple):
+    """What may be asked for otherwise: an argument in Python, an option of the same name on the command line."""
+
+    name: str
+    value: object = None  # True of a flag; None where every value is meant
+
+    def __str__(self) -> str:
+        return f"{self.name}={'' if self.value is None else repr(self.value)}"
+
+    @property
+    def option(self) -> str:
+        """As the command line has it."""
+        value = "" if self.value is None or self.value is True else f" {self.value}"
+        return f"--{self.name.replace('_', '-')}{value}"
+
 
 class SpeedproofError(Exception):
     """Base of every error that speedproof raises on purpose; its text is fit for a user.
+
+    It is made of texts and of the parameters that cure it, which are called as whoever reads it would write them.
 
     Examples
     --------
@@ -15,6 +35,16 @@ class SpeedproofError(Exception):
     ...     print(error)
     margin=2 does not lie between 0 and 1; do you mean 2%?
     """
+
+    def __init__(self, *parts: str | Parameter) -> None:
+        super().__init__(*parts)
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.args))
+
+    def on_command_line(self) -> str:
+        """Its text with the parameters as options."""
+        return "".join(part.option if isinstance(part, Parameter) else part for part in self.args)
 
 
 class UsageError(SpeedproofError):
@@ -28,8 +58,8 @@ class DataError(SpeedproofError):
 class FormatError(SpeedproofError):
     """A file that cannot be read as what it was taken for."""
 
-    def __init__(self, path: str, where: str, message: str) -> None:
+    def __init__(self, path: str, where: str, *message: str | Parameter) -> None:
         self.path = path
         self.where = where
-        self.message = message
-        super().__init__(": ".join(part for part in (path, where, message) if part))
+        self.message = "".join(map(str, message))
+        super().__init__(*(f"{place}: " for place in (path, where) if place), *message)

@@ -153,9 +153,16 @@ def test_commands_are_measured_while_one_looks() -> None:
 
 
 def test_a_command_that_fails_is_an_error() -> None:
-    """With the command and its exit code."""
-    with pytest.raises(sp.SpeedproofError, match="exited with code 1"):
-        sp.measure({"old": "true", "new": "false"}, max_runs=3).result()
+    """With the command, its exit code, and what may be done about it in Python."""
+    commands = {"old": "true", "new": "sh -c 'echo broken; exit 1'"}
+    remedy = r"\(ignore_failure=True leaves .* output='capture' also shows standard output\)$"
+    with pytest.raises(sp.SpeedproofError, match=f"(?s)exited with code 1; it wrote nothing.*{remedy}"):
+        sp.measure(commands, max_runs=3).result()
+    with pytest.raises(sp.SpeedproofError, match="exited with code 1; its output:\nbroken"):
+        sp.measure(commands, max_runs=3, output="capture").result()
+    assert not sp.measure(commands, max_runs=3, ignore_failure=True).result().blocks
+    with pytest.raises(sp.SpeedproofError, match="no-such-one: no such program; give its path, or shell= if"):
+        sp.measure({"old": "true", "new": "no-such-one"}).result()
 
 
 def test_cells_are_raced() -> None:

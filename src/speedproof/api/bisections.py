@@ -181,7 +181,7 @@ def _searched(
     ready: Callable[[str, int], object] = lambda name, block: None,
     runs: int = 1,
     spared: type[SpeedproofError] = SpeedproofError,
-    left_out: Callable[[str], object] = lambda told: None,
+    left_out: Callable[[SpeedproofError], object] = lambda error: None,
     block: int = 0,
 ) -> Iterator[BisectState]:
     """Measure pair by pair, each in random order, until all is proven; a pair that fails is a block, too."""
@@ -201,7 +201,7 @@ def _searched(
             if position in (0, len(commits) - 1):
                 raise
             search.skip(position)
-            left_out(str(error))
+            left_out(error)
         else:
             first, last = (_typical(commits[i], times[i]) for i in pair)
             search.add(*pair, first, last)
@@ -258,7 +258,7 @@ def bisect_revisions(
                     ready=runner.ready,
                     runs=request.runs,
                     spared=RunError,
-                    left_out=lambda told: tell(f"left out: {told}"),
+                    left_out=lambda error: tell(f"left out: {error.on_command_line()}"),
                     block=before.block,
                 ):
                     yield state

@@ -173,6 +173,7 @@ class Measurement:
         clock: Callable[[], float] = time.monotonic,
         environment: Mapping[str, str] | None = None,
         warmup: int | None = 1,
+        ignore_failure: bool = False,
         save: str | Path | None = None,
         calls: Mapping[str, int] | None = None,
     ) -> None:
@@ -191,6 +192,7 @@ class Measurement:
             clock=clock,
             append=self._append,
             warmup=warmup,
+            ignore_failure=ignore_failure,
         )
         self._states = self._run()
         self._result: RaceResult | None = None

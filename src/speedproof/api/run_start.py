@@ -25,7 +25,7 @@ from speedproof.errors import FormatError, SpeedproofError
 from speedproof.measuring.cache import untold
 from speedproof.measuring.drivers import ToolExecutor, lacks, planned
 from speedproof.measuring.environment import differences, disturbances, snapshot
-from speedproof.measuring.execute import shell_command
+from speedproof.measuring.execute import NO_PROGRAM, shell_command
 from speedproof.measuring.executor import CommandExecutor, shell_start
 from speedproof.measuring.metrics import (
     ACCOUNTED,
@@ -170,9 +170,7 @@ def same_files(
             f"anew, --seed {head.seed} draws the same layouts",
         )
     if missing := not_found(plan):
-        raise FormatError(
-            missing, "", "no such program; give its path, or --shell if it is built into a shell"
-        )
+        raise FormatError(missing, "", *NO_PROGRAM)
     files = fingerprints(plan)
     known = next((session for session in reversed(stored) if session.head.files), None)
     if file and known and (changed := was_changed(known, files)):

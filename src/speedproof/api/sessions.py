@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from speedproof.api.given import alpha_of, callable_given, margin_given, proportion_given
 from speedproof.api.measured import Measurement, RaceResult, RaceState
@@ -38,6 +38,8 @@ def measure(
     warmup: int | None = 1,
     shell: str = "",
     timeout: float | None = None,
+    output: Literal["null", "capture"] = "null",
+    ignore_failure: bool = False,
     save: str | Path | None = None,
     seed: int | None = None,
 ) -> Measurement:
@@ -65,6 +67,10 @@ def measure(
         The shell that carries the commands out; none by default.
     timeout : float, optional
         Seconds after which a run is ended.
+    output : {"null", "capture"}
+        What becomes of standard output: nothing, or it is kept for error messages.
+    ignore_failure : bool
+        Leave runs out that fail, instead of stopping.
     save : path, optional
         Append every run to this file, which ``speedproof run --resume`` goes on with.
     seed : int, optional
@@ -114,11 +120,12 @@ def measure(
     return Measurement(
         plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark),
         rules,
-        CommandExecutor(timeout=timeout),
+        CommandExecutor(capture=output == "capture", timeout=timeout),
         confidence=proportion_given("confidence", confidence),
         seed=seed,
         environment=snapshot(),
         warmup=warmup,
+        ignore_failure=ignore_failure,
         save=save,
     )
 

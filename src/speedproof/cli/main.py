@@ -167,7 +167,7 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         console.remark(f"error: {said(error)}")
         return ERROR
     except SpeedproofError as error:
-        console.remark(f"error: {error}")
+        console.remark(f"error: {error.on_command_line()}")
         return ERROR
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from speedproof.errors import SpeedproofError
+from speedproof.errors import Parameter, SpeedproofError
 
 # Python ignores these, and a child would inherit that: a benchmark in a pipe must still die of SIGPIPE.
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -112,7 +112,7 @@ def execute(job: Job) -> Run:
         actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
         program = find_program(job.command[0], environment)
         if program is None:
-            raise RunError(f"{job.command[0]}: {_start_remedy(FileNotFoundError())}")
+            raise RunError(f"{job.command[0]}: ", *_start_remedy(FileNotFoundError()))
         pid, seconds, status, usage, timed_out = _spawn_and_wait(program, job, environment, actions)
         # After the run: what the runner needed to start it is inherited, too.
         own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -152,7 +152,7 @@ def _spawn_and_wait(
         )
     except OSError as error:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        raise RunError(f"{job.command[0]}: {_start_remedy(error)}") from None
+        raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if job.timeout is not None and not _ends_within(pid, job.timeout):
@@ -202,14 +202,17 @@ def _ends_within(pid: int, seconds: float) -> bool:
         os.close(descriptor)
 
 
-def _start_remedy(error: OSError) -> str:
+NO_PROGRAM = ("no such program; give its path, or ", Parameter("shell"), " if it is built into a shell")
+
+
+def _start_remedy(error: OSError) -> tuple[str | Parameter, ...]:
     if isinstance(error, FileNotFoundError):
-        return "no such program; give its path, or --shell if it is built into a shell"
+        return NO_PROGRAM
     if isinstance(error, PermissionError):
-        return "not executable; chmod +x it, or put its interpreter before it"
+        return ("not executable; chmod +x it, or put its interpreter before it",)
     if error.errno == errno.ENOEXEC:
-        return "neither a program nor a script whose first line names its interpreter; put that before it"
-    return f"cannot be started: {error.strerror}"
+        return ("neither a program nor a script whose first line names its interpreter; put that before it",)
+    return (f"cannot be started: {error.strerror}",)
 
 
 def _content(descriptor: int) -> bytes:

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
-from speedproof.errors import FormatError, UsageError
+from speedproof.errors import FormatError, Parameter, UsageError
 from speedproof.measuring.execute import shell_command
 from speedproof.measuring.shell_syntax import shell_syntax
 from speedproof.measuring.toml_tables import check_members, lists, table_of, text_of, texts
@@ -23,8 +23,8 @@ from speedproof.measuring.toml_tables import check_members, lists, table_of, tex
 _PADDING = "SPEEDPROOF_PADDING"
 _PLACEHOLDER = re.compile(r"\{([\w-]+)\}")
 # How a shell is asked for, on the command line and in a suite.
-_SHELL_OPTION = "use --shell"
-_SHELL_MEMBER = "put shell = 'sh' before the first table"
+_SHELL_OPTION = ("use ", Parameter("shell"))
+_SHELL_MEMBER = ("put shell = 'sh' before the first table",)
 
 
 class Hooks(Struct, frozen=True):
@@ -93,7 +93,7 @@ def _version(
     command: str | Sequence[str],
     hooks: Hooks,
     values: Mapping[str, str],
-    remedy: str = _SHELL_OPTION,
+    remedy: Sequence[str | Parameter] = _SHELL_OPTION,
 ) -> PlannedVersion:
     cwd = _filled(hooks.cwd, values)
     if isinstance(command, str):
@@ -117,17 +117,18 @@ def _version(
     )
 
 
-def _split(text: str, cwd: str, remedy: str) -> tuple[str, ...]:
+def _split(text: str, cwd: str, remedy: Sequence[str | Parameter]) -> tuple[str, ...]:
     """The words of a command that is started directly."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
-        raise UsageError(f"{text!r}: {error}; quote it, or {remedy}") from None
+        raise UsageError(f"{text!r}: {error}; quote it, or ", *remedy) from None
     # Passed on as an argument it would make another program of it, and the verdict would be about that one.
     if piece := shell_syntax(text, cwd):
         raise UsageError(
-            f"{text!r}: only a shell knows what {piece} stands for; {remedy}, or, to pass it on to the program as "
-            f"it is, write {shlex.quote(piece)}"
+            f"{text!r}: only a shell knows what {piece} stands for; ",
+            *remedy,
+            f", or, to pass it on to the program as it is, write {shlex.quote(piece)}",
         )
     return words
 
@@ -264,7 +265,7 @@ def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
         try:
             planned += _planned(path.parent, title, _Benchmark(**read, shell=shell), versions)
         except UsageError as error:
-            raise FormatError(name, where, str(error)) from None
+            raise FormatError(name, where, *error.args) from None
         if unknown := [label for label in read.get("commands", ()) if versions and label not in versions]:
             raise FormatError(name, f"{where}.commands", f"{', '.join(unknown)}: no such version")
     if not planned:

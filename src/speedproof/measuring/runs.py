@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from speedproof.data.session_file import Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.errors import Parameter
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.results import Tally
 
@@ -120,6 +121,7 @@ class RunLoop:
             parts = (f"did not give the metric {self.metric!r} that decides", why, run.describe_output())
             how = "; ".join(part for part in parts if part)
         return RunError(
-            f"{version.text!r}{of} {how}\n"
-            "(--ignore-failure leaves such runs out; --output capture also shows standard output)"
+            f"{version.text!r}{of} {how}\n(",
+            *(Parameter("ignore_failure", True), " leaves such runs out; "),
+            *(Parameter("output", "capture"), " also shows standard output)"),
         )

@@ -246,7 +246,7 @@ class Session:
             while wanting := self._remaining(turn, first):
                 orders = yield from self._block(turn, versions, wanting, orders)
         except RunError as error:
-            raise RunError("\n".join([str(error), *self._finish(begun)])) from None
+            raise RunError(*error.args, *(f"\n{problem}" for problem in self._finish(begun))) from None
         except BaseException:
             self._unfinished += self._finish(begun)
             raise

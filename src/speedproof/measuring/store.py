@@ -19,7 +19,7 @@ import msgspec
 
 from speedproof.data import session_file
 from speedproof.data.session_file import Line, PlannedBenchmark, SessionLine, StoredSession
-from speedproof.errors import FormatError
+from speedproof.errors import FormatError, Parameter
 from speedproof.measuring.schedule import seed_or_new
 
 _SYNC_SECONDS = 1.0
@@ -64,8 +64,8 @@ class ResultsFile:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self._fd)
-            busy = "another 'speedproof run' is writing to it; wait, or give --save another file"
-            raise FormatError(str(self._path), "", busy) from None
+            busy = "another 'speedproof run' is writing to it; wait, or give "
+            raise FormatError(str(self._path), "", busy, Parameter("save"), " another file") from None
         except OSError:
             pass  # some network file systems have no locks
 

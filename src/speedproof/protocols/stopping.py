@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 
 
 class Gate(Struct, frozen=True):
@@ -44,8 +44,7 @@ class StopRules(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.min_blocks < 1:
-            raise UsageError(f"--min-runs {self.min_blocks}: at least 1")
+            raise UsageError(Parameter("min_runs", self.min_blocks), ": at least 1")
         if self.max_blocks is not None and self.max_blocks < self.min_blocks:
-            raise UsageError(
-                f"--min-runs {self.min_blocks} and --max-runs {self.max_blocks} leave nothing to measure"
-            )
+            both = Parameter("min_runs", self.min_blocks), " and ", Parameter("max_runs", self.max_blocks)
+            raise UsageError(*both, " leave nothing to measure")
