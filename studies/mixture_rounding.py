@@ -12,13 +12,9 @@ import numpy as np
 
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import goodness_of_fit
+from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.model import MixtureModel
-from speedproof.mixture.rounding import (
-    detect_resolution,
-    fit_rounded,
-    goodness_of_rounded,
-    rounding_matters,
-)
+from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 
 MODEL = MixtureModel([0.5, 0.5], [100.0, 104.0], [1.0, 1.0])
 

@@ -59,9 +59,7 @@ def appendix(setting: Setting) -> Result:
             )
     best = fit(x)
     N = setting.size(400, 2000)
-    pvalue = goodness_of_fit(
-        x, found, N=N, seed=1, c=1.0, progress=lambda done, of: setting.progress(done / of)
-    ).pvalue
+    pvalue = goodness_of_fit(x, found, N=N, seed=1, c=1.0).pvalue
     lines += [
         number("example 1: variability level (modes)", "4", model.modes().count),
         Line(

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.mixture import em
+from speedproof.mixture.goodness import distances_of
 
 
 def three_peaks(rows: int, n: int, seed: int) -> FloatArray:
@@ -58,8 +59,8 @@ def test_against_the_numpy_twin(kernels: list[str], n: int, rules: em.StoppingRu
         np.testing.assert_allclose(fits.loglik, twin.loglik, rtol=0, atol=1e-6)
         np.testing.assert_array_equal(fits.best, twin.best)
         np.testing.assert_allclose(fits.parameters, twin.parameters, rtol=0, atol=1e-4)
-        distances = em.ks_distances(rows, twin, kernel=kernel)
-        np.testing.assert_allclose(distances, em.ks_distances(rows, twin, kernel="numpy"), rtol=0, atol=1e-14)
+        distances, naive = (distances_of(rows, twin, kernel=each) for each in (kernel, "numpy"))
+        np.testing.assert_allclose(distances, naive, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("single", [True, False])
@@ -98,7 +99,7 @@ def test_single_precision_decides_as_double(kernels: list[str], n: int) -> None:
     double = em.search(rows, starts, 9, em.REPLICATE)
     agree = (single.best == double.best).all(axis=1)
     assert agree.mean() >= 0.98
-    gap = np.abs(em.ks_distances(rows, single) - em.ks_distances(rows, double))[agree]
+    gap = np.abs(distances_of(rows, single) - distances_of(rows, double))[agree]
     assert np.quantile(gap, 0.98) < 2e-4
 
 
@@ -167,7 +168,7 @@ def test_empty_class_and_constant_row_are_not_estimable() -> None:
     assert np.isnan(fits.loglik[0, 2:]).all()
     assert fits.best[1, 0] == 0
     assert np.isnan(fits.loglik[1]).all()
-    distances = em.ks_distances(rows, fits)
+    distances = distances_of(rows, fits)
     assert np.isfinite(distances[0])
     assert np.isnan(distances[1])
 

@@ -115,14 +115,6 @@ def test_critical_value_is_guarded_against_rounding() -> None:
         result.critical(1.0)
 
 
-def test_progress_is_reported_to_the_end() -> None:
-    seen: list[tuple[int, int]] = []
-    x = np.random.default_rng(1).normal(size=3000)
-    goodness_of_fit(x, fit(x, K_max=2), N=1100, seed=1, progress=lambda done, of: seen.append((done, of)))
-    assert seen[-1] == (1100, 1100)
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-
-
 def test_undersampling_leaves_enough() -> None:
     """Every sample that can be fitted can be tested by the rule."""
     assert all(int(n * undersampling(n) + 1e-9) >= 2 for n in range(2, 1000))

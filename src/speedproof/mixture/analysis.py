@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.mixture.fitting import MixtureFit, fit
-from speedproof.mixture.goodness import Progress, goodness_of_fit
+from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.mixture.modes import clear_modes, mode_order
@@ -33,7 +33,6 @@ def analyse(
     fast: bool = False,
     rounding: bool = True,
     jobs: int = 1,
-    progress: Progress | None = None,
 ) -> Analysis:
     """Fit a sample, test the fit, and describe its modes and its run order."""
     shift = exponent(values)  # to a unit in which densities and squares are doubles, and back
@@ -45,12 +44,12 @@ def analyse(
             drawn = MOST_TESTED
             some = np.random.default_rng(seed).choice(x, drawn, replace=False)
             of_some = fit(some, K_max=K_max)
-        result = goodness_of_fit(some, of_some, N=N, seed=seed, c=c, fast=fast, jobs=jobs, progress=progress)
+        result = goodness_of_fit(some, of_some, N=N, seed=seed, c=c, fast=fast, jobs=jobs)
         if rounding and result.rejected(ALPHA) and rounding_matters(some):
             resolution = detect_resolution(some)
             if resolution is not None:
                 of_some = fitted = fit_rounded(some, resolution, K_max=K_max)
-                result = goodness_of_rounded(some, of_some, N=N, seed=seed, progress=progress)
+                result = goodness_of_rounded(some, of_some, N=N, seed=seed)
         critical = result.critical(ALPHA) if N * ALPHA >= 1 else None
         test = FitTest(result.distance, result.pvalue, critical, N, result.size, result.fast, drawn)
     model = fitted.model

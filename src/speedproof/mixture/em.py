@@ -190,18 +190,13 @@ def search(
     return fits
 
 
-def ks_distances(rows: FloatArray, fits: Fits, *, jobs: int = 1, kernel: str | None = None) -> FloatArray:
+def ks_distances(module: ModuleType, rows: FloatArray, fits: Fits, jobs: int) -> FloatArray:
     """Supremum over x of each row's distance to its mixture, both sides of each jump; NaN without one."""
-    chosen = compiled(kernel)
-    if chosen is None:
-        from speedproof.mixture import em_numpy
-
-        return em_numpy.ks_distances(rows, fits)
     distances = np.full(len(rows), np.nan)
 
     def do(block: slice) -> None:
         part, chunk = fits.part(block), np.ascontiguousarray(rows[block])
-        chosen[0].ks(chunk, part.parameters, part.best, distances[block], *chunk.shape, fits.loglik.shape[1])
+        module.ks(chunk, part.parameters, part.best, distances[block], *chunk.shape, fits.loglik.shape[1])
 
     over_blocks(do, len(rows), jobs)
     return distances

@@ -7,12 +7,10 @@ compiled kernels in the tests. Equations and their sources stand in ``_em.c``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import erfc
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.mixture import em
@@ -24,60 +22,34 @@ Ints = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.intp]
 
 
-class Mixtures(Struct, eq=False):
-    """Weights, means and variances of J mixtures of K components: arrays of shape (J, K)."""
-
-    w: FloatArray
-    mu: FloatArray
-    v: FloatArray
-
-    def __getitem__(self, which: BoolArray | Indices) -> Mixtures:
-        return Mixtures(self.w[which], self.mu[which], self.v[which])
-
-    def __setitem__(self, which: BoolArray | Indices, other: Mixtures) -> None:
-        self.w[which], self.mu[which], self.v[which] = other.w, other.mu, other.v
-
-
-class Runs(Struct, eq=False):
+class Runs:
     """J runs of one K on n values: where they stand, and what became of them.
 
-    ``e_step`` takes the numbers of some runs and their mixtures and returns log-likelihoods and sums.
+    Mixtures are arrays of shape (J, 3, K): weights, means and variances. ``e_step`` takes the numbers of some runs
+    and their mixtures and returns log-likelihoods and sums. Runs whose start is not sound are over.
     """
 
-    e_step: Callable[[Indices, Mixtures], tuple[FloatArray, FloatArray]]
-    n: int
-    common: BoolArray  # variance
-    rules: StoppingRules  # of the M-step
-    mixtures: Mixtures
-    loglik: FloatArray
-    steps: Ints
-    finished: BoolArray
-    singular: BoolArray
-    needed: FloatArray  # to win
-    reach: FloatArray  # from below it; see hopeless() in _em_steps.h
-
-    @classmethod
-    def begin(
-        cls,
-        e_step: Callable[[Indices, Mixtures], tuple[FloatArray, FloatArray]],
+    def __init__(
+        self,
+        e_step: Callable[[Indices, FloatArray], tuple[FloatArray, FloatArray]],
         n: int,
-        common: BoolArray,
-        rules: StoppingRules,
-        start: Mixtures,
+        common: BoolArray,  # variance
+        rules: StoppingRules,  # of the M-step
+        start: FloatArray,
         sound: BoolArray,
-    ) -> Runs:
-        """Runs that have made no step; those whose start is not sound are over."""
-        steps, never, reach = (
-            np.zeros(sound.size, np.int32),
-            np.full(sound.size, -np.inf),
-            np.zeros(sound.size),
-        )
-        unknown = np.full(sound.size, np.nan)
-        return cls(e_step, n, common, rules, start, unknown, steps, ~sound, ~sound, never, reach)
+    ) -> None:
+        self.e_step, self.n, self.common, self.rules, self.mixtures = e_step, n, common, rules, start
+        self.loglik, self.steps = np.full(sound.size, np.nan), np.zeros(sound.size, np.int32)
+        self.finished, self.singular = ~sound, ~sound
+        self.needed = np.full(sound.size, -np.inf)  # to win
+        self.reach = np.zeros(sound.size)  # from below it; see hopeless() in _em_steps.h
 
-    def m_step(self, on: Indices, t: Mixtures, sums: FloatArray) -> tuple[Mixtures, BoolArray]:
-        """The next mixtures of some runs, and which of them are sound."""
-        return m_step(self.n, self.common[on], t, sums, self.rules)
+    def step(self, on: Indices) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """One EM step of some runs: their log-likelihoods, the next mixtures, and which of these are sound."""
+        t = self.mixtures[on]
+        loglik, sums = self.e_step(on, t)
+        self.steps[on] += 1
+        return loglik, *m_step(self.n, self.common[on], t, sums, self.rules)
 
     def outcome(self) -> tuple[FloatArray, Ints]:
         """Log-likelihoods, NaN of what is not estimable, and the steps made, negative where they ended before."""
@@ -85,10 +57,11 @@ class Runs(Struct, eq=False):
         return np.where(self.singular, np.nan, self.loglik), made
 
 
-def e_step(x: FloatArray, t: Mixtures) -> tuple[FloatArray, FloatArray]:
+def e_step(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Log-likelihoods (J,) and the sums S0, S1, S2 about the old means (J, 3, K)."""
-    d = x[:, :, None] - t.mu[:, None]
-    q = (np.log(t.w) - 0.5 * np.log(t.v))[:, None] - 0.5 / t.v[:, None] * d**2
+    w, mu, v = (t[:, k, None] for k in range(3))
+    d = x[:, :, None] - mu
+    q = np.log(w) - 0.5 * np.log(v) - 0.5 / v * d**2
     top = q.max(axis=2)
     e = np.exp(q - top[:, :, None])
     total = e.sum(axis=2)
@@ -99,8 +72,8 @@ def e_step(x: FloatArray, t: Mixtures) -> tuple[FloatArray, FloatArray]:
 
 
 def m_step(
-    n: int, common: BoolArray, t: Mixtures, sums: FloatArray, rules: StoppingRules
-) -> tuple[Mixtures, BoolArray]:
+    n: int, common: BoolArray, t: FloatArray, sums: FloatArray, rules: StoppingRules
+) -> tuple[FloatArray, BoolArray]:
     """Next mixtures, and which of them are sound; the others stay."""
     s0, s1, s2 = sums[:, 0], sums[:, 1], sums[:, 2]
     sound: BoolArray = np.asarray((s0 > em.EMPTY).all(axis=1))
@@ -112,7 +85,7 @@ def m_step(
         v = np.maximum(v, rules.min_variance)
     else:
         sound = np.asarray(sound & (v > rules.min_variance).all(axis=1))
-    following = Mixtures(s0 / n, t.mu + shift, v)
+    following = np.stack([s0 / n, t[:, 1] + shift, v], axis=1)
     following[~sound] = t[~sound]
     return following, sound
 
@@ -145,7 +118,7 @@ def search(
                 [_needed(fits, row, K, m, n) for row in range(count) for m in (em.E, em.V)]
             )
             runs.reach = np.tile([60.0, 30.0], count)
-        (accelerated if rules.accelerate else _plain)(runs, rules)
+        (accelerated if rules.accelerate else _plain)(runs)
         loglik, steps = (values.reshape(count, -1) for values in runs.outcome())
         models = loglik.shape[1]
         fits.loglik[:, K - 1, :models], fits.steps[:, K - 1, :models] = loglik, steps
@@ -156,34 +129,17 @@ def climb(x: FloatArray, mixtures: FloatArray, places: Ints, rules: StoppingRule
     """EM on one sample from many mixtures, shape (J, 3, K_max), which are changed."""
     loglik, steps = np.full(len(places), np.nan), np.zeros(len(places), np.int32)
 
-    def on_sample(some: Indices, t: Mixtures) -> tuple[FloatArray, FloatArray]:
+    def on_sample(some: Indices, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         return e_step(np.broadcast_to(x, (some.size, x.size)), t)
 
     for K in np.unique(places[:, 0]).tolist():
         on = np.flatnonzero(places[:, 0] == K)
-        first = Mixtures(*(np.ascontiguousarray(mixtures[on, part, :K]) for part in range(3)))
-        runs = Runs.begin(on_sample, x.size, places[on, 1] == em.E, rules, first, np.ones(on.size, np.bool_))
-        accelerated(runs, rules)
-        t = runs.mixtures
-        mixtures[on, :, :K] = np.stack([t.w, t.mu, t.v], axis=1)
+        every = np.ones(on.size, np.bool_)
+        runs = Runs(on_sample, x.size, places[on, 1] == em.E, rules, mixtures[on, :, :K], every)
+        accelerated(runs)
+        mixtures[on, :, :K] = runs.mixtures
         loglik[on], steps[on] = runs.outcome()
     return loglik, steps
-
-
-def ks_distances(rows: FloatArray, fits: Fits) -> FloatArray:
-    """Supremum over x of the distance of each row's empirical distribution to its mixture."""
-    n = rows.shape[1]
-    distances = np.full(len(rows), np.nan)
-    normal_sf = np.frompyfunc(lambda z: 0.5 * erfc(z), 1, 1)
-    for i, (x, (w, mu, v), (K, _)) in enumerate(zip(rows, fits.parameters, fits.best, strict=True)):
-        if K == 0:
-            continue
-        z = (mu[:K] - x[:, None]) / np.sqrt(2.0 * v[:K])
-        F = (w[:K] * normal_sf(z).astype(float)).sum(axis=1)
-        above = np.searchsorted(x, x, side="right") / n - F
-        below = F - np.searchsorted(x, x, side="left") / n
-        distances[i] = max(np.abs(above).max(), np.abs(below).max())
-    return distances
 
 
 def start(rows: FloatArray, rules: StoppingRules, classes: Ints, models: int) -> Runs:
@@ -199,22 +155,21 @@ def start(rows: FloatArray, rules: StoppingRules, classes: Ints, models: int) ->
     d = rows[:, :, None] - centre[:, None]
     sums = np.stack([sizes.astype(float), (z * d).sum(axis=1), (z * d * d).sum(axis=1)], axis=1)
     jobs, common = np.repeat(np.arange(count), models), np.tile(np.arange(models) == 0, count)
-    origin = Mixtures(np.full((count, K), 1.0 / K), centre, np.ones((count, K)))
+    origin = np.stack([np.full((count, K), 1.0 / K), centre, np.ones((count, K))], axis=1)
     t, sound = m_step(n, common, origin[jobs], sums[jobs], rules)
-    return Runs.begin(lambda on, at: e_step(rows[jobs[on]], at), n, common, rules, t, sound)
+    return Runs(lambda on, at: e_step(rows[jobs[on]], at), n, common, rules, t, sound)
 
 
-def _plain(runs: Runs, rules: StoppingRules) -> None:
+def _plain(runs: Runs) -> None:
     """Plain EM, as mclust stops it."""
+    rules = runs.rules
     last = np.full(runs.finished.size, np.nan)
     while (on := np.flatnonzero(~runs.finished & (runs.steps < rules.max_steps))).size:
         t = runs.mixtures[on]
-        loglik, sums = runs.e_step(on, t)
-        following, sound = runs.m_step(on, t, sums)
-        runs.steps[on] += 1
+        loglik, following, sound = runs.step(on)
         runs.loglik[on] = loglik
         done = np.abs(loglik - last[on]) <= rules.gain_relative * (1 + np.abs(loglik)) + rules.gain_absolute
-        moved = ((following.w - t.w) ** 2).sum(axis=1) > em.EMPTY
+        moved = ((following[:, 0] - t[:, 0]) ** 2).sum(axis=1) > em.EMPTY
         go = np.where(done, rules.extra_step & sound & moved, sound)
         runs.mixtures[on[go]] = following[go]
         runs.finished[on] = done | ~sound
@@ -222,32 +177,25 @@ def _plain(runs: Runs, rules: StoppingRules) -> None:
         last[on] = loglik
 
 
-def accelerated(runs: Runs, rules: StoppingRules) -> None:
+def accelerated(runs: Runs) -> None:
     """EM with squared extrapolation; see ``em_accelerated`` in ``_em_steps.h``."""
-    count = runs.finished.size
+    rules, count = runs.rules, runs.finished.size
     best = np.full(count, -np.inf)
     longest = np.ones(count)
-    t0, t2 = runs.mixtures[np.arange(count)], runs.mixtures[np.arange(count)]
-
-    def step(which: Indices) -> tuple[FloatArray, Mixtures, BoolArray]:
-        t = runs.mixtures[which]
-        loglik, sums = runs.e_step(which, t)
-        runs.steps[which] += 1
-        return loglik, *runs.m_step(which, t, sums)
-
+    t0, t2 = runs.mixtures.copy(), runs.mixtures.copy()
     while (on := np.flatnonzero(~runs.finished & (runs.steps < rules.max_steps))).size:
-        start, following, sound = step(on)
+        start, following, sound = runs.step(on)
         back = np.isfinite(best[on]) & (~sound | (start < best[on]))
         if back.any():
             which = on[back]
             runs.mixtures[which] = t2[which]
             longest[which] = np.maximum(1.0, longest[which] / 16)
-            start[back], following[back], sound[back] = step(which)
+            start[back], following[back], sound[back] = runs.step(which)
         _drop(runs, on[~sound])
         on, start, following = on[sound], start[sound], following[sound]
         t0[on] = runs.mixtures[on]
         runs.mixtures[on] = following
-        loglik, following, sound = step(on)
+        loglik, following, sound = runs.step(on)
         _drop(runs, on[~sound])
         on, start, loglik, following = on[sound], start[sound], loglik[sound], following[sound]
         runs.loglik[on] = best[on] = loglik
@@ -269,23 +217,22 @@ def _drop(runs: Runs, which: Indices) -> None:
 
 
 def _extrapolate(
-    t0: Mixtures, t1: Mixtures, t2: Mixtures, longest: FloatArray, min_variance: float
-) -> tuple[Mixtures, FloatArray]:
-    a0, a1, a2 = (np.stack([t.w, t.mu, t.v], axis=1) for t in (t0, t1, t2))
-    r, q = a1 - a0, (a2 - a1) - (a1 - a0)
+    t0: FloatArray, t1: FloatArray, t2: FloatArray, longest: FloatArray, min_variance: float
+) -> tuple[FloatArray, FloatArray]:
+    r, q = t1 - t0, (t2 - t1) - (t1 - t0)
     rr, qq = (r**2).sum(axis=(1, 2)), (q**2).sum(axis=(1, 2))
     a = np.sqrt(np.divide(rr, qq, out=np.ones_like(rr), where=qq > 0))
     capped = a >= longest
     a = np.where(capped, longest, a)[:, None, None]
-    far = a0 + 2.0 * a * r + a * a * q
+    far = t0 + 2.0 * a * r + a * a * q
     stay = (a[:, 0, 0] <= 1.0) | (far[:, 0] <= 0).any(axis=1) | (far[:, 2] < min_variance).any(axis=1)
-    far[stay] = a2[stay]
-    return Mixtures(far[:, 0], far[:, 1], far[:, 2]), np.where(capped, 4.0 * longest, longest)
+    far[stay] = t2[stay]
+    return far, np.where(capped, 4.0 * longest, longest)
 
 
-def _choose(fits: Fits, K: int, n: int, mixtures: Mixtures) -> None:
+def _choose(fits: Fits, K: int, n: int, mixtures: FloatArray) -> None:
     """Make K with E, then V, the best of each row whose BIC it raises."""
-    models = mixtures.w.shape[0] // len(fits.best)
+    models = len(mixtures) // len(fits.best)
     for row, best in enumerate(fits.best):
         for model in range(models):
             new = _bic(fits, row, K, model, n)
@@ -293,8 +240,7 @@ def _choose(fits: Fits, K: int, n: int, mixtures: Mixtures) -> None:
                 continue
             best[:] = K, model
             fits.parameters[row] = 0.0
-            job = row * models + model
-            fits.parameters[row, :, :K] = mixtures.w[job], mixtures.mu[job], mixtures.v[job]
+            fits.parameters[row, :, :K] = mixtures[row * models + model]
 
 
 def _bic(fits: Fits, row: int, K: int, model: int, n: int) -> float:

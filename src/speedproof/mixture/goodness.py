@@ -20,7 +20,6 @@ from speedproof.mixture import em
 from speedproof.mixture.fitting import MixtureFit
 from speedproof.mixture.model import MixtureModel
 
-Progress = Callable[[int, int], None]
 Distance = Literal["ks", "cvm", "ad"]
 
 BLOCK = 32
@@ -56,6 +55,24 @@ class GoodnessOfFit(Struct, frozen=True, eq=False):
     undersampling: float
     size: int
     fast: bool
+
+    @classmethod
+    def against(
+        cls,
+        distance: float,
+        samples: FloatArray,
+        distances: Callable[[FloatArray], FloatArray],
+        chunk: int,
+        undersampling: float,
+        *,
+        fast: bool,
+    ) -> GoodnessOfFit:
+        """A sample's distance against those of bootstrap samples, so many at once."""
+        N, size = samples.shape
+        found = np.sort(np.concatenate([distances(samples[at : at + chunk]) for at in range(0, N, chunk)]))
+        # What differs by rounding alone (two values) counts as beyond, too.
+        pvalue = float((found > distance * (1.0 - 1e-9)).mean())
+        return cls(distance, pvalue, found, undersampling, size, fast)
 
     def __str__(self) -> str:
         n = self.replicates.size
@@ -136,7 +153,6 @@ def goodness_of_fit(
     c: float | None = None,
     fast: bool = False,
     jobs: int = 1,
-    progress: Progress | None = None,
     distance: Distance = "ks",
 ) -> GoodnessOfFit:
     """Test a fitted mixture by a parametric bootstrap with the choice of K and model."""
@@ -152,27 +168,20 @@ def goodness_of_fit(
         raise UsageError(f"c = {factor:g} leaves {size} of {n} values; a mixture needs two")
     K_always = fit.components + 1 if fast else 0
     patience = 0 if not fast else 2 if size < MANY else 1
-    distances = np.empty(N)
-    chunk = _chunk(size)
     # In standard units, so that the unit of the data changes nothing.
     location, scale = fit.model.mean, fit.model.sd
     model = MixtureModel(fit.model.weights, (fit.model.means - location) / scale, fit.model.sds / scale)
     samples = draw_samples(model, size, N, seed, jobs=jobs)
-    for start in range(0, N, chunk):
-        rows = samples[start : start + chunk]
-        distances[start : start + chunk] = refitted_distances(
-            rows, fit.K_max, K_always=K_always, patience=patience, jobs=jobs, distance=distance
+
+    def refitted_distances(rows: FloatArray) -> FloatArray:
+        return distances_of(
+            rows, _refit(rows, fit.K_max, K_always, patience, jobs), distance=distance, jobs=jobs
         )
-        if progress is not None:
-            progress(min(start + chunk, N), N)
-    distances.sort()
-    own = ks_distance(x, fit.model) if distance == "ks" else squared_distance(np.sort(x), fit.model, distance)
-    return GoodnessOfFit(own, share_beyond(distances, own), distances, factor, size, fast)
 
-
-def share_beyond(distances: FloatArray, distance: float) -> float:
-    """Share of bootstrap distances that exceed one; what differs by rounding alone (two values) counts, too."""
-    return float((distances > distance * (1.0 - 1e-9)).mean())
+    own = distance_of(np.sort(x), fit.model, distance)
+    # Enough replicates a call to keep the lanes full, few enough for the memory.
+    chunk = int(np.clip(2_000_000 // size, 64, 1024)) // BLOCK * BLOCK
+    return GoodnessOfFit.against(own, samples, refitted_distances, chunk, factor, fast=fast)
 
 
 def squared_distance(x: FloatArray, model: MixtureModel, distance: Distance) -> float:
@@ -187,44 +196,34 @@ def squared_distance(x: FloatArray, model: MixtureModel, distance: Distance) -> 
     return float(-1.0 - (odd * (below + above[::-1])).sum() / n**2)
 
 
-def refitted_distances(
-    rows: FloatArray,
-    K_max: int,
-    *,
-    K_always: int = 0,
-    patience: int = 0,
-    jobs: int = 1,
-    distance: Distance = "ks",
+def distance_of(x: FloatArray, model: MixtureModel, distance: Distance) -> float:
+    """Of sorted values, by any of the three."""
+    return ks_distance(x, model) if distance == "ks" else squared_distance(x, model, distance)
+
+
+def distances_of(
+    rows: FloatArray, fits: em.Fits, *, distance: Distance = "ks", jobs: int = 1, kernel: str | None = None
 ) -> FloatArray:
-    """Fit rows anew, with the choice of K and model, and measure their distances; NaN for a constant row."""
-    fits = _refit(rows, K_max, K_always, patience, jobs)
-    if distance == "ks":
-        return em.ks_distances(rows, fits, jobs=jobs)
+    """The distance of each sorted row to the mixture fitted to it; NaN without one."""
+    if distance == "ks" and (compiled := em.compiled(kernel)):
+        return em.ks_distances(compiled[0], rows, fits, jobs)
     found = np.full(len(rows), np.nan)
     for i, (row, (w, mu, v), K) in enumerate(
         zip(rows, fits.parameters, fits.best[:, 0].tolist(), strict=True)
     ):
         if K:
-            weights = w[:K] / w[:K].sum()
-            found[i] = squared_distance(row, MixtureModel(weights, mu[:K], np.sqrt(v[:K])), distance)
+            model = MixtureModel(w[:K] / w[:K].sum(), mu[:K], np.sqrt(v[:K]))
+            found[i] = distance_of(row, model, distance)
     return found
 
 
-class Refitted(Struct, frozen=True, eq=False):
-    """Mixtures of N samples: weights, means and deviations, shape (N, K_max), zeros behind a mixture's K."""
-
-    weights: FloatArray
-    means: FloatArray
-    sds: FloatArray
-
-
-def refitted(samples: FloatArray, K_max: int, *, jobs: int = 1) -> Refitted:
-    """Fit sorted rows anew, with the choice of K and model."""
+def refitted(samples: FloatArray, K_max: int, *, jobs: int = 1) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weights, means and deviations, shape (N, K_max), of mixtures fitted anew to rows; zeros behind a K."""
     centres = samples.mean(axis=1, keepdims=True)
     scales = samples.std(axis=1, ddof=1, keepdims=True)
     w, mu, v = np.moveaxis(_refit((samples - centres) / scales, K_max, 0, 0, jobs).parameters, 1, 0)
     # Single precision leaves weights that sum to one within 1e-5 only.
-    return Refitted(w / w.sum(axis=1, keepdims=True), centres + scales * mu, scales * np.sqrt(v))
+    return w / w.sum(axis=1, keepdims=True), centres + scales * mu, scales * np.sqrt(v)
 
 
 def _refit(rows: FloatArray, K_max: int, K_always: int, patience: int, jobs: int) -> em.Fits:
@@ -233,8 +232,3 @@ def _refit(rows: FloatArray, K_max: int, K_always: int, patience: int, jobs: int
     return em.search(
         rows, starts, K_max, em.REPLICATE, single=True, K_always=K_always, patience=patience, jobs=jobs
     )
-
-
-def _chunk(size: int) -> int:
-    """Replicates a call: enough to keep the lanes full, few enough to show progress."""
-    return int(np.clip(2_000_000 // size, 64, 1024)) // BLOCK * BLOCK

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import UsageError
 from speedproof.mixture.fitting import MixtureFit
-from speedproof.mixture.goodness import Refitted, draw_samples, refitted
+from speedproof.mixture.goodness import draw_samples, refitted
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.special import ndtri, t_quantile
 
@@ -110,7 +110,7 @@ def mixture_intervals(
 
     def redrawn(f: MixtureFit, child: np.random.SeedSequence) -> FloatArray:
         samples = draw_samples(f.model, min(f.n, MOST_DRAWN), resamples, child, jobs=jobs)
-        return _points(refitted(samples, f.K_max, jobs=jobs), points)
+        return _points(*refitted(samples, f.K_max, jobs=jobs), points)
 
     drawn = np.stack([redrawn(f, child) for f, child in zip(fits, seeds, strict=True)], axis=1)
     low, high = np.quantile(_least_of_points(drawn), [0.5 * alpha, 1.0 - 0.5 * alpha], axis=0)
@@ -121,18 +121,16 @@ def mixture_intervals(
     )
 
 
-def _points(models: Refitted, count: int) -> FloatArray:
+def _points(weights: FloatArray, means: FloatArray, sds: FloatArray, count: int) -> FloatArray:
     """Every mixture as so many values of equal weight, shape (N, count).
 
     Of equal parts of the unit interval the place of the middle among the cumulated weights names the component,
     the place within that component's share its quantile.
     """
-    ends = np.cumsum(models.weights, axis=1)
+    ends = np.cumsum(weights, axis=1)
     place = (np.arange(count) + 0.5) / count * ends[:, -1:]
-    k = np.minimum((place[:, :, None] >= ends[:, None]).sum(axis=2), models.weights.shape[1] - 1)
-    weight, mean, sd, end = (
-        np.take_along_axis(a, k, axis=1) for a in (models.weights, models.means, models.sds, ends)
-    )
+    k = np.minimum((place[:, :, None] >= ends[:, None]).sum(axis=2), weights.shape[1] - 1)
+    weight, mean, sd, end = (np.take_along_axis(a, k, axis=1) for a in (weights, means, sds, ends))
     inside = 1.0 - (end - place) / np.where(weight > 0.0, weight, 1.0)
     return np.asarray(mean + sd * _TABLE[np.clip(inside * 4096, 0, 4095).astype(int)])
 

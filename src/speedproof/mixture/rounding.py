@@ -16,20 +16,16 @@ from msgspec.structs import replace
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
-from speedproof.mixture.em_numpy import Mixtures, Runs, accelerated, search
+from speedproof.mixture.em_numpy import Runs, accelerated, search
 from speedproof.mixture.fitting import MixtureFit, fitted, ranked_candidates
-from speedproof.mixture.goodness import GoodnessOfFit, Progress, draw_samples, share_beyond
-from speedproof.mixture.grid import detect_resolution
+from speedproof.mixture.goodness import GoodnessOfFit, draw_samples
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.special import ndtr
-
-__all__ = ["detect_resolution", "fit_rounded", "goodness_of_rounded", "rounded_distance", "rounding_matters"]
-
 
 NARROWEST = 0.05
 """Smallest deviation, in steps: half a step is ten of them, and the likelihood has long stopped to change."""
 
-RULES = em.StoppingRules(1e-5, 0.0, 0.0, 600, accelerate=True, extra_step=False)
+RULES = em.StoppingRules(1e-5, 0.0, NARROWEST**2, 600, accelerate=True, extra_step=False, clamp=True)
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
@@ -54,10 +50,10 @@ def _cells(samples: FloatArray) -> _Cells:
     return _Cells(values, counts, samples.shape[1])
 
 
-def _interval_moments(cells: FloatArray, t: Mixtures) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _interval_moments(cells: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Log P[cell | k], E[z | cell, k], E[z^2 | cell, k] of the standardised component, (J, m, K)."""
-    s = np.sqrt(t.v)[:, None]
-    low = (cells[:, :, None] - 0.5 - t.mu[:, None]) / s
+    s = np.sqrt(t[:, 2, None])
+    low = (cells[:, :, None] - 0.5 - t[:, 1, None]) / s
     high = low + 1.0 / s
     # Both ends above the mean: mirrored, so that the difference of the tails keeps its digits.
     mirrored = low > 0.0
@@ -76,17 +72,17 @@ def _interval_moments(cells: FloatArray, t: Mixtures) -> tuple[FloatArray, Float
     return log_mass, np.where(mirrored, -first, first), np.maximum(second, first**2)
 
 
-def _e_step(values: FloatArray, counts: FloatArray, t: Mixtures) -> tuple[FloatArray, FloatArray]:
+def _e_step(values: FloatArray, counts: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Log-likelihoods of the rounded values, and the expected sums about the old means."""
     log_mass, first, second = _interval_moments(values, t)
-    q = np.log(t.w)[:, None] + log_mass
+    q = np.log(t[:, 0, None]) + log_mass
     top = q.max(axis=2, keepdims=True)
     e = np.exp(q - top)
     total = e.sum(axis=2, keepdims=True)
     loglik = (counts * (top + np.log(total))[:, :, 0]).sum(axis=1)
     r = counts[:, :, None] * e / total
-    s = np.sqrt(t.v)
-    sums = [r.sum(axis=1), (r * first).sum(axis=1) * s, (r * second).sum(axis=1) * t.v]
+    v = t[:, 2]
+    sums = [r.sum(axis=1), (r * first).sum(axis=1) * np.sqrt(v), (r * second).sum(axis=1) * v]
     return loglik, np.stack(sums, axis=1)
 
 
@@ -122,34 +118,28 @@ def _refitted(samples: FloatArray, K_max: int, K_always: int) -> list[MixtureMod
         on = np.flatnonzero((found.best[:, 0] == K) & (found.best[:, 1] == model))
         w, mu, v = np.moveaxis(found.parameters[on, :, :K], 1, 0)
         v = np.maximum(v * scale**2 - 1.0 / 12.0, NARROWEST**2)
-        start = Mixtures(w / w.sum(axis=1, keepdims=True), mu * scale, v)
+        start = np.stack([w / w.sum(axis=1, keepdims=True), mu * scale, v], axis=1)
         runs = _runs(cells, on, np.full(on.size, model == em.E), start, np.ones(on.size, np.bool_))
-        accelerated(runs, RULES)
-        t = runs.mixtures
-        for i, parts in zip(on.tolist(), zip(t.w, t.mu, np.sqrt(t.v), strict=True), strict=True):
-            models[i] = MixtureModel(*parts)
+        accelerated(runs)
+        for i, (w, mu, v) in zip(on.tolist(), runs.mixtures, strict=True):
+            models[i] = MixtureModel(w, mu, np.sqrt(v))
     return [m for m in models if m is not None]
 
 
-def _runs(cells: _Cells, jobs: IntArray, common: BoolArray, start: Mixtures, sound: BoolArray) -> Runs:
-    def e_step(on: IntArray, t: Mixtures) -> tuple[FloatArray, FloatArray]:
+def _runs(cells: _Cells, jobs: IntArray, common: BoolArray, start: FloatArray, sound: BoolArray) -> Runs:
+    def e_step(on: IntArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         return _e_step(cells.values[jobs[on]], cells.counts[jobs[on]], t)
 
-    return Runs.begin(
-        e_step, cells.n, common, replace(RULES, min_variance=NARROWEST**2, clamp=True), start, sound
-    )
+    return Runs(e_step, cells.n, common, RULES, start, sound)
 
 
-def _from_classes(samples: FloatArray, classes: npt.NDArray[np.int32]) -> tuple[Mixtures, BoolArray]:
+def _from_classes(samples: FloatArray, classes: npt.NDArray[np.int32]) -> tuple[FloatArray, BoolArray]:
     """Start from classes of the rounded values; 1/12 is the variance within a step."""
-    rows, K = len(samples), classes.shape[1] - 1
-    t = Mixtures(np.full((rows, K), 1.0 / K), np.zeros((rows, K)), np.ones((rows, K)))
+    t = np.ones((len(samples), 3, classes.shape[1] - 1))
     sound = np.asarray((np.diff(classes, axis=1) > 0).all(axis=1))
     for i in np.flatnonzero(sound):
         parts = np.split(samples[i], classes[i, 1:-1])
-        t.w[i] = [p.size / samples.shape[1] for p in parts]
-        t.mu[i] = [p.mean() for p in parts]
-        t.v[i] = [p.var() + 1.0 / 12.0 for p in parts]
+        t[i] = np.transpose([(p.size / samples.shape[1], p.mean(), p.var() + 1.0 / 12.0) for p in parts])
     return t, sound
 
 
@@ -194,12 +184,7 @@ def rounded_distance(values: npt.ArrayLike, model: MixtureModel, resolution: flo
 
 
 def goodness_of_rounded(
-    values: npt.ArrayLike,
-    fit: MixtureFit,
-    *,
-    N: int = 200,
-    seed: int = 0,
-    progress: Progress | None = None,
+    values: npt.ArrayLike, fit: MixtureFit, *, N: int = 200, seed: int = 0
 ) -> GoodnessOfFit:
     """Test a mixture of rounded values: every bootstrap sample is rounded to the same grid."""
     if fit.resolution is None:
@@ -208,19 +193,13 @@ def goodness_of_rounded(
     h = fit.resolution
     _, origin = _in_steps(x, h)
     model = MixtureModel(fit.model.weights, (fit.model.means - origin) / h, fit.model.sds / h)
+
+    def distances(rows: FloatArray) -> FloatArray:
+        refitted = _refitted(rows, fit.K_max, fit.components + 1)
+        return np.array([rounded_distance(row, m, 1.0) for row, m in zip(rows, refitted, strict=True)])
+
     samples = np.round(draw_samples(model, fit.n, N, seed))
-    distances = np.empty(N)
-    for first in range(0, N, 50):
-        rows = samples[first : first + 50]
-        for i, (row, refitted) in enumerate(
-            zip(rows, _refitted(rows, fit.K_max, fit.components + 1), strict=True)
-        ):
-            distances[first + i] = rounded_distance(row, refitted, 1.0)
-        if progress is not None:
-            progress(min(first + 50, N), N)
-    distances.sort()
-    distance = rounded_distance(x, fit.model, h)
-    return GoodnessOfFit(distance, share_beyond(distances, distance), distances, 1.0, fit.n, False)
+    return GoodnessOfFit.against(rounded_distance(x, fit.model, h), samples, distances, 50, 1.0, fast=False)
 
 
 def rounding_matters(values: npt.ArrayLike) -> bool:
