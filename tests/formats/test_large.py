@@ -21,7 +21,7 @@ import pytest
 from speedproof.data.record import Record
 from speedproof.data.suite import Suite
 from speedproof.errors import SpeedproofError
-from speedproof.formats import csvrecords, csvtable, gathered, jsonparts, read, source
+from speedproof.formats import csvrecords, csvtable, gathered, jsontext, read, source
 from speedproof.formats.gathered import Gathered
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.source import Source
@@ -35,8 +35,8 @@ NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file(
 def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Everything counts as large: blocks of a line or two, segments of a part, some values in memory."""
     for module, name, value in (
-        (source, "_LARGE", 200), (jsonparts, "_WHOLE", 100), (jsonparts, "_WINDOW", 64),
-        (jsonparts, "_NEAR", 300), (csvtable, "_BLOCK", 90), (csvrecords, "_MANY", 3),
+        (source, "_LARGE", 200), (jsontext, "_WHOLE", 100), (jsontext, "_WINDOW", 64),
+        (jsontext, "_NEAR", 300), (csvtable, "_BLOCK", 90), (csvrecords, "_MANY", 3),
         (gathered, "_MOST", 5), (gathered, "_STRETCH", 64),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
@@ -263,9 +263,9 @@ def test_a_part_of_a_file_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 PROGRAM = """
 import resource, sys
-from speedproof.formats import csv, gathered, go, google_benchmark, jsonparts, source, stream
-source._LARGE = jsonparts._WHOLE = 1 << 20
-jsonparts._WINDOW = 1 << 18
+from speedproof.formats import csv, gathered, go, google_benchmark, jsontext, source, stream
+source._LARGE = jsontext._WHOLE = 1 << 20
+jsontext._WINDOW = 1 << 18
 gathered._MOST = stream._VALUES = 1 << 15
 stream._ITEMS = 256
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -129,7 +129,7 @@ def test_nanobench_against_json(files: Path) -> None:
     assert cycles[0].values.tolist() == [81.5, 73.5, 89.5]
     assert {r.unit for r in cycles} == {"cycles"}
     assert {r.metric for r in records} == {"time", "cycles", "instructions"}
-    damaged, lost, empty, counters = skipped
+    lost, damaged, empty, counters = skipped
     assert damaged.where == "results[3].measurements"
     assert lost.reason == "instructions is not a number in 1 of 2 epochs"
     assert "templates::json()" in empty.reason

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.sample import Trait
-from speedproof.data.units import Direction
+from speedproof.data.units import Direction, Unit
 from speedproof.errors import FormatError
 
 
@@ -34,6 +37,14 @@ class Record(Struct, frozen=True, eq=False):
     # The first and the last moment of measuring that the file tells, in seconds since 1970 (UTC)
     span: tuple[float, float] | None = None
     named: bool = True  # false where the benchmark is called after its file because nothing in it names one
+
+    def left_out(self, reason: str, *, expected: bool = False) -> Skipped:
+        """Something at this place that is not among the values."""
+        return Skipped(self.path, self.where, self.benchmark, reason, expected)
+
+    def holding(self, values: FloatArray, unit: Unit, **others: Any) -> Record:
+        """The same with values of a unit, and whatever else is another."""
+        return replace(self, values=unit.to_base(values), unit=unit.base, **others)
 
 
 class Skipped(Struct, frozen=True):

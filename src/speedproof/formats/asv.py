@@ -26,8 +26,16 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import Number, as_fields, decode, glances, number, numbers
+from speedproof.formats.jsontext import (
+    Number,
+    as_fields,
+    decode,
+    decode_parts,
+    each,
+    glances,
+    number,
+    numbers,
+)
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import plural, span_of
 from speedproof.formats.sniff import members
@@ -98,14 +106,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             **{key: value for key, value in file.requirements.items() if value != ""},
         }
     )
-    for name, part in file.results.items():
-        frame = Record(name, np.empty(0), path=source.name, where=f"results.{name}", fields=fields)
-        try:
-            entry = _entry(source, frame.where, part, file.result_columns)
-            known = _known(listed.get(name), entry)
-            yield from _records(source, replace(frame, span=_span(entry)), entry, known)
-        except FormatError as error:
-            yield Skipped(source.name, error.where, name, error.message)
+
+    def benchmark(place: Record, part: msgspec.Raw) -> Iterator[Record | Skipped]:
+        entry = _entry(source, place.where, part, file.result_columns)
+        known = _known(listed.get(place.benchmark), entry)
+        yield from _records(source, replace(place, fields=fields, span=_span(entry)), entry, known)
+
+    yield from each(source, file.results, msgspec.Raw, benchmark, "results")
 
 
 def _entry(source: Source, where: str, part: msgspec.Raw, columns: list[str] | None) -> _Entry:
@@ -165,12 +172,11 @@ def _records(source: Source, frame: Record, entry: _Entry, known: _Listed) -> It
             continue
         lost = values.size - finite.size
         if lost:
-            yield Skipped(source.name, where, shown, f"{lost} of {values.size} samples are no numbers")
-        frame = replace(
-            frame,
+            yield source.skip(where, shown, f"{lost} of {values.size} samples are no numbers")
+        frame = frame.holding(
+            finite,
+            unit,
             benchmark=shown,
-            values=unit.to_base(finite),
-            unit=unit.base,
             metric=_METRICS.get(unit.base, "value"),
             processes=None,
             traits=frozenset[Trait](),
@@ -184,10 +190,10 @@ def _records(source: Source, frame: Record, entry: _Entry, known: _Listed) -> It
             yield frame
     if failed := sum(value is None for value in results):
         what = f"{failed} of {count} parameter sets" if params else "the benchmark"
-        yield Skipped(source.name, where, name, f"{what} failed; asv run --show-stderr says why")
+        yield source.skip(where, name, f"{what} failed; asv run --show-stderr says why")
     if skipped := sum(isinstance(value, str) for value in results):
         reason = f"{plural(skipped, 'parameter set')} that the benchmark itself skips"
-        yield Skipped(source.name, where, name, reason, expected=True)
+        yield source.skip(where, name, reason, expected=True)
 
 
 def _of_rounds(frame: Record, known: _Listed, whole: bool) -> Record:

@@ -20,8 +20,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
-from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import Number, as_fields, entries, glances, numbers
+from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, glances, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import epoch, nested, plural, span_of
 from speedproof.formats.sniff import members
@@ -115,25 +114,24 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         len({known.job for known in glances(file.benchmarks, kind)} - {""}) > 1 for kind in (_Job, _Benchmark)
     )
     warmups = 0
-    for where, entry in entries(file.benchmarks, _Benchmark, source, "Benchmarks"):
-        if isinstance(entry, Skipped):
-            yield entry
-            continue
-        frame = Record(
-            entry.name,
-            np.empty(0),
+
+    def benchmark(place: Record, entry: _Benchmark) -> Iterator[Record | Skipped]:
+        nonlocal warmups
+        frame = replace(
+            place,
+            benchmark=entry.name,
             version=(entry.job or None) if several else None,
-            path=source.name,
-            where=where,
             fields=host + as_fields({"job": entry.job or None, "parameters": entry.parameters or None}),
             span=span_of([_started(file.title)]),
         )
         warmups += sum(m.kind in _WARMUP for m in entry.measurements)
         yield _times(frame, entry)
         yield from _metrics(frame, entry.metrics)
+
+    yield from each(source, file.benchmarks, _Benchmark, benchmark, "Benchmarks")
     if warmups:
         reason = f"{plural(warmups, 'warm-up iteration')} left out, and pilots, jitting and overhead"
-        yield Skipped(source.name, "", "", reason, expected=True)
+        yield source.skip("", "", reason, expected=True)
 
 
 _AT_THE_END = re.compile(r".*-(\d{8})-(\d{6})")
@@ -159,9 +157,9 @@ def _times(frame: Record, entry: _Benchmark) -> Record | Skipped:
         removed = sum(count for values, count in per_launch if values.size)
         several = "values that BenchmarkDotNet removed as outliers are"
         verb = "value that BenchmarkDotNet removed as an outlier is" if removed == 1 else several
-        return replace(
-            frame,
-            values=_NANOSECONDS.to_base(values),
+        return frame.holding(
+            values,
+            _NANOSECONDS,
             processes=processes if len(launches) > 1 else None,
             where=f"{frame.where}.Measurements",
             traits=frozenset(known),
@@ -176,15 +174,14 @@ def _times(frame: Record, entry: _Benchmark) -> Record | Skipped:
         values = numbers(found)
         values = values[np.isfinite(values)]
         if values.size:
-            return replace(
-                frame,
-                values=_NANOSECONDS.to_base(values),
+            return frame.holding(
+                values,
+                _NANOSECONDS,
                 where=f"{frame.where}.Statistics.{place}",
                 traits=frozenset(traits),
                 notes=(note,),
             )
-    reason = "it has no result; BenchmarkDotNet's log says why it failed"
-    return Skipped(frame.path, frame.where, frame.benchmark, reason)
+    return frame.left_out("it has no result; BenchmarkDotNet's log says why it failed")
 
 
 def _workload(measurements: Sequence[_Measurement]) -> tuple[FloatArray, int]:
@@ -219,10 +216,9 @@ def _metrics(frame: Record, metrics: Sequence[_Metric]) -> Iterator[Record]:
             continue
         allocated = descriptor.id == "Allocated Memory"
         unit = parse_unit(f"{descriptor.unit}/op" if allocated else descriptor.unit.replace("Count", ""))
-        yield replace(
-            frame,
-            values=unit.to_base(values),
-            unit=unit.base,
+        yield frame.holding(
+            values,
+            unit,
             metric="memory" if allocated else descriptor.id,
             direction=Direction.HIGHER if descriptor.the_greater_the_better else Direction.LOWER,
             where=f"{frame.where}.Metrics",

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
@@ -69,7 +68,7 @@ def _from_json(source: Source) -> Record | Skipped:
         sample = decode(source.data, _Sample, source)
     benchmark, fields = _identity(source)
     fields += as_fields({"sampling_mode": sample.sampling_mode})
-    return _per_iteration(sample, Record(benchmark, np.empty(0), path=source.name, fields=fields))
+    return _per_iteration(sample, source.frame("", benchmark, fields=fields))
 
 
 def _per_iteration(sample: _Sample, frame: Record, unit: Unit = _NANOSECONDS) -> Record | Skipped:
@@ -83,10 +82,10 @@ def _per_iteration(sample: _Sample, frame: Record, unit: Unit = _NANOSECONDS) ->
     elif min(iters) <= 0:
         reason = "an iteration count is not positive"
     if reason:
-        return Skipped(frame.path, frame.where, frame.benchmark, reason)
+        return frame.left_out(reason)
     with np.errstate(over="ignore"):  # infinity is refused where the sample is made
-        values = unit.to_base(np.array(times, dtype=np.float64) / np.array(iters, dtype=np.float64))
-    return replace(frame, values=values, unit=unit.base, metric=metric_of(unit.base), traits=_TRAITS)
+        values = np.array(times, dtype=np.float64) / np.array(iters, dtype=np.float64)
+    return frame.holding(values, unit, metric=metric_of(unit.base), traits=_TRAITS)
 
 
 def _identity(source: Source) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -111,11 +110,10 @@ def _from_csv(source: Source) -> Iterator[Record | Skipped]:
             time, iters = float(measured or ""), float(row.get("iteration_count") or "")
         except ValueError:
             reason = "the row lacks a time or an iteration count; was it cut?"
-            yield Skipped(source.name, where, benchmark, reason)
+            yield source.skip(where, benchmark, reason)
             continue
         _, sample = groups.setdefault((benchmark, unit), (where, _Sample([], [])))
         sample.iters.append(iters)
         sample.times.append(time)
     for (benchmark, unit), (where, sample) in groups.items():
-        frame = Record(benchmark, np.empty(0), path=source.name, where=where)
-        yield _per_iteration(sample, frame, parse_unit(unit))
+        yield _per_iteration(sample, source.frame(where, benchmark), parse_unit(unit))

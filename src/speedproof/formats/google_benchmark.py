@@ -8,22 +8,17 @@ https://github.com/google/benchmark, src/json_reporter.cc: ``benchmarks`` holds 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 
 import msgspec
-import numpy as np
-from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
-from speedproof.errors import FormatError
 from speedproof.formats.gathered import Gathered
-from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import as_fields, decode, glances, number
+from speedproof.formats.jsontext import as_fields, decode, decode_parts, each, glances, number
 from speedproof.formats.options import ReadOptions
-from speedproof.formats.reading import epoch, plural, span_of
+from speedproof.formats.reading import epoch, finite, plural, span_of
 from speedproof.formats.sniff import members
 from speedproof.formats.source import Source
 
@@ -86,7 +81,6 @@ class _Group(msgspec.Struct):
     head: _Head
     count: int = 0
     kinds: set[str] = msgspec.field(default_factory=set)  # of aggregates
-    lost: dict[str, int] = msgspec.field(default_factory=dict)  # by member, how many values are no numbers
     metrics: list[str] = msgspec.field(default_factory=lambda: ["real_time", "cpu_time"])
 
 
@@ -99,14 +93,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], _Group] = {}
     aggregates: dict[str, _Group] = {}
     failures: dict[str, _Group] = {}
-    for index, part in enumerate(file.benchmarks):
-        where = f"benchmarks[{index}]"
-        try:
-            head = decode(part, _Head, source, where)
-            members = decode(part, dict[str, object], source, where)
-        except FormatError as error:
-            yield Skipped(source.name, error.where, "", error.message)
-            continue
+
+    def entry(place: Record, part: msgspec.Raw) -> tuple[()]:
+        nonlocal names
+        where = place.where
+        head = decode(part, _Head, source, where)
+        members = decode(part, dict[str, object], source, where)
         benchmark = head.run_name or head.name
         if head.run_type is None and names is None:
             names = {known.name for known in glances(file.benchmarks, _Name)}
@@ -118,15 +110,16 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         else:
             told = as_fields({"threads": head.threads, "label": head.label or None})
             group = groups.setdefault((benchmark, head.time_unit, host + told), _Group(where, head))
-            _gather(rows, group, index, members)
+            _gather(rows, group, members)
         group.count += 1
+        return ()
+
+    yield from each(source, file.benchmarks, msgspec.Raw, entry, "benchmarks")
     rows.sorted()
     for (benchmark, time_unit, fields), group in groups.items():
-        frame = Record(
+        frame = source.frame(
+            group.where,
             benchmark,
-            np.empty(0),
-            path=source.name,
-            where=group.where,
             fields=fields,
             traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
             span=span_of([epoch(file.context.get("date"))]),
@@ -147,19 +140,15 @@ def _is_aggregate(head: _Head, names: set[str]) -> bool:
     )
 
 
-def _gather(rows: Gathered, group: _Group, index: int, members: Mapping[str, object]) -> None:
+def _gather(rows: Gathered, group: _Group, members: Mapping[str, object]) -> None:
     """Take the values of an entry."""
     for member, value in members.items():
         if member in _NO_VALUE:
             continue
-        series = rows.number((group.where, member), index)
         if member not in group.metrics and isinstance(value, (int, float, str)):
             group.metrics.append(member)
-        if math.isfinite(found := number(value)):
-            rows.groups.append(series)
-            rows.columns[0].append(found)
-        else:
-            group.lost[member] = group.lost.get(member, 0) + 1
+        rows.groups.append(rows.number((group.where, member), 0))
+        rows.columns[0].append(number(value))
     rows.made_room()
 
 
@@ -168,18 +157,13 @@ def _records(frame: Record, time: Unit, group: _Group, rows: Gathered) -> Iterat
     for member in group.metrics:
         if (series := rows.keys.get((group.where, member))) is None:
             continue
-        size = rows.size(series)
-        if lost := group.lost.get(member):
-            reason = f"{member} is not a number in {lost} of {plural(size + lost, 'run')}"
-            yield Skipped(frame.path, frame.where, frame.benchmark, reason)
-        if not size:
-            continue
-        found = True
         unit = time if member in _TIMES else _RATES.get(member, Unit(""))
-        values = unit.to_base(rows.of(series)[0])
-        yield replace(frame, values=values, unit=unit.base, metric=_TIMES.get(member, member))
+        record = frame.holding(rows.of(series)[0], unit, metric=_TIMES.get(member, member))
+        for item in finite(record, member, "run"):
+            found = found or isinstance(item, Record)
+            yield item
     if not found:
-        yield Skipped(frame.path, frame.where, frame.benchmark, "the entry holds no measured value")
+        yield frame.left_out("the entry holds no measured value")
 
 
 def _failures(source: Source, failures: dict[str, _Group]) -> Iterator[Skipped]:
@@ -187,7 +171,7 @@ def _failures(source: Source, failures: dict[str, _Group]) -> Iterator[Skipped]:
         head = group.head
         message = head.error_message or head.skip_message or "it gave no message"
         reason = f"{plural(group.count, 'run')} reported an error and left no time: {message}"
-        yield Skipped(source.name, group.where, benchmark, reason)
+        yield source.skip(group.where, benchmark, reason)
 
 
 def _summaries(source: Source, aggregates: dict[str, _Group], read_names: set[str]) -> Iterator[Skipped]:
@@ -197,9 +181,9 @@ def _summaries(source: Source, aggregates: dict[str, _Group], read_names: set[st
         # is the complexity fitted to a family of benchmarks.
         bases = {benchmark, *(benchmark.removesuffix(suffix) for suffix in _OLD_AGGREGATES)}
         if bases.isdisjoint(read_names) and not group.kinds <= {"BigO", "RMS"}:
-            yield Skipped(source.name, group.where, benchmark, f"only aggregates of it are here; {_REMEDY}")
+            yield source.skip(group.where, benchmark, f"only aggregates of it are here; {_REMEDY}")
         else:
             left_out += group.count
     if left_out:
         reason = f"{plural(left_out, 'aggregate')} of repetitions left out"
-        yield Skipped(source.name, "", "", reason, expected=True)
+        yield source.skip("", "", reason, expected=True)

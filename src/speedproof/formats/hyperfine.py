@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import Number, as_fields, entries, glances, numbers
+from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, glances, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import plural
 from speedproof.formats.sniff import members
@@ -47,37 +47,34 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every command's times and, when they were measured, memory sizes."""
     parts = decode_parts(source, _File, "results").results
     occurrences = Counter(known.command for known in glances(parts, _Command))
-    for where, result in entries(parts, _Result, source, "results"):
-        if isinstance(result, Skipped):
-            yield result
-            continue
+
+    def command(place: Record, result: _Result) -> Iterator[Record | Skipped]:
+        frame = replace(place, benchmark=result.command)
         if not result.times:
-            reason = "the file has no times of single runs; run hyperfine again with --export-json"
-            yield Skipped(source.name, where, result.command, reason)
-            continue
-        fields = as_fields(result.parameters or {})
-        if occurrences[result.command] > 1:
-            # Told apart in the file by their place only; so that the suite can say what it pooled.
-            fields += (("entry", where),)
+            yield frame.left_out(
+                "the file has no times of single runs; run hyperfine again with --export-json"
+            )
+            return
+        # Told apart in the file by their place only; so that the suite can say what it pooled.
+        entry = (("entry", place.where),) if occurrences[result.command] > 1 else ()
         notes = _failures(result)
         for metric, name, unit, values in (
             ("time", "times", "s", result.times),
             ("memory", "memory_usage_byte", "B", result.memory_usage_byte),
         ):
             if values:
-                yield Record(
-                    result.command,
-                    numbers(values),
-                    unit,
+                yield replace(
+                    frame,
+                    values=numbers(values),
+                    unit=unit,
                     metric=metric,
-                    path=source.name,
-                    where=f"{where}.{name}",
-                    fields=fields,
-                    traits=frozenset(
-                        {Trait.ORDER_KNOWN, Trait.FAILED_RUNS} if notes else {Trait.ORDER_KNOWN}
-                    ),
+                    where=f"{place.where}.{name}",
+                    fields=as_fields(result.parameters or {}) + entry,
+                    traits=frozenset({Trait.ORDER_KNOWN, *[Trait.FAILED_RUNS] * bool(notes)}),
                     notes=notes,
                 )
+
+    return each(source, parts, _Result, command, "results")
 
 
 def _failures(result: _Result) -> tuple[str, ...]:

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
-from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import Number, as_fields, entries, numbers
+from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import nested
 from speedproof.formats.sniff import members
@@ -54,14 +53,10 @@ class _Result(msgspec.Struct, rename="camel"):
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the iterations of every benchmark, with the fork of each."""
-    for where, result in entries(decode_parts(source, list[msgspec.Raw]), _Result, source):
-        if isinstance(result, Skipped):
-            yield result
-        else:
-            yield from _result(source, where, result)
+    return each(source, decode_parts(source, list[msgspec.Raw]), _Result, _result)
 
 
-def _result(source: Source, where: str, result: _Result) -> Iterator[Record | Skipped]:
+def _result(place: Record, result: _Result) -> Iterator[Record | Skipped]:
     params = ",".join(f"{name}={value}" for name, value in result.params.items())
     primary = result.primary_metric
     name = _METRICS.get(result.mode, result.mode)
@@ -70,13 +65,12 @@ def _result(source: Source, where: str, result: _Result) -> Iterator[Record | Sk
     if better is Direction.HIGHER and parse_unit(primary.score_unit).base == "s":
         name, better = "time", Direction.LOWER
         note = f"mode thrpt, but {primary.score_unit} is a time: lower is taken as better"
-    frame = Record(
-        f"{result.benchmark}:{params}" if params else result.benchmark,
-        np.empty(0),
+    frame = replace(
+        place,
+        benchmark=f"{result.benchmark}:{params}" if params else result.benchmark,
         metric=name,
         direction=better,
-        path=source.name,
-        where=f"{where}.primaryMetric",
+        where=f"{place.where}.primaryMetric",
         fields=as_fields(
             {
                 "mode": result.mode,
@@ -99,7 +93,7 @@ def _result(source: Source, where: str, result: _Result) -> Iterator[Record | Sk
             frame,
             metric=secondary.lstrip("·"),
             direction=better if metric.score_unit == primary.score_unit else Direction.LOWER,
-            where=f"{where}.secondaryMetrics.{secondary}",
+            where=f"{place.where}.secondaryMetrics.{secondary}",
             notes=(),
         )
         yield from _metric(own, metric)
@@ -113,18 +107,16 @@ def _metric(frame: Record, metric: _Metric) -> Iterator[Record | Skipped]:
             if metric.raw_data_histogram is not None
             else "the result has no raw data; run JMH with -rf json"
         )
-        yield Skipped(frame.path, frame.where, frame.benchmark, reason)
+        yield frame.left_out(reason)
         return
     values, processes = nested(forks)
     good = np.isfinite(values)
     if not good.any():
         # Profilers write NaN for what did not happen (no collection, no churn).
         expected = ".secondaryMetrics." in frame.where
-        yield Skipped(frame.path, frame.where, frame.benchmark, "no iteration has a number", expected)
+        yield frame.left_out("no iteration has a number", expected=expected)
         return
     if lost := int(values.size - good.sum()):
         verb = "is not a number" if lost == 1 else "are not numbers"
-        reason = f"{lost} of {values.size} iterations {verb}; the others are read"
-        yield Skipped(frame.path, frame.where, frame.benchmark, reason)
-    unit = parse_unit(metric.score_unit)
-    yield replace(frame, values=unit.to_base(values[good]), unit=unit.base, processes=processes[good])
+        yield frame.left_out(f"{lost} of {values.size} iterations {verb}; the others are read")
+    yield frame.holding(values[good], parse_unit(metric.score_unit), processes=processes[good])

@@ -12,13 +12,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.errors import FormatError
-from speedproof.formats.jsontext import Number, as_fields, decode, numbers
+from speedproof.formats.jsontext import Number, as_fields, decode, each, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import finite, nested, plural
 from speedproof.formats.sniff import members
@@ -52,34 +50,32 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     several = len({_parts(key)[1:] for key in times}) > 1
     host = _host(file.audit)
     notes = (_ERROR_FLAG,) if file.error_flag else ()
-    for key, part in times.items():
-        benchmark, machine, variant = _parts(key)
-        frame = Record(
-            benchmark,
-            np.empty(0),
+
+    def process(place: Record, executions: list[list[Number]]) -> Iterator[Record | Skipped]:
+        key = place.where.removeprefix(f"{member}.")
+        _, machine, variant = _parts(key)
+        frame = replace(
+            place,
             version=f"{machine}:{variant}" if several else None,
-            path=source.name,
-            where=f"{member}.{key}",
             fields=(*as_fields({"vm": machine or None, "variant": variant or None}), *host),
             traits=frozenset({Trait.ORDER_KNOWN}),
             notes=notes,
         )
-        try:
-            executions = decode(part, list[list[Number]], source, frame.where)
-            if reason := _why_fewer(executions):
-                yield Skipped(source.name, frame.where, benchmark, reason)
-            yield from _joined(frame, executions)
-            if counted := file.core_cycle_counts.get(key):
-                frame = replace(frame, unit="cycles", where=f"core_cycle_counts.{key}")
-                by_core = decode(counted, list[list[list[Number]]], source, frame.where)
-                for core in range(max(map(len, by_core), default=0)):
-                    of_core = [execution[core] for execution in by_core if core < len(execution)]
-                    yield from _joined(replace(frame, metric=f"cycles of core {core}"), of_core)
-        except FormatError as error:
-            yield Skipped(source.name, error.where, benchmark, error.message)
+        if reason := _why_fewer(executions):
+            yield frame.left_out(reason)
+        yield from _joined(frame, executions)
+        if counted := file.core_cycle_counts.get(key):
+            frame = replace(frame, unit="cycles", where=f"core_cycle_counts.{key}")
+            by_core = decode(counted, list[list[list[Number]]], source, frame.where)
+            for core in range(max(map(len, by_core), default=0)):
+                of_core = [execution[core] for execution in by_core if core < len(execution)]
+                yield from _joined(replace(frame, metric=f"cycles of core {core}"), of_core)
+
+    kind = list[list[Number]]
+    yield from each(source, times, kind, process, member, benchmark=lambda key: _parts(key)[0])
     if file.aperf_counts or file.mperf_counts:
         reason = "the APERF and MPERF counts are left out: they tell the frequency of the cores"
-        yield Skipped(source.name, "", "", reason, expected=True)
+        yield source.skip("", "", reason, expected=True)
 
 
 def _parts(key: str) -> tuple[str, str, str]:
@@ -99,14 +95,9 @@ def _why_fewer(executions: Sequence[Sequence[Number]]) -> str:
 
 def _joined(frame: Record, executions: Sequence[Sequence[Number]]) -> Iterator[Record | Skipped]:
     """One record of all executions; what is no number is named."""
-    if not any(executions):
-        return
-    values, processes = nested([numbers(execution) for execution in executions if execution])
-    good, reason = finite(values, frame.metric, "iteration")
-    if reason:
-        yield Skipped(frame.path, frame.where, frame.benchmark, reason)
-    if good.any():
-        yield replace(frame, values=values[good], processes=processes[good])
+    if any(executions):
+        values, processes = nested([numbers(execution) for execution in executions if execution])
+        yield from finite(replace(frame, values=values, processes=processes), frame.metric, "iteration")
 
 
 def _host(audit: object) -> tuple[tuple[str, str], ...]:

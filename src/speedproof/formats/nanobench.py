@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.jsontext import Number, as_fields, decode, entries, numbers
+from speedproof.formats.jsontext import Number, as_fields, decode, each, glances, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import finite, plural
 from speedproof.formats.sniff import members
@@ -49,41 +48,36 @@ class _File(msgspec.Struct):
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the epochs of every benchmark."""
-    results: list[tuple[str, _Result]] = []
-    for where, entry in entries(decode(source.data, _File, source).results, _Result, source, "results"):
-        if isinstance(entry, Skipped):
-            yield entry
-        else:
-            results.append((where, entry))
-    titles = Counter(name for _, name in dict.fromkeys((result.title, result.name) for _, result in results))
+    results = decode(source.data, _File, source).results
+    titles = Counter(name for _, name in {(known.title, known.name) for known in glances(results, _Result)})
     uncounted = 0
-    for where, result in results:
-        frame = Record(
-            f"{result.title}/{result.name}" if titles[result.name] > 1 else result.name,
-            np.empty(0),
-            path=source.name,
-            where=f"{where}.measurements",
-            fields=as_fields({"title": result.title, "unit": result.unit, "batch": result.batch}),
-            traits=_TRAITS | ({Trait.WARMUP_REMOVED} if result.warmup > 0 else set()),
+
+    def result(place: Record, found: _Result) -> Iterator[Record | Skipped]:
+        nonlocal uncounted
+        frame = replace(
+            place,
+            benchmark=f"{found.title}/{found.name}" if titles[found.name] > 1 else found.name,
+            fields=as_fields({"title": found.title, "unit": found.unit, "batch": found.batch}),
+            traits=_TRAITS | ({Trait.WARMUP_REMOVED} if found.warmup > 0 else set()),
         )
-        if not result.measurements:
-            reason = f"the file has no measurements of it; {_REMEDY}"
-            yield Skipped(source.name, where, frame.benchmark, reason)
-        for member in dict.fromkeys(name for measurement in result.measurements for name in measurement):
+        if not found.measurements:
+            yield frame.left_out(f"the file has no measurements of it; {_REMEDY}")
+        frame = replace(frame, where=f"{place.where}.measurements")
+        for member in dict.fromkeys(name for measurement in found.measurements for name in measurement):
             if member == "iterations":
                 continue
             metric, unit = _KNOWN.get(member, (member, ""))
-            values = numbers([epoch[member] for epoch in result.measurements if member in epoch])
-            good, reason = finite(values, member, "epoch")
-            if reason:
-                yield Skipped(source.name, frame.where, frame.benchmark, reason)
-            if good.any() and metric != "time" and not values[good].any():
-                uncounted += 1
-            elif good.any():
-                yield replace(frame, values=values[good], unit=unit, metric=metric)
+            values = numbers([epoch[member] for epoch in found.measurements if member in epoch])
+            for item in finite(replace(frame, values=values, unit=unit, metric=metric), member, "epoch"):
+                if isinstance(item, Record) and metric != "time" and not item.values.any():
+                    uncounted += 1
+                else:
+                    yield item
+
+    yield from each(source, results, _Result, result, "results")
     if uncounted:
         reason = (
             f"{plural(uncounted, 'counter')} left out that {'is' if uncounted == 1 else 'are'} 0 in all epochs, "
             "as nanobench writes what it cannot count"
         )
-        yield Skipped(source.name, "", "", reason, expected=True)
+        yield source.skip("", "", reason, expected=True)

@@ -16,13 +16,13 @@ from operator import itemgetter
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsonparts import NamedParts, decode_parts
-from speedproof.formats.jsontext import as_fields, decode
+from speedproof.formats.jsontext import as_fields, decode, decode_parts, each
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import epoch, nested, plural, span_of
 from speedproof.formats.sniff import members
@@ -93,55 +93,41 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     file = decode_parts(source, _File, "benchmarks")
     common = file.metadata or {}
     calibrations = warmups = 0
-    for where, key, part in _parts(file, source):
-        try:
-            first = where == "benchmark"
-            benchmark = _first_format(part, source) if first else decode(part, _Benchmark, source, where)
-        except FormatError as error:
-            yield Skipped(source.name, error.where, key or "", error.message)
-            continue
+
+    def record(place: Record, benchmark: _Benchmark) -> Iterator[Record | Skipped]:
+        nonlocal calibrations, warmups
         metadata = {**common, **(benchmark.common_metadata or {}), **(benchmark.metadata or {})}
-        name = str(benchmark.name or metadata.get("name") or key or source.stem)
+        name = str(benchmark.name or metadata.get("name") or place.benchmark or source.stem)
         calibrations += sum(not _values(run, metadata) for run in benchmark.runs)
         warmups += sum(_warmup_count(run) for run in benchmark.runs)
-        yield _record(source, where, name, benchmark.runs, metadata)
-    if calibrations or warmups:
-        reason = f"{plural(calibrations, 'calibration run')} and {plural(warmups, 'warm-up value')} left out"
-        yield Skipped(source.name, "", "", reason, expected=True)
+        yield _record(replace(place, benchmark=name), benchmark.runs, metadata)
 
-
-def _parts(file: _File, source: Source) -> Iterator[tuple[str, str | None, msgspec.Raw]]:
-    """The undecoded benchmarks, each with its place and, where the file keys by it, its name."""
-    if isinstance(file.benchmarks, (dict, NamedParts)):
-        for name, part in file.benchmarks.items():
-            yield f"benchmarks.{name}", name, part
-    elif file.benchmarks is not None:
-        for index, part in enumerate(file.benchmarks):
-            yield f"benchmarks[{index}]", None, part
+    if file.benchmarks is not None:
+        yield from each(source, file.benchmarks, _Benchmark, record, "benchmarks")
     elif bytes(file.benchmark):
-        yield "benchmark", None, file.benchmark
+        try:
+            yield from record(source.frame("benchmark", ""), _first_format(file.benchmark, source))
+        except FormatError as error:
+            yield source.skip(error.where, "", error.message)
     else:
         raise source.error("", "the file lacks benchmarks; it is not as pyperf writes it")
+    if calibrations or warmups:
+        reason = f"{plural(calibrations, 'calibration run')} and {plural(warmups, 'warm-up value')} left out"
+        yield source.skip("", "", reason, expected=True)
 
 
-def _record(
-    source: Source, where: str, name: str, runs: list[_Run], metadata: Mapping[str, object]
-) -> Record | Skipped:
+def _record(frame: Record, runs: list[_Run], metadata: Mapping[str, object]) -> Record | Skipped:
     per_run = [values for values in (_values(run, metadata) for run in runs) if values]
     if not per_run:
-        reason = "no run has values, only calibration or warm-ups; run it again to its end"
-        return Skipped(source.name, where, name, reason)
+        return frame.left_out("no run has values, only calibration or warm-ups; run it again to its end")
     unit = parse_unit(str(metadata.get("unit", "second")))
     values, processes = nested(list(map(np.array, per_run)))
     warm = {Trait.WARMUP_REMOVED} if any(map(_warmup_count, runs)) else set()
-    return Record(
-        name,
-        unit.to_base(values),
-        unit.base,
+    return frame.holding(
+        values,
+        unit,
         metric=metric_of(unit.base) if unit.base else "value",
         processes=processes,
-        path=source.name,
-        where=where,
         fields=as_fields({key: value for key, value in metadata.items() if key not in _OWN_TO_RUN}),
         traits=frozenset({Trait.ORDER_KNOWN} | warm),
         span=_span([run for run in runs if run.values or run.samples or run.raw_samples], metadata),

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.jsonparts import decode_parts
-from speedproof.formats.jsontext import Number, as_fields, entries, numbers
+from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, numbers
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import epoch, span_of
 from speedproof.formats.sniff import members
@@ -54,26 +54,24 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the rounds of every test."""
     file = decode_parts(source, _File, "benchmarks")
     host = _host(file.machine_info, file.commit_info)
-    for where, benchmark in entries(file.benchmarks, _Benchmark, source, "benchmarks"):
-        if isinstance(benchmark, Skipped):
-            yield benchmark
-            continue
-        name = benchmark.fullname or benchmark.name
+
+    def test(place: Record, benchmark: _Benchmark) -> Iterator[Record | Skipped]:
+        frame = replace(place, benchmark=benchmark.fullname or benchmark.name)
         if reason := _why_incomplete(benchmark.stats):
-            yield Skipped(source.name, where, name, reason)
-            continue
+            yield frame.left_out(reason)
+            return
         warm = {Trait.WARMUP_REMOVED} if benchmark.options.get("warmup") else set()
         own = as_fields(benchmark.params or {}) + as_fields(benchmark.extra_info or {}, "extra_info.")
-        yield Record(
-            name,
-            numbers(benchmark.stats.data or []),
-            "s",
-            path=source.name,
-            where=f"{where}.stats.data",
+        yield replace(
+            frame,
+            values=numbers(benchmark.stats.data or []),
+            where=f"{place.where}.stats.data",
             fields=host + own + as_fields({"group": benchmark.group or None}),
             traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS} | warm),
             span=span_of([epoch(file.datetime)]),
         )
+
+    return each(source, file.benchmarks, _Benchmark, test, "benchmarks")
 
 
 def _why_incomplete(stats: _Stats) -> str:

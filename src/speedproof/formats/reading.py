@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
+from msgspec.structs import replace
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.record import Record, Skipped
 
 SORTED = "the values are sorted, so their run order is not known"
@@ -33,11 +34,14 @@ def nested(parts: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
     return np.concatenate(parts), np.repeat(np.arange(len(parts)), [part.size for part in parts])
 
 
-def finite(values: FloatArray, name: str, noun: str) -> tuple[BoolArray, str]:
-    """Which values are numbers, and what is to be said of the others; empty when all are."""
-    good = np.isfinite(values)
-    lost = int(values.size - good.sum())
-    return good, f"{name} is not a number in {lost} of {plural(values.size, noun)}" if lost else ""
+def finite(record: Record, name: str, noun: str) -> Iterator[Record | Skipped]:
+    """The values that are numbers, if there are any; what is to be said of the others goes before."""
+    good = np.isfinite(record.values)
+    if lost := int(good.size - good.sum()):
+        yield record.left_out(f"{name} is not a number in {lost} of {plural(good.size, noun)}")
+    if good.any():
+        processes = None if record.processes is None else record.processes[good]
+        yield replace(record, values=record.values[good], processes=processes)
 
 
 def epoch(text: object) -> float | None:

@@ -7,15 +7,16 @@ and the iteration inside it, in run order. Old versions print an array for every
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
-from speedproof.formats.jsontext import as_fields, decode, entries
+from speedproof.formats.jsontext import as_fields, decode, each
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.sniff import members
 from speedproof.formats.source import Source
@@ -54,12 +55,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every program's phases and events, with the process of each count."""
     is_json = source.data.lstrip()[:1] == b"["
     groups: dict[tuple[str, str, str, str, str | None, str | None], list[tuple[str, int, float]]] = {}
-    for where, found in _from_json(source) if is_json else _from_csv(source):
-        if isinstance(found, Skipped):
-            yield found
-            continue
+
+    def take(place: Record, found: _Measurement) -> tuple[()]:
         key = (found.wasm, found.phase, found.event, found.engine, found.engine_flags, found.arch)
-        groups.setdefault(key, []).append((where, found.process, found.count))
+        groups.setdefault(key, []).append((place.where, found.process, found.count))
+        return ()
+
+    yield from _from_json(source, take) if is_json else _from_csv(source, take)
     several = len({(engine, flags) for _, _, _, engine, flags, _ in groups}) > 1
     for (wasm, phase, event, engine, flags, arch), group in groups.items():
         unit = parse_unit(_UNITS.get(event, ""))
@@ -77,24 +79,20 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         )
 
 
-_Found = Iterator[tuple[str, _Measurement | Skipped]]
+_Take = Callable[[Record, _Measurement], tuple[()]]
 
 
-def _from_json(source: Source) -> _Found:
-    import msgspec
-
+def _from_json(source: Source, take: _Take) -> Iterator[Record | Skipped]:
     lines = [line for line in source.data.splitlines() if line.strip()]
     by_line = len(lines) > 1 and all(line[:1] == b"[" and line.rstrip()[-1:] == b"]" for line in lines)
     for number, data in enumerate(lines if by_line else [source.data], start=1):
         begin = f"line {number}" if by_line else ""
-        yield from entries(decode(data, list[msgspec.Raw], source, begin), _Measurement, source, begin)
+        yield from each(source, decode(data, list[msgspec.Raw], source, begin), _Measurement, take, begin)
 
 
-def _from_csv(source: Source) -> _Found:
-    import msgspec
-
+def _from_csv(source: Source, take: _Take) -> Iterator[Record | Skipped]:
     for where, row in rows_of(source):
         try:
-            yield where, msgspec.convert(row, _Measurement, strict=False)
+            take(source.frame(where, ""), msgspec.convert(row, _Measurement, strict=False))
         except msgspec.ValidationError as error:
-            yield where, Skipped(source.name, where, "", f"no measurement ({error}); was the row cut?")
+            yield source.skip(where, "", f"no measurement ({error}); was the row cut?")

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISREG
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 
 if TYPE_CHECKING:
@@ -131,6 +133,14 @@ class Source(Struct, frozen=True):
     def error(self, where: str, message: str) -> FormatError:
         """An error that names this file."""
         return FormatError(self.name, where, message)
+
+    def skip(self, where: str, benchmark: str, reason: str, *, expected: bool = False) -> Skipped:
+        """A remark that something of this file is left out."""
+        return Skipped(self.name, where, benchmark, reason, expected)
+
+    def frame(self, where: str, benchmark: str, **known: Any) -> Record:
+        """What is known of a place of this file before its values are."""
+        return Record(benchmark, np.empty(0), path=self.name, where=where, **known)
 
 
 def as_text(block: bytes) -> str:
