@@ -18,7 +18,7 @@ import pytest
 from speedproof.corpus import engine
 from speedproof.corpus.answers import How
 from speedproof.corpus.compare import Asked, compare
-from speedproof.corpus.engine import Failure, run
+from speedproof.corpus.engine import run
 from speedproof.data.record import FileResults
 from speedproof.errors import SpeedproofError, UsageError
 
@@ -99,9 +99,8 @@ def _once_deadly(task: tuple[int, str]) -> int:
 def test_a_killed_worker_loses_nothing(cluster: str, tmp_path: Path) -> None:
     """The nanny starts another; the task comes again."""
     sys.path.insert(0, str(Path(__file__).parent))
-    found = dict(run(_shipped(_once_deadly), [(i, str(tmp_path)) for i in range(8)], dask=cluster))
-    assert found == {i: i for i in range(8)}
-    assert not any(isinstance(v, Failure) for v in found.values())
+    found = list(run(_shipped(_once_deadly), [(i, str(tmp_path)) for i in range(8)], dask=cluster))
+    assert (len(found), set(found)) == (8, set(range(8)))
 
 
 def _shipped(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -135,7 +134,7 @@ def test_a_lost_scheduler_is_said_and_the_next_goes_on(tmp_path: Path) -> None:
             list(outcomes)
     assert len(first) == 3
     with scheduler(port) as address:
-        assert dict(run(_shipped(_wait), tasks[:3], dask=address)) == {0: 0, 1: 1, 2: 2}
+        assert set(run(_shipped(_wait), tasks[:3], dask=address)) == {0, 1, 2}
 
 
 def test_a_cluster_that_cannot_be_used(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:

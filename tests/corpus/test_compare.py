@@ -312,10 +312,12 @@ def _work(task: tuple[int, str]) -> int:
 
 def test_killed_workers_lose_nothing(tmp_path: Path) -> None:
     """One task is killed once and comes again, one is killed always and is named, one finds a damaged file."""
-    found = dict(run(_work, [(i, str(tmp_path)) for i in range(6)], workers=2))
-    assert {i: v for i, v in found.items() if not isinstance(v, Failure)} == {0: 0, 2: 4, 4: 16, 5: 25}
-    assert "killed" in found[1].reason  # type: ignore[union-attr]
-    assert found[3] == Failure("x.parquet: the file is damaged")
+    found = list(run(_work, [(i, str(tmp_path)) for i in range(6)], workers=2))
+    assert sorted(v for v in found if not isinstance(v, Failure)) == [0, 4, 16, 25]
+    killed, damaged = sorted(v.reason for v in found if isinstance(v, Failure))
+    assert killed.startswith("(1, ")
+    assert "killed" in killed
+    assert damaged == "x.parquet: the file is damaged"
 
 
 def test_a_script_needs_no_guard(tmp_path: Path) -> None:
@@ -326,7 +328,7 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
         "print(sorted(run(eval, ['1 + 1', '__import__(\"pyarrow\").array([1]).sum().as_py()'], workers=2)))\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("[(0, 2), (1, 1)]\n", "")
+    assert (done.stdout, done.stderr) == ("[1, 2]\n", "")
 
 
 def test_workers_end_with_their_parent() -> None:
@@ -338,13 +340,13 @@ def test_workers_end_with_their_parent() -> None:
     assert parent.communicate(timeout=60)[0] == b""
 
 
-def _slow(task: int) -> int:
+def _same(task: int) -> int:
     return task
 
 
 def test_ctrl_c_keeps_what_was_under_way() -> None:
-    outcomes: Iterator[Any] = run(_slow, list(range(50)), workers=2)
+    outcomes: Iterator[Any] = run(_same, list(range(50)), workers=2)
     found = [next(outcomes)]
     with pytest.raises(Interrupted):
         found += [outcomes.throw(KeyboardInterrupt), *outcomes]  # type: ignore[attr-defined]
-    assert all(i == value for i, value in found)
+    assert len(set(found)) == len(found) < 50

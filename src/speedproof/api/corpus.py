@@ -234,7 +234,7 @@ class Corpus:
             rules = replace(rules, floor=floor_of(store))
         asked = Asked(wanted, chosen, rules, tuple(protocols), where)
         found = compare(self.place, asked, how)
-        conclusion = conclude(found, place.name)
+        conclusion = conclude(found, asked)
         if not conclusion.comparisons and not conclusion.failures:
             found.forget()
             raise UsageError(nothing_in_common(self.place, asked, versions))
@@ -262,19 +262,12 @@ class Corpus:
         """
         how = _how("model", out, workers, dask, started, done)
         from speedproof.api.corpus_results import CorpusModelled
-        from speedproof.corpus.model import ModelAsked, model, summed_up
+        from speedproof.corpus.model import ModelAsked, model
         from speedproof.corpus.schema import opened
 
-        place, manifest = opened(self.place)
+        manifest = opened(self.place)[1]
         asked = ModelAsked(_metric(manifest, metric), where, components, bootstrap, fast, seed)
-        found = model(self.place, asked, how)
-        models = summed_up(found, place.name)
-        if not (models.samples or models.failed or models.failures):
-            found.forget()
-            raise UsageError(
-                f"{place.name}: no samples of {asked.metric}{f' where {where}' if where else ''}"
-            )
-        return CorpusModelled(models, tuple(manifest.versions))
+        return CorpusModelled(model(self.place, asked, how), tuple(manifest.versions))
 
     @checked()
     def changes(
@@ -299,19 +292,13 @@ class Corpus:
         """
         how = _how("changes", out, workers, dask, started, done)
         from speedproof.api.corpus_results import CorpusChanged
-        from speedproof.corpus.changes import ChangesAsked, changes, found_changes
+        from speedproof.corpus.changes import ChangesAsked, changes
         from speedproof.corpus.schema import opened
 
-        _, manifest = opened(self.place)
-        versions = tuple(manifest.versions)
+        manifest = opened(self.place)[1]
         asked = ChangesAsked(_metric(manifest, metric), where)
-        found = changes(self.place, asked, how)
-        return CorpusChanged(
-            found_changes(
-                found, self.place, asked, alpha_of(confidence), correction=correction, repository=repository
-            ),
-            versions,
-        )
+        found = changes(self.place, asked, how, alpha_of(confidence), correction, repository)
+        return CorpusChanged(found, tuple(manifest.versions))
 
     def __repr__(self) -> str:
         return f"<Corpus: {self.place}>"

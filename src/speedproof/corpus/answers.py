@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,12 @@ from msgspec import Struct
 from speedproof import __version__
 from speedproof.corpus.engine import Failure, run
 from speedproof.corpus.place import Place
-from speedproof.corpus.read import ANSWER, Part, duck, parts_of
+from speedproof.corpus.read import ANSWER, Part, database, duck, parts_of, register
 from speedproof.corpus.schema import opened
 from speedproof.errors import SpeedproofError, UsageError
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 _NOTE = "speedproof"
@@ -76,6 +78,7 @@ class _Claim(msgspec.Struct, frozen=True):
 class Answers(Struct, frozen=True):
     """What became of a question."""
 
+    corpus: str  # as the user calls it
     place: Place  # the folder of answers
     files: tuple[str, ...]  # the answers' files that are there, in the order of the parts
     parts: int  # how many there should be
@@ -86,6 +89,13 @@ class Answers(Struct, frozen=True):
         for file in (*self.files, FLOOR_FILE, ANSWER):
             self.place.remove(file)
         self.place.drop("answers")
+
+    @contextmanager
+    def table(self, columns: pa.Schema) -> Iterator[duckdb.DuckDBPyConnection]:
+        """All rows of these columns, as the table ``answers`` of a database."""
+        with database() as connection:
+            register(connection, "answers", self.place, self.files, columns)
+            yield connection
 
     def notes(self) -> Iterator[Any]:
         """What each file says in its footer, in their order."""
@@ -136,15 +146,14 @@ def answered(
         if file not in there
     ]
     how.started(len(shares), len(shares) - len(tasks))
-    failures = []
-    for _, outcome in run(work, tasks, workers=how.workers, dask=how.dask, meanwhile=duck):
+    failures = set()
+    for outcome in run(work, tasks, workers=how.workers, dask=how.dask, meanwhile=duck):
         if isinstance(outcome, Failure):
-            failures.append(outcome.reason)
+            failures.add(outcome.reason)
         how.done()
     there = set(target.files())
-    return Answers(
-        target, tuple(n for n in names if n in there), len(shares), tuple(dict.fromkeys(sorted(failures)))
-    )
+    files = tuple(name for name in names if name in there)
+    return Answers(place.name, target, files, len(shares), tuple(sorted(failures)))
 
 
 def _claim(target: Place, claim: _Claim) -> None:

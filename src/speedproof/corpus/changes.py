@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
-from speedproof.corpus.answers import HERE, Answers, How, Task, answered
+from speedproof.corpus.answers import How, Task, answered
 from speedproof.corpus.place import arrow
-from speedproof.corpus.read import database, register, rows_of
+from speedproof.corpus.read import fetched, rows_of
 from speedproof.corpus.schema import opened, suite_of
 from speedproof.errors import UsageError
 from speedproof.history.changes import Change, Correction, find_history_changes
@@ -66,11 +66,6 @@ class CorpusChanges(Struct, frozen=True):
     failures: tuple[str, ...]
 
 
-def changes(corpus: str | os.PathLike[str], asked: ChangesAsked, how: How = HERE) -> Answers:
-    """Reduce every sample to its location; what an earlier call has done is not done again."""
-    return answered(corpus, "changes", asked, reduce_part, how)
-
-
 def reduce_part(task: Task) -> int:
     """The location of every sample of one part: the median of its processes' medians, of each session."""
     asked: ChangesAsked = task.asked
@@ -103,18 +98,20 @@ def _columns() -> pa.Schema:
     )  # fmt: skip
 
 
-def found_changes(
-    answers: Answers,
-    corpus: str,
+def changes(
+    corpus: str | os.PathLike[str],
     asked: ChangesAsked,
-    alpha: float = 0.05,
-    *,
-    correction: Correction = "holm",
-    repository: str | None = None,
+    how: How,
+    alpha: float,
+    correction: Correction,
+    repository: str | None,
 ) -> CorpusChanges:
-    """Follow every benchmark on every machine along the versions, in the order of a branch or of time."""
-    with database() as connection:
-        register(connection, "answers", answers.place, answers.files, _columns())
+    """Follow every benchmark on every machine along the versions, in the order of a branch or of time.
+
+    Every sample is reduced to its location first; what an earlier call has reduced is not reduced again.
+    """
+    answers = answered(corpus, "changes", asked, reduce_part, how)
+    with answers.table(_columns()) as connection:
         order = _order(connection, opened(corpus)[1].versions, repository)
         table = connection.sql("FROM answers ORDER BY benchmark, machine, unit").to_arrow_table()
     series = list(_series(table.to_pylist(), order))
@@ -131,7 +128,7 @@ def found_changes(
         )  # fmt: skip
 
     return CorpusChanges(
-        corpus=corpus,
+        corpus=answers.corpus,
         answers=answers.place.name,
         metric=asked.metric,
         confidence=1 - alpha,
@@ -148,7 +145,7 @@ def found_changes(
 
 def _order(connection: Any, versions: dict[str, int], repository: str | None) -> list[Commit]:
     """Versions in the order of git's first parents, else of their measuring, else of their appearance."""
-    began = dict(connection.execute("SELECT version, min(began) FROM answers GROUP BY version").fetchall())
+    began = dict(fetched(connection, "SELECT version, min(began) FROM answers GROUP BY version"))
     if repository is not None:
         found = ordered([Commit(version) for version in began], folder=repository)
         if len(found) < 2:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import combinations, pairwise, repeat
@@ -25,7 +25,7 @@ from speedproof.corpus.hpt import first_level
 from speedproof.corpus.partial import Seen, seen_in
 from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.read import database, of_corpus, rows_of
-from speedproof.corpus.schema import Manifest, opened, suite_of
+from speedproof.corpus.schema import opened, suite_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import FormatError, UsageError
@@ -55,37 +55,21 @@ class Asked(msgspec.Struct, frozen=True):
     floor: str = ""
 
 
-class ComparedFiles(Answers, frozen=True):
-    """The files of all comparisons."""
-
-    asked: Asked
-
-    def seen(self) -> Iterator[dict[tuple[str, str], Seen]]:
-        """What each part says of each pair of versions."""
-        for note in self.notes():
-            yield dict(msgspec.convert(note, list[tuple[tuple[str, str], Seen]]))
-
-
-def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> ComparedFiles:
+def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> Answers:
     """Ask about every pair of versions; what an earlier call has answered is not asked again."""
     place, manifest = opened(corpus)
-    _known(asked.pairs, manifest, place)
+    for one, other in asked.pairs if isinstance(asked.pairs, tuple) else ():
+        if one == other:
+            raise UsageError(f"{one}: a version is not compared with itself")
+    if len(manifest.versions) < 2:
+        raise UsageError(f"{place.name}: there is only one version; a comparison needs two")
     told, beside = asked, {}
     if asked.rules.floor is not None:
         beside[FLOOR_FILE] = msgspec.msgpack.encode(asked.rules.floor)
         digest = blake2b(beside[FLOOR_FILE], digest_size=16).hexdigest()
         told = replace(asked, rules=replace(asked.rules, floor=None), floor=digest)
     question = (told, tuple(manifest.versions))
-    found = answered(corpus, "compare", question, compare_part, how, beside=beside)
-    return ComparedFiles(found.place, found.files, found.parts, found.failures, asked)
-
-
-def _known(pairs: Pairs, manifest: Manifest, place: Place) -> None:
-    for one, other in pairs if isinstance(pairs, tuple) else ():
-        if one == other:
-            raise UsageError(f"{one}: a version is not compared with itself")
-    if len(manifest.versions) < 2:
-        raise UsageError(f"{place.name}: there is only one version; a comparison needs two")
+    return answered(corpus, "compare", question, compare_part, how, beside=beside)
 
 
 def nothing_in_common(corpus: str | os.PathLike[str], asked: Asked, versions: Sequence[str]) -> str:

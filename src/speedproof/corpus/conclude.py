@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, convert
 
-from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, ComparedFiles, answer_columns
+from speedproof.corpus.answers import Answers
+from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, Asked, answer_columns
 from speedproof.corpus.hpt import OverBenchmarks, second_level
 from speedproof.corpus.partial import Seen, Whole, whole_of
-from speedproof.corpus.read import database, register
+from speedproof.corpus.read import fetched
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import Control
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 _BANDS = (0.05, 0.02)
 _PAIRS = 20
+_SHOWN = 50  # changes of either direction that are kept, or more where the other has fewer
+_PRECISION = 0.05  # of the proportion of accelerated benchmarks
 _KINDS = {kind.value: kind for kind in Assumption}
 
 
@@ -78,17 +82,12 @@ class Conclusion(Struct, frozen=True):
     failures: tuple[str, ...]
 
 
-def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: float = 0.05) -> Conclusion:
-    """Put the answers together; ``shown`` of either direction, or more where the other has fewer, are kept."""
-    asked = found.asked
+def conclude(found: Answers, asked: Asked) -> Conclusion:
+    """Put the answers together."""
     alpha, margin = asked.rules.alpha, asked.rules.margin
     headline = HEADLINE if HEADLINE in asked.protocols else asked.protocols[0]
-    with database() as connection:
-        register(connection, "answers", found.place, found.files, answer_columns())
-
-        def rows(sql: str, *values: Any) -> list[tuple[Any, ...]]:
-            return connection.execute(sql, values).fetchall()
-
+    with found.table(answer_columns()) as connection:
+        rows = partial(fetched, connection)
         counts = {str(protocol): dict.fromkeys(Verdict, 0) for protocol in asked.protocols}
         for protocol, verdict, count in rows("SELECT protocol, verdict, count(*) FROM answers GROUP BY ALL"):
             counts[protocol][Verdict(verdict)] = count
@@ -101,15 +100,15 @@ def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: f
         proven = [protocol for protocol in asked.protocols if protocol != "single run" and total]
         faster, slower = (counts[headline][v] for v in (Verdict.FASTER, Verdict.SLOWER))
         most = {
-            Verdict.SLOWER: max(shown, 2 * shown - faster),
-            Verdict.FASTER: max(shown, 2 * shown - slower),
+            Verdict.SLOWER: max(_SHOWN, 2 * _SHOWN - faster),
+            Verdict.FASTER: max(_SHOWN, 2 * _SHOWN - slower),
         }
         undermined, undermining = _undermining(rows, headline)
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         families = _claims(rows, alpha)
         return Conclusion(
-            corpus=corpus,
+            corpus=found.corpus,
             answers=found.place.name,
             metric=asked.metric,
             alpha=alpha,
@@ -129,7 +128,7 @@ def conclude(found: ComparedFiles, corpus: str, *, shown: int = 50, precision: f
                 (
                     protocol,
                     (accelerated_2009 if protocol == "touati2009" else accelerated)(
-                        counts[protocol][Verdict.FASTER], total, 1 - alpha, precision
+                        counts[protocol][Verdict.FASTER], total, 1 - alpha, _PRECISION
                     ),
                 )
                 for protocol in proven
@@ -230,11 +229,11 @@ def _undermining(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumpti
     return undermined, tuple((_KINDS[kind], count) for kind, count in counted)
 
 
-def _wholes(found: ComparedFiles, confidence: float) -> tuple[tuple[str, str, Whole], ...]:
+def _wholes(found: Answers, confidence: float) -> tuple[tuple[str, str, Whole], ...]:
     """By pair of versions the parts merged in their order; of many pairs the first ones."""
     parts: dict[tuple[str, str], list[Seen]] = {}
-    for part in found.seen():
-        for versions, seen in part.items():
+    for note in found.notes():
+        for versions, seen in convert(note, list[tuple[tuple[str, str], Seen]]):
             if versions in parts or len(parts) < _PAIRS:
                 parts.setdefault(versions, []).append(seen)
     return tuple((*versions, whole_of(seen, confidence)) for versions, seen in parts.items())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -51,8 +52,8 @@ def run(
     workers: int = 1,
     dask: str | None = None,
     meanwhile: Callable[[], object] = lambda: None,
-) -> Iterator[tuple[int, R | Failure]]:
-    """Every task's number with its outcome, in the order in which they end.
+) -> Iterator[R | Failure]:
+    """Every task's outcome, in the order in which they end.
 
     A task that finds a damaged file, or whose worker dies three times, is a failure; the others go on. What the
     caller needs afterwards can be made ready ``meanwhile``, when the first tasks are handed out.
@@ -60,8 +61,8 @@ def run(
     if dask is not None:
         yield from _on_cluster(work, tasks, dask)
     elif workers == 1 or len(tasks) <= 1:
-        for i, task in enumerate(tasks):
-            yield i, _kept(work, task)
+        for task in tasks:
+            yield _kept(work, task)
     else:
         yield from _on_processes(work, tasks, min(workers, len(tasks)), meanwhile)
 
@@ -151,57 +152,53 @@ def _surroundings() -> Iterator[None]:
 
 def _on_processes(
     work: Callable[[T], R], tasks: Sequence[T], workers: int, meanwhile: Callable[[], object]
-) -> Iterator[tuple[int, R | Failure]]:
-    waiting = list(range(len(tasks)))[::-1]
+) -> Iterator[R | Failure]:
+    waiting = deque(tasks)
     while waiting:
-        for i in (yield from _in_pool(work, tasks, waiting, workers, meanwhile)):
+        for task in (yield from _in_pool(work, waiting, workers, meanwhile)):
             for _ in range(_TRIES):  # alone, so that one cannot fell others
-                if not (yield from _in_pool(work, tasks, [i], 1, meanwhile)):
+                if not (yield from _in_pool(work, deque([task]), 1, meanwhile)):
                     break
             else:
-                name = getattr(tasks[i], "name", tasks[i])
-                yield i, Failure(f"{name}: its worker was killed {_TRIES} times; is memory short?")
+                name = getattr(task, "name", task)
+                yield Failure(f"{name}: its worker was killed {_TRIES} times; is memory short?")
 
 
 def _in_pool(
-    work: Callable[[T], R],
-    tasks: Sequence[T],
-    waiting: list[int],
-    workers: int,
-    meanwhile: Callable[[], object],
-) -> Generator[tuple[int, R | Failure], None, list[int]]:
+    work: Callable[[T], R], waiting: deque[T], workers: int, meanwhile: Callable[[], object]
+) -> Generator[R | Failure, None, list[T]]:
     """Outcomes of those that wait, until all are done or a worker dies; then those that were at work."""
     from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
     from concurrent.futures.process import BrokenProcessPool
 
     with _surroundings():
         pool = ProcessPoolExecutor(workers, get_context(_START), _quiet, (dict(os.environ),))
-    running: dict[Future[Any], int] = {}
-    lost: list[int] = []
+    running: dict[Future[R | Failure], T] = {}
+    lost: list[T] = []
     try:
         while running or (waiting and not lost):
             with suppress(BrokenProcessPool):
                 while waiting and not lost and len(running) < _AHEAD * workers:
                     with _surroundings():  # a task that is handed out may start a worker
-                        running[pool.submit(_kept, work, tasks[waiting[-1]])] = waiting[-1]
-                    waiting.pop()
+                        running[pool.submit(_kept, work, waiting[0])] = waiting[0]
+                    waiting.popleft()
             meanwhile()
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                i = running.pop(future)
+                task = running.pop(future)
                 if isinstance(future.exception(), BrokenProcessPool):
-                    lost.append(i)
+                    lost.append(task)
                 else:
-                    yield i, future.result()
+                    yield future.result()
         return lost
     except KeyboardInterrupt:
         with _deaf():  # what is under way takes seconds; a second Ctrl-C amid this would leave workers behind
             for future in running:
                 future.cancel()
             pool.shutdown()
-        for future, i in running.items():
+        for future in running:
             if not future.cancelled() and future.exception() is None:
-                yield i, future.result()
+                yield future.result()
         raise Interrupted from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -216,9 +213,7 @@ def _versions() -> tuple[str, str, str]:
     return __version__, platform.python_version().rpartition(".")[0], np.__version__
 
 
-def _on_cluster(
-    work: Callable[[T], R], tasks: Sequence[T], address: str
-) -> Iterator[tuple[int, R | Failure]]:
+def _on_cluster(work: Callable[[T], R], tasks: Sequence[T], address: str) -> Iterator[R | Failure]:
     try:
         distributed: Any = import_module("distributed")
     except ImportError:
@@ -234,13 +229,13 @@ def _on_cluster(
     try:
         with client:
             _same_versions(client, address)
-            numbers = iter(range(len(tasks)))
+            waiting = iter(tasks)
             ahead = max(4, _AHEAD * sum(client.nthreads().values()))
 
             def start(count: int) -> list[Any]:
                 return [
-                    client.submit(_numbered, work, tasks[i], i, pure=False, retries=_TRIES)
-                    for i in islice(numbers, count)
+                    client.submit(_kept, work, task, pure=False, retries=_TRIES)
+                    for task in islice(waiting, count)
                 ]
 
             running = distributed.as_completed(start(ahead), loop=client.loop)
@@ -250,7 +245,7 @@ def _on_cluster(
                     raise failed
                 left -= 1
                 killed = Failure("a task's workers were killed again and again; is memory short?")
-                yield future.result() if failed is None else (-1, killed)
+                yield future.result() if failed is None else killed
                 future.release()
                 for more in start(1):
                     running.add(more)
@@ -261,10 +256,6 @@ def _on_cluster(
         ) from None
     except KeyboardInterrupt:
         raise Interrupted from None
-
-
-def _numbered(work: Callable[[T], R], task: T, number: int) -> tuple[int, R | Failure]:
-    return number, _kept(work, task)
 
 
 def _same_versions(client: Any, address: str) -> None:

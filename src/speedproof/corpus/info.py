@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
 
-from speedproof.corpus.read import database, of_corpus
+from speedproof.corpus.read import database, fetched, of_corpus
 from speedproof.corpus.schema import COMMITS, MACHINES, opened
 
 _NAMED = 3
@@ -71,10 +72,7 @@ def info(name: str | os.PathLike[str]) -> CorpusInfo:
     place, manifest = opened(name)
     with database() as connection:
         of_corpus(connection, place, manifest)
-
-        def rows(sql: str, *values: Any) -> tuple[tuple[Any, ...], ...]:
-            return tuple(map(tuple, connection.execute(sql, values).fetchall()))
-
+        rows = partial(fetched, connection)
         ((benchmarks, _, machines, sessions, least, middle, most),) = rows(_COUNTS)
         pooled, apart = _pooled(rows(_POOLED), tuple(manifest.versions))
         return CorpusInfo(
@@ -93,14 +91,14 @@ def info(name: str | os.PathLike[str]) -> CorpusInfo:
             middle=middle or 0,
             most=most or 0,
             versions=tuple(manifest.versions.items()),
-            metrics=rows(_METRICS),
-            mixed=rows(_MIXED),
+            metrics=tuple(rows(_METRICS)),
+            mixed=tuple(rows(_MIXED)),
             tags=tuple(tag for (tag,) in rows(_TAGS)),
             pooled=pooled,
             apart=apart,
-            everywhere=bool(apart) and all(rows(_KNOWN, tag) == ((manifest.rows,),) for tag in apart),
+            everywhere=bool(apart) and all(rows(_KNOWN, tag) == [(manifest.rows,)] for tag in apart),
             rejects=manifest.rejects,
-            rejected=rows(_REJECTS, _NAMED),
+            rejected=tuple(rows(_REJECTS, _NAMED)),
         )
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from speedproof.corpus.answers import HERE, Answers, How, Task, answered
+from speedproof.corpus.answers import Answers, How, Task, answered
 from speedproof.corpus.place import arrow
-from speedproof.corpus.read import database, register, rows_of
+from speedproof.corpus.read import fetched, rows_of
 from speedproof.corpus.schema import digest, suite_of
-from speedproof.errors import DataError
+from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse
 from speedproof.mixture.independent import independent
 from speedproof.mixture.results import ALPHA
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _WORTH = 64  # samples that are worth a task
+_SHOWN = 10
 _rows_of = lru_cache(1)(rows_of)  # a worker's next task is often another share of the same part
 
 
@@ -57,9 +58,15 @@ class CorpusModels(Struct, frozen=True):
     failures: tuple[str, ...]
 
 
-def model(corpus: str | os.PathLike[str], asked: ModelAsked, how: How = HERE) -> Answers:
+def model(corpus: str | os.PathLike[str], asked: ModelAsked, how: How) -> CorpusModels:
     """Fit and test every sample; what an earlier call has done is not done again."""
-    return answered(corpus, "model", asked, model_part, how, _WORTH)
+    found = answered(corpus, "model", asked, model_part, how, _WORTH)
+    models = _summed_up(found)
+    if not (models.samples or models.failed or models.failures):
+        found.forget()
+        where = f" where {asked.where}" if asked.where else ""
+        raise UsageError(f"{found.corpus}: no samples of {asked.metric}{where}")
+    return models
 
 
 def model_part(task: Task) -> int:
@@ -121,14 +128,10 @@ def _columns() -> pa.Schema:
     )  # fmt: skip
 
 
-def summed_up(found: Answers, corpus: str, shown: int = 10) -> CorpusModels:
+def _summed_up(found: Answers) -> CorpusModels:
     """Count what the mixtures of all samples say."""
-    with database() as connection:
-        register(connection, "answers", found.place, found.files, _columns())
-
-        def rows(sql: str, *values: Any) -> list[tuple[Any, ...]]:
-            return connection.execute(sql, values).fetchall()
-
+    with found.table(_columns()) as connection:
+        rows = partial(fetched, connection)
         ((samples, failed, tested, rejected),) = rows(
             "SELECT count(components), count(*) FILTER (WHERE components IS NULL), count(pvalue), "
             "count(*) FILTER (WHERE pvalue <= ?) FROM answers",
@@ -141,7 +144,7 @@ def summed_up(found: Answers, corpus: str, shown: int = 10) -> CorpusModels:
             for name, sql in (("components", "components"), ("modes", "len(places)"))
         }
         return CorpusModels(
-            corpus=corpus,
+            corpus=found.corpus,
             answers=found.place.name,
             samples=samples,
             failed=failed,
@@ -153,7 +156,7 @@ def summed_up(found: Answers, corpus: str, shown: int = 10) -> CorpusModels:
                 rows(
                     "SELECT benchmark, version, len(places), places[-1] / places[1] AS apart FROM answers "
                     "WHERE len(places) > 1 AND places[1] > 0 ORDER BY apart DESC, benchmark, version LIMIT ?",
-                    shown,
+                    _SHOWN,
                 )
             ),
             parts=found.parts,

@@ -115,6 +115,11 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
             ) from None
 
 
+def fetched(connection: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    """The rows of a query of ours."""
+    return connection.execute(sql, values).fetchall()
+
+
 def run(connection: duckdb.DuckDBPyConnection, sql: str, shown: str) -> pa.Table:
     """What DuckDB says to a query, without columns to one that gives no rows; its errors in words."""
     import duckdb
