@@ -198,10 +198,10 @@ class History:
 
         ``last`` gives so many of the newest.
         """
-        from speedproof.history.query import QueryTerms, query
+        from speedproof.history.query import query
 
         sha = None if commit is None else self.find(commit)
-        return query(self.store, QueryTerms(patterns, metric, sha, machine), last)
+        return query(self.store, last, patterns, metric, sha, machine)
 
     def count(
         self,
@@ -211,10 +211,10 @@ class History:
         machine: str | None = None,
     ) -> int:
         """How many samples :meth:`query` would give."""
-        from speedproof.history.query import QueryTerms, count
+        from speedproof.history.query import count
 
         sha = None if commit is None else self.find(commit)
-        return count(self.store, QueryTerms(patterns, metric, sha, machine))
+        return count(self.store, patterns, metric, sha, machine)
 
     @checked()
     def changes(

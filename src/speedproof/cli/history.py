@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
 import speedproof as sp
-from speedproof.api.history_files import short_name
+from speedproof.api.history_files import QueriedSample, short_name
 from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
-from speedproof.cli.history_rows import query, transfer
+from speedproof.cli.outputs import write_whole
 from speedproof.cli.values import count
 from speedproof.errors import UsageError
-from speedproof.reporting.alarms import alarm_report
-from speedproof.reporting.history import overview, track_report
+from speedproof.reporting.history import LISTED, measured_report, track_report
 from speedproof.reporting.json import to_json
 from speedproof.reporting.names import enumerate_names
 from speedproof.reporting.numbers import plural
@@ -84,22 +87,6 @@ COMMAND = Command(
     ],
 )
 
-_ALLOWED = {
-    "add": {"commit", "session", "anchor", "machine", "unit", "benchmark", "where", "json"},
-    "changes": {"benchmark", "metric", "branch", "confidence", "fdr", "fail_on_change", "all", "json"},
-    "show": {"metric", "branch", "confidence", "fdr", "fail_on_change", "json"},
-    "watch": {"benchmark", "metric", "branch", "every", "last", "all", "json"},
-    "page": {"metric", "branch", "confidence", "fdr", "compare", "output"},
-    "query": {"benchmark", "metric", "commit", "machine", "output", "all", "json"},
-    "export": set[str](),
-    "import": set[str](),
-    "bless": {"benchmark"},
-    "invalid": {"benchmark"},
-    "fixed": {"benchmark"},
-    "forget": set[str](),
-}
-_OF_ALL = {"store", "repository"}
-_MOST_WORDS = {"changes": 0, "watch": 0, "page": 0, "show": 1, "export": 1, "import": 1}
 _STATES: dict[str, Literal["blessed", "invalid", "fixed"]] = {
     "bless": "blessed",
     "invalid": "invalid",
@@ -110,48 +97,29 @@ _STATES: dict[str, Literal["blessed", "invalid", "fixed"]] = {
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     action, *words = args.words or ["changes"]
-    if action not in _ALLOWED:
-        raise UsageError(f"{action}: no such action; choose one of {', '.join(_ALLOWED)}")
-    if taken := [option for name, option in args.given.items() if name not in _ALLOWED[action] | _OF_ALL]:
+    if action not in _ACTIONS:
+        raise UsageError(f"{action}: no such action; choose one of {', '.join(_ACTIONS)}")
+    work, options, most = _ACTIONS[action]
+    allowed = {"store", "repository", *options.split()}
+    if taken := [option for name, option in args.given.items() if name not in allowed]:
         raise UsageError(f"{', '.join(taken)}: history {action} does not take it")
-    if len(words) > (most := _MOST_WORDS.get(action, len(words))):
+    if most is not None and len(words) > most:
         raise UsageError(f"history {action} does not take {' '.join(words[most:])!r}")
     if args.output and action == "query":
         args.refuse("all", "json", because=f"the rows go to {args.output}, all of them")
-    history = sp.History(args.store, args.repository)
-    if action == "add":
-        return _add(history, words, args, console)
-    if action == "forget":
-        for commit in _at_least_one(words, "a commit"):
-            console.out.write(f"{plural(history.forget(commit), 'sample')} of {commit} forgotten\n")
-        return 0
-    if action in _STATES:
-        commit, *reason = _at_least_one(words, "a commit")
-        history.decide(commit, _STATES[action], reason=" ".join(reason), benchmark=args.benchmark or "")
-        console.out.write(f"{commit} is {_STATES[action]}\n")
-        return 0
-    if action == "query":
-        return query(history, words, args, console)
-    if action in ("export", "import"):
-        return transfer(history, action, words, console)
-    if action == "watch":
-        return _watch(history, args, console)
-    if action == "page":
-        return _page(history, args, console)
-    return _tell(history, action, words, args, console)
+    return work(sp.History(args.store, args.repository), words, args, console)
 
 
-def _watch(history: sp.History, args: Args, console: Console) -> int:
+def _watch(history: sp.History, words: list[str], args: Args, console: Console) -> int:
     result = history.alarms(**args.take("every", "last", "metric", "benchmark", "branch"))
     if args.json:
-        console.out.write(to_json("history", [result.told()]))
+        console.out.write(result.to_json())
     else:
-        report = alarm_report(result, everything=args.all)
-        console.write(report)
+        console.write(*result.reports(everything=args.all))
     return FAILED if result.undecided else 0
 
 
-def _page(history: sp.History, args: Args, console: Console) -> int:
+def _page(history: sp.History, words: list[str], args: Args, console: Console) -> int:
     if not args.output:
         raise UsageError("name the folder of the pages: speedproof history page -o site/")
     with console.progress("drawing", len(history.store.all_series(metric=args.metric))) as ticker:
@@ -222,8 +190,10 @@ def _metric_of(history: sp.History, args: Args, console: Console) -> str | None:
     return chosen
 
 
-def _tell(history: sp.History, action: str, words: list[str], args: Args, console: Console) -> int:
-    if action == "show":
+def _tell(history: sp.History, words: list[str], args: Args, console: Console) -> int:
+    """The changes of all benchmarks, or one of them commit by commit."""
+    show = args.words[:1] == ["show"]
+    if show:
         known = list(dict.fromkeys(s.key.benchmark for s in history.store.all_series(metric=args.metric)))
         there = f": {enumerate_names(known, 3)}" if known else ""
         (args.benchmark,) = _at_least_one(words, f"a benchmark{there}")
@@ -235,9 +205,90 @@ def _tell(history: sp.History, action: str, words: list[str], args: Args, consol
     if not result.tracks:
         raise UsageError(f"{args.store}: nothing to show; fill it with 'speedproof history add FILE'")
     if args.json:
-        console.out.write(to_json("history", [result.told()]))
+        console.out.write(result.to_json())
     else:
-        report = track_report(result) if action == "show" else overview(result, everything=args.all)
-        console.write(report)
+        console.write(*([track_report(result)] if show else result.reports(everything=args.all)))
     open_ones = [c for c in result.changes if result.slower(c) and result.decision(c) is None]
     return FAILED if args.fail_on_change and open_ones else 0
+
+
+def _query(history: sp.History, words: list[str], args: Args, console: Console) -> int:
+    """Samples as a table, as JSON, or in a CSV or Parquet file."""
+    last = None if args.output or args.json or args.all else LISTED
+    patterns = [*words, *filter(None, [args.benchmark])]
+    which = args.take("metric", "commit", "machine")
+    rows = history.query(*patterns, **which, last=last)
+    if args.output:
+        _write(rows, args.output)
+        console.out.write(f"{args.output}: {plural(len(rows), 'sample')}\n")
+    elif args.json:
+        console.out.write(to_json("history", rows))
+    else:
+        many = history.count(*patterns, **which) if len(rows) == last else len(rows)
+        console.write(measured_report(rows, args.store, many))
+    return 0
+
+
+def _write(rows: list[QueriedSample], output: str) -> None:
+    names = QueriedSample.__struct_fields__
+    if output.endswith(".parquet"):
+        try:
+            import pyarrow as pa
+            from pyarrow import parquet
+        except ImportError:
+            raise UsageError(f"{output}: Parquet needs pyarrow: pip install pyarrow") from None
+        beside = Path(f"{output}.new")
+        columns = {name: [getattr(row, name) for row in rows] for name in names}
+        parquet.write_table(pa.table(columns), beside)
+        beside.replace(output)
+    elif output.endswith(".csv"):
+        told = io.StringIO(newline="")
+        writer = csv.writer(told, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows(map(attrgetter(*names), rows))
+        write_whole(Path(output), told.getvalue())
+    else:
+        raise UsageError(f"{output}: rows are written as .csv or .parquet")
+
+
+def _transfer(history: sp.History, words: list[str], args: Args, console: Console) -> int:
+    """The whole store to one file, or what such a file holds into the store."""
+    action = args.words[0]
+    if len(words) != 1:
+        raise UsageError(f"name one file: speedproof history {action} FILE")
+    if action == "export":
+        console.out.write(f"{words[0]}: {plural(history.export(words[0]), 'sample')}\n")
+    else:
+        console.out.write(f"{plural(history.import_(words[0]), 'new sample')} from {words[0]}\n")
+    return 0
+
+
+def _decide(history: sp.History, words: list[str], args: Args, console: Console) -> int:
+    commit, *reason = _at_least_one(words, "a commit")
+    state = _STATES[args.words[0]]
+    history.decide(commit, state, reason=" ".join(reason), benchmark=args.benchmark or "")
+    console.out.write(f"{commit} is {state}\n")
+    return 0
+
+
+def _forget(history: sp.History, words: list[str], args: Args, console: Console) -> int:
+    for commit in _at_least_one(words, "a commit"):
+        console.out.write(f"{plural(history.forget(commit), 'sample')} of {commit} forgotten\n")
+    return 0
+
+
+_SHOWN = "metric branch confidence fdr"
+_Work = Callable[[sp.History, list[str], Args, Console], int]
+_ACTIONS: dict[str, tuple[_Work, str, int | None]] = {
+    "add": (_add, "commit session anchor machine unit benchmark where json", None),
+    "changes": (_tell, f"{_SHOWN} benchmark fail_on_change all json", 0),
+    "show": (_tell, f"{_SHOWN} fail_on_change json", 1),
+    "watch": (_watch, "benchmark metric branch every last all json", 0),
+    "page": (_page, f"{_SHOWN} compare output", 0),
+    "query": (_query, "benchmark metric commit machine output all json", None),
+    "export": (_transfer, "", 1),
+    "import": (_transfer, "", 1),
+    **dict.fromkeys(_STATES, (_decide, "benchmark", None)),
+    "forget": (_forget, "", None),
+}
+"""What carries each action out, the options that it takes beside the store's, and how many words at most."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -98,23 +99,18 @@ class HistoryStore:
         )
         key = hashlib.sha256(as_what.encode()).hexdigest()
         with self.transaction() as connection:
-            if not self.make(connection, schema.sources, {"digest": key, "path": path, "added": _now()}):
+            numbered = partial(self.numbered, connection)
+            source, new = numbered(schema.sources, {"digest": key}, path=path, added=_now())
+            if not new:
                 return Added(path, 0, (), True)
-            source = self.number(connection, schema.sources, {"digest": key})
             identity = identity_of(suite, machine)
-
-            def numbered(table: Table, key: dict[str, str], **more: Any) -> int:
-                return self.make_or_find(connection, table, key, more)
-
-            host = numbered(schema.machines, {"key": identity}, label=label_of(identity))
+            host, _ = numbered(schema.machines, {"key": identity}, label=label_of(identity))
             began = started or _now()
-            sitting = numbered(schema.sessions, {"key": session or digest}, machine=host, started=began)
-            ids = {
-                version: numbered(
-                    schema.commits, {"sha": c.sha}, subject=c.subject, date=c.date or _now(), branch=branch
-                )
-                for version, c in commits.items()
-            }
+            sitting, _ = numbered(schema.sessions, {"key": session or digest}, machine=host, started=began)
+            ids = {}
+            for version, c in commits.items():
+                more = {"subject": c.subject, "date": c.date or _now(), "branch": branch}
+                ids[version], _ = numbered(schema.commits, {"sha": c.sha}, **more)
             series = self._numbers(connection, suite, path)
             rows = [
                 {
@@ -143,23 +139,20 @@ class HistoryStore:
         of_samples = [{"sample": number, **own} for number, own in zip(numbers, values, strict=True)]
         connection.execute(insert(schema.observations), of_samples)
 
-    def make(self, connection: Connection, table: Table, row: dict[str, Any]) -> bool:
-        """Insert a row unless it is there; whether it was made. A writer of the same row is waited for."""
-        into = sqlite.insert(table) if self._sqlite else postgresql.insert(table)
-        made = into.values(**row).on_conflict_do_nothing().returning(table.c.id)
-        return connection.execute(made).first() is not None
+    def _into(self, table: Table) -> Any:
+        """Insert rows unless they are there; a writer of the same row is waited for."""
+        made = sqlite.insert(table) if self._sqlite else postgresql.insert(table)
+        return made.on_conflict_do_nothing()
 
-    def number(self, connection: Connection, table: Table, key: dict[str, Any]) -> int:
-        """Of the row with such a key."""
+    def numbered(
+        self, connection: Connection, table: Table, key: dict[str, Any], **more: Any
+    ) -> tuple[int, bool]:
+        """The number of the row with such a key, and whether it had to be made."""
+        made = self._into(table).values(**key, **more).returning(table.c.id)
+        if (number := connection.execute(made).scalar()) is not None:
+            return int(number), True
         where = [table.c[name] == value for name, value in key.items()]
-        return int(connection.execute(select(table.c.id).where(*where)).scalar_one())
-
-    def make_or_find(
-        self, connection: Connection, table: Table, key: dict[str, Any], more: dict[str, Any]
-    ) -> int:
-        """The number of a row, which is made unless it is there."""
-        self.make(connection, table, key | more)
-        return self.number(connection, table, key)
+        return int(connection.execute(select(table.c.id).where(*where)).scalar_one()), False
 
     def _numbers(self, connection: Connection, suite: Suite, path: str) -> dict[Key, int]:
         """Of the series of a suite, which are made unless they are there; their units are those of the store."""
@@ -170,8 +163,7 @@ class HistoryStore:
              "higher_is_better": first[k].higher_is_better}
             for k in suite.keys if k not in known
         ]:  # fmt: skip
-            into = sqlite.insert(schema.series) if self._sqlite else postgresql.insert(schema.series)
-            connection.execute(into.on_conflict_do_nothing(), missing)
+            connection.execute(self._into(schema.series), missing)
             known = self._known(connection, suite.keys)
         for (key, _), sample in suite.samples.items():
             there = known[key]
@@ -215,8 +207,8 @@ class HistoryStore:
         columns = (s.series, s.session, s.commit, s.anchor, s.location, s.low, s.high, s.id)
         wanted = None if series is None else sorted(set(series))
         with self.transaction() as connection:
-            known = connection.execute(select(schema.commits)).all()
-            sittings = connection.execute(select(schema.sessions.c.id, schema.sessions.c.machine)).all()
+            known = connection.execute(select(schema.commits).order_by(schema.commits.c.id)).all()
+            sittings = connection.execute(select(schema.sessions).order_by(schema.sessions.c.id)).all()
             query = select(*columns)
             if wanted is not None and len(wanted) <= _PAGE:
                 query = query.where(s.series.in_(wanted))
@@ -226,20 +218,18 @@ class HistoryStore:
         if wanted is not None and len(wanted) > _PAGE:
             found = found[np.isin(found[:, 0], wanted)]
         found = found[np.argsort(found[:, 7], kind="stable")]
-        whole = {k: found[:, k].astype(np.int64) for k in (0, 1, 2, 7)}
-        place = _places([row.id for row in known])
-        host = np.zeros(max((row.id for row in sittings), default=0) + 1, dtype=np.int64)
-        host[[row.id for row in sittings]] = [row.machine for row in sittings]
+        number, session, commit, sample = found[:, [0, 1, 2, 7]].T.astype(np.int64, order="C")
+        machine = np.array([row.machine for row in sittings], dtype=np.int64)
         return Measurements(
-            whole[0],
-            whole[1],
-            host[whole[1]],
-            place[whole[2]],
+            number,
+            session,
+            machine[np.searchsorted([row.id for row in sittings], session)],
+            np.searchsorted([row.id for row in known], commit),
             found[:, 3] == 1.0,
             found[:, 4],
             found[:, 5],
             found[:, 6],
-            whole[7],
+            sample,
             tuple(Commit(row.sha, row.subject, row.date) for row in known),
         )
 
@@ -343,10 +333,3 @@ def _begin_at_once(connection: Connection) -> None:
 def _stored(connection: Connection, query: Any) -> Iterator[StoredSeries]:
     for row in connection.execute(query):
         yield StoredSeries(row.id, Key(row.benchmark, row.metric), row.unit, row.higher_is_better)
-
-
-def _places(numbers: Sequence[int]) -> Any:
-    """From a number to its place among the numbers."""
-    place = np.zeros(max(numbers, default=0) + 1, dtype=np.int64)
-    place[list(numbers)] = np.arange(len(numbers))
-    return place

@@ -74,7 +74,6 @@ def import_store(store: HistoryStore, path: Path) -> int:
     count = 0
     with store.transaction() as connection:
         numbers: dict[str, dict[int, int]] = {name: {} for name in _REFERS}
-        new: set[int] = set()
         samples: list[tuple[dict[str, Any], dict[str, bytes | None]]] = []
 
         def take(name: str, row: dict[str, Any]) -> None:
@@ -86,10 +85,10 @@ def import_store(store: HistoryStore, path: Path) -> int:
             if name in _NAMED:
                 numbers[name][old] = _named(store, connection, name, row, path)
             elif name == "source":
-                if store.make(connection, schema.sources, row):
-                    numbers[name][old] = store.number(connection, schema.sources, {"digest": row["digest"]})
-                    new.add(numbers[name][old])
-            elif name == "sample" and row["source"] in new:
+                number, new = store.numbered(connection, schema.sources, {"digest": row.pop("digest")}, **row)
+                if new:
+                    numbers[name][old] = number
+            elif name == "sample" and row["source"] != -1:
                 values = {k: _bytes(row.pop(k)) for k in ("observations", "processes")}
                 samples.append(({column: row[column] for column in _COLUMNS}, values))
             elif name == "triage":
@@ -132,9 +131,8 @@ def _bytes(text: str | None) -> bytes | None:
 
 def _named(store: HistoryStore, connection: Connection, name: str, row: dict[str, Any], path: Path) -> int:
     table, key = _NAMED[name]
-    number = store.make_or_find(
-        connection, table, {k: row[k] for k in key}, {k: v for k, v in row.items() if k not in key}
-    )
+    own = {k: row[k] for k in key}
+    number, _ = store.numbered(connection, table, own, **{k: row[k] for k in row if k not in key})
     if name == "series":
         there = connection.execute(select(table).where(table.c.id == number)).one()
         if (there.unit, there.higher_is_better) != (row["unit"], row["higher_is_better"]):
