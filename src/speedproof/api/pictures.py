@@ -61,9 +61,7 @@ class SuitePlots:
         ax = axes_or_new(ax)
         for version, values in shown.items():
             ax.ecdf(values, label=version)
-        ax.set(xlabel=axis, ylabel="share of runs up to here", title=title)
-        ax.legend(frameon=False)
-        return ax
+        return _labelled(ax, xlabel=axis, ylabel="share of runs up to here", title=title)
 
     def run_order(self, *, ax: Axes | None = None) -> Axes:
         """The values of every version in the order of the runs."""
@@ -71,19 +69,22 @@ class SuitePlots:
         ax = axes_or_new(ax)
         for version, values in shown.items():
             ax.plot(range(1, values.size + 1), values, ".", label=version)
-        ax.set(xlabel="run", ylabel=axis, title=title)
-        ax.legend(frameon=False)
-        return ax
+        return _labelled(ax, xlabel="run", ylabel=axis, title=title)
 
     def violins(self, *, ax: Axes | None = None) -> Axes:
         """The densities of the versions side by side."""
         title, axis, shown = self._drawn(processes=True)
-        ax = axes_or_new(ax)
-        return plot.violins(shown, [None] * len(shown), ax=ax, axis=axis, title=title)
+        return plot.violins(shown, ax=axes_or_new(ax), axis=axis, title=title)
 
     def histogram(self) -> Any:
         """Histograms of all versions above each other, with their mixtures."""
         return pictures(self._suite, "histogram")[0][1]
+
+
+def _labelled(ax: Axes, **texts: str) -> Axes:
+    ax.set(**texts)
+    ax.legend(frameon=False)
+    return ax
 
 
 def _say_nothing(remark: str) -> None:
@@ -134,13 +135,6 @@ def pictures(
     one_of("kind", kind, KINDS)
     if kind == "forest":
         return _forests(suite, reference)
-    return _of_samples(suite, kind, max_components, remark)
-
-
-def _of_samples(
-    suite: Suite, kind: str, max_components: int, remark: Callable[[str], object]
-) -> list[tuple[str, Any]]:
-    """The name and the picture of each benchmark, or of each sample."""
     if kind in ("histogram", "violins"):
         pictures = [(key, "", samples) for key, samples in by_benchmark(suite, suite.versions).items()]
     else:
@@ -181,46 +175,40 @@ def _picture(
     if kind in ("histogram", "violins"):
         samples = dict(zip(spoken(list(samples)), samples.values(), strict=True))
     axis, shown = _shown(key, samples, "choose with --only and --metric", processes=kind == "violins")
-    models = {
-        version: _model(key, version, values, max_components, remark) for version, values in shown.items()
-    }
-    if kind == "histogram" and len(shown) > 1:
-        return plot.histograms(shown, list(models.values()), axis=axis, title=key.benchmark)
-    if kind == "violins":
-        figure = new_figure(max(3.6, 1.6 + len(shown)), 4.2)
-        return plot.violins(
-            shown,
-            list(models.values()),
-            ax=figure.add_subplot(),
-            axis=axis,
-            title=key.benchmark,
-        )
-    ((version, values),) = shown.items()
-    title, model = f"{key.benchmark}: {version}", models[version]
+    first, of_first = next(iter(shown.items()))
+    title = f"{key.benchmark}: {first}"
     if kind == "qq":
-        return _probability_plots(values, axis, title)
+        return _probability_plots(of_first, axis, title)
+    models: list[MixtureModel | None] = []
+    for version, values in shown.items():
+        try:
+            models.append(fit(values, K_max=max_components).model)
+        except DataError as error:
+            models.append(None)
+            remark(f"note: {key.benchmark} ({version}): no mixture, so no curve of it: {error}")
+    if kind == "violins":
+        ax = new_figure(max(3.6, 1.6 + len(shown)), 4.2).add_subplot()
+        return plot.violins(shown, models, ax=ax, axis=axis, title=key.benchmark)
+    if len(shown) > 1:
+        return plot.histograms(shown, models, axis=axis, title=key.benchmark)
     draw = {"histogram": plot.histogram, "cdf": plot.ecdf, "order": plot.run_order}[kind]
-    return draw(values, model, ax=new_figure().add_subplot(), axis=axis, title=title)
+    return draw(of_first, models[0], ax=new_figure().add_subplot(), axis=axis, title=title)
 
 
 def _shown(
     key: Key, samples: dict[str, Sample], remedy: str, *, processes: bool
 ) -> tuple[str, dict[str, FloatArray]]:
-    """The axis, and the values of each version in one unit."""
+    """The axis, and the values of each version in one unit; one a process for pictures of how much runs differ."""
     units = {sample.unit for sample in samples.values()}
     if len(units) > 1:
         raise UsageError(f"{key.benchmark}: its versions have different units; {remedy}")
     note = ""
     if processes:
-        samples, note = _of_processes(samples)
+        found = {version: independent(sample)[0] for version, sample in samples.items()}
+        note = ", one value a process" if any(found[v] is not samples[v] for v in found) else ""
+        samples = found
     shown, symbol = _in_one_unit(samples, *units)
     return f"{key.metric} ({symbol}){note}" if symbol else f"{key.metric}{note}", shown
-
-
-def _of_processes(samples: dict[str, Sample]) -> tuple[dict[str, Sample], str]:
-    """One value a process, for pictures of how much runs differ; and a note that it is so."""
-    found = {version: independent(sample)[0] for version, sample in samples.items()}
-    return found, ", one value a process" if any(found[v] is not samples[v] for v in found) else ""
 
 
 def _probability_plots(values: FloatArray, axis: str, title: str) -> Any:
@@ -247,14 +235,3 @@ def _in_one_unit(samples: dict[str, Sample], unit: str) -> tuple[dict[str, Float
     return {
         version: sample.values * 10.0**half * 10.0 ** (-power - half) for version, sample in samples.items()
     }, f"1e{power} {unit}".rstrip()
-
-
-def _model(
-    key: Key, version: str, values: FloatArray, max_components: int, remark: Callable[[str], object]
-) -> MixtureModel | None:
-    """The mixture of a sample, or None and a remark why there is none."""
-    try:
-        return fit(values, K_max=max_components).model
-    except DataError as error:
-        remark(f"note: {key.benchmark} ({version}): no mixture, so no curve of it: {error}")
-        return None

@@ -59,6 +59,17 @@ def axes_or_new(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -
     return ax
 
 
+def finished(
+    ax: Axes, title: str, left_out: Iterable[str] = (), legend: dict[str, Any] | None = None, **settings: Any
+) -> Axes:
+    """The axes with labels and limits, a legend where its settings are given, and their caption."""
+    ax.set(**settings)
+    if legend is not None:
+        ax.legend(**{"fontsize": 8, "frameon": False, **legend})
+    caption(ax, title, left_out)
+    return ax
+
+
 def caption(ax: Axes, title: str, left_out: Iterable[str] = (), note: str = "") -> None:
     """A title at the left, below it a note in grey, and in red what the picture leaves out."""
     said = [(note, "#555555")] * bool(note) + [(text, ACCENT) for text in left_out]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from speedproof.errors import DataError
-from speedproof.plot.canvas import GREY, axes_or_new, caption, plain
+from speedproof.plot.canvas import GREY, axes_or_new, finished, plain
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 
@@ -69,9 +69,7 @@ def forest(
     for place, row in enumerate(rows):
         _row(ax, place, row, (low, high), 3.5 if small else 5.0)
     ax.set_yticks(range(len(rows)), [_shortened(r.benchmark) for r in rows], fontsize=6.5 if small else 8.5)
-    ax.set_ylim(-0.8, len(rows) - 0.2)
-    ax.set_xscale("log")
-    ax.set_xlim(low, high)
+    ax.set(ylim=(-0.8, len(rows) - 0.2), xscale="log", xlim=(low, high))
     _ticks(ax, low, high)
     first = rows[0]
     confidence = f"{100 * (1 - first.alpha):.10g}"
@@ -91,9 +89,7 @@ def forest(
         count = sum(r.verdict is verdict for r in rows)
         face = "white" if verdict is Verdict.UNDECIDED else colour
         ax.plot([], [], marker, color=colour, markerfacecolor=face, markersize=5, label=f"{count} {word}")
-    ax.legend(fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4)
-    caption(ax, title)
-    return ax
+    return finished(ax, title, (), {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 4})
 
 
 def forest_size(rows: int) -> tuple[float, float]:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from speedproof.arrays import FloatArray
 from speedproof.mixture.model import MixtureModel
-from speedproof.plot.canvas import BLUE, COLOURS, WIDTH, axes_or_new, caption, new_figure, plain
-from speedproof.plot.scale import Window, beyond, bins, places, widened, window
+from speedproof.plot.canvas import BLUE, COLOURS, WIDTH, axes_or_new, finished, new_figure, plain
+from speedproof.plot.scale import Window, beyond, bins, joint_window, places, widened, window
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,12 +54,7 @@ def histogram(
     seen = window(x)
     ax = axes_or_new(ax)
     _density(ax, x, model, seen)
-    ax.set_xlabel(axis)
-    ax.set_ylabel("density")
-    if model is not None:
-        ax.legend(fontsize=8, frameon=False)
-    caption(ax, title, beyond(x, seen))
-    return ax
+    return finished(ax, title, beyond(x, seen), None if model is None else {}, xlabel=axis, ylabel="density")
 
 
 def histograms(
@@ -68,7 +63,6 @@ def histograms(
     *,
     axis: str = "value",
     title: str = "",
-    figure: Figure | None = None,
 ) -> Figure:
     """Histograms of many versions under each other on one axis, each with its mixture and the first one's median.
 
@@ -80,8 +74,6 @@ def histograms(
         Their mixtures, in the same order.
     axis, title : str
         Texts.
-    figure : matplotlib Figure, optional
-        An empty one to draw into.
 
     Returns
     -------
@@ -89,12 +81,10 @@ def histograms(
         One panel a version. The axis spans the windows of all samples, and each panel counts what lies beyond.
     """
     arrays = {name: np.asarray(values, dtype=np.float64) for name, values in samples.items()}
-    windows = [window(x) for x in arrays.values()]
-    seen = min(low for low, _ in windows), max(high for _, high in windows)
+    seen = joint_window(arrays.values())
     medians = [float(np.median(x)) for x in arrays.values()]
     height = 1.5 if len(arrays) <= _MANY else 1.1
-    if figure is None:
-        figure = new_figure(WIDTH, 0.8 + height * len(arrays))
+    figure = new_figure(WIDTH, 0.8 + height * len(arrays))
     panels = figure.subplots(len(arrays), 1, sharex=True, squeeze=False)[:, 0]
     fitted = models or [None] * len(arrays)
     for ax, (name, x), model, median in zip(panels, arrays.items(), fitted, medians, strict=True):
@@ -102,11 +92,9 @@ def histograms(
         _density(ax, x, model, seen)
         ax.axvline(medians[0], color="black", linestyle=(0, (4, 3)), linewidth=0.9)
         ax.plot([median], [1.0], "v", color="black", clip_on=False, transform=ax.get_xaxis_transform())
-        ax.set_yticks([])
         ax.spines["left"].set_visible(False)
-        if model is not None and model.components > 1:
-            ax.legend(fontsize=7, frameon=False, loc="upper right")
-        caption(ax, f"{name}: n = {x.size}, median {median:.4g}", beyond(x, seen))
+        legend = {"fontsize": 7, "loc": "upper right"} if model is not None and model.components > 1 else None
+        finished(ax, f"{name}: n = {x.size}, median {median:.4g}", beyond(x, seen), legend, yticks=[])
     panels[-1].set_xlabel(axis)
     note = f"triangles: medians; dashed: the median of {next(iter(arrays))}"
     figure.suptitle(plain(f"{title}\n{note}" if title else note), x=0.01, ha="left", fontsize=9)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from speedproof.errors import DataError
 from speedproof.mixture.model import MixtureModel
-from speedproof.plot.canvas import ACCENT, BLUE, COLOURS, GREY, axes_or_new, caption
+from speedproof.plot.canvas import ACCENT, BLUE, COLOURS, GREY, axes_or_new, finished
 from speedproof.plot.scale import beyond, places, widened, window
 from speedproof.stats.normality import critical_distance, lilliefors
 from speedproof.stats.special import ndtri
@@ -69,14 +69,9 @@ def ecdf(
             linewidth=3,
             label=f"largest distance {gaps.max():.3f}",
         )
-    ax.set_xlim(*wide)
-    ax.set_ylim(0.0, 1.0)
-    ax.set_xlabel(axis)
-    ax.set_ylabel("share of runs at most")
     ax.grid(color="#e5e5e5", linewidth=0.6)
-    ax.legend(fontsize=8, frameon=False, loc="lower right")
-    caption(ax, title, beyond(x, seen))
-    return ax
+    shown = {"xlim": wide, "ylim": (0.0, 1.0), "xlabel": axis, "ylabel": "share of runs at most"}
+    return finished(ax, title, beyond(x, seen), {"loc": "lower right"}, **shown)
 
 
 def run_order(
@@ -118,12 +113,8 @@ def run_order(
             rasterized=x.size > 20_000,
         )
     ax.axhline(float(np.median(x)), color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), label="median")
-    ax.set_xlabel("run")
-    ax.set_ylabel(axis)
-    if model is not None and model.components > 1:
-        ax.legend(fontsize=8, frameon=False)
-    caption(ax, title)
-    return ax
+    several = model is not None and model.components > 1
+    return finished(ax, title, (), {} if several else None, xlabel="run", ylabel=axis)
 
 
 def qq(
@@ -195,19 +186,10 @@ def qq(
         markeredgewidth=0.0,
         rasterized=n > 20_000,
     )
-    ax.set_ylim(*limits)
-    ax.set_xlabel("normal quantile")
-    ax.set_ylabel(axis)
     pvalue = float(lilliefors(y).pvalue)
-    ax.legend(
-        fontsize=8,
-        frameon=False,
-        loc="upper left",
-        title=f"Lilliefors: p {'< 0.001' if pvalue < 0.001 else f'= {pvalue:.3f}'}",
-        title_fontsize=8,
-    )
-    caption(ax, title)
-    return ax
+    told = f"Lilliefors: p {'< 0.001' if pvalue < 0.001 else f'= {pvalue:.3f}'}"
+    legend = {"loc": "upper left", "title": told, "title_fontsize": 8}
+    return finished(ax, title, (), legend, ylim=limits, xlabel="normal quantile", ylabel=axis)
 
 
 def _plain_log_ticks(ax: Axes) -> None:

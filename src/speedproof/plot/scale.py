@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,12 @@ def window(values: npt.ArrayLike) -> Window:
     most = max(2 if x.size >= 20 else 1, int(_FEW * x.size))
     high = -_nearest_end(-x[::-1], -float(x[most]), most)
     return _nearest_end(x, high, most), high
+
+
+def joint_window(samples: Iterable[FloatArray]) -> Window:
+    """The range to draw of several samples on one axis."""
+    lows, highs = zip(*map(window, samples), strict=True)
+    return min(lows), max(highs)
 
 
 def _nearest_end(x: FloatArray, other: float, most: int) -> float:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from speedproof.arrays import FloatArray
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot.canvas import ACCENT, BLUE, GREY, axes_or_new, caption, plain
-from speedproof.plot.scale import Window, kernel_density, places, widened, window
+from speedproof.plot.scale import Window, joint_window, kernel_density, places, widened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,8 +52,7 @@ def violins(
         are medians, thick bars hold the middle half of the values.
     """
     arrays = {name: np.asarray(values, dtype=np.float64) for name, values in samples.items()}
-    windows = [window(x) for x in arrays.values()]
-    seen = min(low for low, _ in windows), max(high for _, high in windows)
+    seen = joint_window(arrays.values())
     wide = widened(seen, 0.05)
     ax = axes_or_new(ax, max(3.2, 1.6 + 1.0 * len(arrays)), 4.2)
     least = (wide[1] - wide[0]) / _SHARPEST
@@ -66,9 +65,7 @@ def violins(
         _violin(ax, place, x, model, wide, least)
     long = max(len(name) for name in arrays) > _LONG or len(labels) > 8
     ax.set_xticks(range(len(labels)), labels, rotation=20 if long else 0, ha="right" if long else "center")
-    ax.set_xlim(-0.6, len(labels) - 0.4)
-    ax.set_ylim(*wide)
-    ax.set_ylabel(axis)
+    ax.set(xlim=(-0.6, len(labels) - 0.4), ylim=wide, ylabel=axis)
     ax.grid(axis="y", color="#e5e5e5", linewidth=0.6)
     ax.set_axisbelow(True)
     both = any(model is not None for model in models or ())
