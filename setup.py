@@ -1,15 +1,17 @@
 """Declare the compiled kernels: optional, as speedproof falls back to NumPy without them."""
 
+from pathlib import Path
+
 from setuptools import Extension, setup
 
 
-def kernels(name: str, *headers: str) -> Extension:
-    """A module of C beside its NumPy twin."""
-    source = f"src/{name.replace('.', '/')}"
+def kernels(name: str) -> Extension:
+    """A module of C beside its NumPy twin, in one file or with headers of its name."""
+    source = Path("src", *name.split("."))
     return Extension(
         name,
         sources=[f"{source}.c"],
-        depends=[f"{source}_{header}.h" for header in headers],
+        depends=sorted(map(str, source.parent.glob(f"{source.name}_*.h"))),
         # Fused multiply-add would make the result depend on the machine's instruction set.
         extra_compile_args=["-std=c11", "-O3", "-g0", "-ffp-contract=off"],
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
@@ -19,9 +21,6 @@ def kernels(name: str, *headers: str) -> Extension:
 
 
 setup(
-    ext_modules=[
-        kernels("speedproof.mixture._em", "data", "isa", "runs", "scout", "search", "steps", "table"),
-        kernels("speedproof.stats._scan"),
-    ],
+    ext_modules=[kernels("speedproof.mixture._em"), kernels("speedproof.stats._scan")],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

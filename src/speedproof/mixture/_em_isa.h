@@ -1,5 +1,6 @@
 /* The three kernels for the instruction set that was just described, whose description ends here. */
 #include "_em_data.h"
+#include "_em_floats.h"
 #include "_em_runs.h"
 #include "_em_scout.h"
 #undef ISA

@@ -1,0 +1,209 @@
+/* Where the climbs of _em_table.h start: the steps of starts.py, which says why. */
+
+#define POINTS 48
+#define CUTS (2 * SMALL + 2 * K_LIMIT)
+
+/* The moments of classes of the few points: class k is small[line[k] .. line[k + 1] - 1]; no class is empty. */
+static void scout_classes(Table *t, const int *line, int K, int model) {
+    const double *x = t->small, centre = x[t->small_size / 2];
+    Mixture m;
+    for (int k = 0; k < K; k++) {
+        const int size = line[k + 1] - line[k];
+        double first = 0.0, second = 0.0;
+        for (int i = line[k]; i < line[k + 1]; i++) {
+            first += x[i] - centre;
+            second += (x[i] - centre) * (x[i] - centre);
+        }
+        const double mean = first / size;
+        m.w[k] = (double)size / t->small_size;
+        m.mu[k] = centre + mean;
+        m.v[k] = fmax(second / size - mean * mean, 1e-6);
+    }
+    scout(t, &m, K, model);
+}
+
+static int ascends(const int *line, int K) {
+    for (int k = 0; k < K; k++)
+        if (line[k + 1] <= line[k]) return 0;
+    return 1;
+}
+
+/* Classes cut at K + 1 quantiles (type 7); ties that leave fewer distinct ones ask for more, of which those that open
+ * the narrowest intervals are dropped. Returns whether no class is empty. The points have at least K values. */
+static int quantile_line(const double *x, int n, int K, int ties, int *line) {
+    double cuts[CUTS];
+    int dropped[CUTS] = {0}, count = 0;
+    line[0] = 0;
+    line[K] = n;
+    for (int m = K; ties && count < K + 1; m++) {
+        if (m > 2 * n + K) return 0; /* not of numbers: twice as many cuts as values lie at all of them and between */
+        count = 0;
+        for (int j = 0; j <= m; j++) {
+            const int64_t place = (int64_t)j * (n - 1);
+            const int low = (int)(place / m), high = low + 1 < n ? low + 1 : n - 1;
+            const double share = (double)(place % m) / m;
+            const int even = place % m == 0 || x[low] == x[high];
+            const double cut = even ? x[low] : (1.0 - share) * x[low] + share * x[high];
+            if (count && !(cut > cuts[count - 1])) continue;
+            cuts[count++] = cut;
+        }
+    }
+    for (int drop = count - K - 1; drop > 0; drop--) {
+        int narrowest = -1;
+        for (int i = 0; i < count - 1; i++)
+            if (!dropped[i] && (narrowest < 0 || cuts[i + 1] - cuts[i] < cuts[narrowest + 1] - cuts[narrowest]))
+                narrowest = i;
+        dropped[narrowest] = 1;
+    }
+    int at = -1; /* of the cuts that stay, the first and the last are the ends */
+    for (int i = 0; i < count - 1; i++) {
+        if (dropped[i]) continue;
+        if (at++ < 0) continue;
+        int first = 0;
+        while (first < n && x[first] < cuts[i]) first++;
+        line[at] = first;
+    }
+    for (int j = 1; !ties && j < K; j++) line[j] = (int)(((int64_t)j * (n - 1) + K - 1) / K);
+    return ascends(line, K);
+}
+
+/* The best classes of m points for each K (Fisher 1958): costs[i][j] is that of points i .. j - 1. Scouts them. */
+static void scout_partitions(Table *t, int m, double costs[POINTS + 1][POINTS + 1]) {
+    double best[POINTS + 1], total[POINTS + 1];
+    signed char back[K_LIMIT + 1][POINTS + 1];
+    memcpy(best, costs[0], sizeof best);
+    for (int K = 2; K <= t->K_max; K++) {
+        for (int j = 0; j <= m; j++) {
+            int from = 0;
+            for (int i = 1; i <= m; i++)
+                if (best[i] + costs[i][j] < best[from] + costs[from][j]) from = i;
+            total[j] = best[from] + costs[from][j];
+            back[K][j] = (signed char)from;
+        }
+        memcpy(best, total, sizeof best);
+        if (!isfinite(best[m])) continue;
+        int line[K_LIMIT + 1];
+        for (int k = K, at = m; k >= 0; k--) {
+            line[k] = (at * t->small_size + m - 1) / m;
+            at = k >= 2 ? back[k][at] : 0;
+        }
+        if (!ascends(line, K)) continue;
+        for (int model = MODEL_E; model <= MODEL_V; model++) scout_classes(t, line, K, model);
+    }
+}
+
+/* Classes of k-means, and those of the largest classification likelihood (Symons 1981), of two points or more. */
+static void scout_classifications(Table *t) {
+    double points[POINTS] = {0.0}, first[POINTS + 1] = {0.0}, second[POINTS + 1] = {0.0};
+    double means[POINTS + 1][POINTS + 1], likelihood[POINTS + 1][POINTS + 1];
+    const int n = t->small_size, m = n < POINTS ? n : POINTS;
+    for (int i = 0; i < m; i++) {
+        const double place = n == m ? i : (i + 0.5) / m * n - 0.5;
+        const int low = (int)place;
+        points[i] = t->small[low] + (place - low) * (t->small[low + 1 < n ? low + 1 : n - 1] - t->small[low]);
+        first[i + 1] = first[i] + points[i];
+        second[i + 1] = second[i] + points[i] * points[i];
+    }
+    const double spacing = (points[3 * m / 4] - points[m / 4]) / (m / 2 > 1 ? m / 2 : 1);
+    const double least = fmax(0.1 * spacing, 1e-4);
+    for (int i = 0; i <= m; i++)
+        for (int j = 0; j <= m; j++) {
+            const int size = j - i;
+            means[i][j] = likelihood[i][j] = INFINITY;
+            if (size < 1) continue;
+            const double sum = first[j] - first[i];
+            means[i][j] = fmax(second[j] - second[i] - sum * sum / size, 0.0);
+            if (size >= 2)
+                likelihood[i][j] =
+                    0.5 * size * log(means[i][j] / size + least * least) - size * log((double)size);
+        }
+    scout_partitions(t, m, means);
+    scout_partitions(t, m, likelihood);
+}
+
+/* One more component: each of K in its turn split in two, and one wide one added. */
+static void scout_splits(Table *t, const Mixture *old, int K, int model) {
+    Mixture m;
+    double mean = 0.0, spread = 0.0;
+    for (int j = 0; j < K; j++) {
+        const double sd = 0.8 * sqrt(old->v[j]);
+        copy_mixture(K, old, &m);
+        m.w[j] = m.w[K] = 0.5 * old->w[j];
+        m.mu[j] = old->mu[j] - sd;
+        m.mu[K] = old->mu[j] + sd;
+        m.v[j] = m.v[K] = 0.36 * old->v[j];
+        scout(t, &m, K + 1, model);
+        mean += old->w[j] * old->mu[j];
+    }
+    copy_mixture(K, old, &m);
+    for (int j = 0; j < K; j++) {
+        spread += old->w[j] * (old->v[j] + (old->mu[j] - mean) * (old->mu[j] - mean));
+        m.w[j] *= 0.85;
+    }
+    m.w[K] = 0.15;
+    m.mu[K] = mean;
+    m.v[K] = 4.0 * spread;
+    scout(t, &m, K + 1, model);
+}
+
+static void scout_window(Table *t, const Mixture *old, int K, int model, int at, int size) {
+    const int n = t->small_size;
+    if (size >= n || at < 0) return;
+    const double low = t->small[at], high = t->small[at + size - 1], sd = fmax(0.3 * (high - low), 1e-4);
+    Mixture m;
+    copy_mixture(K, old, &m);
+    for (int k = 0; k < K; k++) m.w[k] *= 1.0 - (double)size / n;
+    m.w[K] = (double)size / n;
+    m.mu[K] = 0.5 * (low + high);
+    m.v[K] = sd * sd;
+    scout(t, &m, K + 1, model);
+}
+
+/* One more component: at the ends, and where the values crowd beyond what the K explain. */
+static void scout_insertions(Table *t, const Mixture *old, int K, int model) {
+    static const double SHARES[] = {0.0, 0.06, 0.12, 0.25};
+    const int n = t->small_size;
+    double density[SMALL];
+    scout_window(t, old, K, model, 0, 2);
+    scout_window(t, old, K, model, 0, 3);
+    scout_window(t, old, K, model, n - 2, 2);
+    scout_window(t, old, K, model, n - 3, 3);
+    if (n <= 4) return;
+    t->kernels->density(t->small, n, K, old, density);
+    for (int s = 0, last = 0; s < 4; s++) {
+        const int share = (int)nearbyint(SHARES[s] * n), size = share > 4 ? share : 4;
+        if (size == last) continue;
+        last = size;
+        int at = 0;
+        double least = INFINITY;
+        for (int i = 0; i + size <= n; i++) {
+            const double crowd = fmax(t->small[i + size - 1] - t->small[i], 1e-6) * density[i + size / 2];
+            if (crowd < least) {
+                least = crowd;
+                at = i;
+            }
+        }
+        scout_window(t, old, K, model, at, size);
+    }
+}
+
+/* One component fewer: each two made one of their moments. */
+static void scout_merges(Table *t, const Mixture *old, int K, int model) {
+    for (int a = 0; a < K; a++)
+        for (int b = a + 1; b < K; b++) {
+            Mixture m;
+            int to = 0;
+            for (int k = 0; k < K; k++) {
+                if (k == a || k == b) continue;
+                m.w[to] = old->w[k];
+                m.mu[to] = old->mu[k];
+                m.v[to++] = old->v[k];
+            }
+            const double w = old->w[a] + old->w[b], mean = (old->w[a] * old->mu[a] + old->w[b] * old->mu[b]) / w;
+            const double da = old->mu[a] - mean, db = old->mu[b] - mean;
+            m.w[to] = w;
+            m.mu[to] = mean;
+            m.v[to] = (old->w[a] * (old->v[a] + da * da) + old->w[b] * (old->v[b] + db * db)) / w;
+            scout(t, &m, K - 1, model);
+        }
+}
