@@ -13,54 +13,15 @@ from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, UsageError
-from speedproof.protocols.modes import ModeComparison, compare_modes
+from speedproof.protocols.modes import compare_modes
 from speedproof.protocols.ranking import rank_suite
 from speedproof.protocols.ranks import SuiteRanking
-from speedproof.protocols.run_ranking import RankedRun, RunRanking, rank_runs
+from speedproof.protocols.run_ranking import RankedRun, rank_runs
 from speedproof.reporting import ranking as words
 from speedproof.reporting.model import Report
-from speedproof.reporting.ranking import advice
+from speedproof.reporting.ranking import BenchmarkRanking as BenchmarkRanking
 
 _LEAST_RESAMPLES = 10
-
-
-class BenchmarkRanking(Struct, frozen=True):
-    """One benchmark."""
-
-    key: Key
-    unit: str
-    ranking: RunRanking
-    changes: ModeComparison | None
-
-    def __str__(self) -> str:
-        return f"{self.ranking}\n{self.advice}"
-
-    def __repr__(self) -> str:
-        return (
-            f"<BenchmarkRanking: {self.key.benchmark}, {', '.join(v.version for v in self.ranking.versions)}>"
-        )
-
-    @property
-    def named(self) -> Key:
-        """With its metric in its name, where there are several."""
-        return Key(f"{self.key.benchmark} ({self.key.metric})", self.key.metric)
-
-    @property
-    def advice(self) -> str:
-        """Which version to run, in a sentence."""
-        return advice(self.ranking)
-
-    def as_record(self) -> dict[str, object]:
-        """As in JSON."""
-        return {
-            "benchmark": self.key.benchmark,
-            "metric": self.key.metric,
-            "unit": self.unit,
-            "ranking": self.ranking,
-            "advice": self.advice,
-            "modes": self.changes,
-            "conclusion": self.changes.conclusion if self.changes else None,
-        }
 
 
 class RankResult(Shown, Struct, frozen=True):
@@ -129,13 +90,10 @@ class RankResult(Shown, Struct, frozen=True):
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words."""
-        several = len({b.key.metric for b in self.benchmarks}) > 1
-        found = [(b.named if several else b.key, b.unit, b.ranking, b.changes) for b in self.benchmarks]
         note = "The commands of one file are ranked as versions of one thing." if self.suite.commands else ""
-        versions = [
-            v for v in self.suite.versions if any(r.version == v for b in found for r in b[2].versions)
-        ]
-        yield words.report(found, versions, everything=everything, details=details, note=note)
+        ranked = {v.version for one in self.benchmarks for v in one.ranking.versions}
+        versions = [v for v in self.suite.versions if v in ranked]
+        yield words.report(self.benchmarks, versions, everything=everything, details=details, note=note)
 
     def __repr__(self) -> str:
         return f"<RankResult: {len(self.benchmarks)} benchmarks, {len(self.suite.versions)} versions>"

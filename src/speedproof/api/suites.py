@@ -200,9 +200,9 @@ class SuiteResult(Shown, Struct, frozen=True):
             module = import_module(name)
         except ImportError:
             raise UsageError(f"to_frame() makes a data frame of {name}: pip install {name}") from None
-        found = [records(result) for result in self.results]
-        rows = zip(*(row for f in found for row in f.rows), strict=True)
-        return getattr(module, _FRAMES[name])(dict(zip(found[0].columns, map(list, rows), strict=True)))
+        found = records(*self.results)
+        columns = map(list, zip(*found.rows, strict=True))
+        return getattr(module, _FRAMES[name])(dict(zip(found.columns, columns, strict=True)))
 
     def modes(self, done: Callable[[], None] = no_step) -> dict[str, list[ModeComparison]]:
         """By candidate, what mixtures say of every benchmark that they can be fitted to."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -85,6 +85,21 @@ class Placed:
         return f"{self.best_rank}" + f"-{self.worst_rank}" * (self.worst_rank > self.best_rank)
 
 
+class InOrder:
+    """Versions in order, the best first."""
+
+    __slots__ = ()
+    versions: tuple[Any, ...]
+
+    @property
+    def leading(self) -> list[str]:
+        """Those of which none is proven to be behind another."""
+        return [v.version for v in self.versions if v.best_rank == 1]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {', '.join(v.version for v in self.versions)}>"
+
+
 class RankedVersion(Placed, Struct, frozen=True):
     """One version's place."""
 
@@ -99,7 +114,7 @@ class RankedVersion(Placed, Struct, frozen=True):
     undermined: tuple[str, ...] = ()
 
 
-class SuiteRanking(Struct, frozen=True):
+class SuiteRanking(InOrder, Struct, frozen=True):
     """Versions in order of their geometric mean speedup, fastest first."""
 
     scope: Scope  # which benchmarks the verdicts speak of
@@ -111,6 +126,3 @@ class SuiteRanking(Struct, frozen=True):
 
     def __str__(self) -> str:
         return "\n".join(f"{v.place}. {v.version}: speedup {v.speedup}" for v in self.versions)
-
-    def __repr__(self) -> str:
-        return f"<SuiteRanking: {', '.join(v.version for v in self.versions)}>"

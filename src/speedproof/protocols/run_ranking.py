@@ -15,7 +15,7 @@ from speedproof.data.groups import batches
 from speedproof.data.sample import Sample
 from speedproof.errors import DataError
 from speedproof.protocols.checks import same_values, undermining
-from speedproof.protocols.ranks import PairVerdict, Placed, open_pairs, places, tied_in, verdicts
+from speedproof.protocols.ranks import InOrder, PairVerdict, Placed, open_pairs, places, tied_in, verdicts
 from speedproof.protocols.results import Check
 from speedproof.protocols.summaries import repeated_in
 from speedproof.protocols.units import clusters_of, independent_units
@@ -56,7 +56,7 @@ class RankedRun(Placed, Struct, frozen=True):
     undermining: tuple[Check, ...]
 
 
-class RunRanking(Struct, frozen=True):
+class RunRanking(InOrder, Struct, frozen=True):
     """The versions of one benchmark, the most likely winner of a single run first."""
 
     alpha: float  # the risk of all verdicts together, and of each interval by itself
@@ -80,8 +80,16 @@ class RunRanking(Struct, frozen=True):
             for v in self.versions
         )
 
-    def __repr__(self) -> str:
-        return f"<RunRanking: {', '.join(v.version for v in self.versions)}>"
+    @property
+    def winner(self) -> str:
+        """The version that is proven to be first; empty where none is."""
+        first, *others = self.leading
+        return "" if others else first
+
+    @property
+    def undermined(self) -> bool:
+        """Whether the runs of a version are not what the tests assume."""
+        return any(v.undermining for v in self.versions)
 
 
 def rank_runs(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.suite import Key
@@ -21,13 +24,44 @@ from speedproof.stats.estimate import Estimate
 if TYPE_CHECKING:
     from speedproof.protocols.modes import ModeComparison
 
-Ranked = tuple[Key, str, RunRanking, "ModeComparison | None"]
-"""A benchmark, its unit, its versions in order, and for two of them what became of their modes."""
 _TITLE = 14
 
 
+class BenchmarkRanking(Struct, frozen=True):
+    """One benchmark."""
+
+    key: Key
+    unit: str
+    ranking: RunRanking
+    changes: ModeComparison | None  # for two versions, what became of their modes
+
+    def __str__(self) -> str:
+        return f"{self.ranking}\n{self.advice}"
+
+    def __repr__(self) -> str:
+        versions = ", ".join(v.version for v in self.ranking.versions)
+        return f"<BenchmarkRanking: {self.key.benchmark}, {versions}>"
+
+    @property
+    def advice(self) -> str:
+        """Which version to run, in a sentence."""
+        return advice(self.ranking)
+
+    def as_record(self) -> dict[str, object]:
+        """As in JSON."""
+        return {
+            "benchmark": self.key.benchmark,
+            "metric": self.key.metric,
+            "unit": self.unit,
+            "ranking": self.ranking,
+            "advice": self.advice,
+            "modes": self.changes,
+            "conclusion": self.changes.conclusion if self.changes else None,
+        }
+
+
 def report(
-    found: Sequence[Ranked],
+    found: Sequence[BenchmarkRanking],
     versions: Sequence[str],
     *,
     everything: bool = False,
@@ -35,8 +69,11 @@ def report(
     note: str = "",
 ) -> Report:
     """One benchmark: a row a version. Several: how often each comes first, then a row a benchmark."""
-    several = len(found) > 1
-    made = _suite(found, versions, everything=everything) if several else _benchmark(found[0])
+    if len({one.key.metric for one in found}) > 1:
+        found = [
+            replace(one, key=Key(f"{one.key.benchmark} ({one.key.metric})", one.key.metric)) for one in found
+        ]
+    made = _suite(found, versions, everything=everything) if len(found) > 1 else _benchmark(found[0])
     sections = tuple(_details(one) for one in found) if details else ()
     more = () if details else ("--details: modes, mixtures, warnings",)
     return replace(
@@ -49,25 +86,25 @@ def report(
     )
 
 
-def _benchmark(one: Ranked) -> Report:
-    key, _, ranking, _ = one
+def _benchmark(one: BenchmarkRanking) -> Report:
+    sure = one.ranking.winner and not one.ranking.undermined
     return Report(
-        f"{key.benchmark}: {key.metric}",
-        (Text(advice(ranking), "warning" if _tied(ranking) or _undermined(ranking) else "good"),),
-        (_places(one, Column(key.benchmark, names=True)),),
-        tuple(_separation(ranking)),
+        f"{one.key.benchmark}: {one.key.metric}",
+        (Text(one.advice, "good" if sure else "warning"),),
+        (_places(one, one.key.benchmark),),
+        tuple(_separation(one.ranking)),
     )
 
 
-def _places(one: Ranked, title: Column) -> Table:
+def _places(one: BenchmarkRanking, title: str) -> Table:
     """The versions of a benchmark by place; a range of places means that the order inside is not proven."""
-    _, unit, ranking, _ = one
-    medians = values([v.median for v in ranking.versions], unit)
-    means = values([v.mean for v in ranking.versions], unit)
+    ranking = one.ranking
+    medians = values([v.median for v in ranking.versions], one.unit)
+    means = values([v.mean for v in ranking.versions], one.unit)
     names = _names(ranking).values()
     columns = (
         *right("place"),
-        title,
+        Column(title, names=True),
         *right("median"),
         *right("mean", drop=1),
         Column("best single run", right=True, brief="best run"),
@@ -98,66 +135,57 @@ def _wins(chance: Estimate) -> Cell | str:
     return Cell(f"{told} [{low}, {high}]", shorter=(told,))
 
 
-def _suite(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool) -> Report:
+def _suite(found: Sequence[BenchmarkRanking], versions: Sequence[str], *, everything: bool) -> Report:
     """How often each version comes first, then the benchmarks, the clearest first."""
-    firsts = {name: sum(_first(r) == name for _, _, r, _ in found) for name in versions}
-    open_ones = len(found) - sum(firsts.values())
+    firsts = Counter(one.ranking.winner for one in found)
     leading = sorted(versions, key=lambda name: -firsts[name])
     shown = called(leading)
     told = [f"{shown[name]} in {firsts[name]}" for name in leading if firsts[name]]
-    told += [f"undecided in {open_ones}"] if open_ones else []
-    alpha = found[0][2].alpha
+    told += [f"undecided in {firsts['']}"] if firsts[""] else []
     answer = f"Best single runs in {plural(len(found), 'benchmark')}: {', '.join(told)}"
-    headline = Text(answer, "strong", f"(risk {percent(alpha)} in each)")
-    tables = [_standing(found, shown)] if len(versions) > 2 else []
+    headline = Text(answer, "strong", f"(risk {percent(found[0].ranking.alpha)} in each)")
+    tables = [_standing(found, shown, firsts)] if len(versions) > 2 else []
+    # What comes first is never left out for want of room.
+    order = leading if len(versions) > 2 else versions
     return Report(
         f"Ranking of {len(versions)} versions",
         (headline,),
-        (*tables, _matrix(found, versions, everything=everything)),
-        tuple(_undermining([r for _, _, r, _ in found])),
+        (*tables, _matrix(found, order, leading, everything=everything)),
+        tuple(_undermining([one.ranking for one in found])),
     )
 
 
-def _first(ranking: RunRanking) -> str:
-    """The version that is proven to be first; empty where none is."""
-    leading = [v.version for v in ranking.versions if v.best_rank == 1]
-    return leading[0] if len(leading) == 1 else ""
-
-
-def _standing(found: Sequence[Ranked], shown: dict[str, str]) -> Table:
+def _standing(found: Sequence[BenchmarkRanking], shown: dict[str, str], firsts: Mapping[str, int]) -> Table:
     """How often each version is first, may be, and is last."""
+    may = Counter(name for one in found for name in one.ranking.leading)
+    last = Counter(
+        v.version for one in found for v in one.ranking.versions if v.best_rank == len(one.ranking.versions)
+    )
+    rows = (
+        (Cell(label, "strong"), str(firsts[name]), str(may[name] - firsts[name]), str(last[name]))
+        for name, label in shown.items()
+    )
+    return Table.of((Column("version", names=True), *right("first", "may be", "last")), rows)
 
-    def rows() -> Iterator[tuple[Cell | str, ...]]:
-        for name, label in shown.items():
-            places = [(v, len(r.versions)) for _, _, r, _ in found for v in r.versions if v.version == name]
-            first = sum(_first(r) == name for _, _, r, _ in found)
-            may = sum(v.best_rank == 1 for v, _ in places) - first
-            last = sum(v.best_rank == most for v, most in places)
-            yield Cell(label, "strong"), *map(str, (first, may, last))
 
-    return Table.of((Column("version", names=True), *right("first", "may be", "last")), rows())
-
-
-def _matrix(found: Sequence[Ranked], versions: Sequence[str], *, everything: bool) -> Table:
+def _matrix(
+    found: Sequence[BenchmarkRanking], versions: Sequence[str], leading: Sequence[str], *, everything: bool
+) -> Table:
     """Benchmarks by versions: medians, and who wins how many single runs."""
-    column, named = benchmark_column([key.benchmark for key, *_ in found])
+    column, named = benchmark_column([one.key.benchmark for one in found])
     names = dict(zip(versions, labels(versions, _TITLE), strict=True))
-    firsts = [_first(one[2]) for one in found]
-    leading = sorted(versions, key=lambda name: -firsts.count(name))
-    order = {name: i for i, name in enumerate(leading)}
-    # What comes first is never left out for want of room.
-    versions = leading if len(versions) > 2 else versions
+    order = [*leading, ""]
 
-    def clearness(one: Ranked) -> tuple[int, float]:
-        first = _first(one[2])
-        return (order[first] if first else len(order), -one[2].versions[0].chance.value)
+    def clearness(one: BenchmarkRanking) -> tuple[int, float]:
+        return order.index(one.ranking.winner), -one.ranking.versions[0].chance.value
 
     rows = []
-    for key, unit, ranking, _ in sorted(found, key=clearness):
-        by_name = {v.version: v for v in ranking.versions}
-        medians = values([by_name[n].median if n in by_name else float("nan") for n in versions], unit)
-        first, best = _first(ranking), ranking.versions[0]
-        mark = " !" if _undermined(ranking) else ""
+    for one in sorted(found, key=clearness):
+        ranking = one.ranking
+        own = {v.version: v.median for v in ranking.versions}
+        medians = values([own.get(n, math.nan) for n in versions], one.unit)
+        first, best = ranking.winner, ranking.versions[0]
+        mark = " !" if ranking.undermined else ""
         if first:
             brief = f"{names[first]} wins {case_share(best.chance.value)}"
             low = f" (at least {case_share(best.chance.low, -1)})" if _bounded(best, ranking) else ""
@@ -165,9 +193,8 @@ def _matrix(found: Sequence[Ranked], versions: Sequence[str], *, everything: boo
         else:
             told = Cell(f"~ not told apart{mark}", "dim", (f"~{mark}",))
         kind = f"with {names[first]} first" if first else "undecided"
-        rows.append(
-            Row.of(named(key.benchmark), *medians, told, name=key.benchmark, message=told.text, kind=kind)
-        )
+        name = one.key.benchmark
+        rows.append(Row.of(named(name), *medians, told, name=name, message=told.text, kind=kind))
     columns = (
         column,
         *(Column(names[n], right=True, drop=max(0, i - 1)) for i, n in enumerate(versions)),
@@ -177,9 +204,9 @@ def _matrix(found: Sequence[Ranked], versions: Sequence[str], *, everything: boo
     return Table.of(columns, folded(rows, *clear, everything=everything))
 
 
-def _details(one: Ranked) -> Report:
+def _details(one: BenchmarkRanking) -> Report:
     """A benchmark with its modes, its mixtures and what undermines its places."""
-    key, _, ranking, changes = one
+    ranking = one.ranking
     names = _names(ranking)
     rows = (
         (
@@ -191,13 +218,12 @@ def _details(one: Ranked) -> Report:
         for v in ranking.versions
     )
     columns = (Column("version", names=True), *right("modes", "ties add", "by mixtures"))
-    notes = [Text(f"  {advice(ranking)}"), *_separation(ranking)]
+    notes = [Text(f"  {one.advice}"), *_separation(ranking)]
     messages = {c.message: c for v in ranking.versions for c in v.undermining}
     notes += [Text(f"  {c.kind.title}: {c.message}.", "dim") for c in messages.values()]
-    if changes is not None:
-        notes.append(Text(f"  Modes: {changes.conclusion}."))
-    return Report(key.benchmark, (), (_places(one, Column("version", names=True)), Table.of(columns, rows)),
-                  tuple(notes))  # fmt: skip
+    if one.changes is not None:
+        notes.append(Text(f"  Modes: {one.changes.conclusion}."))
+    return Report(one.key.benchmark, (), (_places(one, "version"), Table.of(columns, rows)), tuple(notes))
 
 
 def _modes(v: RankedRun) -> str:
@@ -233,14 +259,6 @@ def _names(found: RunRanking) -> dict[str, str]:
     return called([v.version for v in found.versions])
 
 
-def _tied(found: RunRanking) -> bool:
-    return sum(v.best_rank == 1 for v in found.versions) > 1
-
-
-def _undermined(found: RunRanking) -> bool:
-    return any(v.undermining for v in found.versions)
-
-
 def _undermining(rankings: Sequence[RunRanking]) -> Iterator[Text]:
     """Which assumptions are not met, and of which versions, or in how many benchmarks."""
     kinds: dict[str, set[str]] = {}
@@ -257,7 +275,7 @@ def _undermining(rankings: Sequence[RunRanking]) -> Iterator[Text]:
         )
         yield Text(f"! Not met: {told}. The true risk may be larger.", "warning")
         return
-    many = plural(sum(map(_undermined, rankings)), "benchmark")
+    many = plural(sum(ranking.undermined for ranking in rankings), "benchmark")
     yield risk_of_many(many, {kind: len(who) for kind, who in kinds.items()})
 
 
@@ -276,7 +294,7 @@ def advice(found: RunRanking) -> str:
     limits = f" ({case_share(c.low, -1)} to {case_share(c.high, 1)})" if _bounded(first, found) else ""
     beats = f"a run of it beats a run of {against} in {case_share(c.value)} of cases{limits}"
     agreed = mean == median == rarely
-    leading = [names[v.version] for v in found.versions if v.best_rank == 1]
+    leading = [names[v] for v in found.leading]
     if leading != [rarely]:
         among = "" if len(leading) == len(found.versions) else f", {' or '.join(leading)} may be"
         also = "" if agreed else f" In mean it is {mean}, in median {median}."
@@ -291,7 +309,5 @@ def advice(found: RunRanking) -> str:
             f"that of {median}."
         )
     return (
-        f"If the runs were independent and steady: {text[0].lower()}{text[1:]}"
-        if _undermined(found)
-        else text
+        f"If the runs were independent and steady: {text[0].lower()}{text[1:]}" if found.undermined else text
     )

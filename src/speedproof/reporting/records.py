@@ -49,9 +49,11 @@ COLUMNS: dict[str, Callable[[Comparison], Value]] = {
 """After the names of both versions. Values are in the base unit of ``unit``; NaN and None are no number."""
 
 
-def records(result: SuiteComparison) -> Records:
-    """The numbers of a suite, of one metric."""
+def records(*results: SuiteComparison) -> Records:
+    """The numbers of suites, of one metric each."""
     rows = (
-        (result.reference, result.candidate, *(of(c) for of in COLUMNS.values())) for c in result.comparisons
+        (result.reference, result.candidate, *(of(c) for of in COLUMNS.values()))
+        for result in results
+        for c in result.comparisons
     )
     return Records(("reference", "candidate", *COLUMNS), tuple(rows))

@@ -19,7 +19,6 @@ from speedproof.reporting.model import (
     Cell,
     Column,
     Outcome,
-    Records,
     Report,
     Row,
     Table,
@@ -60,6 +59,20 @@ def reports(
     ]
 
 
+class _Versions:
+    """Several candidates against one reference, as every line of their report needs them."""
+
+    def __init__(self, results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> None:
+        self.results, self.ranking = results, ranking
+        self.names = [results[0].reference, *(r.candidate for r in results)]
+        self.called = called(self.names)
+        self.heads = {(c.benchmark, r.candidate): c for r in results for c in r.headlines}
+        self.benchmarks = list(dict.fromkeys(name for name, _ in self.heads))
+        self.first = results[0].headlines[0]
+        self.gain_loss = words.gain_and_loss(self.first)
+        self.shaken = any(r.machine is not None for r in results)
+
+
 def report(
     results: Sequence[SuiteComparison],
     ranking: SuiteRanking | None = None,
@@ -73,39 +86,37 @@ def report(
     if not results:
         nothing = Text("No benchmark was measured with two of the versions.", "bad")
         return Report("", (nothing,), command="compare")
-    first = results[0]
+    of = _Versions(results, ranking)
+    metric = results[0].metric
+    answer = Text(_answer(of), "strong", _risk(of))
     if all(suite.single_runs(r) for r in results):
         told = "One run of each proves nothing: nobody knows how much runs differ. Repeat them."
-        headline = [Text(told, "warning")]
+        answer = Text(told, "warning")
+    if len(of.benchmarks) == 1:
+        tables = [_of_one(of)]
+    elif ranking is not None and len(of.benchmarks) <= _WIDE:
+        tables = [_by_version(of, ranking)]
     else:
-        headline = [Text(_answer(results, ranking), "strong", _risk(results, ranking))]
-    headline += dict.fromkeys(caveats([c for r in results for c in r.caveats], _names_of(results)))
-    headline += _two_speeds(results)
-    benchmarks = list(dict.fromkeys(c.benchmark for r in results for c in r.headlines))
-    gain_loss = words.gain_and_loss(first.headlines[0])
-    if len(benchmarks) == 1:
-        tables = [_of_one(results, ranking)]
-    elif ranking is not None and len(benchmarks) <= _WIDE:
-        tables = [_by_version(results, ranking, benchmarks, gain_loss)]
-    else:
-        tables = [*_places(ranking, gain_loss), _matrix(results, benchmarks, ranking, everything)]
+        tables = [*_places(of), _matrix(of, everything)]
     notes = _left_out(results)
-    shown = "shown" if _shaken(results) else "proven"
-    if len(benchmarks) > 1:
-        told = (
-            f"+ {gain_loss[0]} than the reference, - {gain_loss[1]}, ~ undecided; {shown} in each row alone."
-        )
+    shown, (better, worse) = "shown" if of.shaken else "proven", of.gain_loss
+    if len(of.benchmarks) > 1:
+        told = f"+ {better} than the reference, - {worse}, ~ undecided; {shown} in each row alone."
         notes.insert(0, Text(told, "dim"))
-    elif ranking is not None and "stands alone" not in headline[0].text:
-        told = f"Places hold together; what is {shown} in a row holds by itself ({level(1 - first.alpha)})."
+    elif ranking is not None and "stands alone" not in answer.text:
+        alone = level(1 - results[0].alpha)
+        told = f"Places hold together; what is {shown} in a row holds by itself ({alone})."
         notes.insert(0, Text(told, "dim"))
-    notes += undermining([c for r in results for c in r.headlines])
+    notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.
-    what = "row and version"
-    hint = hint_of_all(what, *tables, hides=len(results) > _WIDE) if not everything else ()
+    hint = () if everything else hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
     return Report(
-        f"{plural(len(results), 'version')} against {first.reference}: {first.metric}",
-        tuple(headline),
+        f"{plural(len(results), 'version')} against {of.names[0]}: {metric}",
+        (
+            answer,
+            *dict.fromkeys(caveats([c for r in results for c in r.caveats], of.names)),
+            *_two_speeds(of),
+        ),
         tuple(tables),
         tuple(notes),
         (
@@ -120,24 +131,19 @@ def report(
         ),
         command="compare",
         data=tuple(results),
-        records=partial(_records, results),
-        good=not any(c.verdict is Verdict.SLOWER for r in results for c in r.headlines),
-        about=first.metric,
+        records=partial(records, *results),
+        good=not any(c.verdict is Verdict.SLOWER for c in of.heads.values()),
+        about=metric,
     )
 
 
-def _two_speeds(results: Sequence[SuiteComparison]) -> Iterator[Text]:
+def _two_speeds(of: _Versions) -> Iterator[Text]:
     """That the machine had two speeds, of the first candidate that shows it."""
-    names = called(_names_of(results))
-    for r in results:
+    for r in of.results:
         if r.machine is not None:
-            old, new = names[r.reference], names[r.candidate]
+            old, new = of.called[r.reference], of.called[r.candidate]
             yield from two_speeds(r.machine, old, new, f"{old} and {new}")
             return
-
-
-def _names_of(results: Sequence[SuiteComparison]) -> list[str]:
-    return [results[0].reference, *(r.candidate for r in results)]
 
 
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
@@ -148,159 +154,119 @@ def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
     return [Text(text, "warning") for text in told]
 
 
-def _records(results: Sequence[SuiteComparison]) -> Records:
-    found = [records(r) for r in results]
-    return Records(found[0].columns, tuple(row for r in found for row in r.rows))
-
-
-def _answer(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> str:
+def _answer(of: _Versions) -> str:
     """Who is first, if anybody is proven to be."""
-    reference = results[0].reference
-    names = _names_of(results)
-    short = called(names)
-    better, _ = words.gain_and_loss(results[0].headlines[0])
+    reference = of.called[of.names[0]]
+    if of.ranking is None:
+        return f"{plural(len(of.results), 'candidate')} against {reference}"
+    better = of.gain_loss[0]
     superlative = {"faster": "fastest", "better": "best"}[better]
-    if ranking is None:
-        return f"{plural(len(results), 'candidate')} against {short[reference]}"
-    leading = [v for v in ranking.versions if v.best_rank == 1]
-    shown = enumerate_names([short[v.version] for v in leading], 4)
+    leading = [v for v in of.ranking.versions if v.best_rank == 1]
+    first = {v.version for v in leading}
+    shown = enumerate_names([of.called[v.version] for v in leading], 4)
     if len(leading) > 1:
-        heads = {r.candidate: c for r in results for c in r.headlines}
-        first = {v.version for v in leading}
-        proven = any(heads[v].verdict in words.CHANGED for v in first & set(heads))
-        if len(ranking.benchmarks) == 1 and reference in first and proven:
+        proven = any(c.verdict in words.CHANGED for (_, v), c in of.heads.items() if v in first)
+        if len(of.ranking.benchmarks) == 1 and of.names[0] in first and proven:
             # A row proven by itself seems to say that the headline is wrong.
-            own = f"each row stands alone at {percent(results[0].alpha)}"
-            if len(first) == len(names):
-                return f"At a joint risk of {percent(ranking.alpha)} no order is shown; {own}"
+            own = f"each row stands alone at {percent(of.first.alpha)}"
+            if len(first) == len(of.names):
+                return f"At a joint risk of {percent(of.ranking.alpha)} no order is shown; {own}"
             return f"{superlative.capitalize()}: one of {shown}, not told apart jointly; {own}"
         return f"{superlative.capitalize()}: one of {shown}, not told apart"
     (best,) = leading
-    over = f", {words.observed(best.speedup.value, better, '')} than {short[reference]}"
-    return f"{shown} is {superlative} of {len(names)}{over if best.version != reference else ''}"
+    over = f", {words.observed(best.speedup.value, better, '')} than {reference}"
+    return f"{shown} is {superlative} of {len(of.names)}{over if best.version != of.names[0] else ''}"
 
 
-def _shaken(results: Sequence[SuiteComparison]) -> bool:
-    return any(r.machine is not None for r in results)
-
-
-def _risk(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> str:
-    if ranking is None:
-        return suite.asked_at(results[0].headlines[0].protocol, results[0].alpha, shaken=_shaken(results))
-    if _answer(results, ranking).startswith("At a joint risk"):
+def _risk(of: _Versions) -> str:
+    if of.ranking is None:
+        return suite.asked_at(of.first.protocol, of.first.alpha, shaken=of.shaken)
+    if _answer(of).startswith("At a joint risk"):
         return ""
-    over = len(ranking.benchmarks)
+    over = len(of.ranking.benchmarks)
     where = "" if over == 1 else f"geometric mean of {over} ratios of means, "
-    sure = "not proven" if _shaken(results) else f"all claims at a joint risk of {percent(ranking.alpha)}"
+    sure = "not proven" if of.shaken else f"all claims at a joint risk of {percent(of.ranking.alpha)}"
     return f"({where}{sure})"
 
 
-def _places(ranking: SuiteRanking | None, gain_loss: tuple[str, str]) -> Iterator[Table]:
+def _places(of: _Versions) -> Iterator[Table]:
     """The ranking over all benchmarks; a range of places means that the order inside it is not proven."""
-    if ranking is None:
-        return
-    reference, shown = _reference(ranking), _names(ranking)
-    rows = [
-        Row.of(*_ranked(v, shown, reference, gain_loss), name=v.version, kind="versions", folded=i >= _SHOWN)
-        for i, v in enumerate(ranking.versions)
-    ]
-    yield Table.of(_ranking_columns(shown[reference]), rows)
+    if of.ranking is not None:
+        rows = [
+            Row.of(*_ranked(v, of), name=v.version, kind="versions", folded=i >= _SHOWN)
+            for i, v in enumerate(of.ranking.versions)
+        ]
+        yield Table.of(_ranking_columns(of), rows)
 
 
-def _reference(ranking: SuiteRanking) -> str:
-    return next(v.version for v in ranking.versions if v.speedup.low == v.speedup.high == 1.0)
-
-
-def _names(ranking: SuiteRanking) -> dict[str, str]:
-    return called([v.version for v in ranking.versions])
-
-
-def _ranked(
-    v: RankedVersion, shown: Mapping[str, str], reference: str, gain_loss: tuple[str, str]
-) -> tuple[Cell, ...]:
+def _ranked(v: RankedVersion, of: _Versions) -> tuple[Cell, ...]:
     """The place of a version, and how it does over all benchmarks."""
-    told, brief = "reference", "reference"
-    if v.version != reference:
-        told, brief = words.interval(v.speedup, *gain_loss), words.observed(v.speedup.value, *gain_loss)
+    told = brief = "reference"
+    if v.version != of.names[0]:
+        told, brief = words.interval(v.speedup, *of.gain_loss), words.observed(v.speedup.value, *of.gain_loss)
     over = Cell(told, shorter=(brief,), speedup=v.speedup)
-    return Cell(v.place), Cell(shown[v.version], "strong"), over
+    return Cell(v.place), Cell(of.called[v.version], "strong"), over
 
 
-def _ranking_columns(reference: str) -> tuple[Column, ...]:
-    return (
-        *right("place"),
-        Column("version", names=True),
-        Column(f"over {reference}", brief="over all"),
-    )
+def _ranking_columns(of: _Versions) -> tuple[Column, ...]:
+    over = Column(f"over {of.called[of.names[0]]}", brief="over all")
+    return *right("place"), Column("version", names=True), over
 
 
-def _by_version(
-    results: Sequence[SuiteComparison],
-    ranking: SuiteRanking,
-    benchmarks: Sequence[str],
-    gain_loss: tuple[str, str],
-) -> Table:
+def _by_version(of: _Versions, ranking: SuiteRanking) -> Table:
     """Few benchmarks: a row a version, with its place."""
-    reference, shown = _reference(ranking), _names(ranking)
-    heads = {(r.candidate, c.benchmark): c for r in results for c in r.headlines}
     medians: dict[tuple[str, str], str] = {}
-    for name in benchmarks:
-        found = {v: c for (v, benchmark), c in heads.items() if benchmark == name}
+    for name in of.benchmarks:
+        found = {v: c for (benchmark, v), c in of.heads.items() if benchmark == name}
         first = next(iter(found.values()))
         times = [first.reference.median, *(c.candidate.median for c in found.values())]
         told = values(times, first.reference.unit)
-        medians |= {(version, name): text for version, text in zip((reference, *found), told, strict=True)}
+        medians |= zip(((name, v) for v in (of.names[0], *found)), told, strict=True)
     rows = []
     for i, v in enumerate(ranking.versions):
-        cells = [_cell(heads.get((v.version, b)), medians.get((v.version, b), "-")) for b in benchmarks]
-        ranked = _ranked(v, shown, reference, gain_loss)
-        rows.append(Row.of(*ranked, *cells, name=v.version, kind="versions", folded=i >= 2 * _SHOWN))
-    start = len(common_prefix(benchmarks))
-    titles = zip(benchmarks, shortened([name[start:] for name in benchmarks], _TITLE), strict=True)
-    columns = (
-        *_ranking_columns(shown[reference]),
-        *(Column(name, brief=brief, drop=-i) for i, (name, brief) in enumerate(titles)),
-    )
-    return Table.of(columns, rows)
+        own = [(name, v.version) for name in of.benchmarks]
+        cells = [_cell(of.heads.get(key), medians.get(key, "-")) for key in own]
+        rows.append(Row.of(*_ranked(v, of), *cells, name=v.version, kind="versions", folded=i >= 2 * _SHOWN))
+    start = len(common_prefix(of.benchmarks))
+    titles = zip(of.benchmarks, shortened([name[start:] for name in of.benchmarks], _TITLE), strict=True)
+    columns = (Column(name, brief=brief, drop=-i) for i, (name, brief) in enumerate(titles))
+    return Table.of((*_ranking_columns(of), *columns), rows)
 
 
-def _of_one(results: Sequence[SuiteComparison], ranking: SuiteRanking | None) -> Table:
+def _of_one(of: _Versions) -> Table:
     """One benchmark: a row a version, by place, or in their own order where they are dated or numbered."""
-    reference = results[0].headlines[0].reference
-    heads = {r.candidate: c for r in results for c in r.headlines}
-    names = _names_of(results)
-    places = {v.version: v.place for v in ranking.versions} if ranking else {}
-    if ranking:
-        order = {v.version: (v.best_rank, v.worst_rank) for v in ranking.versions}
-        names.sort(key=lambda name: (order[name], -_speedup(heads.get(name))))
+    heads = {v: c for (_, v), c in of.heads.items()}
+    places = {v.version: v for v in of.ranking.versions} if of.ranking else {}
+
+    def speedup(name: str) -> float:
+        value = heads[name].speedup.value if name in heads else 1.0
+        return value if math.isfinite(value) else 1.0
+
+    names = of.names
+    if places:
+        names = sorted(names, key=lambda v: (places[v].best_rank, places[v].worst_rank, -speedup(v)))
     elif not _dated(names):
-        names.sort(key=lambda name: -_speedup(heads.get(name)))
-    shown = called(names)
-    sides = {name: heads[name].candidate if name in heads else reference for name in names}
-    medians = dict(zip(names, values([sides[n].median for n in names], reference.unit), strict=True))
+        names = sorted(names, key=lambda v: -speedup(v))
+    sides = {v: heads[v].candidate if v in heads else of.first.reference for v in names}
+    medians = values([sides[v].median for v in names], of.first.reference.unit)
     rows = []
-    for name in names:
+    for name, median in zip(names, medians, strict=True):
         head = heads.get(name)
         told = _told(head) if head else (Cell("reference", "dim"), "")
-        place, runs = places.get(name, ""), str(sides[name].n)
-        row = Row.of(
-            place, Cell(shown[name], "strong"), medians[name], *told, runs, name=name, kind="versions"
-        )
+        place = places[name].place if places else ""
+        shown = Cell(of.called[name], "strong")
+        row = Row.of(place, shown, median, *told, str(sides[name].n), name=name, kind="versions")
         outcome = OUTCOMES[head.verdict] if head else ""
         message = f"{words.verdict(head)}; {words.proof(head)}" if head else "the reference"
         rows.append(replace(row, outcome=outcome, message=message))
     columns = (
         *right("place" if places else ""),
-        Column(results[0].headlines[0].benchmark, names=True),
+        Column(of.first.benchmark, names=True),
         *right("median"),
         *suite.proven()[:2],
         *right("runs", drop=1),
     )
     return Table.of(columns, rows)
-
-
-def _speedup(head: Comparison | None) -> float:
-    return 1.0 if head is None or not math.isfinite(head.speedup.value) else head.speedup.value
 
 
 def _told(head: Comparison) -> tuple[Cell, str]:
@@ -314,10 +280,10 @@ def _told(head: Comparison) -> tuple[Cell, str]:
 
 def _dated(names: Sequence[str]) -> bool:
     """Whether versions come in the order of a date or a number that each of them has."""
-    for pattern in (_DATE, _NUMBERED):
-        found = [pattern.search(name) if pattern is _DATE else pattern.fullmatch(name) for name in names]
-        if all(found):
-            keys = [[int(n) for n in re.findall(r"\d+", match[0])] for match in found if match]
+    for find in (_DATE.search, _NUMBERED.fullmatch):
+        found = [match[0] for name in names if (match := find(name))]
+        if len(found) == len(names):
+            keys = [[int(n) for n in re.findall(r"\d+", own)] for own in found]
             return keys == sorted(keys)
     return False
 
@@ -327,47 +293,41 @@ def _cell(c: Comparison | None, median: str) -> Cell:
     if c is None:
         return Cell(median, "dim" if median == "-" else "")
     brief = f"{median} {_MARKS[c.verdict]}"
-    changed = c.verdict in words.CHANGED
+    if c.verdict not in words.CHANGED:
+        return Cell(brief, shorter=(brief,))
     found = words.effect(c)
-    full = f"{brief} {factor(found.ratio) if found.ratio >= 1 else found.word}" if changed else brief
-    return Cell(full, words.STYLES[c.verdict] if changed else "", (brief,))
+    full = f"{brief} {factor(found.ratio) if found.ratio >= 1 else found.word}"
+    return Cell(full, words.STYLES[c.verdict], (brief,))
 
 
-def _matrix(
-    results: Sequence[SuiteComparison],
-    benchmarks: Sequence[str],
-    ranking: SuiteRanking | None,
-    everything: bool,
-) -> Table:
+def _matrix(of: _Versions, everything: bool) -> Table:
     """Benchmarks by versions: times with marks, and changes where there is room."""
-    heads = [{c.benchmark: c for c in r.headlines} for r in results]
-    names = _names_of(results)
-    shown = labels(names, 14)
-    column, named = benchmark_column(benchmarks)
+    candidates = of.names[1:]
+    by_name = {name: [of.heads.get((name, v)) for v in candidates] for name in of.benchmarks}
+    shown = labels(of.names, 14)
+    column, named = benchmark_column(of.benchmarks)
 
     def clearness(name: str) -> float:
-        bounds = [
-            words.effect(h[name]).bound for h in heads if name in h and h[name].verdict in words.CHANGED
-        ]
-        return -max((b for b in bounds if not math.isnan(b)), default=0.0)
+        changed = [words.effect(c).bound for c in by_name[name] if c and c.verdict in words.CHANGED]
+        return -max((bound for bound in changed if not math.isnan(bound)), default=0.0)
 
     rows = []
-    for i, name in enumerate(sorted(benchmarks, key=clearness)):
-        found = [h.get(name) for h in heads]
+    for i, name in enumerate(sorted(of.benchmarks, key=clearness)):
+        found = by_name[name]
         reference = next(c for c in found if c is not None).reference
         times = [reference.median, *(c.candidate.median if c else math.nan for c in found)]
         first, *medians = values(times, reference.unit)
         worst = any(c and c.verdict is Verdict.SLOWER for c in found)
-        told = [f"{label}: {words.change(c)}" for label, c in zip(names[1:], found, strict=True) if c]
+        told = [f"{label}: {words.change(c)}" for label, c in zip(candidates, found, strict=True) if c]
         row = Row.of(named(name), first, *map(_cell, found, medians), name=name, kind="benchmarks")
         outcome: Outcome = "failed" if worst else "passed"
         hidden = i >= _SHOWN and not everything
         rows.append(replace(row, outcome=outcome, message="; ".join(told), folded=hidden))
     # The best one is never left out for want of room.
-    ranked = [v.version for v in ranking.versions if v.version != names[0]] if ranking else names[1:]
-    columns = (
-        column,
-        *right(shown[0]),
-        *(Column(label, drop=ranked.index(name)) for name, label in zip(names[1:], shown[1:], strict=True)),
+    ranked = (
+        [v.version for v in of.ranking.versions if v.version != of.names[0]] if of.ranking else candidates
     )
-    return Table.of(columns, rows, repeats=2 if everything else 0)
+    columns = (
+        Column(label, drop=ranked.index(name)) for name, label in zip(candidates, shown[1:], strict=True)
+    )
+    return Table.of((column, *right(shown[0]), *columns), rows, repeats=2 if everything else 0)
