@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from speedproof.api.given import alpha_of, margin_given, no_step, version_given
+from speedproof.api.given import alpha_of, floor_of, margin_given, no_step, version_given
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.errors import UsageError
@@ -229,8 +229,6 @@ class Corpus:
             wanted = tuple(zip(x, y, strict=True))
         rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin)) if rules is None else rules
         if store is not None:
-            from speedproof.api.floors import floor_of
-
             rules = replace(rules, floor=floor_of(store))
         asked = Asked(wanted, chosen, rules, tuple(protocols), where)
         found = compare(self.place, asked, how)

@@ -8,8 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from speedproof.api.floors import floor_of
-from speedproof.api.given import alpha_of, no_step, of_metric, proportion_given, two_versions
+from speedproof.api.given import alpha_of, floor_of, no_step, of_metric, proportion_given, two_versions
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.names import wanted
@@ -186,7 +185,7 @@ def gate(
     """
     earlier: dict[str, Demand] = {}
     if after is not None:
-        earlier = {row.comparison.benchmark: row.demand for row in after.decision.rows}
+        earlier = after.decision.demands
         reference, candidate = (
             own if name is None and own in suite.versions else name
             for name, own in ((reference, after.decision.reference), (candidate, after.decision.candidate))

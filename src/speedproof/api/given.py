@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from speedproof.errors import UsageError
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
+    from speedproof.protocols.noise_floor import NoiseFloor
 
 
 def proportion_given(
@@ -99,6 +101,20 @@ def two_versions(
 def of_metric(suite: Suite, metric: str | None) -> Suite:
     """The part of a suite that is asked for: one metric, by default the main one, as on the command line."""
     return suite.select(metric=metric) if suite.samples else suite
+
+
+def floor_of(store: str | os.PathLike[str]) -> NoiseFloor:
+    """How much sessions of one commit differ in a store; a store that cannot tell is refused."""
+    where = os.fspath(store)
+    from speedproof.api.history import History
+
+    found = History(where).floor()
+    if found is None:
+        raise UsageError(
+            f"{where}: no commit was measured in two sessions on one machine, so how much sessions differ is not "
+            "known; measure one again and add it with 'speedproof history add FILE --commit REV'"
+        )
+    return found
 
 
 def callable_given(given: Any) -> None:

@@ -9,8 +9,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.floors import floor_of
-from speedproof.api.given import alpha_of, margin_given
+from speedproof.api.given import alpha_of, floor_of, margin_given
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.given import metric_given, sample

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 from msgspec.structs import replace
 
-from speedproof import __version__
 from speedproof.api.shown import Shown, WithJson
 from speedproof.data.checked import checked
 from speedproof.errors import UsageError
@@ -62,10 +59,5 @@ def report(result: Shown, path: str | Path) -> None:
 
 def _text(result: Shown, ending: str, write: Callable[[Reported, str], str] | None) -> str:
     if write is not None:
-        return write(replace(result.written(), context=_context()), ending)
+        return write(replace(result.written(), context=Context.of("import speedproof")), ending)
     return result.to_json() if isinstance(result, WithJson) and ending == ".json" else f"{result}\n"
-
-
-def _context() -> Context:
-    versions = {"speedproof": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
-    return Context("import speedproof", versions)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.floors import floor_of
-from speedproof.api.given import alpha_of, margin_given, no_step, of_metric
+from speedproof.api.given import alpha_of, floor_of, margin_given, no_step, of_metric
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import speedproof as sp
 from speedproof.api.suites import ASKED, DETAILS, QUESTIONS, QuestionName, SuiteComparison
@@ -20,8 +20,7 @@ from speedproof.cli.options import (
     selecting,
     store_option,
 )
-from speedproof.cli.outputs import check_outputs, context_of, outputs_wanted, write_outputs
-from speedproof.reporting.formats import Reported
+from speedproof.cli.outputs import check_outputs, context_of, outputs_wanted, write_answer
 from speedproof.reporting.model import Report
 
 FAILED = 1
@@ -107,29 +106,23 @@ def run(args: Args, console: Console) -> int:
         with console.progress("fitting mixtures", len(suite.keys) * len(candidates)) as ticker:
             modes = result.modes(done=ticker.advance)
 
-    def found(**asked: bool) -> list[Report]:
-        if not args.modes:
-            return []
-        from speedproof.reporting.modes import report
+    def reports(**asked: bool) -> Iterator[Report]:
+        yield from result.reports(**asked)
+        if args.modes:
+            from speedproof.reporting.modes import report
 
-        return [report(modes.get(name, ()), (reference, name), **asked) for name in candidates]
+            for name in candidates:
+                yield report(modes.get(name, ()), (reference, name), **asked)
 
-    asked = {"everything": args.all, "details": args.details, "explain": args.explain}
-    whole = {**asked, "details": True}
-
-    def written() -> Reported:
-        return Reported((*result.reports(**whole), *found(details=True)), suite, results=result.results)
-
-    taken = write_outputs(args, written, console)
-    if args.json:
+    def to_json() -> str:
         more: dict[str, object] = {"modes": modes} if args.modes else {}
         if args.with_samples:
             from speedproof.reporting.stored import store
 
             more |= {"suite": store(suite), "context": context_of(args)}
-        console.out.write(result.to_json(**more))
-    elif not taken:
-        console.write(*result.reports(**asked), *found(everything=args.all, details=args.details))
+        return result.to_json(**more)
+
+    write_answer(args, console, reports, to_json, suite=suite, results=result.results)
     return FAILED if _fails(args.fail_on, result.results) else 0
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse_unusable
@@ -18,7 +17,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.gate_looks import leave, looks
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
 from speedproof.cli.options import choosing, pages, reading, store_option
-from speedproof.cli.outputs import check_outputs, write_outputs
+from speedproof.cli.outputs import check_outputs, write_answer
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.errors import SpeedproofError, UsageError
 
@@ -146,12 +145,9 @@ def run(args: Args, console: Console) -> int:
     undecided = args.undecided or settings.undecided or "report"
     if result.decision.rules.look < count:
         undecided = "report"
-    reports = tuple(result.reports(everything=args.all, undecided_fails=undecided == "fail"))
-    taken = write_outputs(args, lambda: replace(result.written(), reports=reports), console)
-    if args.json:
-        console.out.write(result.to_json())
-    elif not taken:
-        console.write(*reports)
+    reports = result.reports(everything=args.all, undecided_fails=undecided == "fail")
+    known = {"suite": result.suite, "results": result.written().results}
+    write_answer(args, console, lambda **_: reports, result.to_json, **known)
     if result.open and args.look:
         console.remark(f"{args.open}: the benchmarks that are open, {len(result.open)}")
     return _code(result, undecided, console)
@@ -165,7 +161,15 @@ def _asked(
     refuse_unusable(suite, versions[0], args.only, args.skip)
     suite = select(suite, args, console)
     report_leftovers(suite, console)
-    base = _demand(args, settings)
+    held = before.decision.demands if before is not None else {}
+
+    def demand(name: str) -> Demand | None:
+        """What was asked at the look before, unless it is said anew."""
+        kept = held.get(name, Demand())
+        policy = Policy(args.policy or settings.policy or kept.policy)
+        base = Demand(policy, args.margin or settings.margin or kept.margin)
+        return demand_of(name, base, settings.benchmark)
+
     chosen: dict[str, Any] = {
         name: value
         for name in ("confidence", "multiplicity", "protocol")
@@ -177,7 +181,7 @@ def _asked(
             reference=versions[0],
             candidate=versions[1],
             metric="all",
-            demand_of=lambda name: demand_of(name, base, settings.benchmark),
+            demand_of=demand,
             looks=count,
             after=before,
             store=args.store,
@@ -232,12 +236,6 @@ def _is_there(path: str) -> bool:
     except (OSError, SpeedproofError):
         return False
     return True
-
-
-def _demand(args: Args, settings: GateSettings) -> Demand:
-    default = Demand()
-    policy = args.policy or settings.policy or default.policy
-    return Demand(Policy(policy), args.margin or settings.margin or default.margin)
 
 
 def _code(result: sp.GateResult, undecided: Undecided, console: Console) -> int:

@@ -91,7 +91,7 @@ def run(args: Args, console: Console) -> int:
         for problem in result.problems:
             console.remark(problem)
         results.append(result)
-    write_answer(args, partial(_reports, results), partial(_json, results), console)
+    write_answer(args, console, partial(_reports, results), partial(_json, results))
     return 0
 
 

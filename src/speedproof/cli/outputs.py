@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import platform
 import shlex
 import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from speedproof import __version__
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
@@ -80,14 +78,9 @@ def _check_place(option: str, path: Path) -> None:
 
 def context_of(args: Args) -> Context:
     """How the command at hand was called, and by which versions it was carried out."""
-    import numpy as np
-
     from speedproof.reporting.stored import Context
 
-    return Context(
-        command=shlex.join(["speedproof", *args.argv]),
-        versions={"speedproof": __version__, "Python": platform.python_version(), "NumPy": np.__version__},
-    )
+    return Context.of(shlex.join(["speedproof", *args.argv]))
 
 
 def write_outputs(
@@ -131,14 +124,27 @@ def _targets(args: Args) -> dict[str, str]:
 
 
 def write_answer(
-    args: Args, reports: Callable[..., Iterable[Report]], to_json: Callable[[], str], console: Console
+    args: Args,
+    console: Console,
+    reports: Callable[..., Iterable[Report]],
+    to_json: Callable[[], str],
+    **known: Any,
 ) -> None:
-    """What commands without samples on their pages write: pages, JSON, or the answer in the terminal."""
-    taken = write_outputs(args, lambda: Reported(tuple(reports(details=True))), console)
-    if args.json:
+    """What was found, in every form that was asked for: files, JSON, else the answer on standard output.
+
+    What is ``known`` besides, as :class:`Reported` names it, is for pages.
+    """
+    asked = {name: value for name, value in vars(args).items() if name in ("details", "explain")}
+    asked["everything"] = args.all
+
+    def whole() -> Reported:
+        return Reported(tuple(reports(**{**asked, "details": True})), **known)
+
+    taken = write_outputs(args, whole, console, again="context" in known)
+    if getattr(args, "json", False):
         console.out.write(to_json())
     elif not taken:
-        console.write(*reports(everything=args.all, details=args.details))
+        console.write(*reports(**asked))
 
 
 def write_whole(path: Path, text: str) -> None:

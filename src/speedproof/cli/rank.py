@@ -65,5 +65,5 @@ def run(args: Args, console: Console) -> int:
     for problem in result.problems:
         console.remark(problem)
     report_leftovers(suite, console)
-    write_answer(args, result.reports, result.to_json, console)
+    write_answer(args, console, result.reports, result.to_json)
     return 0

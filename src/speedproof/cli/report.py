@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.options import outputs
-from speedproof.cli.outputs import check_outputs, write_outputs
-from speedproof.reporting.formats import Reported
+from speedproof.cli.outputs import check_outputs, write_answer
 from speedproof.reporting.stored import read_document
 from speedproof.reporting.versions import reports
 
@@ -35,12 +35,7 @@ def run(args: Args, console: Console) -> int:
     check_outputs(args)
     text = sys.stdin.buffer.read() if args.results == "-" else Path(args.results).read_bytes()
     document, suite = read_document(text, "stdin" if args.results == "-" else args.results)
-    asked = {"everything": args.all, "details": args.details, "explain": args.explain}
-
-    def written() -> Reported:
-        whole = reports(document.results, document.rankings, **{**asked, "details": True})
-        return Reported(whole, suite, document.context, document.results)
-
-    if not write_outputs(args, written, console, again=True):
-        console.write(*reports(document.results, document.rankings, **asked))
+    made = partial(reports, document.results, document.rankings)
+    known = {"suite": suite, "context": document.context, "results": document.results}
+    write_answer(args, console, made, str, **known)
     return 0

@@ -62,7 +62,7 @@ def run(args: Args, console: Console) -> int:
         prefix = args.config.removesuffix(".csv")  # the tool always wrote its files
     if prefix is not None:
         console.remark(f"wrote {', '.join(str(path) for path in result.write(prefix))}")
-    write_answer(args, result.reports, result.to_json, console)
+    write_answer(args, console, result.reports, result.to_json)
     for line in result.warnings:
         console.err.write(f"{line}\n")
     for note in result.notes:

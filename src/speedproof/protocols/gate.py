@@ -114,6 +114,11 @@ class GateDecision(Struct, frozen=True):
         undecided = (row.comparison.benchmark for row in self.rows if row.outcome is Outcome.UNDECIDED)
         return tuple(dict.fromkeys(undecided))
 
+    @property
+    def demands(self) -> dict[str, Demand]:
+        """What each benchmark was asked."""
+        return {row.comparison.benchmark: row.demand for row in self.rows}
+
     def void(self, row: GateRow) -> Caveat | None:
         """The caveat without whose cure no risk of a row can be stated."""
         name = row.comparison.benchmark

@@ -20,6 +20,7 @@ def report(
     *,
     everything: bool = False,
     details: bool = False,
+    explain: bool = False,
 ) -> Report:
     """A row a benchmark, those whose modes changed first; ``details`` tells how far each mode moved."""
     old, new = labels(versions, 24)

@@ -7,12 +7,14 @@ a number", except for the upper end of an interval whose lower end is known, whi
 from __future__ import annotations
 
 import math
+import platform
 from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import Struct, field, inspect
 
+from speedproof import __version__
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Residue, Skipped, Suite
 from speedproof.data.units import Direction
@@ -28,6 +30,12 @@ class Context(Struct, frozen=True):
 
     command: str  # the command line, quoted for a shell
     versions: dict[str, str]  # of speedproof and what it computes with
+
+    @classmethod
+    def of(cls, command: str) -> Context:
+        """Of this process."""
+        own = {"speedproof": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
+        return cls(command, own)
 
 
 class StoredSample(Struct, frozen=True):
