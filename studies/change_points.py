@@ -113,7 +113,7 @@ def main() -> None:
                 f"{name:32}" + "".join(f"{100 * tool(data).mean():14.1f}" for tool in tools.values()),
                 flush=True,
             )
-    counts = [len(find_changes(row)) for row in kinds["normal"]]
+    counts = [len(find_changes(row, 0.05)) for row in kinds["normal"]]
     print("changes found in a series without any:", np.bincount(counts).tolist())
 
 

@@ -66,7 +66,7 @@ def main() -> None:
     rng = np.random.default_rng(7)
     data = [labelled(rng) for _ in range(many)]
     tools: dict[str, Callable[[FloatArray], list[int]]] = {
-        "speedproof": lambda x: [change.split for change in find_changes(x)]
+        "speedproof": lambda x: [change.split for change in find_changes(x, 0.05)]
     }
     if (other := otava()) is not None:
         tools["Otava, p = .001"] = other

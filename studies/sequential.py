@@ -166,7 +166,7 @@ def balance(sequence: PairedSequence) -> float:
     while right - left > 1e-9:
         middle = 0.5 * (left + right)
         gamma = math.exp(middle)
-        if sequence.log_evidence(gamma) > sequence.log_evidence(gamma, side=-1):
+        if sequence.log_evidence(gamma, side=1) > sequence.log_evidence(gamma, side=-1):
             left = middle
         else:
             right = middle

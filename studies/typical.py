@@ -119,7 +119,7 @@ def tails(draws: int, seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator
                 (labels * y_upto**2).sum(axis=1).astype(np.float64),
                 (~labels * x_upto**2).sum(axis=1).astype(np.float64),
             )
-            null = null_distribution(n, m)
+            null = null_distribution(n, m, True)
             pvalue = null.pvalue(null.score(studentised(spread, n, m)))
             counts += [np.mean(pvalue <= level) for level in (0.05, 0.01, 0.001, 0.0001)]
         yield str(n), str(m), *(f"{100 * v / max(1, draws // 20_000):.3g}" for v in counts)

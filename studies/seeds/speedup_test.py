@@ -45,13 +45,13 @@ TEXT_INTERVAL = "C ± r of the text would give another one; the article computed
 def examples(setting: Setting) -> Result:
     """Intervals of proportions, numbers of benchmarks needed, gains of overall speedups."""
     lines = [number("example 1: a - a^2/b for 17 of 30", "7.37", validity_2013(17, 30))]
-    for what, a, b, confidence, low, high in (
-        ("example 1: 17 of 30 at 90 %", 17, 30, 0.9, "0.4027157", "0.7184049"),
-        ("6.1: 34 of 34 at 90 %", 34, 34, 0.9, "0.901", "1"),
-        ("6.2: 31 of 45 at 95 %", 31, 45, 0.95, "0.532", "0.814"),
-        ("6.3: 41 of 54 at 95 %", 41, 54, 0.95, "0.621", "0.861"),
+    for what, a, b, alpha, low, high in (
+        ("example 1: 17 of 30 at 90 %", 17, 30, 0.1, "0.4027157", "0.7184049"),
+        ("6.1: 34 of 34 at 90 %", 34, 34, 0.1, "0.901", "1"),
+        ("6.2: 31 of 45 at 95 %", 31, 45, 0.05, "0.532", "0.814"),
+        ("6.3: 41 of 54 at 95 %", 41, 54, 0.05, "0.621", "0.861"),
     ):
-        found = prop_test(a, b, confidence)
+        found = prop_test(a, b, alpha)
         lines += [
             number(f"{what}, lower end", low, found.low),
             number(f"{what}, upper end", high, found.high),
@@ -59,9 +59,9 @@ def examples(setting: Setting) -> Result:
     lines += [
         number("6.2: proportion", "0.689", 31 / 45),
         number("6.3: proportion", "0.759", 41 / 54),
-        number("example 2: benchmarks needed, 17 of 30", "378", benchmarks_needed(17, 30, 0.05)),
-        number("6.2: benchmarks needed, 31 of 45", "330", benchmarks_needed(31, 45, 0.05)),
-        number("6.3: benchmarks needed, 41 of 54", "281", benchmarks_needed(41, 54, 0.05)),
+        number("example 2: benchmarks needed, 17 of 30", "378", benchmarks_needed(17, 30, 0.05, 0.05)),
+        number("6.2: benchmarks needed, 31 of 45", "330", benchmarks_needed(31, 45, 0.05, 0.05)),
+        number("6.3: benchmarks needed, 41 of 54", "281", benchmarks_needed(41, 54, 0.05, 0.05)),
     ]
     for where, speedup, gain in (
         ("6.1", 1.865, "0.464"),
@@ -219,7 +219,7 @@ def gcc(setting: Setting) -> Result:
     lines = []
     for name, found in (("mean", means), ("median", medians)):
         a = sum(comparison.state is State.SIGNIFICANT for comparison in found)
-        interval = prop_test(a, len(found), 0.9)
+        interval = prop_test(a, len(found), 0.1)
         lines.append(
             alike(
                 f"accelerated in {name}, at 90 %",

@@ -23,7 +23,7 @@ def examples(setting: Setting) -> Result:
     reverse = decide_2009(T2, T1, 0.99)
     gain = gain_2009(before=[3, 3600], after=[1, 3420], confidences=[0.95, 0.95])
     speedups = np.array([300.0, 105.0])
-    at90, at50 = prop_test(17, 30, 0.9), prop_test(17, 30, 0.5)
+    at90, at50 = prop_test(17, 30, 0.1), prop_test(17, 30, 0.5)
     z = 1.959963984540054
     lines = [
         number("2.1: Hurst factor of T1", "0.7032736", float(hurst_factor(T1))),
@@ -76,7 +76,7 @@ def examples(setting: Setting) -> Result:
             "C was cut to 0.566, z to 1.960",
         ),
         number(
-            "4.2: benchmarks needed", "378", float(accelerated_2009(17, 30, 0.95, 0.05).benchmarks_needed)
+            "4.2: benchmarks needed", "378", float(accelerated_2009(17, 30, 0.05, 0.05).benchmarks_needed)
         ),
     ]
     return Result(

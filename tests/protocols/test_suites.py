@@ -41,7 +41,7 @@ def test_suites_against_r(oracle: Oracle) -> None:
             expected = suite[f"accelerated_{protocol}"]
             count = states[protocol].count("significant")
             assert count == expected["a"]
-            found_share = accelerated(count, len(pairs), expected["confidence"], expected["precision"])
+            found_share = accelerated(count, len(pairs), 1 - expected["confidence"], expected["precision"])
             interval = (found_share.proportion.low, found_share.proportion.high)
             assert interval == pytest.approx(tuple(expected["prop_test"]), abs=1e-10)
             assert found_share.validity == pytest.approx(expected["validity_value"], abs=1e-10)
@@ -60,7 +60,7 @@ def test_suites_against_r(oracle: Oracle) -> None:
 )
 def test_published_intervals(a: int, b: int, confidence: float, low: float, high: float) -> None:
     """The intervals that the article prints."""
-    found = accelerated(a, b, confidence, 0.05).proportion
+    found = accelerated(a, b, 1 - confidence, 0.05).proportion
     digits = 7 if a == 17 else 3
     assert (round(found.low, digits), round(found.high, digits)) == (low, high)
 
@@ -68,14 +68,14 @@ def test_published_intervals(a: int, b: int, confidence: float, low: float, high
 @pytest.mark.parametrize(("a", "b", "needed"), [(17, 30, 378), (31, 45, 330), (41, 54, 281)])
 def test_published_numbers_of_benchmarks(a: int, b: int, needed: int) -> None:
     """The article's numbers of benchmarks for a precision of 0.05 at confidence 0.95."""
-    assert accelerated(a, b, 0.95, 0.05).benchmarks_needed == needed
+    assert accelerated(a, b, 0.05, 0.05).benchmarks_needed == needed
 
 
 def test_published_validity() -> None:
     """Section 4: a - a^2/b is 7.37 for 17 of 30, which exceeds 5; for all of 34 it is 0."""
-    assert round(accelerated(17, 30, 0.9, 0.05).validity, 2) == 7.37
-    assert accelerated(17, 30, 0.9, 0.05).valid
-    assert not accelerated(34, 34, 0.9, 0.05).valid
+    assert round(accelerated(17, 30, 0.1, 0.05).validity, 2) == 7.37
+    assert accelerated(17, 30, 0.1, 0.05).valid
+    assert not accelerated(34, 34, 0.1, 0.05).valid
 
 
 def test_custom_weights_fall_back_to_equal_ones() -> None:

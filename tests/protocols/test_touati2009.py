@@ -108,13 +108,13 @@ class TestExamplesOfTheText:
         assert found.gain == pytest.approx(0.050000428240443345, rel=1e-13)
 
     def test_example_4_1(self) -> None:
-        found = accelerated_2009(17, 30, 0.9, 0.05)
+        found = accelerated_2009(17, 30, 0.1, 0.05)
         assert (round(found.proportion.low, 7), round(found.proportion.high, 7)) == (0.4027157, 0.7184049)
-        assert accelerated_2009(17, 30, 0.95, 0.05).benchmarks_needed == 378
+        assert accelerated_2009(17, 30, 0.05, 0.05).benchmarks_needed == 378
 
     @pytest.mark.parametrize(("count", "valid"), [(9, False), (10, True)])
     def test_condition_of_section_4(self, count: int, valid: bool) -> None:
-        assert accelerated_2009(count, 30, 0.95, 0.05).valid is valid
+        assert accelerated_2009(count, 30, 0.05, 0.05).valid is valid
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite["id"])

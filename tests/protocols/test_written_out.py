@@ -177,7 +177,7 @@ def test_a_fixed_number_of_blocks_forecasts_a_larger_session() -> None:
         pairs_ = FixedPairs(alpha=0.05)
         for value in d.tolist():
             pairs_.add(math.exp(value), 1.0)
-        assert math.isnan(pairs_.blocks_to_go())
+        assert math.isnan(pairs_.blocks_to_go(side=1))
         pairs_.close()
         spread = float(pairs_._rows[1, 23])
         for side in (1, -1):

@@ -91,7 +91,7 @@ def test_series_reversed_in_time_mirror_their_split() -> None:
 def test_short_and_constant_series_show_nothing(x: list[float]) -> None:
     """Fewer than eight values and a constant have a p-value of 1."""
     assert float(change_scan(np.array(x)).pvalue) == 1.0
-    assert find_changes(np.array(x)) == ()
+    assert find_changes(np.array(x), 0.05) == ()
 
 
 def test_pvalues_fall_with_the_statistic_and_never_leave_the_unit_interval() -> None:
@@ -173,7 +173,7 @@ def test_several_changes_are_found_and_none_is_invented() -> None:
     level = np.repeat([0.0, 2.0, 0.5, 3.0], [50, 40, 50, 60])
     held, found, extra = 0, 0, 0
     for seed in range(40):
-        changes = find_changes(level + np.random.default_rng(seed).normal(0, 0.7, 200))
+        changes = find_changes(level + np.random.default_rng(seed).normal(0, 0.7, 200), 0.05)
         extra += len(changes) > 3
         found += len(changes)
         held += sum(bool(((truth >= c.low) & (truth <= c.high)).any()) for c in changes)
@@ -191,7 +191,7 @@ def test_one_change_is_rarely_taken_for_two(rho: float) -> None:
         noise[1:] *= np.sqrt(1 - rho**2)
         for t in range(1, 120):
             noise[t] += rho * noise[t - 1]
-        extra += len(find_changes(noise + 2.0 * (np.arange(120) >= 70))) > 1
+        extra += len(find_changes(noise + 2.0 * (np.arange(120) >= 70), 0.05)) > 1
     assert extra <= 80 * 0.05 + 4 * np.sqrt(80 * 0.05 * 0.95)
 
 
@@ -212,7 +212,7 @@ def test_a_large_change_that_was_undone_is_found() -> None:
     x = np.random.default_rng(4).standard_normal(200)
     x[1:] += 0.3 * x[:-1]
     x[110:143] += 30.0
-    assert [change.split for change in find_changes(x)] == [110, 143]
+    assert [change.split for change in find_changes(x, 0.05)] == [110, 143]
 
 
 def test_a_large_step_is_not_drawn_towards_a_small_one() -> None:
@@ -220,4 +220,4 @@ def test_a_large_step_is_not_drawn_towards_a_small_one() -> None:
     for seed in range(10):
         x = np.random.default_rng([11, seed]).standard_normal(200)
         x += 14.0 * (np.arange(200) >= 40) + 1.5 * (np.arange(200) >= 71)
-        assert 40 in [change.split for change in find_changes(x)]
+        assert 40 in [change.split for change in find_changes(x, 0.05)]

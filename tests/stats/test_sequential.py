@@ -104,7 +104,7 @@ def test_against_brute_force(differences: list[float], shift: float) -> None:
     assert result.pvalue_slower == pytest.approx(min(1.0, 1 / max(down)), rel=1e-8)
     gamma = math.exp(shift)
     at = math.log(gamma)
-    assert sequence.log_evidence(gamma) == pytest.approx(math.log(naive_wealth(exact, at)[-1]), abs=1e-9)
+    assert sequence.log_evidence(gamma, side=1) == pytest.approx(math.log(naive_wealth(exact, at)[-1]), abs=1e-9)
     mirrored = naive_wealth([-d for d in exact], -at)[-1]
     assert sequence.log_evidence(gamma, side=-1) == pytest.approx(math.log(mirrored), abs=1e-9)
 
@@ -177,7 +177,7 @@ def test_no_blocks_prove_nothing() -> None:
     assert not result.faster
     assert not result.slower
     assert math.isnan(sequence.estimate())
-    assert math.isnan(sequence.blocks_to_go())
+    assert math.isnan(sequence.blocks_to_go(side=1))
     assert math.isinf(result.precision)
 
 
@@ -267,7 +267,7 @@ def test_wrong_requests_are_named() -> None:
     with pytest.raises(DataError, match="the reference has 2, the candidate 1"):
         PairedSequence.of([1.0, 2.0], [1.0])
     with pytest.raises(DataError, match="at least two blocks"):
-        smallest_provable([0.1], 10)
+        smallest_provable([0.1], 10, alpha=0.05)
 
 
 @pytest.mark.parametrize("noise", ["normal", "bimodal", "heavy-tailed", "autocorrelated", "drifting"])
@@ -300,19 +300,19 @@ def test_blocks_to_go_foresees(study: ModuleType) -> None:
 
 def test_from_few_blocks_nothing_is_forecast() -> None:
     """Below ten blocks it is too early; that something is proven already needs no forecast."""
-    assert math.isnan(sequence_of([0.001, -0.002, 0.004] * 3).blocks_to_go())
-    assert math.isfinite(sequence_of([0.001, -0.002, 0.004] * 4).blocks_to_go())
-    assert math.isinf(sequence_of([0.001, -0.002, 0.004] * 4).blocks_to_go(gamma=1.5))
+    assert math.isnan(sequence_of([0.001, -0.002, 0.004] * 3).blocks_to_go(side=1))
+    assert math.isfinite(sequence_of([0.001, -0.002, 0.004] * 4).blocks_to_go(side=1))
+    assert math.isinf(sequence_of([0.001, -0.002, 0.004] * 4).blocks_to_go(gamma=1.5, side=1))
     proven = sequence_of([0.5] * 9)
     assert proven.result().faster
-    assert proven.blocks_to_go() == 0.0
+    assert proven.blocks_to_go(side=1) == 0.0
 
 
 def test_smallest_provable_is_provable(study: ModuleType) -> None:
     """Sessions with the speedup it names: about half of them prove it in the stated number of blocks."""
     x, y = study.session(study.NOISES["normal"], 1.0, 0.03, 77)
     blocks = 100
-    speedup = smallest_provable(np.log(x) - np.log(y), blocks)
+    speedup = smallest_provable(np.log(x) - np.log(y), blocks, alpha=0.05)
     took = [
         study.blocks_to_faster(*study.session(study.NOISES["normal"], speedup, 0.03, seed))
         for seed in range(60)
@@ -323,22 +323,22 @@ def test_smallest_provable_is_provable(study: ModuleType) -> None:
 def test_smallest_provable_of_lopsided_noise() -> None:
     """A stray offset or skew of the noise is no speedup: what is provable shrinks with the root of the blocks."""
     noise = 0.02 * np.random.default_rng(3).exponential(size=300)
-    few, many = (smallest_provable(noise, blocks) - 1 for blocks in (100, 10_000))
+    few, many = (smallest_provable(noise, blocks, alpha=0.05) - 1 for blocks in (100, 10_000))
     assert few / many == pytest.approx(10, rel=0.4)
 
 
 def test_tiny_differences_do_not_overflow() -> None:
     """A bound that nearly meets a difference divides by almost nothing."""
     sequence = PairedSequence.of([1.0 + 1e-15, 1.5, 2.0, 1.2], [1.0, 1.0, 1.0, 1.0])
-    assert math.isfinite(sequence.log_evidence(1.0 + 1e-15))
-    assert math.isfinite(sequence.log_evidence(math.exp(math.log(1.5) + 5e-324)))
-    assert sequence_of([5e-324, 1.0, -1.0]).log_evidence(1.0) < math.inf
+    assert math.isfinite(sequence.log_evidence(1.0 + 1e-15, side=1))
+    assert math.isfinite(sequence.log_evidence(math.exp(math.log(1.5) + 5e-324), side=1))
+    assert sequence_of([5e-324, 1.0, -1.0]).log_evidence(1.0, side=1) < math.inf
 
 
 def test_smallest_provable_without_noise() -> None:
-    assert smallest_provable([0.0, 0.0, 0.0], 100) == 1.0
-    assert math.isinf(smallest_provable([0.0, 0.0, 0.0], 4))
-    assert math.isinf(smallest_provable([0.01, -0.01, 0.02], 4))
+    assert smallest_provable([0.0, 0.0, 0.0], 100, alpha=0.05) == 1.0
+    assert math.isinf(smallest_provable([0.0, 0.0, 0.0], 4, alpha=0.05))
+    assert math.isinf(smallest_provable([0.01, -0.01, 0.02], 4, alpha=0.05))
 
 
 def naive_closed_test(evalues: list[float], alpha: float) -> list[bool]:

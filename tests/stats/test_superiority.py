@@ -114,7 +114,7 @@ def test_approximation_against_random_permutations(n: int, m: int) -> None:
     variance = shares[0] + shares[1]
     df = variance**2 / (shares[0] ** 2 / (n - 1) + shares[1] ** 2 / (m - 1))
     most = np.abs(chance - 0.5) / math.sqrt(FLOOR * (n + m + 1) / (12 * n * m))
-    null = null_distribution(n, m)
+    null = null_distribution(n, m, True)
     assert not null.exact
     found = Studentised((chance - 0.5) / np.sqrt(variance), np.sqrt(variance), df, most)
     pvalues = null.pvalue(null.score(found))

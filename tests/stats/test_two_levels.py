@@ -57,7 +57,7 @@ def test_a_large_step_shows_in_few_commits(n: int, at: int, factor: float) -> No
     noise = 1 + 0.01 * np.random.default_rng([n, at]).standard_normal(n)
     series = noise * np.where(np.arange(n) < at, 1.0, factor)
     for x in (series, 1e-9 * series, np.log(series)):
-        (change,) = find_changes(x)
+        (change,) = find_changes(x, 0.05)
         assert (change.split, change.low, change.high) == (at, at, at)
 
 
@@ -68,7 +68,7 @@ def test_a_few_equal_values_do_not_hide_a_large_step(n: int) -> None:
     for pairs in range(1, n // 8 + 1):
         x[pairs - 1] = x[n // 2 - pairs]
         assert change_pvalues(x[None])[0] <= 0.05
-        (change,) = find_changes(x)
+        (change,) = find_changes(x, 0.05)
         assert change.split == n // 2
 
 

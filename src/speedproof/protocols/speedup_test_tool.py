@@ -26,6 +26,7 @@ from speedproof.protocols.suites import (
     overall_gain,
     weigh,
 )
+from speedproof.stats.estimate import alpha_at
 
 
 class Entry(Struct, frozen=True, eq=False):
@@ -93,7 +94,7 @@ def report_suite(
     )
     # Nobody asked for custom weights when there are none at all.
     fallback = weights["mean"][1] if any(w is not None for w in custom) else ""
-    level = DEFAULT_LEVEL if confidence is None else confidence
+    alpha = alpha_at(DEFAULT_LEVEL if confidence is None else confidence)
     return SuiteReport(
         rows=rows,
         overall={
@@ -101,7 +102,7 @@ def report_suite(
             for location, (before, after) in locations.items()
         },
         accelerated={
-            protocol: accelerated(sum(f.significant for f in found), len(rows), level, precision)
+            protocol: accelerated(sum(f.significant for f in found), len(rows), alpha, precision)
             for protocol, found in (("mean", [r.mean for r in rows]), ("median", [r.median for r in rows]))
         },
         confidence=confidence,

@@ -130,7 +130,7 @@ def compare_suite(
                 (accelerated_2009 if protocol == "touati2009" else accelerated)(
                     sum(c.protocol == protocol and c.verdict is Verdict.FASTER for c in comparisons),
                     len(pairs),
-                    1 - rules.alpha,
+                    rules.alpha,
                     precision,
                 ),
             )

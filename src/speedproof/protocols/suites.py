@@ -101,25 +101,25 @@ def weigh(
     return equal, f"{problem}; all benchmarks weigh the same"
 
 
-def accelerated(count: int, benchmarks: int, confidence: float, precision: float) -> Accelerated:
+def accelerated(count: int, benchmarks: int, alpha: float, precision: float) -> Accelerated:
     """Section 4 of the 2013 article."""
-    validity = float(validity_2013(count, benchmarks))
+    validity = validity_2013(count, benchmarks)
     return Accelerated(
         accelerated=count,
         benchmarks=benchmarks,
-        proportion=prop_test(count, benchmarks, confidence),
-        wilson=wilson(count, benchmarks, confidence),
-        clopper_pearson=clopper_pearson(count, benchmarks, confidence),
+        proportion=prop_test(count, benchmarks, alpha),
+        wilson=wilson(count, benchmarks, alpha),
+        clopper_pearson=clopper_pearson(count, benchmarks, alpha),
         validity=validity,
         valid=validity > _VALID_ABOVE,
         precision=precision,
-        benchmarks_needed=int(benchmarks_needed(count, benchmarks, precision, confidence)),
+        benchmarks_needed=benchmarks_needed(count, benchmarks, precision, alpha),
     )
 
 
-def accelerated_2009(count: int, benchmarks: int, confidence: float, precision: float) -> Accelerated:
+def accelerated_2009(count: int, benchmarks: int, alpha: float, precision: float) -> Accelerated:
     """The proportion of accelerated programs in the 2009 protocol, its section 4: valid from n C >= 10."""
-    found = accelerated(count, benchmarks, confidence, precision)
+    found = accelerated(count, benchmarks, alpha, precision)
     return replace(found, validity=float(count), valid=count >= _VALID_FROM_2009)
 
 

@@ -93,7 +93,7 @@ def _shows(x: FloatArray, rho: float) -> tuple[FloatArray, IntArray]:
 
 
 def find_changes(
-    x: npt.ArrayLike, alpha: float = 0.05, *, known: float | None = None
+    x: npt.ArrayLike, alpha: float, *, known: float | None = None
 ) -> tuple[ChangePoint, ...]:
     """All changes of level that a series shows.
 

@@ -52,13 +52,13 @@ class FixedPairs(PairedSequence):
             self._n, self._ties, self._alpha, 0.0, math.inf, -math.inf, -math.inf, 1.0, 1.0
         )
 
-    def log_evidence(self, gamma: float, *, side: int = 1) -> float:
+    def log_evidence(self, gamma: float, *, side: int) -> float:
         """Minus the logarithm of the p-value against "the speedup is at most gamma" (side -1: at least)."""
         if self._closed is None:
             return -math.inf
         return -math.log(self._pvalue(side * self._sided(side, gamma), side * math.log(gamma)))
 
-    def blocks_to_go(self, *, gamma: float = 1.0, side: int = 1) -> float:
+    def blocks_to_go(self, *, gamma: float = 1.0, side: int) -> float:
         """By how many more blocks a session had to be larger to prove it, in 8 of 10 such sessions."""
         if self._n < FORECAST_FROM or self._closed is None:
             return math.nan

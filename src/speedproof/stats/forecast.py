@@ -53,7 +53,7 @@ def _missing(alpha: float) -> float:
     return -math.log(alpha) - float(LOG_WEIGHTS.max())
 
 
-def smallest_provable(differences: npt.ArrayLike, blocks: float, *, alpha: float = 0.05) -> float:
+def smallest_provable(differences: npt.ArrayLike, blocks: float, *, alpha: float) -> float:
     """The smallest speedup that about half of all sessions of so many blocks would prove; infinity for too few."""
     d = np.asarray(differences, dtype=np.float64)
     if d.size < 2:

@@ -126,7 +126,7 @@ def lilliefors(x: npt.ArrayLike) -> TestResult:
     return TestResult(distance, _lilliefors_pvalue(distance, n))
 
 
-def critical_distance(n: int, alpha: float = 0.05) -> float:
+def critical_distance(n: int, alpha: float) -> float:
     """The distance that has a p-value of alpha."""
     return halved(lambda distance: float(_lilliefors_pvalue(np.array(distance), n)) <= alpha, 0.0, 1.0)
 

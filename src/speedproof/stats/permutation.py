@@ -248,7 +248,7 @@ def _normal_deviate(t: FloatArray, df: FloatArray) -> FloatArray:
 
 
 @lru_cache(maxsize=256)
-def null_distribution(n: int, m: int, independent: bool = True) -> Null:
+def null_distribution(n: int, m: int, independent: bool) -> Null:
     """The distribution for two sizes, of 2 or more.
 
     It is approximated where the variance is inflated for dependence, too: orders are not equally likely then.

@@ -180,7 +180,7 @@ class PairedSequence:
         """The row of differences that a bet at this shift is about."""
         return 0 if shift == 0.0 else 3 if side == 1 else 4
 
-    def log_evidence(self, gamma: float, *, side: int = 1) -> float:
+    def log_evidence(self, gamma: float, *, side: int) -> float:
         """Logarithm of the present e-value against "the speedup is at most gamma"."""
         return mix(self._log_wealths(side, math.log(gamma)))
 
@@ -225,7 +225,7 @@ class PairedSequence:
         """The Hodges-Lehmann estimate of the blocks itself, wherever the bounds are; NaN without blocks."""
         return _speedup(hodges_lehmann(self._rows[2, : self._n])) if self._n else math.nan
 
-    def blocks_to_go(self, *, gamma: float = 1.0, side: int = 1) -> float:
+    def blocks_to_go(self, *, gamma: float = 1.0, side: int) -> float:
         """About how many more blocks reject gamma; see :func:`~speedproof.stats.forecast.blocks_until`."""
         missing = self._threshold - self.log_evidence(gamma, side=side)
         shift = math.log(gamma)
