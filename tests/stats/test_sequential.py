@@ -104,7 +104,9 @@ def test_against_brute_force(differences: list[float], shift: float) -> None:
     assert result.pvalue_slower == pytest.approx(min(1.0, 1 / max(down)), rel=1e-8)
     gamma = math.exp(shift)
     at = math.log(gamma)
-    assert sequence.log_evidence(gamma, side=1) == pytest.approx(math.log(naive_wealth(exact, at)[-1]), abs=1e-9)
+    assert sequence.log_evidence(gamma, side=1) == pytest.approx(
+        math.log(naive_wealth(exact, at)[-1]), abs=1e-9
+    )
     mirrored = naive_wealth([-d for d in exact], -at)[-1]
     assert sequence.log_evidence(gamma, side=-1) == pytest.approx(math.log(mirrored), abs=1e-9)
 

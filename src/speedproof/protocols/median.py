@@ -21,7 +21,7 @@ from speedproof.protocols.figures import (
 )
 from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Check, Comparison
-from speedproof.stats.pair_ratios import ratio_order_statistics
+from speedproof.stats.pair_ratios import median_ratio
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import RankSum, rank_sum
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
@@ -110,9 +110,7 @@ def _observed(slow: FloatArray, fast: FloatArray, low: float, high: float) -> fl
     """
     observed = location_ratio(median, slow, fast)
     if not math.isnan(low) and not math.isnan(observed) and not low <= observed <= high:
-        known = slow.size * fast.size - int((slow == 0.0).sum()) * int((fast == 0.0).sum())
-        lower, upper = ratio_order_statistics(slow, fast, ((known - 1) // 2, known // 2))
-        return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
+        return median_ratio(slow, fast)
     return observed
 
 

@@ -92,9 +92,7 @@ def _shows(x: FloatArray, rho: float) -> tuple[FloatArray, IntArray]:
     return pvalue, split
 
 
-def find_changes(
-    x: npt.ArrayLike, alpha: float, *, known: float | None = None
-) -> tuple[ChangePoint, ...]:
+def find_changes(x: npt.ArrayLike, alpha: float, *, known: float | None = None) -> tuple[ChangePoint, ...]:
     """All changes of level that a series shows.
 
     After R. Baranowski, Y. Chen, P. Fryzlewicz, "Narrowest-over-threshold detection of multiple change points", J.

@@ -2,7 +2,7 @@
 
 Sorting the ratios of two samples of 100,000 values would take 80 GB. With both samples sorted, the number of
 ratios up to gamma is a sum of m binary searches, so an interval of gamma that holds the order statistic is
-narrowed, by interpolating the counts at its ends, until few enough ratios are left inside to sort.
+narrowed, by interpolating the counts at its ends and by halving in turn, until few enough are left inside to sort.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ import numpy as np
 from speedproof.arrays import FloatArray, IntArray
 
 _FEW = 1 << 11
-_THIN, _LARGE = 32, 1 << 17  # quantiles of a sample that stand for it at first; of a large one more
-_ROUNDS = 130
 _FLOATS = np.finfo(np.float64)
 # Products gamma * y are rounded; ratios this close to the ends of the interval are kept inside it.
 _SLACK = 8 * float(_FLOATS.eps)
@@ -43,6 +41,15 @@ def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -
         else:
             found.append(ratios.order_statistic(k))
     return found
+
+
+def median_ratio(x: FloatArray, y: FloatArray) -> float:
+    """The median of the ratios, of two in the middle their geometric mean; NaN where all are 0 / 0."""
+    known = x.size * y.size - int((x == 0.0).sum()) * int((y == 0.0).sum())
+    if not known:
+        return math.nan
+    lower, upper = ratio_order_statistics(x, y, ((known - 1) // 2, known // 2))
+    return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
 
 
 class _Interval(NamedTuple):
@@ -86,53 +93,33 @@ class Ratios:
 
     def order_statistic(self, k: int) -> float:
         """The k-th smallest ratio."""
-        around = self._around
+        around = self._around  # next to one that was asked for before
         if around is None or not around.below <= k < around.upto:
             around = self._everything()
-            guesses = self._guesses(k / around.upto) if self.xs.size * self.ys.size > self.few else []
-        else:
-            guesses = []  # next to one that was asked for before
         low, at_low, below, high, at_high, upto = around
-        for turn in range(_ROUNDS):
-            if int((at_high - at_low).sum()) <= self.few:
+        halving = True
+        while int((at_high - at_low).sum()) > self.few:
+            halving = not halving
+            middle = _between(low, high, 0.5 if halving else (k + 0.5 - below) / (upto - below))
+            if low < middle < high:
+                at = self.places(middle)
+                reached = self.count(at)
+                if reached > k:
+                    high, at_high, upto = middle, at, reached
+                else:
+                    low, at_low, below = middle, at, reached
+            elif halving:
                 break
-            middle = (
-                guesses.pop() if guesses else _between(low, high, (k + 0.5 - below) / (upto - below), turn)
-            )
-            if not low < middle < high:
-                if turn < 2:
-                    continue
-                break
-            at = self.places(middle)
-            reached = self.count(at)
-            if reached > k:
-                high, at_high, upto = middle, at, reached
-            else:
-                low, at_low, below = middle, at, reached
         self._around = _Interval(low, at_low, below, high, at_high, upto)
         return self._among(k, low * (1.0 - _SLACK), min(high * (1.0 + _SLACK), _FLOATS.max))
 
     def _everything(self) -> _Interval:
         """An interval up to whose low end there is no ratio, and up to whose high end there are all."""
         with np.errstate(over="ignore", under="ignore"):
-            low = max(float(self.xs[0] / self.ys[-1]) * (1.0 - _SLACK), _FLOATS.tiny)
-            high = min(float(self.xs[-1] / self.ys[0]) * (1.0 + _SLACK), _FLOATS.max)
+            low = max(float(self.xs[0] / self.ys[-1]), _FLOATS.tiny)
+            high = min(float(self.xs[-1] / self.ys[0]), _FLOATS.max)
         none, every = np.zeros_like(self.weight_y), np.full_like(self.weight_y, self.xs.size)
         return _Interval(low, none, 0, high, every, int(self.upto_x[-1] * self.upto_y[-1]))
-
-    def _guesses(self, share: float) -> list[float]:
-        """Where the ratios of some quantiles of either sample put a share of all: a little below and above."""
-        count = _THIN if self.xs.size + self.ys.size < _LARGE else 8 * _THIN
-        thin = []
-        for values, upto in ((self.xs, self.upto_x), (self.ys, self.upto_y)):
-            at = np.searchsorted(upto[1:], (np.arange(count) + 0.5) * (upto[-1] / count))
-            thin.append(values[at])
-        with np.errstate(over="ignore", under="ignore"):
-            ratios = np.sort((thin[0][:, None] / thin[1]).ravel())
-        return [
-            float(ratios[min(max(int((share + slip) * ratios.size), 0), ratios.size - 1)])
-            for slip in (1.0 / count, -1.0 / count)
-        ]
 
     def _among(self, k: int, low: float, high: float) -> float:
         """The k-th smallest ratio, of which is known that it lies between."""
@@ -151,9 +138,7 @@ def _listed(first: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray]:
     return np.arange(of_y.size) - np.repeat(np.cumsum(lengths) - lengths - first, lengths), of_y
 
 
-def _between(low: float, high: float, share: float, turn: int) -> float:
-    """Where to count next: a little past the target from the nearer end, so that both ends close in."""
-    slip = 0.02 * min(share, 1.0 - share) + 1e-3 * min(1.0, 4.0 * share * (1.0 - share))
-    share = 0.5 if turn % 4 == 3 else share + (slip if share < 0.5 else -slip)
-    logarithm = math.log2(low) + (math.log2(high) - math.log2(low)) * min(max(share, 1e-6), 1.0 - 1e-6)
-    return float(min(2.0**logarithm, _FLOATS.max))
+def _between(low: float, high: float, share: float) -> float:
+    """The number at a share of the way from one to another, on the scale of logarithms."""
+    with np.errstate(over="ignore"):
+        return float(np.exp2((1.0 - share) * math.log2(low) + share * math.log2(high)))

@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_states import ROUNDING, Pairs, Score
 from speedproof.stats.root import decreasing_roots
@@ -21,7 +20,6 @@ _SHARE_LISTED = 1 / 16  # or as many as this share of the values, where that is 
 _TOO_MANY = 64  # times as many
 _LARGEST = math.log(1.7e308)
 _FEW_DISTINCT = 0.5
-_RECENT = 6
 _MOST = 1e9  # beyond any score but that of separation, which is infinite
 
 
@@ -75,12 +73,11 @@ class _Side:
 class Search:
     """Pairs of samples with too many ratios to sort: the test is made where it is asked."""
 
-    def __init__(self, pairs: Pairs, score: Score | None) -> None:
+    def __init__(self, pairs: Pairs, score: Score) -> None:
         self.pairs, self.scorer = pairs, score
         self.x, self.y = _Side(pairs.x), _Side(pairs.y)
         self.listed = max(float(_LISTED), _SHARE_LISTED * sum(pairs.sizes))
-        self.read = {sign: self._read(sign) for sign in (-1.0, 0.0, 1.0)}
-        self._recent: list[tuple[tuple[float, float], tuple[IntArray, IntArray]]] = []
+        self.read = {sign: self._read(sign) for sign in (-1.0, 1.0)}
 
     def _read(self, sign: float) -> tuple[FloatArray, FloatArray]:
         """The values that the steps leave possible: the least x and greatest y (sign -1), or the reverse (+1)."""
@@ -90,20 +87,7 @@ class Search:
         return np.maximum(self.x.values + half[:, :1], 0.0), np.maximum(self.y.values - half[:, 1:], 0.0)
 
     def _places(self, gamma: FloatArray, sign: float) -> tuple[IntArray, IntArray]:
-        """How many gamma y are below each x, and x below each y; ties count for X with a sign of +1 only.
-
-        Where one pair is so large that it is searched alone, the ends of its narrow interval are asked for again.
-        """
-        if gamma.size > 1:
-            return self._merged(gamma, sign)
-        asked = float(gamma[0]), sign
-        found = next((places for known, places in self._recent if known == asked), None)
-        if found is None:
-            found = self._merged(gamma, sign)
-            self._recent = [*self._recent[1 - _RECENT :], (asked, found)]
-        return found
-
-    def _merged(self, gamma: FloatArray, sign: float) -> tuple[IntArray, IntArray]:
+        """How many gamma y are below each x, and x below each y; ties count for X with a sign of +1 only."""
         x, y = self.read[sign]
         with np.errstate(over="ignore", under="ignore"):
             scaled = gamma[:, None] * y
@@ -123,8 +107,6 @@ class Search:
 
     def score(self, gamma: FloatArray, sign: float) -> FloatArray:
         """The score at gamma; ties count against X (sign -1) or for it (+1)."""
-        if self.scorer is None:
-            raise AssertionError
         return self.scorer.of(self._spread(self._places(gamma, sign)))
 
     @cached_property
@@ -139,45 +121,24 @@ class Search:
         return np.where(known, ends[0] - 1e-9, 0.0), np.where(known, ends[1] + 1e-9, 1.0)
 
     @cached_property
-    def _at_range(self) -> tuple[Spread, Spread]:
-        start, end = (self._spread(self._places(_exp(at), -1.0)) for at in self._range)
-        return start, end
-
-    @cached_property
     def _few(self) -> FloatArray:
         """The width of an interval of about as many ratios as are listed."""
         start, end = self._range
         ratios = self.x.values.shape[1] * self.y.values.shape[1]
         return np.asarray(self.listed * (end - start) / (0.1 * ratios))
 
-    def estimates(self) -> FloatArray:
-        """The medians of the ratios: of two in the middle their geometric mean; 0 / 0 is none."""
-        return np.array([_median_ratio(x, y) for x, y in zip(self.pairs.x, self.pairs.y, strict=True)])
-
     def bounds(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """The last gammas that are rejected as too small, and the first that are rejected as too large."""
-        if self.scorer is None:
-            raise AssertionError
         critical = min(self.scorer.null.critical(alpha), _MOST)  # infinite where only separation rejects
-        # The score falls nearly evenly between two quantiles of the ratios: start next to where it passes.
-        start, end = self._range
-        at_start, at_end = (np.clip(self.scorer.of(spread), -_MOST, _MOST) for spread in self._at_range)
-        steep = (at_end - at_start) / (end - start)
-        found = []
-        for sign in (-1.0, 1.0):
-            from_here = at_start + sign * critical
-            at = np.where(steep < 0.0, start - from_here / np.where(steep < 0.0, steep, 1.0), start)
-            near = np.maximum(0.02 * np.abs(at - 0.5 * (start + end)), self._few)
-            found.append(self._crossings(sign, critical, at - near, at + near))
-        return found[0], found[1]
+        return self._crossings(-1.0, critical), self._crossings(1.0, critical)
 
-    def _crossings(self, sign: float, critical: float, low: FloatArray, high: FloatArray) -> FloatArray:
+    def _crossings(self, sign: float, critical: float) -> FloatArray:
         """A bound of every pair: first a narrow interval, then a walk through the ratios in it."""
 
         def beyond(log_gamma: FloatArray) -> FloatArray:
             return np.clip(self.score(_exp(log_gamma), sign) + sign * critical, -_MOST, _MOST)
 
-        start, end = decreasing_roots(beyond, low, high, self._few)
+        start, end = decreasing_roots(beyond, *self._range, self._few)
         low, high = _exp(start), np.where(end < _LARGEST, _exp(end), math.inf)
         found = np.where(sign < 0.0, low, high)
         walked = (low > 0.0) & (low < high) & (high < math.inf)
@@ -207,8 +168,6 @@ class Search:
         begin: Spread,
     ) -> float:
         """Through the ratios of one pair between two gammas, from the spread at the first."""
-        if self.scorer is None:
-            raise AssertionError
         x, y = (values[row] for values in self.read[sign])
         ratios = x[crossed[0]] / y[crossed[1]]
         order = np.argsort(ratios, kind="stable")
@@ -248,11 +207,3 @@ def _crossed(upto: IntArray, downto: IntArray) -> tuple[IntArray, IntArray]:
     counts = np.maximum(upto - downto, 0)
     i = np.repeat(np.arange(counts.size), counts)
     return i, np.arange(i.size) - np.repeat(np.cumsum(counts) - counts - downto, counts)
-
-
-def _median_ratio(x: FloatArray, y: FloatArray) -> float:
-    known = x.size * y.size - int((x == 0.0).sum()) * int((y == 0.0).sum())
-    if not known:
-        return math.nan
-    lower, upper = ratio_order_statistics(x, y, ((known - 1) // 2, known // 2))
-    return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)

@@ -91,8 +91,10 @@ class Score(Struct, frozen=True, eq=False):
 
 
 def scores_of(pairs: Pairs) -> list[tuple[BoolArray, Score]]:
-    """Rows that share a null distribution: independent ones, and those with inflated variances."""
+    """Rows that share a null distribution: independent ones, those with inflated variances; none of one run."""
     n, m = pairs.sizes
+    if min(n, m) < 2:
+        return []
     dependent: BoolArray = np.asarray((pairs.inflation > 1.0).any(axis=1))
     found = []
     for rows, independent in ((np.logical_not(dependent), True), (dependent, False)):

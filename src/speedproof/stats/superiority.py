@@ -24,6 +24,7 @@ from msgspec import Struct
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.bounds import chance_bounds
 from speedproof.stats.few_runs import held_back, held_bounds, too_few
+from speedproof.stats.pair_ratios import median_ratio
 from speedproof.stats.permutation import Spread, studentised, tied_pvalue
 from speedproof.stats.pooled import pooled_order, tie_excess
 from speedproof.stats.rank_search import Search
@@ -122,11 +123,9 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
     x_here, below_x, y_here, below_y = order.placements()
     won = (x_here * below_x).sum(axis=1)
     chance = won / (n * m)
-    if min(n, m) < 2:
-        nothing = np.full(count, np.nan)
-        return _AtOne(np.ones(count), np.ones(count), chance, nothing, nothing)
     spread = Spread(won, (x_here * below_x**2).sum(axis=1), (y_here * below_y**2).sum(axis=1))
-    pvalue, pvalue_less, se, quantile = np.full((4, count), np.nan)
+    pvalue, pvalue_less = np.ones((2, count))
+    se, quantile = np.full((2, count), np.nan)
     tied = tie_excess(order.ends) / ((n + m) ** 3 - (n + m))
     for rows, score in scores_of(pairs):
         part = Spread(won[rows], spread.square_x[rows], spread.square_y[rows])
@@ -172,17 +171,16 @@ def _positive(pairs: Pairs) -> BoolArray:
 def _shifted(pairs: Pairs, gamma: float) -> RatioTest:
     n, m = pairs.sizes
     above, below = np.ones((2, pairs.x.shape[0]))
-    if min(n, m) > 1:
-        for rows, score in scores_of(pairs):
-            part = pairs.rows(rows)
-            if n * m > _MOST_RATIOS:
-                large = Search(part, score)
-                just_below, just_above = (np.full(part.x.shape[0], end) for end in edges(gamma))
-                scores = large.score(just_above, -1.0), large.score(just_below, 1.0)
-            else:
-                low, high = both_states(part, score)
-                scores = low.least_upto(gamma), high.greatest_from(gamma)
-            above[rows], below[rows] = score.pvalue(scores[0]), score.pvalue(-scores[1])
+    for rows, score in scores_of(pairs):
+        part = pairs.rows(rows)
+        if n * m > _MOST_RATIOS:
+            large = Search(part, score)
+            just_below, just_above = (np.full(part.x.shape[0], end) for end in edges(gamma))
+            scores = large.score(just_above, -1.0), large.score(just_below, 1.0)
+        else:
+            low, high = both_states(part, score)
+            scores = low.least_upto(gamma), high.greatest_from(gamma)
+        above[rows], below[rows] = score.pvalue(scores[0]), score.pvalue(-scores[1])
     found = _beyond_drift(gamma, RatioTest(above, below), beyond_drift(pairs))
     return held_back(gamma, found, pairs) if too_few(n, m) else found
 
@@ -193,18 +191,14 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     count = pairs.x.shape[0]
     at_one = _at_one(pairs, alpha)
     pvalue, pvalue_less = at_one.pvalue, at_one.pvalue_less
-    estimate, low, high = np.empty(count), np.zeros(count), np.full(count, np.inf)
-    if n * m > _MOST_RATIOS:
-        for rows, score in scores_of(pairs) if min(n, m) > 1 else [(np.ones(count, np.bool_), None)]:
-            large = Search(pairs.rows(rows), score)
-            estimate[rows] = large.estimates()
-            if score is not None and (possible := score.least <= alpha).any():
-                ends = large.bounds(alpha)
-                low[rows] = np.where(possible, ends[0], 0.0)
-                high[rows] = np.where(possible, ends[1], np.inf)
-    else:
-        estimate[:] = _middle(pairs)
-        for rows, score in scores_of(pairs) if min(n, m) > 1 else ():
+    low, high = np.zeros(count), np.full(count, np.inf)
+    many = n * m > _MOST_RATIOS
+    estimate = np.array([*map(median_ratio, pairs.x, pairs.y)]) if many else _middle(pairs)
+    for rows, score in scores_of(pairs):
+        if many:
+            possible, ends = score.least <= alpha, Search(pairs.rows(rows), score).bounds(alpha)
+            low[rows], high[rows] = np.where(possible, ends[0], 0.0), np.where(possible, ends[1], np.inf)
+        else:
             below, above = both_states(pairs.rows(rows), score)
             low[rows] = below.low(score.rejects(below.scores, alpha))
             high[rows] = above.high(score.rejects(-above.scores, alpha))
