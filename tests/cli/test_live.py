@@ -163,5 +163,5 @@ def test_forecasts_to_a_precision_and_a_margin() -> None:
     assert math.isnan(found(both[:9], stop_rules(margin=0.005, min_blocks=99)).blocks_to_go)
     # One of the margin's two sides is proven; that says nothing of the other, for which it is too early.
     apart = [(1.4, 1.0), (0.8, 1.0)] * 4
-    assert PairedSequence.of(*zip(*apart, strict=True), alpha=0.2).blocks_to_go(gamma=1 / 1.39) == 0.0
+    assert PairedSequence.of(*zip(*apart, strict=True), alpha=0.2).blocks_to_go(gamma=1 / 1.39, side=1) == 0.0
     assert math.isnan(found(apart, stop_rules(margin=0.39, min_blocks=99, alpha=0.2)).blocks_to_go)
