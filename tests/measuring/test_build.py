@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,18 @@ def test_the_umask_says_whom_files_are_for(tmp_path: Path, umask: int) -> None:
     locks = list((tmp_path / "cache").glob("*.lock"))
     assert len(locks) == 2
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "r.jsonl", *locks)} == {0o666 & ~umask}
+
+
+def test_a_build_says_how_long_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the millisecond, and again when it is found; one of an older program does not say."""
+    times = iter([5.0, 7.1236])
+    monkeypatch.setattr("speedproof.measuring.build.time.monotonic", lambda: next(times))
+
+    def found() -> build.Build:
+        with BuildCache(tmp_path).one_by_one(tmp_path, "true") as made, ExitStack() as held:
+            return made(Revision("a", "a"), held)
+
+    assert [(b.cached, b.seconds) for b in (found(), found())] == [(False, 2.124), (True, 2.124)]
+    (stamp,) = tmp_path.glob("*/built.json")
+    stamp.write_text('{"name": "a"}')
+    assert found().seconds == 0.0

@@ -223,6 +223,54 @@ def test_a_subcommand_of_pyperf_gets_the_file_before_its_own_words() -> None:
     assert DRIVERS["pyperf"].ask(words, "F") == [*words[:4], "-o", "F", "--", "ls", "-o"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "words", "asked"),
+    [
+        ("criterion", ["cargo", "bench"], ["cargo", "bench", "--", "^(a)$"]),
+        ("criterion", ["cargo", "bench", "--", "--quiet"], ["cargo", "bench", "--", "--quiet", "^(a)$"]),
+        ("criterion", ["target/b", "--bench"], ["target/b", "--bench", "^(a)$"]),
+        ("criterion", ["bench", "--bench"], ["bench", "--bench", "^(a)$"]),
+        ("google-benchmark", ["./b"], ["./b", "--benchmark_filter=^(a)$"]),
+        ("hyperfine", ["hyperfine", "a", "b"], ["hyperfine", "a"]),
+        (
+            "hyperfine",
+            ["hyperfine", "a", "b", "--command-name=x"],
+            ["hyperfine", "a", "b", "--command-name=x"],
+        ),
+        ("pyperf", ["python", "b.py"], ["python", "b.py"]),
+        ("pytest-benchmark", ["pytest"], ["pytest", "--deselect=b"]),
+        ("jmh", ["java"], ["java", "-e", "^(b)$"]),
+        ("go", ["go", "test"], ["go", "test", "-bench=^(Benchmarka)$"]),
+        ("go", ["./go", "-x", "test"], ["./go", "-x", "test", "-test.bench=^(Benchmarka)$"]),
+    ],
+)
+def test_words_that_leave_one_of_two_out(tool: str, words: list[str], asked: list[str]) -> None:
+    assert DRIVERS[tool].narrow(words, ["a"], ["b"]) == asked
+
+
+@pytest.mark.parametrize(
+    ("tool", "words", "asked"),
+    [
+        ("criterion", ["cargo", "bench"], ["cargo", "bench"]),
+        ("go", ["go", "test"], ["go", "test", "-bench=.", "-run=^$"]),
+        ("go", ["./x.test"], ["./x.test", "-test.bench=.", "-test.run=^$"]),
+        ("go", ["go", "test", "-bench=Sort"], ["go", "test", "-bench=Sort"]),
+        ("go", ["./x.test", "--test.bench", "Sort"], ["./x.test", "--test.bench", "Sort"]),
+        ("google-benchmark", ["./b"], ["./b", "--benchmark_out=F", "--benchmark_out_format=json"]),
+        ("hyperfine", ["hyperfine", "a"], ["hyperfine", "a", "--export-json", "F"]),
+        ("jmh", ["java"], ["java", "-rf", "json", "-rff", "F"]),
+        ("pyperf", ["python", "b.py", "timeit"], ["python", "b.py", "timeit", "-o", "F"]),
+        ("pyperf", ["pyperf", "timeit", "x"], ["pyperf", "timeit", "-o", "F", "x"]),
+        ("pytest-benchmark", ["pytest"], ["pytest", "--benchmark-json=F"]),
+    ],
+)
+def test_words_that_ask_for_a_file(tool: str, words: list[str], asked: list[str]) -> None:
+    """A subcommand belongs to pyperf only after its name."""
+    assert DRIVERS[tool].ask(words, "F") == asked
+    assert DRIVERS[tool].env("F") == ({"CRITERION_HOME": "F"} if tool == "criterion" else {})
+    assert DRIVERS[tool].printed is (tool == "go")
+
+
 def test_a_filter_that_loses_a_benchmark_is_given_up() -> None:
     command = stand_in("google-benchmark")
     script = (

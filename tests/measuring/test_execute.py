@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from speedproof.measuring.execute import Job, RunError, execute
+from speedproof.measuring.execute import Job, Run, RunError, execute
 
 
 def test_wall_time_against_a_known_sleep() -> None:
@@ -196,3 +196,20 @@ def test_processes_left_behind_are_counted(tmp_path: Path) -> None:
     assert run.left_behind == 1
     assert run.metrics["time"] < 10
     assert execute(Job(("sh", "-c", "yes | head -n 1"))).left_behind == 0
+
+
+@pytest.mark.parametrize(
+    ("run", "how"),
+    [
+        (Run({}, 0), "exited with code 0"),
+        (Run({}, 1), "exited with code 1"),
+        (Run({}, -1), "was killed by SIGHUP"),
+        (Run({}, -9), "was killed by SIGKILL"),
+        (Run({}, -9, timed_out=True), "took longer than its time-out and was ended"),
+    ],
+)
+def test_how_a_run_ended(run: Run, how: str) -> None:
+    assert run.describe_failure() == f"{how}; it wrote nothing to standard error"
+    told = Run(run.metrics, run.exit, run.timed_out, b"x" * 9, b"y" * 3999).describe_failure()
+    assert told == f"{how}; its output:\nx{'y' * 3999}"
+    assert run.failed is (how != "exited with code 0")

@@ -27,7 +27,7 @@ from speedproof.errors import UsageError
 from speedproof.formats.suites import read as read_suite
 from speedproof.measuring.build import BuildCache
 from speedproof.measuring.execute import Job, Run, RunError
-from speedproof.measuring.revisions import WORKTREE, check_out, repository, resolve
+from speedproof.measuring.revisions import WORKTREE, Revision, check_out, repository, resolve
 from speedproof.measuring.store import read_sessions
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -177,6 +177,9 @@ def test_files_of_git_lfs_come_from_the_users_own_copy(repo: Path, tmp_path: Pat
     (repo / "data.bin").write_text(
         f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n"
     )
+    (repo / "a.bin").write_bytes(content[:1025])
+    (repo / "b.bin").write_text("no pointer")
+    (repo / "c.bin").symlink_to("data.bin")
     git(
         repo,
         "-c",
@@ -193,7 +196,19 @@ def test_files_of_git_lfs_come_from_the_users_own_copy(repo: Path, tmp_path: Pat
     kept.parent.mkdir(parents=True)
     kept.write_bytes(content)
     check_out(repo, revision, tmp_path / "tree")
-    assert (tmp_path / "tree" / "data.bin").read_bytes() == content
+    tree = tmp_path / "tree"
+    assert [(tree / f"{name}.bin").read_bytes() for name in ("data", "a", "b", "c")] == [
+        content,
+        content[:1025],
+        b"no pointer",
+        content,
+    ]
+
+
+def test_builds_move_the_stack_by_up_to_a_page() -> None:
+    """By every number of bytes from 1 to 4,096, and by no other."""
+    found = {Revision("", str(k)).padding for k in range(60_000)}
+    assert found == set(range(1, 4097))
 
 
 def test_builds_are_kept_by_what_they_are_made_of(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import itertools
 import os
 from collections import Counter
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -59,6 +60,20 @@ def test_every_build_has_its_turn_before_any_comes_again() -> None:
     assert used.use({"X": 0})
     assert {used.upcoming()["X"]} == {2}
     assert used.upcoming()["Y"] in (0, 1)
+
+
+def test_builds_come_in_the_order_that_numpy_draws() -> None:
+    """Stored sessions are gone on with by it: of each round, version and number of builds one permutation."""
+    counts = {"X": 3, "Y": 4, "Z": 2}
+    order = BuildOrder(counts, seed=4, benchmark=6)
+    for block in range(12):
+        expected = {}
+        for version, (name, n) in enumerate(counts.items()):
+            child = np.random.SeedSequence(4, spawn_key=(6, block // n, version, n))
+            drawn = np.random.Generator(np.random.PCG64(child)).permutation(n)
+            expected[name] = int(drawn[block % n])
+        assert order.upcoming() == expected
+        assert order.use(expected)
 
 
 def test_a_seed_is_any_number_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:

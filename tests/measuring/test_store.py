@@ -112,8 +112,9 @@ def test_what_is_no_session_is_named(tmp_path: Path) -> None:
     path.write_text("{}\n")
     with pytest.raises(FormatError, match=r"holds no session of 'speedproof run'"):
         read_sessions(path)
-    with pytest.raises(FormatError, match="nothing is appended"):
+    with pytest.raises(FormatError, match="nothing is appended") as refused:
         ResultsFile(path)
+    assert (refused.value.path, refused.value.where) == (str(path), "")
     assert path.read_text() == "{}\n"
     newer = tmp_path / "newer.jsonl"
     with ResultsFile(newer) as store:

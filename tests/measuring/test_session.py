@@ -1,0 +1,240 @@
+"""The loop by itself, with deciders, executors and a clock that the test says all of."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from speedproof.data.session_file import (
+    SCHEMA,
+    EndLine,
+    Line,
+    PlannedBenchmark,
+    PlannedBuild,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+    StoredSession,
+)
+from speedproof.measuring.execute import Run
+from speedproof.measuring.results import Limits
+from speedproof.measuring.runs import RunLoop
+from speedproof.measuring.session import Session, _steady
+
+UNLIMITED = Limits(None, None, None)
+
+
+class Judge:
+    """Decides by the number of blocks alone; its candidates stay."""
+
+    def __init__(self, names: Sequence[str], most: float = math.inf) -> None:
+        self.names, self.most = tuple(names), most
+        self.added: list[Mapping[str, float]] = []
+        self.dropped: list[str] = []
+
+    @property
+    def blocks(self) -> int:
+        return len(self.added)
+
+    @property
+    def runners(self) -> tuple[str, ...]:
+        left = self.names[:1] if self.blocks >= self.most else self.names
+        return tuple(name for name in left if name not in self.dropped)
+
+    def add(self, block: Mapping[str, float]) -> None:
+        self.added.append(dict(block))
+
+    def drop(self, candidate: str, reason: str) -> None:
+        self.dropped.append(candidate)
+
+    def stopped(self) -> tuple[str, ...]:
+        return ()
+
+
+class Alone:
+    """Runs that take what they say, and nothing else."""
+
+    def __init__(self, seconds: Callable[[str], Mapping[str, float]]) -> None:
+        self.seconds, self.now = seconds, 0.0
+        self.ran: list[str] = []
+
+    def begin(self, version: PlannedVersion) -> None:
+        pass
+
+    def finish(self, version: PlannedVersion) -> None:
+        pass
+
+    def explain(self, run: Run, metric: str) -> str:
+        return ""
+
+    def measure(self, version: PlannedVersion) -> Run:
+        self.ran.append(version.name)
+        metrics = dict(self.seconds(version.name))
+        self.now += metrics.get("time", 1.0)
+        return Run(metrics)
+
+
+class Together(Alone):
+    """All benchmarks at once."""
+
+    def measure_all(
+        self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
+    ) -> Mapping[str, Run]:
+        return dict.fromkeys(wanted, self.measure(version))
+
+
+def plan(*names: str, versions: str = "XY", builds: int = 0) -> list[PlannedBenchmark]:
+    made = tuple(
+        PlannedVersion(v, (v,), v, builds=tuple(PlannedBuild(f"{v}{i}", 1) for i in range(builds)))
+        for v in versions
+    )
+    return [PlannedBenchmark(name, made) for name in names]
+
+
+def session(
+    benchmarks: Sequence[PlannedBenchmark],
+    executor: Alone,
+    judges: Mapping[str, Judge],
+    *,
+    limits: Limits = UNLIMITED,
+    warmup: int | None = 0,
+    repeats: int = 1,
+    metric: str = "time",
+) -> tuple[Session, list[Line]]:
+    lines: list[Line] = []
+    head = SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", 5, tuple(benchmarks))
+    loop = RunLoop(head, executor, lambda: executor.now, lines.append, metric, False)
+    return (
+        Session(
+            loop, judges, limits=limits, warmup=warmup, changed=lambda: [("b", "Y", "./y")], repeats=repeats
+        ),
+        lines,
+    )
+
+
+def stored(benchmarks: Sequence[PlannedBenchmark], *runs: RunLine) -> StoredSession:
+    head = SessionLine(SCHEMA, "before", "2026-01-01T00:00:00+00:00", 9, tuple(benchmarks))
+    return StoredSession(head, runs, EndLine("before", "", changed={"b": ("X",)}))
+
+
+def test_what_one_benchmark_of_a_block_lacks_is_its_own_affair() -> None:
+    """Measured together, the first was cut short, or its builds had their turn: the second counts all the same."""
+    for builds in (0, 3):
+        both = plan("a", "b", builds=builds)
+        judges = {name: Judge("XY") for name in "ab"}
+        found, _ = session(both, Together(lambda name: {}), judges, repeats=2)
+        runs = [
+            RunLine("before", name, version, block, 0, 0.0, {"time": time + k}, build=0 if builds else None)
+            for block in (0, 1)
+            for name, version, time in (("a", "X", 5.0), ("b", "X", 3.0), ("a", "Y", 9.0), ("b", "Y", 4.0))
+            for k in range(2)
+            if (name, version, block, k) != ("a", "Y", 0, 1) or builds
+        ]
+        counted = found.recall([stored(both, *runs)])
+        told = found.review()
+        assert told.recalled == {"a": 2, "b": 2}
+        if builds:  # the second block has builds that were used
+            assert (counted, told.cut) == (2, {})
+            assert [judge.added for judge in judges.values()] == [
+                [{"X": 5.5, "Y": 9.5}],
+                [{"X": 3.5, "Y": 4.5}],
+            ]
+        else:
+            assert (counted, told.cut) == (3, {"a": 1})
+            assert judges["a"].added == [{"X": 5.5, "Y": 9.5}]
+            assert judges["b"].added == [{"X": 3.5, "Y": 4.5}] * 2
+        assert told.changed == {"b": ("X",)}
+        assert not told.interrupted
+
+
+def test_a_warm_up_without_times_ends_after_six_rounds() -> None:
+    """Nothing gets faster where nothing is told; twice three rounds are compared."""
+    executor = Alone(lambda name: {"cycles": 5.0})
+    found, lines = session(plan("b"), executor, {"b": Judge("XY", 4)}, warmup=None, metric="cycles")
+    steps = list(found.steps())
+    assert [step.warmup for step in steps] == [True] * 12 + [False] * 8
+    assert [step.elapsed for step in steps] == [float(k) for k in range(1, 21)]
+    runs = [(r.block, r.position) for r in lines if isinstance(r, RunLine)]
+    assert runs == [*itertools.product(range(6), range(2)), *itertools.product(range(4), range(2))]
+
+
+@pytest.mark.parametrize("versions", [1, 2])
+def test_a_warm_up_is_steady_by_definition(versions: int) -> None:
+    """No median of the last three rounds is below 98 % of that of the three before; thirty rounds are enough."""
+    rng = np.random.default_rng(versions)
+    seen = set()
+    for _ in range(300):
+        length = int(rng.integers(0, 33))
+        times = (
+            rng.choice([0.97, 0.98, 1.0], (length, versions)) * rng.choice([1.0, 0.9], (length, 1))
+        ).tolist()
+        if length > 5 and rng.random() < 0.3:
+            times[-3:] = [[0.98 * statistics.median(t[v] for t in times[-6:-3]) for v in range(versions)]] * 3
+        medians = [
+            [
+                statistics.median(t[v] for t in times[length - after - 3 : length - after])
+                for v in range(versions)
+            ]
+            for after in ((0, 3) if length > 5 else ())
+        ]
+        expected = length > 5 and (
+            length >= 30 or all(now >= 0.98 * then for now, then in zip(*medians, strict=True))
+        )
+        assert _steady(times) is expected
+        seen.add((length > 5, length >= 30, expected))
+    assert seen == {(False, False, False), (True, False, False), (True, False, True), (True, True, True)}
+
+
+@pytest.mark.parametrize("left", [0, 1, 5])
+def test_who_leaves_early_has_seen_the_candidates(left: int) -> None:
+    """The file says so, and what was replaced before."""
+    found, lines = session(plan("b", versions="XYZ"), Alone(lambda name: {"time": 1.0}), {"b": Judge("XYZ")})
+    found.recall([stored(plan("b", versions="XYZ"))])
+    steps = found.steps()
+    for _ in range(left):
+        next(steps)
+    steps.close()
+    ends = [line for line in lines if isinstance(line, EndLine)]
+    expected = [EndLine("s", "left early", {"b": ("Y", "Z")}, {"b": ("X",)})]
+    assert ends == (expected if left else [])
+
+
+def test_rounds_share_one_budget() -> None:
+    """Ten blocks each, then twenty, then forty in all, of those that are open; the last one takes what is left."""
+    executor = Alone(lambda name: {"time": 0.5})
+    judges = {"a": Judge("XY", 10), "b": Judge("XY", 30), "c": Judge("XY")}
+    found, lines = session(plan("a", "b", "c"), executor, judges, limits=Limits(None, None, 100.0))
+    assert [*found.steps()]
+    order = [r.benchmark for r in lines if isinstance(r, RunLine) and r.position == 0]
+    assert [(name, len([*some])) for name, some in itertools.groupby(order)] == [
+        ("a", 10),
+        ("b", 10),
+        ("c", 10),
+        ("b", 10),
+        ("c", 10),
+        ("b", 10),
+        ("c", 40),
+    ]
+    assert executor.now == 100.0
+    assert [line.reason for line in lines if isinstance(line, EndLine)] == [
+        "100 s were allowed for all benchmarks"
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "blocks"), [(0.1, 1), (2.0, 1), (2.1, 2), (7.9, 4), (8.0, 4)])
+@pytest.mark.parametrize("together", [False, True])
+def test_a_benchmark_has_its_time(seconds: float, blocks: int, together: bool) -> None:
+    """Of two seconds a block; the first one is always measured; two at once have twice as much."""
+    executor = (Together if together else Alone)(lambda name: {"time": 1.0 + together})
+    judges = {name: Judge("XY") for name in "ab"}
+    found, lines = session(plan("a", "b"), executor, judges, limits=Limits(None, seconds, None))
+    assert [*found.steps()]
+    assert [judge.blocks for judge in judges.values()] == [blocks, blocks]
+    assert [line.reason for line in lines if isinstance(line, EndLine)] == [
+        f"{seconds * (2 if together else 1):g} s were allowed"
+    ]
