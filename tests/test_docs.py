@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import io
 import re
@@ -61,6 +62,23 @@ def test_examples(page: str, line: int, block: str) -> None:
     report = io.StringIO()
     doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.write)
     assert report.getvalue() == ""
+
+
+def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cell by cell, and what a cell ends with can be shown."""
+    pytest.importorskip("matplotlib").use("agg")
+    monkeypatch.chdir(ROOT / "docs")
+    text = Path("python.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    cells = re.findall(r"^```{code-cell} python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert len(cells) > 10
+    for cell in cells:
+        *body, last = ast.parse(cell).body
+        if isinstance(last, ast.Expr):
+            exec(compile(ast.Module(body, []), "cell", "exec"), names)
+            assert repr(eval(compile(ast.Expression(last.value), "cell", "eval"), names))
+        else:
+            exec(compile(cell, "cell", "exec"), names)
 
 
 def test_links_between_pages_lead_somewhere() -> None:

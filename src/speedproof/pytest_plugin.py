@@ -51,7 +51,11 @@ class Racer:
         seed: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> RaceResult:
-        """Race two functions; fail the test when the candidate is proven to be slower by more than the margin."""
+        """Race two functions; fail the test when the candidate is proven to be slower by more than the margin.
+
+        Arguments are as of :func:`speedproof.race`; ``max_seconds`` is by default what ``--race-seconds`` says, 2.
+        The result's ``verdict``, ``lower`` and ``upper`` may be asserted, too.
+        """
         from speedproof.api.given import proportion_given
         from speedproof.api.sessions import race_against
         from speedproof.measuring.schedule import seed_or_new

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
+import pickle
 import pydoc
 import subprocess
 import sys
@@ -98,8 +100,6 @@ def test_a_row_is_a_process() -> None:
 
 def test_bounds_say_what_they_promise() -> None:
     """Each end is one-sided; it is a number like any other, also after pickling."""
-    import pickle
-
     x, y = pair()
     lower = sp.compare(x, y, confidence=0.99).lower
     assert (lower.sides, lower.confidence) == (1, 0.99)
@@ -286,3 +286,71 @@ def test_a_unit_of_ones_own_asks_which_values_are_good(higher: bool) -> None:
         sp.Suite.from_frame(table, version="rev", value="v", unit="points", higher_is_better=higher)
     )
     assert s.result.headlines[0].verdict is r.verdict
+
+
+def results() -> dict[str, Any]:
+    """One of every class that a public function gives."""
+    suite = sp.read(f"O2={O2}", f"O3={O3}")
+    s = sp.compare_suite(suite)
+    fit = sp.mixture.fit(pair()[0])
+    return {
+        "sample": sp.sample(pair()[0]), "suite": suite, "compare": sp.compare(*pair()), "compare_suite": s,
+        "gate": sp.gate(suite), "rank": sp.rank(suite, mixtures=False), "hpt": sp.hpt(suite),
+        "model": sp.model(suite["matmul"], bootstrap=0), "fit": fit, "goodness": fit.goodness(20),
+        "mixture": fit.model, "race": sp.race(lambda: sum(range(2000)), lambda: sum(range(20)), seed=1),
+    }  # fmt: skip
+
+
+def test_results_survive_pickling() -> None:
+    """What comes back is equal, NaN included, and says the same; what cannot be kept says what can."""
+    for name, result in results().items():
+        again = pickle.loads(pickle.dumps(result))
+        assert (again == result, hash(again) == hash(result), str(again) == str(result)) == (True,) * 3, name
+    with (
+        contextlib.closing(sp.measure({"a": "true", "b": "true"})) as session,
+        pytest.raises(sp.SpeedproofError, match=r"pickle what it found, \.result\(\)"),
+    ):
+        pickle.dumps(session)
+
+
+def test_samples_and_suites_are_equal_by_content() -> None:
+    x, y = pair()
+    made = sp.Suite.of_samples({"a": {"old": x, "new": y}})
+    assert made == sp.Suite.of_samples({"a": {"old": x.tolist(), "new": y}})
+    assert sp.sample(x) == sp.sample(x.copy()) != sp.sample(y)
+    assert sp.sample(x) != sp.sample(x, name="x")
+    assert sp.sample(x) != sp.sample(x.reshape(2, -1))
+    assert made not in (sp.Suite.of_samples({"a": {"old": x, "new": x}}), None, x.size)
+    for other in ({"b": {"old": x, "new": y}}, {"a": {"new": y, "old": x}}):
+        assert made != sp.Suite.of_samples(other)
+    assert sp.compare(x, y) == sp.compare(x, y) != sp.compare(x, y, confidence=0.9)
+
+
+def test_what_was_left_out_is_printed() -> None:
+    """As the command line says it beside its answer; the report itself, which both share, is without."""
+    table = {
+        "n": ["a", "b"] * 8,
+        "v": ["old"] * 8 + ["new"] * 8,
+        "t": [float("nan"), *map(float, range(1, 16))],
+    }
+    suite = sp.Suite.from_frame(table, benchmark="n", version="v", value="t")
+    told = "left out: data frame: a: 1 of 4 in column 't' missing or not finite"
+    for result in (sp.compare_suite(suite), sp.gate(suite), sp.rank(suite, mixtures=False)):
+        assert str(result).splitlines()[-1] == told
+        assert result._repr_html_().count("1 of 4 in column") == 1
+        assert all(told not in note.text for report in result.reports() for note in report.notes)
+
+
+def test_few_values_a_component_are_named() -> None:
+    """Twelve normal values are often given seven components and more; sixty of two modes are two."""
+    fits = [sp.mixture.fit(np.random.default_rng(seed).normal(10, 1, 12)) for seed in range(10)]
+    for fit in fits:
+        assert fit.overfitted == (fit.components > 2)
+        assert ("; fewer than 5 values a component, which may be chance" in str(fit)) == fit.overfitted
+    few = next(fit for fit in fits if fit.overfitted)
+    modelled = sp.model(sp.Suite.of_samples({"a": few.values}), bootstrap=0)
+    assert "Fewer than 5 values a component, which may be chance." in str(modelled)
+    clear = sp.mixture.fit(np.concatenate([pair(30)[0], pair(30)[0] + 5]))
+    assert (clear.components, clear.overfitted) == (2, False)
+    single = sp.mixture.fit([1.0, 2.0], components=1)
+    assert not single.overfitted

@@ -108,6 +108,7 @@ def suite() -> sp.Suite:
         (lambda s: sp_.speedup_test("x.csv", confidence=95), "do you mean 95%"),
         (lambda s: sp_.remarks(3), "expected a suite"),
         (lambda s: sp_.Suite.of_samples(3), "samples=3: expected a mapping"),
+        (lambda s: sp.Suite.of_samples({"old": {"f": OLD}, "new": {"f": NEW}}), "give benchmarks first"),
         (lambda s: sp_.History(3), "store=3: expected a text or a path"),
         (lambda s: sp_.Corpus(None), "place=None: expected a text or a path"),
         (lambda s: sp_.race(len, sum, max_seconds=-1), "a positive number of seconds"),
@@ -153,6 +154,9 @@ def test_a_history_is_asked_what_it_can_tell(tmp_path: Path) -> None:
         (lambda: history.alarms(every=float("inf")), "every=inf"),
         (lambda: history.alarms(last=0), "last=0: expected a number of commits"),
         (lambda: history.query(last=-2), "last=-2: expected how many"),
+        (lambda: history.query(last="2"), "last='2': expected a whole number or None"),
+        (lambda: history.query(3), r"patterns=\(3,\): expected a list of texts"),
+        (lambda: history.count(metric=3), "metric=3: expected a text or None"),
         (lambda: history.changes(correction="x"), "correction='x'.*'holm', 'bh'"),
     )
     for ask, message in asked:

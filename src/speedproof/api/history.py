@@ -186,6 +186,7 @@ class History:
         check_exported(Path(path))  # before a store is made
         return import_store(self.made(), Path(path))
 
+    @checked()
     def query(
         self,
         *patterns: str,
@@ -203,6 +204,7 @@ class History:
         sha = None if commit is None else self.find(commit)
         return query(self.store, last, patterns, metric, sha, machine)
 
+    @checked()
     def count(
         self,
         *patterns: str,

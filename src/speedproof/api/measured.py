@@ -233,6 +233,9 @@ class Measurement:
         self._result = RaceResult(findings, _suite_of(self._plan, self._lines), *self._told)
         return self._result
 
+    def __reduce__(self) -> str:
+        raise UsageError("a session that measures cannot be pickled: pickle what it found, .result()")
+
     def __repr__(self) -> str:
         names = "; ".join(f"{c.benchmark}: {c.blocks} blocks" for c in self._session.comparisons.values())
         return f"<Measurement: {names or 'not begun'}>"

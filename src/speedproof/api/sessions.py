@@ -163,7 +163,7 @@ def _seconds(given: object) -> float | None:
     return given
 
 
-@checked("args", "kwargs", "reference", "max_seconds", "max_runs", "min_runs")
+@checked("args", "kwargs", "reference", "candidates", "max_seconds", "max_runs", "min_runs")
 def race(
     reference: Callable[..., object],
     *candidates: Callable[..., object],

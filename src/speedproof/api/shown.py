@@ -7,12 +7,14 @@ from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
+from speedproof.data.alike import Alike
+from speedproof.data.remarks import remarks
 from speedproof.reporting import text
 from speedproof.reporting.formats import Reported
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, Text
 
 
-class Shown:
+class Shown(Alike):
     """A result that is readable when printed, and a table in a notebook."""
 
     __slots__ = ()
@@ -25,15 +27,23 @@ class Shown:
         """The result for a file, with the samples that a page draws."""
         return Reported(tuple(self.reports()))
 
+    def _remarked(self) -> Iterable[Report]:
+        """With what the command line says beside the result: what was left out or pooled of its suite."""
+        *reports, last = self.reports()
+        suite = getattr(self, "suite", None)
+        told = [*(remarks(suite) if suite else ()), *getattr(self, "problems", ())]
+        yield from reports
+        yield replace(last, notes=(*last.notes, *(Text(line, "warning") for line in told)))
+
     def __str__(self) -> str:
         # Hints name options of the command line.
-        shown = (replace(report, hints=()) for report in self.reports())
+        shown = (replace(report, hints=()) for report in self._remarked())
         return "\n".join(map(text.render, shown)).rstrip("\n")
 
     def _repr_html_(self) -> str:
         from speedproof.reporting import fragment
 
-        return "\n".join(map(fragment.render, self.reports()))
+        return "\n".join(map(fragment.render, self._remarked()))
 
 
 @runtime_checkable

@@ -61,9 +61,11 @@ def _hints(function: Callable[..., object]) -> tuple[inspect.Signature, dict[str
     signature = inspect.signature(function)
     hints: dict[str, Any] = {}
     for name, parameter in signature.parameters.items():
-        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        if parameter.kind is not parameter.VAR_KEYWORD:
             with suppress(NameError, TypeError):
                 hint = eval(parameter.annotation, function.__globals__)
+                if parameter.kind is parameter.VAR_POSITIONAL:
+                    hint = tuple[hint, ...]
                 # A share, as a number or as a percentage: whoever reads it says more.
                 if not (float in get_args(hint) and str in get_args(hint)):
                     hints[name] = hint

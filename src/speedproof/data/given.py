@@ -159,6 +159,9 @@ def unit_given(text: Any, higher_is_better: bool | None = None) -> tuple[Unit, D
     return parse_unit(text), None
 
 
+_VERSIONS = {"old", "new", "before", "after", "base", "baseline", "reference", "candidate", "main", "master"}
+
+
 def suite_of_samples(
     samples: Mapping[str, Any],
     *,
@@ -168,6 +171,11 @@ def suite_of_samples(
 ) -> Suite:
     """Make a suite of arrays: see :meth:`speedproof.data.suite.Suite.of_samples`."""
     nested = all(isinstance(part, Mapping) for part in samples.values())
+    if nested and samples and all(str(name).lower() in _VERSIONS for name in samples):
+        raise DataError(
+            f"{' and '.join(map(str, samples))} are names of versions: give benchmarks first, each with its "
+            "versions, {'sort': {'old': ..., 'new': ...}}"
+        )
     if unit is None and metric not in (None, "time"):
         unit = ""
     found: dict[tuple[Key, str], Sample] = {}

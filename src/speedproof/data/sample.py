@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.data.alike import Alike
 from speedproof.data.groups import Groups, batches, groups_of
 from speedproof.data.units import Direction, direction_of
 from speedproof.errors import DataError
@@ -32,7 +33,7 @@ class Trait(StrEnum):
     TWO_PROGRAMS = "two programs"
 
 
-class Sample(Struct, frozen=True, eq=False, dict=True):
+class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     """Observations of one version on one benchmark.
 
     Attributes

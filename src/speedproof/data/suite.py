@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from speedproof.data.alike import Alike
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names, version_of, wanted
 from speedproof.data.pairs import Key, Pair, Pairing, pairing
@@ -30,7 +31,7 @@ _FEW = 9  # values of a field that may be versions
 __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
 
 
-class Suite(Struct, frozen=True, eq=False):
+class Suite(Alike, Struct, frozen=True, eq=False):
     """Benchmarks x versions -> samples.
 
     Attributes
@@ -330,7 +331,7 @@ class Suite(Struct, frozen=True, eq=False):
         Parameters
         ----------
         samples : mapping of str to array_like, or to such mappings
-            By version; or by benchmark and version.
+            By version; or by benchmark, and in each by version.
         unit : str, optional
             Of all values, see :func:`speedproof.sample`.
         metric : str, optional

@@ -16,12 +16,14 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.data.alike import Alike
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.grid import detect_resolution, tick
 from speedproof.mixture.model import MixtureModel, Modes, Numbers
+from speedproof.mixture.results import too_few
 from speedproof.mixture.search import table
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ class Candidate(Struct, frozen=True):
     bic: float
 
 
-class MixtureFit(Struct, frozen=True, eq=False):
+class MixtureFit(Alike, Struct, frozen=True, eq=False):
     """A mixture fitted to a sample.
 
     Attributes
@@ -82,7 +84,8 @@ class MixtureFit(Struct, frozen=True, eq=False):
     def __str__(self) -> str:
         parts = zip(self.weights.tolist(), self.means.tolist(), self.sds.tolist(), strict=True)
         told = ", ".join(f"{100 * weight:.3g} % at {mean:.4g} ± {sd:.2g}" for weight, mean, sd in parts)
-        return f"{self.components} component{'s' * (self.components != 1)} of {self.n} values: {told}"
+        few = "; fewer than 5 values a component, which may be chance" if self.overfitted else ""
+        return f"{self.components} component{'s' * (self.components != 1)} of {self.n} values: {told}{few}"
 
     def __repr__(self) -> str:
         return f"<MixtureFit: {self}>"
@@ -91,6 +94,11 @@ class MixtureFit(Struct, frozen=True, eq=False):
     def components(self) -> int:
         """K, the number of components."""
         return self.model.components
+
+    @property
+    def overfitted(self) -> bool:
+        """Whether there are fewer than five values a component, so that components may be chance."""
+        return too_few(self.n, self.components)
 
     @property
     def runner_up(self) -> Candidate | None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.data.alike import Alike
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.fitting import MixtureFit
@@ -30,7 +31,7 @@ MANY = 200
 after one: there a later one hardly ever comes back."""
 
 
-class GoodnessOfFit(Struct, frozen=True, eq=False):
+class GoodnessOfFit(Alike, Struct, frozen=True, eq=False):
     """Distance of a sample to its mixture and what the bootstrap says of it.
 
     Attributes

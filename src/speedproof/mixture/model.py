@@ -12,6 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.data.alike import Alike
 from speedproof.errors import DataError
 from speedproof.stats.special import ndtr, ndtri
 
@@ -59,7 +60,7 @@ class Modes(Struct, frozen=True, eq=False):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MixtureModel:
+class MixtureModel(Alike):
     """A mixture of K normal distributions.
 
     Parameters

@@ -17,6 +17,11 @@ FEW_RUNS = 5
 """Fewer runs than these are outliers rather than a mode: where they lie says nothing of the next ones."""
 
 
+def too_few(n: int, components: int) -> bool:
+    """Whether the components of so many values may be chance."""
+    return components > 1 and n < FEW_RUNS * components
+
+
 class ModeOrder(Struct, frozen=True):
     """How a sample moves among its modes, in run order."""
 

@@ -10,7 +10,16 @@ from msgspec.structs import replace
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.data.units import format_value, format_values
-from speedproof.mixture.results import ALPHA, FEW_RUNS, Analysis, Answered, Indices, Models, Questions
+from speedproof.mixture.results import (
+    ALPHA,
+    FEW_RUNS,
+    Analysis,
+    Answered,
+    Indices,
+    Models,
+    Questions,
+    too_few,
+)
 from speedproof.reporting.model import (
     MANY,
     Cell,
@@ -185,6 +194,8 @@ def _one(
         if part:
             told_values = ", ".join(format_values(part, sample.unit))
             notes.append(Text(f"Component {k}, {plural(len(part), 'value')}: {told_values}"))
+    if too_few(a.n, len(a.components)):
+        notes.append(Text(f"Fewer than {FEW_RUNS} values a component, which may be chance.", "warning"))
     fit = f"fit {_fit(a).text}"
     return Report(name, (Text(told, "strong", fit),), (_components(sample, a),), tuple(notes))
 

@@ -36,6 +36,10 @@ _DEFINITIONS = (
         "Proven at least",
         "The bound that the test behind the verdict gives, at the stated confidence for each benchmark by itself.",
     ),
+    (
+        "Shown at least",
+        "The bound that the test behind the verdict gives; not proven, as it may be the machine's two speeds.",
+    ),
     ("Undecided", "These data prove neither direction. That is no proof that nothing changed."),
     ("!", "An assumption of the test is not met in a way that may make the true risk larger than stated."),
 )
@@ -86,7 +90,7 @@ def render(
     return template.render(
         title=" · ".join(dict.fromkeys(report.title for report in reports if report.title)) or "speedproof",
         sections=sections,
-        definitions=_DEFINITIONS if any(s["grids"] for s in sections) else (),
+        definitions=_definitions(reports) if any(s["grids"] for s in sections) else (),
         fields=fields_of(suite, *versions) if suite is not None and versions else (),
         versions=versions,
         residue=[str(r) for r in suite.residue] if suite else [],
@@ -98,6 +102,13 @@ def render(
         script_hash=_hash(script),
         data=markupsafe.Markup(_json_for_script(_interned(data))),
     )
+
+
+def _definitions(reports: Sequence[Report]) -> list[tuple[str, str]]:
+    """Those of the words that are used: a bound is proven, or shown."""
+    titles = {column.title for report in reports for table in report.tables for column in table.columns}
+    unused = ("Proven" if "shown at least" in titles else "Shown") + " at least"
+    return [definition for definition in _DEFINITIONS if definition[0] != unused]
 
 
 def _hash(text: str) -> str:
