@@ -63,3 +63,6 @@ class FormatError(SpeedproofError):
         self.where = where
         self.message = "".join(map(str, message))
         super().__init__(*(f"{place}: " for place in (path, where) if place), *message)
+
+    def __reduce__(self) -> tuple[type[FormatError], tuple[str, str, str]]:
+        return FormatError, (self.path, self.where, self.message)

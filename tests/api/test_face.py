@@ -311,6 +311,9 @@ def test_results_survive_pickling() -> None:
         pytest.raises(sp.SpeedproofError, match=r"pickle what it found, \.result\(\)"),
     ):
         pickle.dumps(session)
+    with pytest.raises(sp.SpeedproofError) as error:
+        sp.read("no-such-file.json")
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
 
 
 def test_samples_and_suites_are_equal_by_content() -> None:

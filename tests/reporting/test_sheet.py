@@ -19,6 +19,7 @@ from speedproof.reporting import suite as sheet
 from speedproof.reporting import versions
 from speedproof.reporting.cells import width_of
 from speedproof.reporting.formats import FORMATS, Reported
+from speedproof.reporting.html.page import render as page
 from speedproof.reporting.model import Report, Table
 from speedproof.reporting.text import render
 
@@ -207,8 +208,11 @@ def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callabl
         (made,) = versions.reports(results, details=True, explain=True)
         told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
         assert "proven" in told
+        assert "<dt>Proven at least</dt>" in page(made)
         (made,) = versions.reports([shaken, *results[1:]], details=True, explain=True)
         assert "(typical run, not proven)" in render(made).splitlines()[0]
+        own = "Shown" if len(results) == 1 else "Proven"
+        assert re.findall("<dt>(.*) at least</dt>", page(made)) == [own]
         made = replace(made, sections=made.sections[: len(made.sections) // len(results)])
         told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
         assert "proven" not in told.replace("not proven", "")

@@ -195,10 +195,7 @@ class History:
         machine: str | None = None,
         last: int | None = None,
     ) -> list[QueriedSample]:
-        """Samples without their values, one each, by benchmark and machine (patterns take ``*``), metric, commit.
-
-        ``last`` gives so many of the newest.
-        """
+        """Samples without values, by benchmark, machine (both with ``*``), metric, commit; the ``last`` ones."""
         from speedproof.history.query import query
 
         sha = None if commit is None else self.find(commit)
