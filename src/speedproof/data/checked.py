@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, wraps
 from reprlib import repr as shortened
-from types import NoneType, UnionType
+from types import GenericAlias, NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -65,7 +65,7 @@ def _hints(function: Callable[..., object]) -> tuple[inspect.Signature, dict[str
             with suppress(NameError, TypeError):
                 hint = eval(parameter.annotation, function.__globals__)
                 if parameter.kind is parameter.VAR_POSITIONAL:
-                    hint = tuple[hint, ...]
+                    hint = GenericAlias(tuple, (hint, ...))
                 # A share, as a number or as a percentage: whoever reads it says more.
                 if not (float in get_args(hint) and str in get_args(hint)):
                     hints[name] = hint
