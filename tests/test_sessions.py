@@ -32,8 +32,8 @@ from speedproof.measuring.results import Progress
 from speedproof.measuring.schedule import block_order
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import Gate, StopRules
-from speedproof.sessions import ComparedSession, SessionQuestion, SessionResult
+from speedproof.protocols.stopping import Gate, SessionQuestion, StopRules
+from speedproof.sessions import ComparedSession, SessionResult
 
 
 class FakeClock:

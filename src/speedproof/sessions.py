@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,21 +15,33 @@ from speedproof.measuring.results import Limits, Measured, Progress, Tally
 from speedproof.measuring.runs import Executor, Harness, RunLoop
 from speedproof.measuring.session import Session
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.negative_controls import WITHHELD, withheld
+from speedproof.protocols.negative_controls import WITHHELD, is_control, withheld
 from speedproof.protocols.results import Check
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.stopping import GateOutcome, SessionQuestion, outcome_of
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1
-GateOutcome = Literal["pass", "fail", "undecided"]
 
 
 class SessionResult(Struct, frozen=True):
     """What a session found."""
 
+    question: SessionQuestion
     findings: tuple[CandidateResult, ...]  # for every candidate of every benchmark that was measured
     measured: Measured  # how the session went
+
+    @property
+    def judged(self) -> list[CandidateResult]:
+        """The findings that are asked for: not of a second build of the reference, nor of what cannot differ."""
+        return [f for f in self.findings if not is_control(f, self.question)]
+
+    @property
+    def gate(self) -> GateOutcome | None:
+        """Pass when all pass, fail when one does or a candidate lacks one; nothing without a gate."""
+        if self.question.rules.gate is None:
+            return None
+        return outcome_of({f.gate for f in self.judged}, self.measured.absent)
 
 
 class SessionOrigin(Struct, frozen=True):
@@ -48,17 +59,6 @@ class SessionOrigin(Struct, frozen=True):
     tallies: tuple[Tally, ...]  # what became of the runs
     outcome: GateOutcome | None = None  # of a gate: pass, fail or undecided
     exit_code: int | None = None  # what the command ends with
-
-
-class SessionQuestion(Struct, frozen=True):
-    """What is asked of the runs."""
-
-    rules: StopRules
-    metric: str = "time"  # which decides, and whether more of it is better
-    higher_is_better: bool = False
-    control: bool = False  # whether the second candidate is the reference, built again
-    unaffected: Sequence[str] = ()  # benchmarks that the change cannot touch
-    repeats: int = 1  # runs of each build
 
 
 class ComparedSession:
@@ -143,7 +143,7 @@ class ComparedSession:
             else replace(f, reason="")
             for f in result.findings
         )
-        return SessionResult(findings, replace(result.measured, on_result=on_result))
+        return SessionResult(self._question, findings, replace(result.measured, on_result=on_result))
 
     def _found(self, measured: Measured) -> SessionResult:
         # A gate holds every benchmark of the plan, measured or not.
@@ -154,8 +154,7 @@ class ComparedSession:
             for name in names
             for finding in self.comparisons[name].findings()
         )
-        kept = withheld(findings, question.rules, control=question.control, unaffected=question.unaffected)
-        return SessionResult(kept, measured)
+        return SessionResult(question, withheld(findings, question), measured)
 
     def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[Check]:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)

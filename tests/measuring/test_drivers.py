@@ -28,7 +28,8 @@ from speedproof.measuring.drivers import DRIVERS, planned
 from speedproof.measuring.execute import Run
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.results import Verdict
-from speedproof.sessions import ComparedSession, SessionQuestion
+from speedproof.protocols.stopping import SessionQuestion
+from speedproof.sessions import ComparedSession
 
 # A tool that has three benchmarks: what $SLOW says is 1.5 times slower, all else takes what the number of the
 # invocation says, so that sides differ by noise. Every invocation writes down its own words.

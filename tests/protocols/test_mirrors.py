@@ -36,7 +36,7 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import rank_benchmark
 from speedproof.protocols.results import SessionFloor, Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.protocols.stopping import Gate
+from speedproof.protocols.stopping import Gate, SessionQuestion
 from speedproof.protocols.units import paired_units
 from speedproof.stats import signed_rank
 from speedproof.stats.power import RunsNeeded
@@ -204,9 +204,8 @@ def test_a_claim_stands_beyond_what_cannot_differ(
     what = {"benchmark": "idle"} if untouched else {"candidate": "old (again)"}
     for size, estimate in itertools.product((0.97, 1.03), (0.8, 0.975, 0.995, 1.005, 1.025, 1.3)):
         control = sequential(size, Verdict.FASTER if size > 1 else Verdict.SLOWER, **what)
-        found, alone = withheld(
-            [sequential(estimate, verdict, gate=gate), control], rules, control=True, unaffected=["idle"]
-        )
+        question = SessionQuestion(rules, control=True, unaffected=["idle"])
+        found, alone = withheld([sequential(estimate, verdict, gate=gate), control], question)
         assert alone == control
         floor = abs(math.log(size))
         within = 0.05 if verdict is Verdict.EQUIVALENT else 0.0

@@ -17,6 +17,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
+from speedproof.protocols.stopping import SessionQuestion
 from speedproof.protocols.summaries import Summary, summarise
 from speedproof.reporting import session
 from speedproof.reporting.cells import width_of
@@ -267,7 +268,9 @@ def test_the_ending_of_a_session(benchmarks: int) -> None:
     for race, values in sessions(benchmarks):
         findings += race.findings()
         sides |= {key: summarise(Sample(v, "s", label=key[1])) for key, v in values.items()}
-    made = session.report(findings, sides, alpha=0.05, file="speedproof-1.jsonl", load="14 on 2 CPUs")
+    made = session.report(
+        findings, sides, SessionQuestion(stop_rules()), file="speedproof-1.jsonl", load="14 on 2 CPUs"
+    )
     check([made], benchmarks)
     assert "load was 14 on 2 CPUs" in str(made.notes)
 

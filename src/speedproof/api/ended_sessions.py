@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from speedproof.measuring.environment import load_of
 from speedproof.measuring.export import to_hyperfine
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.calibration import Calibration, calibrate
+from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import RunPlan, plan_runs
 from speedproof.protocols.questions import QUESTIONS
@@ -31,21 +30,24 @@ from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
-from speedproof.sessions import GateOutcome, SessionOrigin, SessionQuestion, SessionResult
+from speedproof.sessions import SessionOrigin, SessionResult
 
-__all__ = ["EndedSession", "GateOutcome", "SessionResult", "Verdict", "ended"]
+__all__ = ["EndedSession", "SessionResult"]
 
 
-@dataclass(frozen=True)
 class EndedSession:
     """What a file and the session's own test say of its runs."""
 
-    path: Path
-    sessions: tuple[StoredSession, ...]  # those that went on with each other, oldest first
-    question: SessionQuestion
-    outcome: SessionResult
-    calibration: Calibration | None = None
-    plan: RunPlan | None = None
+    def __init__(self, path: Path, names: Collection[str], outcome: SessionResult) -> None:
+        """``names``: the sessions of the file that went on with each other."""
+        self.path, self.outcome, self.question = path, outcome, outcome.question
+        self.sessions = [session for session in read_sessions(path) if session.head.session in names]
+        self.options, alpha = self.sessions[-1].options, self.question.rules.alpha
+        self.calibration = self.plan = None
+        if self.options.calibrate:
+            self.calibration = calibrate(*_calibration_runs(self.sessions), alpha=alpha)
+        elif self.options.plan:
+            self.plan = _plan(self.sessions, alpha)
 
     @cached_property
     def _records(self) -> list[tuple[str, Record]]:
@@ -84,14 +86,8 @@ class EndedSession:
         """What the session's own test says; marked where another quantity says the opposite."""
         return [_contradicted(finding, self.comparisons) for finding in self.outcome.findings]
 
-    def report(
-        self,
-        *,
-        file: str,
-        unaffected: Sequence[str],
-        builds: tuple[int, bool] | None,
-    ) -> Report:
-        """All of it in words."""
+    def report(self, file: str) -> Report:
+        """All of it in words, and with which file to go on."""
         if self.plan is not None:
             return of_planning.report(self.plan)
         if self.calibration is not None:
@@ -99,18 +95,15 @@ class EndedSession:
         spent = Suite.from_records(
             [(v, item) for v, item in self._records if "time" == self.question.metric != item.metric]
         )
+        builds = self.options.builds
         return of_session.report(
             self.findings,
             of_session.sides_of(self.suite, self.question.metric),
-            alpha=self.question.rules.alpha,
-            margin=self.question.rules.margin,
+            self.question,
             spent=of_session.spent_of(spent),
             file=file,
-            control=self.question.control,
-            unaffected=unaffected,
-            gate=self.question.rules.gate,
             absent=self.outcome.measured.absent,
-            builds=builds,
+            builds=(builds, "{seed}" in self.options.build) if builds else None,
             load=load_of(self.sessions[-1].head.environment),
         )
 
@@ -125,20 +118,20 @@ class EndedSession:
             )
         return lines
 
-    def to_json(self, outcome: GateOutcome | None = None, exit_code: int | None = None) -> str:
+    def to_json(self, exit_code: int) -> str:
         """Findings, and how they came to be."""
-        measured = self.outcome.measured
+        measured, rules = self.outcome.measured, self.question.rules
         how = SessionOrigin(
             str(self.path),
             tuple(session.head.session for session in self.sessions),
             self.question.metric,
-            self.question.rules.alpha,
-            self.question.rules.gate.margin if self.question.rules.gate else self.question.rules.margin,
-            self.question.rules.precision,
+            rules.alpha,
+            rules.gate.margin if rules.gate else rules.margin,
+            rules.precision,
             dict(measured.reasons),
             measured.interrupted,
             measured.tallies,
-            outcome,
+            self.outcome.gate,
             exit_code,
         )
         extra = [found for found in (self.calibration, self.plan) if found is not None]
@@ -146,24 +139,7 @@ class EndedSession:
 
     def to_hyperfine(self) -> str:
         """The runs as hyperfine writes them."""
-        return to_hyperfine(list(self.sessions))
-
-
-def ended(
-    path: Path,
-    names: Collection[str],
-    question: SessionQuestion,
-    outcome: SessionResult,
-    *,
-    calibrating: bool,
-    planning: bool,
-) -> EndedSession:
-    """What came of sessions that went on with each other."""
-    sessions = tuple(session for session in read_sessions(path) if session.head.session in names)
-    alpha = question.rules.alpha
-    calibration = calibrate(*_calibration_runs(sessions), alpha=alpha) if calibrating else None
-    plan = _plan(sessions, alpha) if planning else None
-    return EndedSession(path, sessions, question, outcome, calibration, plan)
+        return to_hyperfine(self.sessions)
 
 
 def _calibration_runs(

@@ -22,10 +22,10 @@ from speedproof.measuring.runs import Executor
 from speedproof.measuring.store import ResultsFile, new_head
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.reporting import session
 from speedproof.reporting.model import Report
-from speedproof.sessions import ComparedSession, SessionQuestion, SessionResult
+from speedproof.sessions import ComparedSession, SessionResult
 from speedproof.stats.estimate import Estimate
 
 __all__ = [
@@ -142,12 +142,8 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
         metric = self.findings[0].metric if self.findings else "time"
-        alpha = alpha_of(self.confidence)
-        return [
-            session.report(
-                self.findings, session.sides_of(self.suite, metric), alpha=alpha, margin=self.margin
-            )
-        ]
+        question = SessionQuestion(StopRules(alpha_of(self.confidence), self.margin), metric)
+        return [session.report(self.findings, session.sides_of(self.suite, metric), question)]
 
     def __repr__(self) -> str:
         shown = "; ".join(

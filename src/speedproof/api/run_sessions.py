@@ -12,24 +12,10 @@ from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.programs import fingerprints, replaced
 from speedproof.measuring.results import Progress
 from speedproof.measuring.store import ResultsFile
-from speedproof.protocols.negative_controls import is_control
-from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import SessionQuestion
 from speedproof.reporting.numbers import plural
-from speedproof.sessions import ComparedSession, GateOutcome, SessionQuestion, SessionResult
-
-__all__ = [
-    "CandidateResult",
-    "GateOutcome",
-    "SessionLine",
-    "SessionQuestion",
-    "SessionResult",
-    "StopRules",
-    "StoredSession",
-    "judged",
-    "measured",
-    "reviewed",
-]
+from speedproof.sessions import ComparedSession, SessionResult
 
 
 def measured(
@@ -67,12 +53,3 @@ def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> Sess
     )
     session.recall(stored)
     return session.review()
-
-
-def judged(outcome: SessionResult, question: SessionQuestion) -> list[CandidateResult]:
-    """The findings that are asked for: not of a second build of the reference, nor of what cannot differ."""
-    return [
-        f
-        for f in outcome.findings
-        if not is_control(f, control=question.control, unaffected=question.unaffected)
-    ]

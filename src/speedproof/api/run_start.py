@@ -37,7 +37,7 @@ from speedproof.measuring.metrics import (
 )
 from speedproof.measuring.programs import fingerprints, not_found, was_changed
 from speedproof.measuring.store import new_head, read_sessions
-from speedproof.protocols.stopping import Gate, StopRules
+from speedproof.protocols.stopping import Gate, SessionQuestion, StopRules
 
 __all__ = [
     "CommandExecutor",
@@ -45,6 +45,7 @@ __all__ = [
     "PlannedBenchmark",
     "SessionLine",
     "SessionOptions",
+    "SessionQuestion",
     "StopRules",
     "StoredSession",
     "ToolExecutor",

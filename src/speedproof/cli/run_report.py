@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Collection
 from pathlib import Path
 
-from speedproof.api.ended_sessions import EndedSession, GateOutcome, SessionResult, ended
-from speedproof.api.run_sessions import SessionQuestion, judged
+from speedproof.api.ended_sessions import EndedSession, SessionResult
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.options import FAILING
@@ -19,45 +18,25 @@ from speedproof.reporting.names import enumerate_names
 FAILED = 1
 ERROR = 2
 INTERRUPTED = 130
-_GATE_CODES: dict[GateOutcome, int] = {"pass": 0, "fail": FAILED, "undecided": 3}
+_GATE_CODES = {"pass": 0, "fail": FAILED, "undecided": 3}
 
 
-def _exit_code(
-    args: Args, question: SessionQuestion, outcome: SessionResult, answer: GateOutcome | None
-) -> int:
+def _exit_code(args: Args, outcome: SessionResult) -> int:
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
     if outcome.measured.interrupted:
         return INTERRUPTED
     if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
-    if answer is not None:
-        return _GATE_CODES[answer]
+    if outcome.gate is not None:
+        return _GATE_CODES[outcome.gate]
     failing = frozenset[str]().union(*(FAILING[name] for name in args.fail_on))
-    return FAILED if any(finding.verdict in failing for finding in judged(outcome, question)) else 0
+    return FAILED if any(finding.verdict in failing for finding in outcome.judged) else 0
 
 
-def _at_gate(question: SessionQuestion, outcome: SessionResult) -> GateOutcome | None:
-    """Pass when all pass, fail when one does or a candidate lacks one; nothing without ``--gate``."""
-    if question.rules.gate is None:
-        return None
-    outcomes = {finding.gate for finding in judged(outcome, question)}
-    if outcome.measured.absent or "fail" in outcomes:
-        return "fail"
-    return "pass" if outcomes == {"pass"} else "undecided"
-
-
-def report(
-    args: Args,
-    console: Console,
-    path: Path,
-    names: Collection[str],
-    question: SessionQuestion,
-    outcome: SessionResult,
-) -> int:
+def report(args: Args, console: Console, path: Path, names: Collection[str], outcome: SessionResult) -> int:
     """Write everything that was asked for; the exit code of the command."""
-    answer = _at_gate(question, outcome)
-    code = _exit_code(args, question, outcome, answer)
-    found = ended(path, names, question, outcome, calibrating=args.calibrate, planning=args.plan)
+    code = _exit_code(args, outcome)
+    found = EndedSession(path, names, outcome)
     _remark(console, found)
     if args.export_hyperfine:
         write_whole(Path(args.export_hyperfine), found.to_hyperfine())
@@ -66,17 +45,13 @@ def report(
                 f"note: {args.export_hyperfine} cannot say that measuring stopped on the result, nor which runs "
                 "are of one block"
             )
-    shown = found.report(
-        file="" if args.review else shlex.quote(str(path)),
-        unaffected=args.unaffected,
-        builds=(args.builds, "{seed}" in args.build) if args.builds else None,
-    )
+    shown = found.report("" if args.review else shlex.quote(str(path)))
     taken = write_outputs(args, lambda: Reported((shown,), found.suite, results=found.comparisons), console)
     if args.json:
-        console.out.write(found.to_json(answer, code))
+        console.out.write(found.to_json(code))
     elif not taken:
         alone = len(found.suite.versions) == 1
-        if found.calibration is not None or not alone:
+        if not alone:
             console.write(shown)
         for line in found.alone() if alone else ():
             console.write(Report("", (Text(line),)))

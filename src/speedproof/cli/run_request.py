@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from speedproof.api.given import alpha_of
 from speedproof.api.run_start import (
@@ -14,6 +13,7 @@ from speedproof.api.run_start import (
     PlannedBenchmark,
     SessionLine,
     SessionOptions,
+    SessionQuestion,
     StopRules,
     StoredSession,
     WantedMetrics,
@@ -25,9 +25,6 @@ from speedproof.cli.console import Console
 from speedproof.cli.options import confidence_of
 from speedproof.cli.run_plan import PLANNED
 from speedproof.errors import UsageError
-
-if TYPE_CHECKING:
-    from speedproof.api.run_sessions import SessionQuestion
 
 # What a resumed session takes over from the last: these change what is measured ...
 _MEASURED = (
@@ -160,8 +157,6 @@ def unaffected_of(args: Args, plan: Sequence[PlannedBenchmark]) -> tuple[str, ..
 
 def question_of(args: Args, head: SessionLine, rules: StopRules) -> SessionQuestion:
     """What is asked of the runs."""
-    from speedproof.api.run_sessions import SessionQuestion
-
     return SessionQuestion(
         rules,
         args.decide_by,

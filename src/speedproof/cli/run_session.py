@@ -132,7 +132,7 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     console.remark(f"results are in {path}")
     if outcome.measured.interrupted:
         console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")
-    return report(args, console, path, [*head.resumes, head.session], question, outcome)
+    return report(args, console, path, [*head.resumes, head.session], outcome)
 
 
 @contextmanager
@@ -167,8 +167,7 @@ def _review(args: Args, console: Console) -> int:
         raise FormatError(
             args.review, f"session {head.session}", "holds no run, so there is nothing to review"
         )
-    names = [s.head.session for s in stored]
-    return report(args, console, Path(args.review), names, question, outcome)
+    return report(args, console, Path(args.review), [s.head.session for s in stored], outcome)
 
 
 def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool) -> None:

@@ -8,7 +8,7 @@ the edge of the claim than that: from 1 for "faster" and "slower", from the marg
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from speedproof.data.session_file import control_name
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.results import Check, Verdict
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.stopping import SessionQuestion, StopRules
 
 WITHHELD = "withheld"
 """Why nothing is said of a candidate though its own runs would prove it."""
@@ -24,9 +24,10 @@ _BUILT_AGAIN = "the difference of two builds of the reference"
 _UNTOUCHED = "the difference where the change can have done nothing"
 
 
-def is_control(f: CandidateResult, *, control: bool, unaffected: Collection[str]) -> bool:
-    """Whether a finding is of what cannot differ; ``control``: whether the reference was built again."""
-    return f.benchmark in unaffected or (control and f.candidate == control_name(f.reference))
+def is_control(f: CandidateResult, question: SessionQuestion) -> bool:
+    """Whether a finding is of what cannot differ."""
+    again = question.control and f.candidate == control_name(f.reference)
+    return again or f.benchmark in question.unaffected
 
 
 def differs(f: CandidateResult) -> bool:
@@ -36,24 +37,23 @@ def differs(f: CandidateResult) -> bool:
     )
 
 
-def withheld(
-    findings: Sequence[CandidateResult], rules: StopRules, *, control: bool, unaffected: Collection[str]
-) -> tuple[CandidateResult, ...]:
+def withheld(findings: Sequence[CandidateResult], question: SessionQuestion) -> tuple[CandidateResult, ...]:
     """Findings without the claims that the negative controls put in doubt; no gate judges these themselves."""
-    told = [is_control(f, control=control, unaffected=unaffected) for f in findings]
-    apart = [f for f, alone in zip(findings, told, strict=True) if alone]
+    apart = [f for f in findings if is_control(f, question)]
     moved = [(f, abs(math.log(f.estimate))) for f in apart if differs(f)]
     found = []
-    for f, alone in zip(findings, told, strict=True):
-        if alone:
+    for f in findings:
+        if f in apart:
             found.append(replace(f, gate=""))
             continue
         # A second build tells of its own benchmark, an untouched benchmark of its candidate in all of them.
         builds = [size for c, size in moved if c.benchmark == f.benchmark]
-        others = [size for c, size in moved if c.benchmark in unaffected and c.candidate == f.candidate]
+        others = [
+            size for c, size in moved if c.benchmark in question.unaffected and c.candidate == f.candidate
+        ]
         for sizes, what in ((builds, _BUILT_AGAIN), (others, _UNTOUCHED)):
             if sizes:
-                f = _beyond(f, max(sizes), rules, what)
+                f = _beyond(f, max(sizes), question.rules, what)
         found.append(f)
     return tuple(found)
 

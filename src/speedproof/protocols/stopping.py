@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from typing import Literal
+
 from msgspec import Struct
 
 from speedproof.errors import Parameter, UsageError
+
+GateOutcome = Literal["pass", "fail", "undecided"]
+
+
+def outcome_of(outcomes: Collection[str], absent: Collection[object]) -> GateOutcome:
+    """What a gate says of all together: what a candidate lacks must not look like what passes."""
+    if absent or "fail" in outcomes:
+        return "fail"
+    return "pass" if outcomes == {"pass"} else "undecided"
 
 
 class Gate(Struct, frozen=True):
@@ -48,3 +60,14 @@ class StopRules(Struct, frozen=True):
         if self.max_blocks is not None and self.max_blocks < self.min_blocks:
             both = Parameter("min_runs", self.min_blocks), " and ", Parameter("max_runs", self.max_blocks)
             raise UsageError(*both, " leave nothing to measure")
+
+
+class SessionQuestion(Struct, frozen=True):
+    """What is asked of the runs of a session."""
+
+    rules: StopRules
+    metric: str = "time"  # which decides, and whether more of it is better
+    higher_is_better: bool = False
+    control: bool = False  # whether the second candidate is the reference, built again
+    unaffected: Sequence[str] = ()  # benchmarks that the change cannot touch
+    repeats: int = 1  # runs of each build

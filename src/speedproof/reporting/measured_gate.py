@@ -12,7 +12,7 @@ from speedproof.protocols.gate_claims import Demand, GateRules, Hypothesis, Outc
 from speedproof.protocols.negative_controls import WITHHELD
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.protocols.stopping import Gate
+from speedproof.protocols.stopping import Gate, StopRules, outcome_of
 from speedproof.reporting import gate as sheet
 from speedproof.reporting.model import Report, Text
 from speedproof.reporting.names import enumerate_names
@@ -21,9 +21,9 @@ from speedproof.reporting.numbers import percent
 
 def report(
     found: Sequence[tuple[CandidateResult, Comparison]],
+    rules: StopRules,
     held_to: Gate,
     absent: Mapping[str, Sequence[str]],
-    alpha: float,
 ) -> Report:
     """The findings, held to a gate; ``absent`` are by benchmark the candidates that lack it."""
     lacking = [(name, version) for name, versions in absent.items() for version in versions]
@@ -42,8 +42,8 @@ def report(
     decision = GateDecision(
         reference=found[0][0].reference if found else "the reference",
         candidate=enumerate_names(candidates, 3),
-        rules=GateRules(alpha=alpha, multiplicity="none"),
-        outcome=outcome_of({row.outcome for row in rows}, lacking),
+        rules=GateRules(alpha=rules.alpha, multiplicity="none"),
+        outcome=Outcome(outcome_of({row.outcome for row in rows}, lacking)),
         rows=rows,
         absent=tuple(Absent(told(*one), metric, "only the reference has it") for one in lacking),
         added=(),
@@ -52,16 +52,9 @@ def report(
     )
     made = sheet.report(decision)
     count = f" over all {held_to.family}" if held_to.family > 1 else ""
-    risk = f"{percent(alpha)}{count}, however often one looks."
-    text = f"Risk of a false pass: at most {percent(alpha)}; of a false fail: {risk}"
+    alpha = percent(rules.alpha)
+    text = f"Risk of a false pass: at most {alpha}; of a false fail: {alpha}{count}, however often one looks."
     return replace(made, notes=(*made.notes[:-1], Text(text, "dim")), hints=())
-
-
-def outcome_of(outcomes: set[Outcome], absent: Sequence[object]) -> Outcome:
-    """Of the whole: what a candidate lacks must not look like what passes."""
-    if absent or Outcome.FAIL in outcomes:
-        return Outcome.FAIL
-    return Outcome.PASS if outcomes == {Outcome.PASS} else Outcome.UNDECIDED
 
 
 def _row(f: CandidateResult, c: Comparison, margin: float) -> GateRow:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
 
@@ -15,7 +14,7 @@ from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.negative_controls import WITHHELD, differs
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.sequential import ALL_MEASURED, CandidateResult
-from speedproof.protocols.stopping import Gate
+from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary, summarise
 from speedproof.reporting import measured_gate, suite, versions
@@ -33,30 +32,27 @@ _NO_TIME = format_value(0.0, "s")
 def report(
     findings: Sequence[CandidateResult],
     sides: Mapping[tuple[str, str], Summary],
+    question: SessionQuestion,
     *,
-    alpha: float,
-    margin: float | None = None,
     spent: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
     file: str = "",
-    control: bool = False,
-    unaffected: Sequence[str] = (),
     builds: tuple[int, bool] | None = None,
-    gate: Gate | None = None,
     absent: Mapping[str, Sequence[str]] | None = None,
     load: str = "",
 ) -> Report:
     """The ending of a session."""
+    rules, gate = question.rules, question.rules.gate
     if builds:
         counts = {
             (f.benchmark, side): f.result.blocks for f in findings for side in (f.reference, f.candidate)
         }
         sides = {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
-    compared = [(f, _comparison(f, sides, alpha)) for f in findings]
+    compared = [(f, _comparison(f, sides, rules.alpha)) for f in findings]
     held = [(f, c) for f, c in compared if f.gate] if gate else []
     lacking = {name: versions for name, versions in (absent or {}).items() if gate}
-    results = _results([(f, c) for f, c in compared if _measured(f, sides)], alpha, margin)
+    results = _results([(f, c) for f, c in compared if _measured(f, sides)], rules)
     if gate and (held or lacking):
-        made = measured_gate.report(held, gate, lacking, alpha)
+        made = measured_gate.report(held, rules, gate, lacking)
     elif not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     else:
@@ -70,17 +66,14 @@ def report(
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
     return replace(
         made,
-        headline=(
-            *_differing(findings, unaffected, gate, control=control),
-            *made.headline,
-        ),
+        headline=(*_differing(findings, question), *made.headline),
         notes=(
             *(_apart(findings, sides) if gate else ()),
             *made.notes,
             *dict.fromkeys((*why, *warnings)),
             *(_of_builds(findings, *builds) if builds and findings else []),
             *(_of_load([f for f, _ in held] if gate else findings, load) if load else []),
-            *([] if gate else [Text(_risks(findings, alpha, unaffected, fixed=builds is not None), "dim")]),
+            *([] if gate else [Text(_risks(findings, question), "dim")]),
         ),
         hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
         command="run",
@@ -157,26 +150,20 @@ def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], 
         yield Text(f"Not judged: {enumerate_names(told, _NAMED)}.", "dim")
 
 
-def _differing(
-    findings: Sequence[CandidateResult], unaffected: Sequence[str], gate: Gate | None, *, control: bool
-) -> Iterator[Text]:
+def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -> Iterator[Text]:
     """What differs that cannot, before everything else: builds of one source, what the change does not touch."""
-    withheld = (
-        "Nothing nearer than that to the margin is decided." if gate else "No smaller verdict is given."
-    )
+    withheld = "No smaller verdict is given."
+    if question.rules.gate:
+        withheld = "Nothing nearer than that to the margin is decided."
     found = [(f, direction(f.estimate)) for f in findings if differs(f)]
     for f, told in found:
-        if control and f.candidate == control_name(f.reference):
+        if question.control and f.candidate == control_name(f.reference):
             again = f"{f.reference}, built again from the same source, is {told} ({f.benchmark})"
             yield Text(f"The noise floor is not met: {again}. {withheld}", "bad")
     for f, told in found:
-        if _one_of(f.benchmark, unaffected):
+        if f.benchmark in question.unaffected:
             other = f"is {told}: something else differs"
             yield Text(f"{f.benchmark}, which the change cannot touch, {other}. {withheld}", "bad")
-
-
-def _one_of(benchmark: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(benchmark, pattern) for pattern in patterns)
 
 
 def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) -> Iterator[Text]:
@@ -203,17 +190,15 @@ def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
         yield Text(f"! The load was {load}: without other programs fewer runs tell.", "warning")
 
 
-def _risks(
-    findings: Sequence[CandidateResult], alpha: float, unaffected: Sequence[str] = (), *, fixed: bool = False
-) -> str:
+def _risks(findings: Sequence[CandidateResult], question: SessionQuestion) -> str:
     """What the risk covers, and what it does not."""
-    names = {f.benchmark for f in findings}
-    controls = {name for name in names if _one_of(name, unaffected)}
+    alpha, benchmarks = question.rules.alpha, len({f.benchmark for f in findings})
+    controls = {f.benchmark for f in findings} & {*question.unaffected}
     # Those that the change cannot touch have one risk.
-    risks = len(names) - len(controls) + bool(controls)
-    benchmarks = len(names)
-    units = "builds" if fixed else "runs"
-    how = "tested once, at the end" if fixed else "looked at after each"
+    risks = benchmarks - len(controls) + bool(controls)
+    units, how = "runs", "looked at after each"
+    if question.rules.fixed:
+        units, how = "builds", "tested once, at the end"
     if max(f.result.alpha for f in findings) < alpha:
         told = f"Blocks of {units}, {how}; all candidates share the risk: {percent(alpha)} a direction."
     else:
@@ -233,14 +218,16 @@ def _measured(f: CandidateResult, sides: Mapping[tuple[str, str], Summary]) -> b
 
 
 def _results(
-    compared: Sequence[tuple[CandidateResult, Comparison]], alpha: float, margin: float | None
+    compared: Sequence[tuple[CandidateResult, Comparison]], rules: StopRules
 ) -> list[SuiteComparison]:
     """The findings of each candidate as a comparison of two versions."""
     by_candidate: dict[tuple[str, str, str], list[Comparison]] = {}
     for f, c in compared:
         by_candidate.setdefault((f.reference, f.candidate, f.metric), []).append(c)
     return [
-        SuiteComparison(*names, alpha=alpha, margin=margin, nested="process", comparisons=tuple(found))
+        SuiteComparison(
+            *names, alpha=rules.alpha, margin=rules.margin, nested="process", comparisons=tuple(found)
+        )
         for names, found in by_candidate.items()
     ]
 
