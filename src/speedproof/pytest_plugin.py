@@ -56,25 +56,19 @@ class Racer:
         Arguments are as of :func:`speedproof.race`; ``max_seconds`` is by default what ``--race-seconds`` says, 2.
         The result's ``verdict``, ``lower`` and ``upper`` may be asserted, too.
         """
-        from speedproof.api.given import proportion_given
-        from speedproof.api.sessions import race_against
+        from speedproof.api.given import alpha_of, proportion_given
+        from speedproof.api.sessions import raced, seconds_given
         from speedproof.measuring.schedule import seed_or_new
+        from speedproof.protocols.stopping import Gate, StopRules
         from speedproof.reporting.numbers import share
 
         seed = seed_or_new(seed)
         margin = proportion_given("margin", margin)
         confidence = proportion_given("confidence", confidence, '0.99 or "99%"')
-        result = race_against(
-            reference,
-            candidate,
-            margin=margin,
-            args=args,
-            kwargs=kwargs,
-            confidence=confidence,
-            max_seconds=self._seconds if max_seconds is None else max_seconds,
-            seed=seed,
-            clock=clock,
-        )
+        longest = seconds_given(self._seconds if max_seconds is None else max_seconds)
+        # Until it is known whether it is slower by more than the margin: a race would stop at any difference.
+        rules = StopRules(alpha_of(confidence), max_time=longest, gate=Gate(margin, family=1))
+        result = raced((reference, candidate), rules, confidence, args, kwargs, seed=seed, clock=clock)
         self.results.append(result)
         self._node.user_properties.append(("speedup", result.speedup))
         if result.finding.gate == "fail":

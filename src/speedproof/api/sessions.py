@@ -17,9 +17,9 @@ from speedproof.measuring.callables import CallableExecutor, calls_needed
 from speedproof.measuring.environment import snapshot
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
-from speedproof.protocols.stopping import Gate, StopRules
+from speedproof.protocols.stopping import StopRules
 
-__all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "race_against"]
+__all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "raced", "seconds_given"]
 
 _MIN_RUNS = 10
 
@@ -151,11 +151,12 @@ def _rules(
         None if precision is None else proportion_given("precision", precision, '0.005 or "0.5%"'),
         least,
         max_runs,
-        _seconds(max_seconds),
+        seconds_given(max_seconds),
     )
 
 
-def _seconds(given: object) -> float | None:
+def seconds_given(given: object) -> float | None:
+    """How long may be measured."""
     if given is not None and not (isinstance(given, int | float) and given > 0):
         raise UsageError(
             f"max_seconds={given!r}: expected a positive number of seconds, or None for no limit"
@@ -220,42 +221,24 @@ def race(
     ('faster', True)
     """
     rules = _rules(confidence, margin, precision, min_runs, max_runs, max_seconds)
-    calls_of = _called(reference, candidates, args, kwargs, names)
-    return _raced(calls_of, rules, proportion_given("confidence", confidence), seed, clock)
+    return raced(
+        (reference, *candidates), rules, confidence, args, kwargs, names=names, seed=seed, clock=clock
+    )
 
 
-def race_against(
-    reference: Callable[..., object],
-    candidate: Callable[..., object],
-    *,
-    margin: float,
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
-    confidence: float = 0.95,
-    max_seconds: float = 2.0,
-    seed: int | None = None,
-    clock: Callable[[], float] = time.perf_counter,
-) -> RaceResult:
-    """Race two functions until it is proven whether the candidate is slower by more than a margin.
-
-    ``finding.gate`` says which; :func:`race` would stop at the first proof of any difference.
-    """
-    gate = Gate(margin, family=1)
-    rules = StopRules(alpha_of(confidence), max_time=_seconds(max_seconds), gate=gate)
-    calls_of = _called(reference, (candidate,), args, kwargs, None)
-    return _raced(calls_of, rules, confidence, seed, clock)
-
-
-def _called(
-    reference: Callable[..., object],
-    candidates: Sequence[Callable[..., object]],
+def raced(
+    functions: Sequence[Callable[..., object]],
+    rules: StopRules,
+    confidence: float | str,
     args: Sequence[Any],
     kwargs: Mapping[str, Any] | None,
-    names: Sequence[str] | None,
-) -> dict[str, Callable[[], object]]:
-    """The functions with what they are called with, by name."""
-    functions = (reference, *candidates)
-    if not candidates:
+    *,
+    names: Sequence[str] | None = None,
+    seed: int | None,
+    clock: Callable[[], float],
+) -> RaceResult:
+    """Race functions until the rules end it, the reference first."""
+    if len(functions) < 2:
         raise UsageError("a race needs two functions or more: race(old, new)")
     for function in functions:
         callable_given(function)
@@ -266,22 +249,12 @@ def _called(
     labels = list(names) if names is not None else _names(functions)
     if len(labels) != len(functions) or len(set(labels)) != len(labels):
         raise UsageError(f"{len(functions)} functions need as many different names, not {', '.join(labels)}")
-    return {
+    calls_of = {
         label: partial(f, *args, **dict(kwargs or {})) if args or kwargs else f
         for label, f in zip(labels, functions, strict=True)
     }
-
-
-def _raced(
-    calls_of: Mapping[str, Callable[[], object]],
-    rules: StopRules,
-    confidence: float,
-    seed: int | None,
-    clock: Callable[[], float],
-) -> RaceResult:
     calls = calls_needed(calls_of, clock=clock)
     plan = PlannedBenchmark("function", tuple(PlannedVersion(name, (name,), name) for name in calls_of))
-    executor = CallableExecutor(calls_of, calls, clock=clock)
     began, beside = clock(), time.monotonic()
 
     def spent() -> float:
@@ -289,7 +262,13 @@ def _raced(
         return max(clock() - began, time.monotonic() - beside)
 
     return Measurement(
-        [plan], rules, executor, confidence=confidence, seed=seed, clock=spent, calls=calls
+        [plan],
+        rules,
+        CallableExecutor(calls_of, calls, clock=clock),
+        confidence=proportion_given("confidence", confidence),
+        seed=seed,
+        clock=spent,
+        calls=calls,
     ).result()
 
 

@@ -7,9 +7,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-import click
-
-from speedproof.cli.command import Args, Argument, Command, Option
+from speedproof.cli.command import Args, Argument, CommandOfWords, Option
 from speedproof.cli.console import Console
 from speedproof.cli.values import positive_seconds
 from speedproof.errors import SpeedproofError, UsageError
@@ -21,18 +19,7 @@ CTRL_C = 130
 _QUIET_SECONDS = 10.0
 
 
-class _Bisect(Command):
-    """Takes all words after ``--`` as one command: ``args.words``."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Split the words at the dashes."""
-        at = args.index("--") if "--" in args else len(args)
-        left = super().parse_args(ctx, args[:at])
-        ctx.params["words"] = args[at + 1 :]
-        return left
-
-
-COMMAND = _Bisect(
+COMMAND = CommandOfWords(
     "Find the commit that made a program slower or faster. The ends must be proven to differ first, so it "
     "may say that nothing changed; what it blames is proven against its parent. Commits that do not build "
     "are left out.",

@@ -18,7 +18,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.values import KINDS
 from speedproof.errors import UsageError
 
-__all__ = ["Args", "Argument", "Command", "Option", "ParamType", "said"]
+__all__ = ["Args", "Argument", "Command", "CommandOfWords", "Option", "ParamType", "said"]
 
 _NEAR = 0.66
 
@@ -219,6 +219,17 @@ class Command(click.Command):
         """Line by line, as it was written."""
         if self.epilog:
             formatter.write(f"\n{self.epilog}\n")
+
+
+class CommandOfWords(Command):
+    """Takes all words after ``--`` as one command: ``args.words``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Split the words at the dashes."""
+        at = args.index("--") if "--" in args else len(args)
+        left = super().parse_args(ctx, args[:at])
+        ctx.params["words"] = args[at + 1 :]
+        return left
 
 
 def said(error: click.UsageError) -> str:
