@@ -161,50 +161,30 @@ class ComparedSession:
         tallies = {tally.version: tally for tally in measured.tallies if tally.benchmark == name}
         yield from self.comparisons[name].warnings(finding.candidate)
         yield from _of_runs([tallies[side] for side in sides if side in tallies], self._question.metric)
-        yield from _of_programs([side for side in sides if side in measured.changed.get(name, ())])
-        yield from _of_blocks(measured.cut.get(name, 0), measured.recalled.get(name, 0))
+        for side in sides:
+            if side in measured.changed.get(name, ()):
+                told = f"the program of {side} was replaced while it was measured"
+                yield Check.warning(Assumption.ONE_PROGRAM, side, f"{told}: its runs are of two programs")
+        cut, blocks = measured.cut.get(name, 0), measured.recalled.get(name, 0)
+        if cut > _CUT_SHARE * blocks:
+            told = (
+                f"{cut} of {blocks} earlier blocks {'was' if cut == 1 else 'were'} cut short and left out: long "
+                "ones are cut more often, which may favour a version"
+            )
+            yield Check.warning(Assumption.WHOLE_BLOCKS, "", told)
 
 
 def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Check]:
     """Dropping a block for what happened in it may drop the slow ones: nothing is proven of those left."""
+    unproven = "and the bounds are not proven"
+    failed = f"failed: what is said holds for those that succeed, {unproven}"
+    missing = f"had no value of {metric!r} to compare: what is said holds for those that have one, {unproven}"
+    left = "left processes running, whose work is not in its values and disturbs the next runs"
     for t in tallies:
-        if t.failed:
-            yield Check.warning(
-                Assumption.SUCCESSFUL_RUNS,
-                t.version,
-                f"{t.failed} of {t.runs} runs of {t.version} failed: what is said holds for those that succeed, "
-                "and the bounds are not proven",
-            )
-        if t.lacking:
-            yield Check.warning(
-                Assumption.VALUES,
-                t.version,
-                f"{t.lacking} of {t.runs} runs of {t.version} had no value of {metric!r} to compare: what is said "
-                "holds for those that have one, and the bounds are not proven",
-            )
-        if t.left_behind:
-            yield Check.warning(
-                Assumption.NOTHING_LEFT_RUNNING,
-                t.version,
-                f"{t.left_behind} of {t.runs} runs of {t.version} left processes running, whose work is not in "
-                "its values and disturbs the next runs",
-            )
-
-
-def _of_programs(replaced: Sequence[str]) -> Iterator[Check]:
-    """Versions whose program was another one at the end."""
-    for name in replaced:
-        told = f"the program of {name} was replaced while it was measured: its runs are of two programs"
-        yield Check.warning(Assumption.ONE_PROGRAM, name, told)
-
-
-def _of_blocks(cut: int, blocks: int) -> Iterator[Check]:
-    """Blocks that an interrupt cut short, of all blocks of the earlier sessions."""
-    if cut > _CUT_SHARE * blocks:
-        were = "was" if cut == 1 else "were"
-        yield Check.warning(
-            Assumption.WHOLE_BLOCKS,
-            "",
-            f"{cut} of {blocks} earlier blocks {were} cut short and left out: long ones are cut more often, which "
-            "may favour a version",
-        )
+        for count, assumed, told in (
+            (t.failed, Assumption.SUCCESSFUL_RUNS, failed),
+            (t.lacking, Assumption.VALUES, missing),
+            (t.left_behind, Assumption.NOTHING_LEFT_RUNNING, left),
+        ):
+            if count:
+                yield Check.warning(assumed, t.version, f"{count} of {t.runs} runs of {t.version} {told}")

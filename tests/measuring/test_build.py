@@ -12,7 +12,7 @@ import pytest
 
 from speedproof.errors import UsageError
 from speedproof.measuring import build
-from speedproof.measuring.build import BuildCache
+from speedproof.measuring.build import BuildCache, build_all
 from speedproof.measuring.execute import RunError
 from speedproof.measuring.revisions import Revision
 from speedproof.measuring.store import ResultsFile
@@ -40,12 +40,8 @@ def built(folder: Path, names: str, command: str) -> tuple[str, str, list[str]]:
     """What was built of these, the error that ended it, and what was told but "building"."""
     told: list[str] = []
     try:
-        with BuildCache(folder).all(
-            folder,
-            [Revision(name, name) for name in names],
-            command,
-            tell=lambda text: told.append(str(text)),
-        ) as builds:
+        with BuildCache(folder).builder(folder, command, tell=told.append) as builder:
+            builds = build_all(builder, [Revision(name, name) for name in names], told.append)
             found, failure = "".join(b.revision.name for b in builds), ""
     except RunError as error:
         found, failure = "", str(error)

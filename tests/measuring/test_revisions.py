@@ -25,7 +25,7 @@ from speedproof.cli.main import main
 from speedproof.data.session_file import StoredSession
 from speedproof.errors import UsageError
 from speedproof.formats.suites import read as read_suite
-from speedproof.measuring.build import BuildCache
+from speedproof.measuring.build import BuildCache, build_all
 from speedproof.measuring.execute import Job, Run, RunError
 from speedproof.measuring.revisions import WORKTREE, Revision, check_out, repository, resolve
 from speedproof.measuring.store import read_sessions
@@ -165,8 +165,8 @@ def test_submodules_come_from_where_they_are(repo: Path, tmp_path: Path) -> None
 
 
 def built(repo: Path, cache: BuildCache, *words: str, command: str = BUILD) -> list[tuple[bool, Path]]:
-    with cache.all(repo, resolve(repo, words), command, tell=lambda text: None) as builds:
-        return [(build.cached, build.folder) for build in builds]
+    with cache.builder(repo, command, tell=str) as builder:
+        return [(b.cached, b.folder) for b in build_all(builder, resolve(repo, words), str)]
 
 
 def test_files_of_git_lfs_come_from_the_users_own_copy(repo: Path, tmp_path: Path) -> None:
@@ -239,7 +239,8 @@ def test_the_longest_unused_go_first_and_none_in_use(repo: Path) -> None:
     built(repo, cache, "main~2", "main~1")
     for build in cache.builds():
         os.utime(build.folder / "built.json", (1, 1))
-    with cache.all(repo, resolve(repo, ["main~1", "main"]), BUILD, tell=lambda text: None):
+    with cache.builder(repo, BUILD, tell=str) as builder:
+        build_all(builder, resolve(repo, ["main~1", "main"]), str)
         assert [build.name.partition(" ")[2] for build in cache.trim(0)] == ["Begin"]
     assert len(cache.builds()) == 2
     assert len(cache.trim(0)) == 2
@@ -254,9 +255,8 @@ def test_a_failing_build_is_shown_and_left_out(repo: Path) -> None:
     ):
         built(repo, BuildCache(), "main~1", "main", command=failing)
     commit(repo, "0.012", "Slow again")
-    with BuildCache().all(
-        repo, resolve(repo, ["main", "main~1", "main~2"]), failing, tell=told.append
-    ) as builds:
+    with BuildCache().builder(repo, failing, tell=told.append) as builder:
+        builds = build_all(builder, resolve(repo, ["main", "main~1", "main~2"]), told.append)
         assert [build.revision.name.partition(" ")[2] for build in builds] == ["Slow again", "Improve"]
     assert any(text.startswith("left out: ") and "Repair" in text for text in told)
 

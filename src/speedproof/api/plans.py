@@ -13,6 +13,7 @@ from speedproof.data.session_file import PlannedBenchmark as PlannedBenchmark
 from speedproof.data.session_file import PlannedBuild
 from speedproof.errors import UsageError
 from speedproof.measuring.build import BuildCache as BuildCache
+from speedproof.measuring.build import build_all
 from speedproof.measuring.plan import Hooks as Hooks
 from speedproof.measuring.plan import idle_parameters as idle_parameters
 from speedproof.measuring.plan import leftover_placeholders as leftover_placeholders
@@ -56,9 +57,8 @@ def plan_revisions(
         # Layouts are drawn anew in every session, as its orders are: those of another one are no new builds.
         revisions = tuple(replace(revision, drawn=seed) for revision in revisions)
         tell(f"the builds' layouts are of --seed {seed}, which builds the same again")
-    made = held.enter_context(
-        BuildCache().all(top, revisions, build, inside=inside, variables=variables, copies=builds, tell=tell)
-    )
+    builder = BuildCache().builder(top, build, inside=inside, variables=variables, tell=tell)
+    made = build_all(held.enter_context(builder), revisions, tell, builds)
     if reused := sum(build.cached for build in made):
         tell(f"{reused} of {len(made)} builds are from the cache (see: speedproof cache)")
     trees: dict[str, list[PlannedBuild]] = {}

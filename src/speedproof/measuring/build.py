@@ -123,36 +123,7 @@ class BuildCache:
         return True
 
     @contextlib.contextmanager
-    def all(
-        self,
-        top: Path,
-        revisions: Sequence[Revision],
-        command: str,
-        *,
-        inside: str = "",
-        variables: Sequence[str] = (),
-        copies: int | None = None,
-        tell: Callable[[str], object] = print,
-    ) -> Iterator[list[Build]]:
-        """Build every revision before any is measured; what is built is in use until the end."""
-        with self.one_by_one(top, command, inside=inside, variables=variables, tell=tell) as build:
-            builds: list[Build] = []
-            failure: RunError | None = None
-            for number, revision in enumerate(revisions):
-                try:
-                    wanted = [replace(revision, number=n) for n in range(copies)] if copies else [revision]
-                    builds += [build(one, None) for one in wanted]
-                except RunError as error:
-                    if number == 0 or len(revisions) == 2:
-                        raise
-                    failure = error
-                    tell(f"left out: {error}")
-            if len({build.revision.name for build in builds}) < 2 and failure is not None:
-                raise RunError(f"no revision but {revisions[0].name} can be built; the last: {failure}")
-            yield builds
-
-    @contextlib.contextmanager
-    def one_by_one(
+    def builder(
         self,
         top: Path,
         command: str,
@@ -161,7 +132,7 @@ class BuildCache:
         variables: Sequence[str] = (),
         tell: Callable[[str], object] = print,
     ) -> Iterator[BuildRevision]:
-        """As :meth:`all`, for whoever learns only while measuring what to build next."""
+        """What builds revisions of a repository; what is built is in use until the end."""
         made_with = tools(variables)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -230,6 +201,28 @@ class BuildCache:
                 f"{self._folder}: no room is left for builds; 'speedproof cache --clear' removes old ones, and "
                 "XDG_CACHE_HOME=FOLDER keeps them elsewhere"
             ) from None
+
+
+def build_all(
+    build: BuildRevision,
+    revisions: Sequence[Revision],
+    tell: Callable[[str], object],
+    copies: int | None = None,
+) -> list[Build]:
+    """Build every revision, so often; but for the first, those that cannot be built are left out."""
+    builds: list[Build] = []
+    for number, revision in enumerate(revisions):
+        try:
+            wanted = [replace(revision, number=n) for n in range(copies)] if copies else [revision]
+            builds += [build(one, None) for one in wanted]
+        except RunError as error:
+            if number == 0 or len(revisions) == 2:
+                raise
+            failure = error
+            tell(f"left out: {error}")
+    if len({build.revision.name for build in builds}) < 2:
+        raise RunError(f"no revision but {revisions[0].name} can be built; the last: {failure}")
+    return builds
 
 
 def _seconds(stamp: Path) -> float:

@@ -180,7 +180,7 @@ class CommitRunner:
     ) -> None:
         self._request, self._revisions, self._cache = request, revisions, BuildCache()
         self._build = held.enter_context(
-            self._cache.one_by_one(
+            self._cache.builder(
                 Path(request.repository),
                 request.build,
                 inside=request.inside,
