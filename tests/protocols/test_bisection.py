@@ -11,7 +11,7 @@ from scipy import stats
 from studies.bisection import bisected
 
 from speedproof.protocols.bisection import Bisection, BisectionFinding, BisectionOutcome, Stage
-from speedproof.reporting.bisection import bisection_report
+from speedproof.reporting.bisection import EndedBisection, bisection_report
 
 
 def searched(
@@ -163,7 +163,9 @@ def test_what_is_likely_is_not_called_proven() -> None:
     found = replace(searched([1.0] * 6 + [1.2] * 6, 0.002), second=0.83)
 
     def told(found: BisectionFinding) -> str:
-        return " ".join(str(bisection_report(found, [str(i) for i in range(12)], 0.01)).split())
+        return " ".join(
+            str(bisection_report(EndedBisection(found, tuple(map(str, range(12))), 0.01))).split()
+        )
 
     assert "Another change may remain (83 % likely): bisect before and after" in told(found)
     rest = replace(found, rest_low=1.01, rest_high=1.1)

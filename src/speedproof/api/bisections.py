@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from numbers import Real
 from pathlib import Path
@@ -26,7 +25,7 @@ from speedproof.measuring.revisions import resolve
 from speedproof.measuring.schedule import block_order, seed_or_new
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.bisection import Bisection, BisectionFinding
-from speedproof.reporting.bisection import bisection_report
+from speedproof.reporting.bisection import EndedBisection, bisection_report
 from speedproof.reporting.model import Report
 
 INTERRUPTED = "interrupted"
@@ -42,7 +41,7 @@ class BisectState(Struct, frozen=True):
     finding: BisectionFinding  # what is known
 
 
-class BisectResult(Shown, Struct, frozen=True):
+class BisectResult(Shown, EndedBisection, frozen=True):
     """Which commit changed the speed. ``print`` says it in words.
 
     Attributes
@@ -63,14 +62,6 @@ class BisectResult(Shown, Struct, frozen=True):
         What is to be said of the machine's load; empty when it was idle.
     """
 
-    finding: BisectionFinding
-    commits: tuple[str, ...]
-    min_change: float
-    file: str = ""
-    reason: str = ""
-    varied: bool | None = None
-    load: str = ""
-
     @property
     def culprit(self) -> str | None:
         """The commit that changed the speed, confirmed against its parent; None when there is none.
@@ -87,16 +78,7 @@ class BisectResult(Shown, Struct, frozen=True):
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [
-            bisection_report(
-                self.finding,
-                self.commits,
-                self.min_change,
-                self.file,
-                varied=self.varied,
-                load=self.load,
-            )
-        ]
+        return [bisection_report(self)]
 
     def __repr__(self) -> str:
         return f"<BisectResult: {self.finding.outcome.value}, culprit {self.culprit}>"
@@ -226,9 +208,9 @@ def bisect_revisions(
     file: Path,
     *,
     max_seconds: float | None = 600.0,
-    tell: Callable[[str], object] = lambda told: None,
-    clock: Callable[[], float] = time.monotonic,
-) -> Generator[BisectState, None, BisectResult]:
+    tell: Callable[[str], object],
+    watch: Callable[[BisectState], object],
+) -> BisectResult:
     """Bisect revisions of a repository, building what is needed; every run is kept in a file."""
     revisions = {r.name: r for r in resolve(Path(request.repository), request.commits)}
     names = tuple(revisions)
@@ -247,9 +229,8 @@ def bisect_revisions(
         try:
             with ExitStack() as held:
                 runner = CommitRunner(
-                    request, revisions, head.session, store.append, held,
-                    builds=before.builds, tell=tell, clock=clock,
-                )  # fmt: skip
+                    request, revisions, head.session, store.append, held, builds=before.builds, tell=tell
+                )
                 for state in _searched(
                     search,
                     names,
@@ -261,7 +242,7 @@ def bisect_revisions(
                     left_out=lambda error: tell(f"left out: {error.on_command_line()}"),
                     block=before.block,
                 ):
-                    yield state
+                    watch(state)
                     if max_seconds is not None and runner.spent >= max_seconds:
                         reason = f"{max_seconds:g} s were allowed"
                         break

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from speedproof.data.session_file import (
     StoredSession,
     control_name,
 )
-from speedproof.errors import FormatError, SpeedproofError
+from speedproof.errors import FormatError
 from speedproof.measuring.cache import untold
 from speedproof.measuring.drivers import ToolExecutor, lacks, planned
 from speedproof.measuring.environment import differences, disturbances, snapshot
@@ -51,7 +51,6 @@ __all__ = [
     "ToolExecutor",
     "WantedMetrics",
     "discovered",
-    "forget_unmeasured",
     "look_around",
     "new_head",
     "read_sessions",
@@ -149,13 +148,6 @@ def stored_chain(file: str, option: str, tell: _Tell) -> tuple[list[StoredSessio
             "the files together with cat, the older first",
         )
     return chain, len(sessions) - len(chain)
-
-
-def forget_unmeasured(path: Path) -> None:
-    """Remove a results file that holds no run that counts: nobody asked for it."""
-    with suppress(SpeedproofError, OSError):
-        if all(run.warmup for session in read_sessions(path) for run in session.runs):
-            path.unlink()
 
 
 def same_files(

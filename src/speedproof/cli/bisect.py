@@ -10,7 +10,7 @@ from pathlib import Path
 from speedproof.cli.command import Args, Argument, CommandOfWords, Option
 from speedproof.cli.console import Console
 from speedproof.cli.values import positive_seconds
-from speedproof.errors import SpeedproofError, UsageError
+from speedproof.errors import UsageError
 from speedproof.reporting.bisection import progress_line
 from speedproof.reporting.json import to_json
 
@@ -83,8 +83,7 @@ def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     if platform.system() != "Linux":
         raise UsageError("'speedproof bisect' measures on Linux only")
-    from speedproof.api.bisections import INTERRUPTED, BisectRequest, bisect_revisions
-    from speedproof.api.run_start import forget_unmeasured
+    from speedproof.api.bisections import INTERRUPTED, BisectRequest, BisectState, bisect_revisions
     from speedproof.cli.run_session import ends_as_ctrl_c, fresh_name
 
     if args.resume is not None:
@@ -105,24 +104,20 @@ def run(args: Args, console: Console) -> int:
             **args.take("build", "confidence", "min_change", "timeout", "seed", "runs"),
         )
         path = Path(args.save or fresh_name("bisect", datetime.now()))
-    steps = bisect_revisions(request, path, max_seconds=args.max_time or None, tell=console.remark)
     shown, told = time.monotonic(), set[str]()
+
+    def watch(state: BisectState) -> None:
+        nonlocal shown
+        # Search and confirmation take turns: each is named when it begins, then the time rules.
+        if state.stage not in told or time.monotonic() - shown >= _QUIET_SECONDS:
+            console.remark(progress_line(state.stage, state.finding))
+            shown = time.monotonic()
+            told.add(state.stage)
+
     with ends_as_ctrl_c():
-        while True:
-            try:
-                state = next(steps)
-            except StopIteration as end:
-                result = end.value
-                break
-            except (SpeedproofError, OSError):
-                if not (args.save or args.resume):
-                    forget_unmeasured(path)
-                raise
-            # Search and confirmation take turns: each is named when it begins, then the time rules.
-            if state.stage not in told or time.monotonic() - shown >= _QUIET_SECONDS:
-                console.remark(progress_line(state.stage, state.finding))
-                shown = time.monotonic()
-                told.add(state.stage)
+        result = bisect_revisions(
+            request, path, max_seconds=args.max_time or None, tell=console.remark, watch=watch
+        )
     console.remark(f"every run is in {path}")
     if args.json:
         console.out.write(to_json("bisect", [report.data for report in result.reports()]))

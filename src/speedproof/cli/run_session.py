@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from speedproof.api.run_start import (
     StoredSession,
     discovered,
-    forget_unmeasured,
     look_around,
     new_head,
     read_sessions,
@@ -179,9 +178,7 @@ def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool
         sessions = read_sessions(path) if path.is_file() else []
         if any(not run.warmup for s in sessions if s.head.session == session for run in s.runs):
             console.remark(f"what was measured before the error: speedproof run --review {path}")
-        elif not named:
-            forget_unmeasured(path)
-        elif sessions and not any(s.runs for s in sessions):
+        elif sessions and not (named and any(s.runs for s in sessions)):
             path.unlink()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -176,7 +177,7 @@ class CommitRunner:
         *,
         builds: Mapping[str, int],
         tell: Callable[[str], object],
-        clock: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._request, self._revisions, self._cache = request, revisions, BuildCache()
         self._build = held.enter_context(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -30,35 +30,32 @@ class ToldBisection(Struct, frozen=True):
     min_change: float
 
 
-def bisection_report(
-    found: BisectionFinding,
-    commits: Sequence[str],
-    min_change: float,
-    file: str = "",
-    *,
-    varied: bool | None = None,
-    load: str = "",
-) -> Report:
-    """The ending of a bisection: at most ten lines, but for the commits of an open one.
+class EndedBisection(ToldBisection, frozen=True):
+    """A bisection, and how it came to its end."""
 
-    ``varied``: whether every pair had fresh builds, None when nothing was built; ``load``: of the machine.
-    """
-    told = ToldBisection(found, tuple(commits), min_change)
+    file: str = ""
+    reason: str = ""
+    varied: bool | None = None  # whether every pair had fresh builds; None when nothing was built
+    load: str = ""  # what is to be said of the machine's
+
+
+def bisection_report(told: EndedBisection) -> Report:
+    """The ending of a bisection: at most ten lines, but for the commits of an open one."""
     return Report(
         "",
-        tuple(_headline(told, varied)),
-        notes=tuple(_notes(told, varied, load)),
-        hints=(f"Go on: speedproof bisect --resume {file}",) if file and found.open else (),
+        tuple(_headline(told)),
+        notes=tuple(_notes(told)),
+        hints=(f"Go on: speedproof bisect --resume {told.file}",) if told.file and told.finding.open else (),
         command="bisect",
-        data=told,
+        data=ToldBisection(told.finding, told.commits, told.min_change),
     )
 
 
-def _headline(told: ToldBisection, varied: bool | None) -> Iterator[Text]:
+def _headline(told: EndedBisection) -> Iterator[Text]:
     found, commits, min_change = told.finding, told.commits, told.min_change
     ends = f"{commits[-1]} against {commits[0]}"
     sure = percent(1 - found.alpha)
-    more = _more_runs(told, varied)
+    more = _more_runs(told)
     if found.outcome is BisectionOutcome.NOTHING:
         between = len(commits) > 2
         where = " between the ends" if between else ""
@@ -98,19 +95,19 @@ def _listed(told: ToldBisection, skipped: str) -> Iterator[Text]:
         yield Text(f"  ... {more} more")
 
 
-def _more_runs(told: ToldBisection, varied: bool | None) -> str:
+def _more_runs(told: EndedBisection) -> str:
     more = told.finding.outlook.more_runs if told.finding.tick <= told.min_change else 0.0
     if not 0 < more < _ENDLESS:
         return ""
-    return f": about {rough(math.ceil(more), 1)} more {'builds' if varied else 'runs'} would tell"
+    return f": about {rough(math.ceil(more), 1)} more {'builds' if told.varied else 'runs'} would tell"
 
 
-def _runs(pairs: int, varied: bool | None) -> str:
+def _runs(told: EndedBisection) -> str:
     """What was measured: every run of a pair of fresh builds is that of a build of its own."""
-    return plural(2 * pairs, "build" if varied else "run")
+    return plural(2 * told.finding.pairs, "build" if told.varied else "run")
 
 
-def _notes(told: ToldBisection, varied: bool | None, load: str) -> Iterator[Text]:
+def _notes(told: EndedBisection) -> Iterator[Text]:
     found = told.finding
     if found.more:
         likely = f"{percent(found.second)} likely"
@@ -120,18 +117,18 @@ def _notes(told: ToldBisection, varied: bool | None, load: str) -> Iterator[Text
         cure = "bisect before and after this commit, which proves it or not"
         yield Text(f"Another change may remain ({likely}): {cure}.", "warning")
     if found.open:
-        yield from _reasons(told, varied, load)
+        yield from _reasons(told)
     left = f"; {len(found.skipped)} left out" if found.skipped else ""
-    how = "paired at random" if varied else "in random pairs"
-    yield Text(f"{_runs(found.pairs, varied)} {how}, {len(told.commits)} commits{left}.", "dim")
-    if varied:
+    how = "paired at random" if told.varied else "in random pairs"
+    yield Text(f"{_runs(told)} {how}, {len(told.commits)} commits{left}.", "dim")
+    if told.varied:
         yield Text("Every pair had fresh builds, layouts varied: this is said of the code.", "dim")
-    elif varied is False and found.culprit is not None:
+    elif told.varied is False and found.culprit is not None:
         said = "this is said of these builds; {seed} in --build varies the layout."
         yield Text(f"One build of each commit: {said}", "dim")
 
 
-def _reasons(told: ToldBisection, varied: bool | None, load: str) -> Iterator[Text]:
+def _reasons(told: EndedBisection) -> Iterator[Text]:
     """Why it is open."""
     found, outlook = told.finding, told.finding.outlook
     if found.tick > told.min_change:
@@ -139,14 +136,14 @@ def _reasons(told: ToldBisection, varied: bool | None, load: str) -> Iterator[Te
         cure = "let the program do more, or measure it finer."
         yield Text(f"The times are read in steps of {coarse}: {cure}", "warning")
     elif outlook.noise > 0:
-        why = f"{'Builds' if varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
+        why = f"{'Builds' if told.varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
         if math.isfinite(outlook.visible):
             shown = f"show a change of {percent(outlook.visible, 2)} or more"
-            why += f", so {_runs(found.pairs, varied)} {shown}"
+            why += f", so {_runs(told)} {shown}"
         if math.isfinite(outlook.enough_noise):
             why += f"; at {percent(outlook.enough_noise, 2)} these would have been enough"
         yield Text(f"{why}.", "warning")
-    if load:
+    if load := told.load:
         yield Text(f"{load[0].upper()}{load[1:]}.", "warning")
 
 
