@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -21,7 +21,7 @@ from speedproof.data.session_file import (
     StoredSession,
     control_name,
 )
-from speedproof.errors import FormatError
+from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.cache import untold
 from speedproof.measuring.drivers import ToolExecutor, lacks, planned
 from speedproof.measuring.environment import differences, disturbances, snapshot
@@ -49,28 +49,17 @@ __all__ = [
     "StopRules",
     "StoredSession",
     "ToolExecutor",
-    "WantedMetrics",
+    "begun",
+    "check_decider",
     "discovered",
-    "look_around",
-    "new_head",
     "read_sessions",
     "recorded_in",
     "same_files",
     "stored_chain",
-    "tool_executor",
-    "wanted_metrics",
 ]
 
 _LONG_INVOCATION_SECONDS = 3.0
 _Tell = Callable[[str], None]
-
-
-class WantedMetrics(NamedTuple):
-    """What is measured of each run, and by what."""
-
-    executor: CommandExecutor
-    units: dict[str, tuple[str, str]]
-    known: list[str]  # all of them, those of the kernel included
 
 
 def _recorded(units: Iterable[str], *, counted: bool, energy: bool) -> list[str]:
@@ -89,8 +78,27 @@ def _events(text: str | None) -> list[str]:
     return [] if text is None else [event.strip() for event in text.split(",")]
 
 
-def wanted_metrics(options: SessionOptions, folder: Path, tell: _Tell) -> WantedMetrics:
-    """The executor with every metric that was asked for and is to be had here; the others are told."""
+def check_decider(metric: str | None, known: Sequence[str]) -> None:
+    """See to it that the metric that decides is measured."""
+    if metric not in known:
+        raise UsageError(f"--decide-by {metric}: no such metric; available: {', '.join(known)}")
+
+
+def begun(
+    plan: Sequence[PlannedBenchmark],
+    options: SessionOptions,
+    stored: Sequence[StoredSession],
+    folder: Path,
+    tell: _Tell,
+    *,
+    shell: str,
+    **kept: Any,
+) -> tuple[SessionLine, CommandExecutor | ToolExecutor]:
+    """The first line of a session, and what executes its runs, with every metric that is to be had here.
+
+    Told is what is not, and what may disturb the measurements but was not told today; ``kept`` are other fields
+    of the line.
+    """
     output, events = tuple(map(parse_metric, options.metric)), _events(options.perf)
     perf, energy = None, None
     check_names(output, events)
@@ -108,17 +116,9 @@ def wanted_metrics(options: SessionOptions, folder: Path, tell: _Tell) -> Wanted
         if absent:
             tell(f"note: {absent}")
     units = dict(units_of(output, perf))
+    check_decider(options.decide_by, _recorded(units, counted=perf is not None, energy=energy is not None))
     capture = options.output == "capture" or bool(output)
     executor = CommandExecutor(options.input, capture, options.timeout, output, perf, energy)
-    return WantedMetrics(
-        executor, units, _recorded(units, counted=perf is not None, energy=energy is not None)
-    )
-
-
-def look_around(
-    shell: str, stored: Sequence[StoredSession], tell: _Tell
-) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The machine, and what of it may disturb the measurements; what was not told today is told."""
     environment = snapshot()
     warnings = disturbances(environment)
     for warning in untold(warnings):
@@ -130,10 +130,22 @@ def look_around(
         )
     if stored and (changed := differences(stored[-1].head.environment, environment)):
         tell(f"note: the machine differs from the last session's: {'; '.join(changed)}")
-    return environment, warnings
+    head = new_head(
+        plan,
+        units=units,
+        options=options.texts(),
+        environment=environment,
+        warnings=warnings,
+        resumes=tuple(session.head.session for session in stored),
+        **kept,
+    )
+    if options.driver is None:
+        return head, executor
+    # The reader of its files is loaded with the first of them.
+    return head, ToolExecutor(options.driver, executor, folder, partial(_times_in, options.driver))
 
 
-def stored_chain(file: str, option: str, tell: _Tell) -> tuple[list[StoredSession], int]:
+def stored_chain(file: str, tell: _Tell) -> tuple[list[StoredSession], int]:
     """The last session of a file and those that it went on with, oldest first; how many others there are."""
     sessions = read_sessions(Path(file), left_out=lambda what: tell(f"left out: {what}"))
     last = sessions[-1].head
@@ -184,11 +196,6 @@ def _gone(plan: Sequence[PlannedBenchmark]) -> str:
     versions = [version for benchmark in plan for version in benchmark.versions]
     folders = [v.cwd for v in versions] + [build.cwd for v in versions for build in v.builds]
     return next((folder for folder in folders if folder and not Path(folder).is_dir()), "")
-
-
-def tool_executor(tool: str, executor: CommandExecutor, folder: Path) -> ToolExecutor:
-    """What runs another tool; the reader of its files is loaded with the first of them."""
-    return ToolExecutor(tool, executor, folder, partial(_times_in, tool))
 
 
 def _times_in(format: str, path: Path) -> dict[str, float]:

@@ -16,12 +16,10 @@ from speedproof.api.run_start import (
     SessionQuestion,
     StopRules,
     StoredSession,
-    WantedMetrics,
+    check_decider,
     recorded_in,
-    wanted_metrics,
 )
 from speedproof.cli.command import Args
-from speedproof.cli.console import Console
 from speedproof.cli.options import confidence_of
 from speedproof.cli.run_plan import PLANNED
 from speedproof.errors import UsageError
@@ -70,15 +68,8 @@ def inherit(args: Args, stored: StoredSession) -> None:
         names += ["margin", "precision"]
     for name in names:
         setattr(args, name, getattr(stored.options, name))
-    _decide(args, recorded_in(stored))
-
-
-def _decide(args: Args, known: Sequence[str]) -> None:
-    """See to it that there is a metric that decides, and that it is measured."""
-    if args.decide_by is None:
-        args.decide_by = "time"
-    if args.decide_by not in known:
-        raise UsageError(f"--decide-by {args.decide_by}: no such metric; available: {', '.join(known)}")
+    args.decide_by = args.decide_by or "time"
+    check_decider(args.decide_by, recorded_in(stored))
 
 
 _VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
@@ -185,10 +176,3 @@ def pin(cpus: str | None) -> None:
     except (ValueError, OSError):
         allowed = ",".join(map(str, sorted(os.sched_getaffinity(0))))
         raise UsageError(f"--cpu {cpus}: give CPUs of {allowed}, separated by commas") from None
-
-
-def metrics_of(args: Args, folder: Path, console: Console) -> WantedMetrics:
-    """What is measured of each run; the metric that decides must be among it."""
-    wanted = wanted_metrics(kept(args), folder, console.remark)
-    _decide(args, wanted.known)
-    return wanted

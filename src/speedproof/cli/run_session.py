@@ -20,13 +20,12 @@ from msgspec.structs import replace
 
 from speedproof.api.run_start import (
     StoredSession,
+    ToolExecutor,
+    begun,
     discovered,
-    look_around,
-    new_head,
     read_sessions,
     same_files,
     stored_chain,
-    tool_executor,
 )
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
@@ -35,12 +34,10 @@ from speedproof.cli.run_plan import check_tests, plan_of
 from speedproof.cli.run_request import (
     inherit,
     kept,
-    metrics_of,
     pin,
     question_of,
     refuse_verdicts,
     rules_of,
-    unaffected_of,
     warmup_of,
 )
 from speedproof.errors import FormatError, SpeedproofError, UsageError
@@ -83,40 +80,28 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
     path = Path(args.resume or args.save or fresh_name("speedproof", started))
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-"))
-        metrics = metrics_of(args, Path(folder), console)
-        tool = tool_executor(args.driver, metrics.executor, Path(folder)) if args.driver else None
-        environment, warnings = look_around(args.shell, stored, console.remark)
-        head = new_head(
-            plan,
-            seed=args.seed,
-            started=started,
-            units=metrics.units,
-            options=kept(args).texts(),
-            environment=environment,
-            warnings=warnings,
-            files=files,
-            absent=absent,
-            resumes=tuple(session.head.session for session in stored),
-        )
+        args.decide_by = args.decide_by or "time"
+        where = (Path(folder), console.remark)
+        told = {"seed": args.seed, "started": started, "files": files, "absent": absent}
+        head, executor = begun(plan, kept(args), stored, *where, shell=args.shell, **told)
         stack.enter_context(ends_as_ctrl_c())
         try:
-            if tool is not None:
-                head = discovered(tool, head, console.remark, resumed=bool(stored), meanwhile=_loading())
+            if isinstance(executor, ToolExecutor):
+                head = discovered(executor, head, console.remark, resumed=bool(stored), meanwhile=_loading())
                 rules = rules_of(args, head.benchmarks)
+            question = question_of(args, head, rules)
             if not stored:
                 candidates = max(len(b.versions) for b in head.benchmarks) - 1
-                unaffected = len(unaffected_of(args, head.benchmarks))
-                check_tests(args, len(head.benchmarks), candidates, unaffected=unaffected)
+                check_tests(args, len(head.benchmarks), candidates, unaffected=len(question.unaffected))
             from speedproof.api.run_sessions import measured
             from speedproof.cli.live import Watcher
 
-            question = question_of(args, head, rules)
             with Watcher(console, metric=args.decide_by) as watcher:
                 outcome = measured(
                     head,
                     stored,
                     question,
-                    tool or metrics.executor,
+                    executor,
                     path,
                     watch=watcher,
                     warmup=warmup,
@@ -225,7 +210,7 @@ def _stored(args: Args, console: Console, file: str | None) -> list[StoredSessio
         raise UsageError("--review only looks, --resume measures; give one of them")
     if args.commands or args.words or args.suite or args.save or args.name or args.reference:
         raise UsageError(f"{option} takes commands, names and file from the session; leave them out")
-    chain, others = stored_chain(file, option, console.remark)
+    chain, others = stored_chain(file, console.remark)
     inherit(args, chain[-1])
     if others:
         are = "session of the file is" if others == 1 else "sessions of the file are"
