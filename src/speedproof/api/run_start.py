@@ -1,13 +1,14 @@
-"""What happens before a session of ``run`` measures: metrics, machine, programs, a tool's benchmarks.
+"""What happens before a session of ``run`` measures: plan, builds, metrics, machine, a tool's benchmarks.
 
 It is imported before anything is known to be measured, so nothing here imports what computes.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,16 @@ from msgspec.structs import replace
 
 from speedproof.data.session_file import (
     PlannedBenchmark,
+    PlannedBuild,
     SessionLine,
     SessionOptions,
     StoredSession,
     control_name,
 )
 from speedproof.errors import FormatError, UsageError
+from speedproof.measuring.build import BuildCache, build_all
 from speedproof.measuring.cache import untold
-from speedproof.measuring.drivers import ToolExecutor, lacks, planned
+from speedproof.measuring.drivers import ToolExecutor, absent_from, planned
 from speedproof.measuring.environment import differences, disturbances, snapshot
 from speedproof.measuring.execute import NO_PROGRAM, shell_command
 from speedproof.measuring.executor import CommandExecutor, shell_start
@@ -35,13 +38,25 @@ from speedproof.measuring.metrics import (
     perf_counters,
     units_of,
 )
-from speedproof.measuring.programs import fingerprints, not_found, was_changed
+from speedproof.measuring.plan import (
+    Hooks,
+    idle_parameters,
+    leftover_placeholders,
+    plan_calibration,
+    plan_commands,
+    plan_trees,
+    read_plan,
+)
+from speedproof.measuring.programs import fingerprints, lacks, not_found, was_changed
+from speedproof.measuring.schedule import seed_or_new
 from speedproof.measuring.store import new_head, read_sessions
 from speedproof.protocols.stopping import Gate, SessionQuestion, StopRules
 
 __all__ = [
+    "BuildCache",
     "CommandExecutor",
     "Gate",
+    "Hooks",
     "PlannedBenchmark",
     "SessionLine",
     "SessionOptions",
@@ -50,12 +65,22 @@ __all__ = [
     "StoredSession",
     "ToolExecutor",
     "begun",
+    "check_builds",
     "check_decider",
     "discovered",
+    "idle_parameters",
+    "led_by",
+    "leftover_placeholders",
+    "plan_calibration",
+    "plan_commands",
+    "plan_revisions",
+    "read_plan",
     "read_sessions",
     "recorded_in",
     "same_files",
+    "seed_or_new",
     "stored_chain",
+    "with_environments",
 ]
 
 _LONG_INVOCATION_SECONDS = 3.0
@@ -238,7 +263,7 @@ def discovered(
         )
     first = sides[0].name
     for name, versions in absent.items():
-        tell(f"left out: {lacks(name, versions, first)}")
+        tell(f"left out: {absent_from(name, versions, first)}")
     # Who lacked one before lacks it still, and a revision that was not built lacks all of them.
     before = head.absent if resumed else dict.fromkeys(measured[first], sum(head.absent.values(), ()))
     lacking: dict[str, tuple[str, ...]] = {}
@@ -247,3 +272,97 @@ def discovered(
         if left := tuple(side for side in sides_of if side not in (first, control_name(first))):
             lacking[name] = left
     return replace(head, benchmarks=head.benchmarks if resumed else found, absent=lacking)
+
+
+def plan_revisions(
+    command: str | Sequence[str],
+    names: Sequence[str],
+    parameters: Mapping[str, Sequence[str]],
+    hooks: Hooks,
+    *,
+    build: str,
+    variables: Sequence[str],
+    builds: int | None,
+    seed: int | None,
+    control: bool,
+    enough: Callable[[int], None],
+    benchmark: str,
+    held: ExitStack,
+    tell: _Tell,
+) -> tuple[tuple[PlannedBenchmark, ...], dict[str, tuple[str, ...]]]:
+    """Build every revision, and plan the command in each of them; the builds are in use while ``held`` is.
+
+    Beside the plan, the candidates that it had to leave out, by benchmark.
+    """
+    from speedproof.measuring.revisions import control_of, repository, resolve
+
+    top = repository(Path.cwd())
+    revisions = resolve(top, names)
+    if control:
+        revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
+    enough(len(revisions) - 1)
+    inside = str(Path.cwd().relative_to(top)) if Path.cwd() != top else ""
+    if builds and "{seed}" in build:
+        # Layouts are drawn anew in every session, as its orders are: those of another one are no new builds.
+        revisions = tuple(replace(revision, drawn=seed) for revision in revisions)
+        tell(f"the builds' layouts are of --seed {seed}, which builds the same again")
+    builder = BuildCache().builder(top, build, inside=inside, variables=variables, tell=tell)
+    made = build_all(held.enter_context(builder), revisions, tell, builds)
+    if reused := sum(build.cached for build in made):
+        tell(f"{reused} of {len(made)} builds are from the cache (see: speedproof cache)")
+    trees: dict[str, list[PlannedBuild]] = {}
+    for one in made:
+        padding = replace(one.revision, drawn=seed).padding if builds else 0
+        trees.setdefault(one.revision.name, []).append(PlannedBuild(str(one.folder), padding, one.seconds))
+    plan = plan_trees(command, trees, parameters, hooks, benchmark=benchmark)
+    plan = tuple(_present(benchmark, build, tell) for benchmark in plan)
+    candidates = [revision.name for revision in revisions if not revision.again]
+    planned = {b.name: {v.name for v in b.versions} for b in plan}
+    lacking = {b: tuple(name for name in candidates if name not in here) for b, here in planned.items()}
+    return plan, {b: names for b, names in lacking.items() if names}
+
+
+def check_builds(builds: int, tests: int, alpha: float) -> None:
+    """Refuse so few builds that no test of them can reject at its share of the risk, whatever they show."""
+    share = alpha / tests
+    if 2.0**-builds <= share:
+        return
+    least = next(count for count in itertools.count(builds + 1) if 2.0**-count <= share)
+    sharing = f", as {tests} comparisons share the risk" if tests > 1 else ""
+    raise UsageError(
+        f"--builds {builds} can prove nothing at {100 * (1 - alpha):.6g} % confidence{sharing}: "
+        f"it takes {least} or more; --plan says how many find a change"
+    )
+
+
+def _present(benchmark: PlannedBenchmark, build: str, tell: _Tell) -> PlannedBenchmark:
+    """Without the revisions that do not have the program yet, or any more."""
+    here = []
+    for number, version in enumerate(benchmark.versions):
+        if missing := not_found([PlannedBenchmark(benchmark.name, (version,))]):
+            text = lacks(version.name, missing, build)
+            if number == 0 or len(benchmark.versions) == 2:
+                raise UsageError(text)
+            tell(f"left out: {text}")
+        else:
+            here.append(version)
+    if len(here) < 2:
+        raise UsageError(f"no revision but {here[0].name} has the program of {benchmark.name}")
+    return replace(benchmark, versions=tuple(here))
+
+
+def with_environments(benchmark: PlannedBenchmark, own: Mapping[str, Mapping[str, str]]) -> PlannedBenchmark:
+    """A benchmark whose versions have variables of their own."""
+    names = [version.name for version in benchmark.versions]
+    if unknown := [name for name in own if name not in names]:
+        raise UsageError(f"--env: there is no version {unknown[0]!r}; available: {', '.join(names)}")
+    versions = (replace(v, env={**v.env, **own.get(v.name, {})}) for v in benchmark.versions)
+    return replace(benchmark, versions=tuple(versions))
+
+
+def led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
+    """A benchmark with its reference first."""
+    names = [version.name for version in benchmark.versions]
+    if reference not in names:
+        raise UsageError(f"--reference {reference}: there is no such version; available: {', '.join(names)}")
+    return replace(benchmark, versions=tuple(sorted(benchmark.versions, key=lambda v: v.name != reference)))

@@ -36,7 +36,7 @@ COMMAND = Command(
 
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
-    from speedproof.api.plans import BuildCache
+    from speedproof.api.run_start import BuildCache
 
     cache = BuildCache()
     if args.clear or args.limit is not None:

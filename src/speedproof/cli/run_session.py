@@ -30,11 +30,12 @@ from speedproof.api.run_start import (
 from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import check_outputs
-from speedproof.cli.run_plan import check_tests, plan_of
 from speedproof.cli.run_request import (
+    check_tests,
     inherit,
     kept,
     pin,
+    plan_of,
     question_of,
     refuse_verdicts,
     rules_of,

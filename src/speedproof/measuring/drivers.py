@@ -234,11 +234,13 @@ def planned(
     if not aliases:
         absent |= {n: (first.name,) for v in others for n in found[v.name] if n not in base}
     if not plan:
-        told = "; ".join(lacks(name, versions, first.name) for name, versions in list(absent.items())[:6])
+        told = "; ".join(
+            absent_from(name, versions, first.name) for name, versions in list(absent.items())[:6]
+        )
         raise UsageError(f"{first.name} and the others have no benchmark in common: {told}")
     return tuple(plan), aliases, absent
 
 
-def lacks(benchmark: str, versions: Sequence[str], reference: str) -> str:
+def absent_from(benchmark: str, versions: Sequence[str], reference: str) -> str:
     """That these versions have no such benchmark."""
     return f"{benchmark}: not in {', '.join(versions)}{', the reference' if reference in versions else ''}"

@@ -82,33 +82,25 @@ def load_of(facts: Mapping[str, str]) -> str:
 
 def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
     """Name what may disturb the measurements, each with its remedy."""
-    found = []
-    governor = facts.get("governor", "performance")
-    if governor != "performance":
-        found.append(
-            f"the frequency governor is {governor!r}; 'cpupower frequency-set -g performance' steadies the clock"
-        )
-    if facts.get("turbo") == "on":
-        found.append(
-            "turbo is on: the clock depends on heat; write 1 to intel_pstate/no_turbo or 0 to cpufreq/boost"
-        )
-    if busy := load_of(facts):
-        found.append(f"the load is {busy}: other programs are running; end them or wait")
-    if facts.get("smt") == "1":
-        found.append(
-            "hyper-threads share cores: pin with --cpu and keep its sibling idle, or write off to smt/control"
-        )
-    if facts.get("aslr", "0") != "0":
-        found.append("ASLR lays memory out anew in every run: honest noise; 'setarch -R' turns it off")
-    if facts.get("power") == "battery":
-        found.append("the machine runs on battery: plug it in")
-    if facts.get("virtual"):
-        found.append("this is a virtual machine: its neighbours are invisible; prefer the metal")
-    source = facts.get("clock source", "tsc")
-    # These three are read without a system call.
-    if source not in ("tsc", "kvm-clock", "arch_sys_counter"):
-        found.append(f"the clock source {source!r} is slow to read; boot with clocksource=tsc")
-    return tuple(found)
+    governor, source = facts.get("governor", "performance"), facts.get("clock source", "tsc")
+    load = load_of(facts)
+    seen = {
+        f"the frequency governor is {governor!r}; 'cpupower frequency-set -g performance' steadies the clock":
+            governor != "performance",
+        "turbo is on: the clock depends on heat; write 1 to intel_pstate/no_turbo or 0 to cpufreq/boost":
+            facts.get("turbo") == "on",
+        f"the load is {load}: other programs are running; end them or wait": bool(load),
+        "hyper-threads share cores: pin with --cpu and keep its sibling idle, or write off to smt/control":
+            facts.get("smt") == "1",
+        "ASLR lays memory out anew in every run: honest noise; 'setarch -R' turns it off":
+            facts.get("aslr", "0") != "0",
+        "the machine runs on battery: plug it in": facts.get("power") == "battery",
+        "this is a virtual machine: its neighbours are invisible; prefer the metal": bool(facts.get("virtual")),
+        # These three are read without a system call.
+        f"the clock source {source!r} is slow to read; boot with clocksource=tsc":
+            source not in ("tsc", "kvm-clock", "arch_sys_counter"),
+    }  # fmt: skip
+    return tuple(told for told, so in seen.items() if so)
 
 
 def busy(*loads: float) -> str:

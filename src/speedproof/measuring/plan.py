@@ -27,6 +27,9 @@ _SHELL_OPTION = ("use ", Parameter("shell"))
 _SHELL_MEMBER = ("put shell = 'sh' before the first table",)
 
 
+_AROUND = ("setup", "prepare", "conclude", "cleanup")
+
+
 class Hooks(Struct, frozen=True):
     """What goes with every command."""
 
@@ -104,17 +107,9 @@ def _version(
         text = shlex.join(words)
     if not words:
         raise UsageError("a command is empty")
-    return PlannedVersion(
-        name,
-        words,
-        text,
-        {key: _filled(value, values) for key, value in hooks.env.items()},
-        cwd,
-        setup=_filled(hooks.setup, values),
-        prepare=_filled(hooks.prepare, values),
-        conclude=_filled(hooks.conclude, values),
-        cleanup=_filled(hooks.cleanup, values),
-    )
+    env = {key: _filled(value, values) for key, value in hooks.env.items()}
+    setup, prepare, conclude, cleanup = (_filled(getattr(hooks, hook), values) for hook in _AROUND)
+    return PlannedVersion(name, words, text, env, cwd, setup, prepare, conclude, cleanup)
 
 
 def _split(text: str, cwd: str, remedy: Sequence[str | Parameter]) -> tuple[str, ...]:
@@ -237,10 +232,6 @@ class _Benchmark(Hooks, frozen=True):
     parameters: Mapping[str, list[str]] = field(default_factory=dict)
 
 
-# As they are told when one is misspelt.
-_MEMBERS = ("command", "commands", "parameters", "cwd", "env", "setup", "prepare", "conclude", "cleanup")
-
-
 def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
     """Read a suite of benchmarks x versions."""
     name = str(path)
@@ -260,8 +251,8 @@ def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
     for title, value in table_of(name, "benchmarks", suite.get("benchmarks", {})).items():
         where = f"benchmarks.{title}"
         table = table_of(name, where, value)
-        check_members(name, where, table, _MEMBERS)
-        read = {key: _READERS.get(key, text_of)(name, f"{where}.{key}", item) for key, item in table.items()}
+        check_members(name, where, table, _READERS)
+        read = {key: _READERS[key](name, f"{where}.{key}", item) for key, item in table.items()}
         try:
             planned += _planned(path.parent, title, _Benchmark(**read, shell=shell), versions)
         except UsageError as error:
@@ -273,7 +264,11 @@ def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
     return tuple(planned)
 
 
-_READERS: dict[str, Any] = {"commands": texts, "env": texts, "parameters": lists}
+# In the order in which they are told when one is misspelt.
+_READERS: dict[str, Callable[..., Any]] = {
+    "command": text_of, "commands": texts, "parameters": lists, "cwd": text_of, "env": texts,
+    **dict.fromkeys(_AROUND, text_of),
+}  # fmt: skip
 
 
 def _planned(

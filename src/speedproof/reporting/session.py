@@ -239,21 +239,19 @@ def _nothing(version: str) -> Summary:
 
 
 def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], alpha: float) -> Comparison:
-    needed = None
+    why, more = "", None
     if not _measured(f, sides):  # its turn never came
-        needed = Needed(None, None, "not measured")
+        why = "not measured"
     elif f.gate in ("pass", "fail"):
         # What was asked is answered: runs that would tell faster from slower were not asked for.
-        needed = Needed(None, None, f"a {f.gate} at the gate") if f.verdict is Verdict.UNDECIDED else None
+        why = f"a {f.gate} at the gate" if f.verdict is Verdict.UNDECIDED else ""
     elif f.reason == WITHHELD:
-        needed = Needed(None, None, "withheld, as the machine or the build differs by as much")
+        why = "withheld, as the machine or the build differs by as much"
     elif f.verdict is Verdict.UNDECIDED and f.reason == ALL_MEASURED:
-        needed = Needed(None, None, "more builds would tell (--plan says how many)")
+        why = "more builds would tell (--plan says how many)"
     elif f.verdict is Verdict.UNDECIDED:
         more = math.ceil(f.result.blocks + f.blocks_to_go) if math.isfinite(f.blocks_to_go) else None
-        needed = Needed(
-            more, more, "no end is in sight" if f.blocks_to_go == math.inf else "too early to say"
-        )
+        why = "no end is in sight" if f.blocks_to_go == math.inf else "too early to say"
     return Comparison(
         benchmark=f.benchmark,
         metric=f.metric,
@@ -268,5 +266,5 @@ def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], al
         pvalue_slower=math.nan,
         speedup=f.certified,
         verdict=f.verdict,
-        needed=needed,
+        needed=Needed(more, more, why) if why else None,
     )
