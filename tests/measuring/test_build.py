@@ -122,7 +122,7 @@ def test_a_build_says_how_long_it_took(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("speedproof.measuring.build.time.monotonic", lambda: next(times))
 
     def found() -> build.Build:
-        with BuildCache(tmp_path).one_by_one(tmp_path, "true") as made, ExitStack() as held:
+        with BuildCache(tmp_path).builder(tmp_path, "true") as made, ExitStack() as held:
             return made(Revision("a", "a"), held)
 
     assert [(b.cached, b.seconds) for b in (found(), found())] == [(False, 2.124), (True, 2.124)]
