@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.protocols.hpt import Hpt, HptEntry, entries_of_pairs, entries_of_scores, hpt
+from speedproof.data.units import Direction
+from speedproof.protocols.hpt import Hpt, entries_of_pairs, hpt
 from speedproof.protocols.hpt_levels import HptRule
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "oracle_hpt"
@@ -32,10 +32,11 @@ def best(call: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
-def table_3(side: str) -> list[list[float]]:
+def table_3(side: str) -> list[Sample]:
     """Scores of one machine."""
     with (DATA / f"{side}.csv").open() as lines:
-        return [[float(v) for v in row[1:]] for row in list(csv.reader(lines))[1:]]
+        scores = [[float(v) for v in row[1:]] for row in list(csv.reader(lines))[1:]]
+    return [Sample(np.array(row), "", Direction.HIGHER) for row in scores]
 
 
 def suite(benchmarks: int, runs: int, decimals: int | None) -> list[Pair]:
@@ -51,22 +52,23 @@ def suite(benchmarks: int, runs: int, decimals: int | None) -> list[Pair]:
     return pairs
 
 
-def whole(prepare: Callable[..., list[HptEntry]], *given: Any, rule: HptRule = "exact") -> Hpt:
+def whole(pairs: list[Pair], rule: HptRule = "exact", *, given: bool = False) -> Hpt:
     """From values to the answer."""
-    return hpt(prepare(*given), [0.95, 0.99], rule=rule)
+    return hpt(entries_of_pairs(pairs, given=given), [0.95, 0.99], rule=rule)
 
 
 def main() -> None:
     """Print one line a workload."""
-    a, b = table_3("table3_x176_A"), table_3("table3_reduced_B")
+    sides = zip(table_3("table3_reduced_B"), table_3("table3_x176_A"), strict=True)
+    table = [Pair(Key(str(i)), *pair) for i, pair in enumerate(sides)]
     rules: tuple[HptRule, HptRule] = ("paper", "exact")
     for rule in rules:
-        seconds = best(partial(whole, entries_of_scores, b, a, rule=rule), 50)
+        seconds = best(partial(whole, table, rule=rule, given=True), 50)
         print(f"table III, {rule}: {1e3 * seconds:.2f} ms")
     for runs in (1, 5, 20, 60):
         for decimals in (None, 2):
             pairs = suite(120, runs, decimals)
-            seconds = best(partial(whole, entries_of_pairs, pairs), 2)
+            seconds = best(partial(whole, pairs), 2)
             kind = "" if decimals is None else f", {decimals} decimals"
             print(f"120 benchmarks x {runs} runs{kind}: {seconds:.3f} s")
 

@@ -28,6 +28,7 @@ from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateDecision
 from speedproof.protocols.hpt import Hpt
 from speedproof.protocols.hpt_claims import HptClaims
+from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.planning import RunPlan
 from speedproof.protocols.ranks import SuiteRanking
@@ -47,7 +48,14 @@ RESULTS: dict[str, list[Any]] = {
     "suite": [SuiteReport],
     "hpt": [
         defstruct(
-            "HptOfVersions", [("reference", str), ("candidate", str), ("hpt", Hpt), ("claims", HptClaims)]
+            "HptOfVersions",
+            [
+                ("reference", str),
+                ("candidate", str),
+                ("hpt", Hpt),
+                ("claims", HptClaims),
+                ("machine", MachineSpeeds | None),
+            ],
         )
     ],
     "gate": [GateDecision],

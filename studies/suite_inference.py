@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from studies.scores import entries_of_scores
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.aggregates import geometric_means
-from speedproof.protocols.hpt import entries_of_scores, hpt
+from speedproof.protocols.hpt import hpt
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import Rules

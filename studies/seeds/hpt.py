@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+from studies.scores import entries_of_scores
 from studies.seeds.row import (
     ROOT,
     Line,
@@ -21,7 +22,7 @@ from studies.seeds.row import (
     text_of,
 )
 
-from speedproof.protocols.hpt import Hpt, Winner, entries_of_scores, hpt
+from speedproof.protocols.hpt import Hpt, Winner, hpt
 from speedproof.protocols.hpt_claims import claims
 from speedproof.stats.normality import lilliefors
 

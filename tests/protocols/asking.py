@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy.typing as npt
+from studies.scores import entries_of_scores
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
@@ -62,7 +63,7 @@ def hpt_of_scores(
     level: float | None = None,
     **options: Any,
 ) -> hpt.Hpt:
-    return hpt.hpt(hpt.entries_of_scores(x, y, names, level), **options)
+    return hpt.hpt(entries_of_scores(x, y, names, level), **options)
 
 
 def hpt_of_pairs(pairs: Sequence[Pair], *, level: float | None = None, **options: Any) -> hpt.Hpt:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from studies.scores import entries_of_scores
 from tests.protocols.asking import claims, hpt_of_scores
 
-from speedproof.errors import DataError
-from speedproof.protocols.hpt import entries_of_scores
+from speedproof.errors import DataError, UsageError
 from speedproof.protocols.hpt_claims import paired_t
 
 TABLES = Path(__file__).parents[1] / "data" / "oracle_hpt"
@@ -89,7 +89,7 @@ def test_what_cannot_be_claimed() -> None:
         claims([])
     entries = entries_of_scores([[1.0]] * 6, [[2.0]] * 6)
     for wrong in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(ValueError, match="must be positive"):
+        with pytest.raises(UsageError, match="positive and finite"):
             claims(entries, speedups=[wrong])
     undecided = claims(entries_of_scores([[1.0], [1.0]], [[2.0], [0.4]]))
     assert undecided.certified is None

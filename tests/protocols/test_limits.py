@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.protocols.bisection import Bisection, BisectionOutcome, Stage
 from speedproof.protocols.bisection_outlook import residuals_of
-from speedproof.protocols.hpt_claims import _geometric_mean
 from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
@@ -108,17 +106,3 @@ def test_the_highest_confidence_is_that_of_the_least_risk(
     found = HighestConfidence.of(intervals)
     assert (found.value, found.attained, found.upward_closed) == pytest.approx(told, nan_ok=True)
     assert found.intervals == tuple(intervals)
-
-
-@pytest.mark.parametrize("power", [-2000, -1080, -1022, -1000, 0, 1000, 1023, 1025, 2000])
-def test_a_mean_that_no_double_holds_is_none(power: int) -> None:
-    """Of ratios whose logarithms are so many times that of 2, or that so far on both sides of it."""
-    mean = Fraction(2) ** power
-    for ratios in (
-        [mean],
-        [mean] * 5,
-        [mean * 2**900, mean / 2**900],
-        [mean * Fraction(7, 3), mean * Fraction(3, 7)],
-    ):
-        found = _geometric_mean(ratios)
-        assert found == (pytest.approx(2.0**power, rel=1e-11) if -1074 <= power < 1024 else None)

@@ -15,6 +15,7 @@ from tests.protocols.test_symmetries import PROTOCOLS, asked, pairs
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
+from speedproof.errors import UsageError
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import at_margins, forecasts, state_of, verdict_of
 from speedproof.protocols.gate_claims import Demand, GateRules, Outcome, Policy, claim, judge
@@ -296,7 +297,7 @@ def test_options_at_their_ends() -> None:
         Demand(margin=math.inf)
     assert (Demand().policy, Demand().margin) == (Policy.NO_REGRESSION, 0.02)
     for level in (0.0, 0.5, -0.1):
-        with pytest.raises(ValueError, match="between 0 and 1/2"):
+        with pytest.raises(UsageError, match=r"between 0 and 0\.5"):
             hpt_of_scores([[1.0, 2.0, 3.0]], [[2.0, 3.0, 4.0]], level=level)
     assert hpt_of_scores([[1.0, 2.0, 3.0]], [[2.0, 3.0, 4.0]], level=0.49).benchmarks[0].level == 0.49
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Literal
@@ -22,13 +21,12 @@ from speedproof.protocols.hpt import (
     RELATIVE,
     Hpt,
     entries_of_pairs,
-    entries_of_scores,
 )
 from speedproof.protocols.hpt import hpt as tested
 from speedproof.protocols.hpt_claims import HptClaims, claims
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
-from speedproof.protocols.machine_speeds import machine_speeds
+from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.units import independent_units
 from speedproof.reporting import hpt as words
 from speedproof.reporting.model import Report
@@ -56,6 +54,8 @@ class HptResult(Shown, Struct, frozen=True):
         Benchmarks that were left out, and why.
     at : callable
         The same test at another confidence, for ``r_speedup``.
+    machine : MachineSpeeds or None
+        Two speeds of the machine that most benchmarks ran at, which explain what no version does.
 
     Examples
     --------
@@ -75,6 +75,7 @@ class HptResult(Shown, Struct, frozen=True):
     pairs: tuple[Pair, ...]
     problems: tuple[str, ...]
     at: Callable[[Sequence[float]], Hpt]
+    machine: MachineSpeeds | None
 
     @property
     def confidence(self) -> float:
@@ -97,6 +98,7 @@ class HptResult(Shown, Struct, frozen=True):
             "candidate": self.candidate,
             "hpt": self.result,
             "claims": self.claims,
+            "machine": self.machine,
         }
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
@@ -114,11 +116,11 @@ class HptResult(Shown, Struct, frozen=True):
             caveats_of(self.pairs, (self.reference, self.candidate)),
             everything=everything,
             details=details,
-            machine=machine_speeds(self.pairs),
+            machine=self.machine,
         )
 
     def __repr__(self) -> str:
-        shaken = machine_speeds(self.pairs) is not None
+        shaken = self.machine is not None
         return f"<HptResult: {words.conclusion(self.result, self.reference, self.candidate, shaken=shaken)}>"
 
 
@@ -178,10 +180,6 @@ def hpt(
     True
     """
     confidences = [proportion_given("confidences", r, "0.95") for r in confidences]
-    if alpha_benchmark is not None and not 0 < alpha_benchmark < 0.5:
-        raise UsageError(f"a risk of {alpha_benchmark:g} within a benchmark: it must lie between 0 and 0.5")
-    if wrong := [factor for factor in speedups if not 0 < factor < math.inf]:
-        raise UsageError(f"speedups={wrong[0]}: expected factors, positive and finite")
     first, second = two_versions(suite, reference, candidate, "HPT")
     metric = suite.main_metric if metric is None else metric
     pairing = suite.pair(first, second)
@@ -198,18 +196,16 @@ def hpt(
             "\n  ".join([f"no benchmark of {first} can be compared with one of {second}", *problems])
         )
     found = tuple(dict.fromkeys(confidences)) or CONFIDENCES
-    if scores == "relative":
-        entries, told = entries_of_pairs(pairs, alpha_benchmark), RELATIVE
-    else:
-        for known in (p for p in pairs if p.reference.unit in _COSTS and not p.reference.higher_is_better):
-            raise UsageError(
-                f"{known.key.benchmark}: lower is better for values in {known.reference.unit}, and higher for "
-                "scores that are given; leave --scores given out, and they are made scores"
-            )
-        units = [independent_units((pair.reference, pair.candidate), "median") for pair in pairs]
-        x, y = ([sides[k].values for sides in units] for k in (0, 1))
-        names = [pair.key.benchmark for pair in pairs]
-        entries, told = entries_of_scores(x, y, names, alpha_benchmark), AS_GIVEN
+    given = scores == "given"
+    for known in (
+        p for p in pairs if given and p.reference.unit in _COSTS and not p.reference.higher_is_better
+    ):
+        raise UsageError(
+            f"{known.key.benchmark}: lower is better for values in {known.reference.unit}, and higher for "
+            "scores that are given; leave --scores given out, and they are made scores"
+        )
+    entries = entries_of_pairs(pairs, alpha_benchmark, given=given)
+    told = AS_GIVEN if given else RELATIVE
     test = partial(tested, entries, rule=rule, literal_signs=literal_signs, scores=told)
     said = claims(entries, confidence=found[0], speedups=speedups, rule=rule, literal_signs=literal_signs)
-    return HptResult(first, second, test(found), said, pairs, problems, test)
+    return HptResult(first, second, test(found), said, pairs, problems, test, machine_speeds(pairs))

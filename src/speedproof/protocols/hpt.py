@@ -19,7 +19,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
@@ -36,6 +35,7 @@ from speedproof.protocols.hpt_levels import (
 )
 from speedproof.protocols.hpt_speedup import RSpeedup, r_speedup
 from speedproof.protocols.units import independent_units
+from speedproof.stats.scaling import MOST_APART
 
 CONFIDENCES = (0.95, 0.99)
 RELATIVE, AS_GIVEN = "relative to the reference's median", "as given"
@@ -97,57 +97,39 @@ class HptEntry(NamedTuple):
     reference_runs: int
 
 
-def entries_of_pairs(pairs: Sequence[Pair], level: float | None = None) -> list[HptEntry]:
+def entries_of_pairs(
+    pairs: Sequence[Pair], level: float | None = None, *, given: bool = False
+) -> list[HptEntry]:
     """Benchmarks by scores relative to the reference, so that every benchmark counts alike.
 
     The reference's median over the value where lower is better, the value over the reference's median where
-    higher is. Ranking absolute seconds instead lets the benchmark with the longest times decide.
+    higher is. Ranking absolute seconds instead lets the benchmark with the longest times decide. Values that are
+    ``given`` as scores are taken as they are, higher is better: the article's own input, ratios to a third machine
+    such as SPEC ratios. These must be comparable between benchmarks; times or rates are not.
     """
     entries = []
     for pair in pairs:
+        name = pair.key.benchmark
         if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
-            raise DataError(f"{pair.key.benchmark}: the samples have two units or directions")
+            raise DataError(f"{name}: the samples have two units or directions")
         x, y = independent_units((pair.reference, pair.candidate), "median")
         for sample in (x, y):
-            _all_positive(sample.values, sample.source or f"{pair.key.benchmark}, {sample.label}")
-        duel = (
-            score_duel(y.values, x.values, level=level, relative=True)
-            if x.higher_is_better
-            else cost_duel(y.values, x.values, level=level)
-        )
-        entries.append(HptEntry(pair.key.benchmark, duel, y.n, x.n))
-    return entries
-
-
-def entries_of_scores(
-    reference: Sequence[npt.ArrayLike],
-    candidate: Sequence[npt.ArrayLike],
-    names: Sequence[str] | None = None,
-    level: float | None = None,
-) -> list[HptEntry]:
-    """Benchmarks by scores that are taken as they are: higher is better.
-
-    This is the article's own input, ratios to a third machine such as SPEC ratios. The scores of different
-    benchmarks must be comparable with each other; times or rates are not.
-    """
-    labels = [str(i + 1) for i in range(len(reference))] if names is None else list(names)
-    if not len(labels) == len(reference) == len(candidate):
-        raise DataError(
-            f"{len(reference)} benchmarks of the reference, {len(candidate)} of the candidate and "
-            f"{len(labels)} names: leave out what one side lacks"
-        )
-    entries = []
-    for name, own, other in zip(labels, candidate, reference, strict=True):
-        a, b = np.asarray(own, dtype=np.float64).ravel(), np.asarray(other, dtype=np.float64).ravel()
-        _all_positive(a, f"{name}, candidate")
-        _all_positive(b, f"{name}, reference")
-        entries.append(HptEntry(name, score_duel(a, b, level=level), a.size, b.size))
+            _all_positive(sample.values, sample.source or f"{name}, {sample.label}")
+        ends = [end(values) for values in (x.values, y.values) for end in (np.min, np.max)]
+        if min(ends) < max(ends) / MOST_APART:
+            raise DataError(
+                f"{name}: its values differ so much in size that no unit can hold them together; leave the "
+                "benchmark out"
+            )
+        if given or x.higher_is_better:
+            duel = score_duel(y.values, x.values, level=level, relative=not given)
+        else:
+            duel = cost_duel(y.values, x.values, level=level)
+        entries.append(HptEntry(name, duel, y.n, x.n))
     return entries
 
 
 def _all_positive(values: FloatArray, place: str) -> None:
-    if values.size == 0:
-        raise DataError(f"{place}: there are no values; leave the benchmark out")
     wrong = ~((values > 0) & np.isfinite(values))
     if wrong.any():
         at = int(np.argmax(wrong))
@@ -178,7 +160,7 @@ def hpt(
         HptBenchmark(
             benchmark=entry.name,
             winner=(Winner.TIE, Winner.CANDIDATE, Winner.REFERENCE)[row.state],
-            difference=_nearest(row.d),
+            difference=float(row.d),
             rank=rank,
             pvalue_candidate=row.pvalue_a,
             pvalue_reference=row.pvalue_b,
@@ -211,8 +193,6 @@ def duels_of(entries: Sequence[HptEntry], confidences: Sequence[float]) -> list[
             "no benchmark was measured on both sides; Hierarchical Performance Testing needs some"
         )
     for r in confidences:
-        if not 0 < r < 1:
-            raise ValueError(f"a confidence must lie between 0 and 1, not be {r:g}")
         if 1 - r == 1:
             raise DataError(f"a confidence of {r:g} leaves every risk: give one that a double tells from 0")
     return [entry.duel for entry in entries]
@@ -252,11 +232,3 @@ def _notes(benchmarks: Sequence[HptBenchmark], speedups: Sequence[RSpeedup], lit
         if s.certified != s.supremum and s.certified is not None and s.supremum is not None
     ]
     return notes
-
-
-def _nearest(difference: Fraction) -> float:
-    """As a double, infinite beyond the largest one."""
-    try:
-        return float(difference)
-    except OverflowError:
-        return math.inf if difference > 0 else -math.inf

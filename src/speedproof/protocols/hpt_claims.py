@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.errors import UsageError
 from speedproof.protocols.hpt import HptEntry, duels_of
 from speedproof.protocols.hpt_levels import HptRule, decimal
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
@@ -46,15 +46,6 @@ class HptClaims(Struct, frozen=True):
     claims: tuple[HptClaim, ...]  # the geometric mean's, the t test's, and those that were asked for
 
 
-def _geometric_mean(ratios: Sequence[Fraction]) -> float | None:
-    """Of exact ratios, by the logarithms of their whole numbers; None beyond what a double holds."""
-    logs = [math.log(ratio.numerator) - math.log(ratio.denominator) for ratio in ratios]
-    mean = math.fsum(logs) / len(logs)
-    with suppress(OverflowError):
-        return math.exp(mean) or None
-    return None
-
-
 def claims(
     entries: Sequence[HptEntry],
     *,
@@ -72,7 +63,7 @@ def claims(
     duels = duels_of(entries, [confidence])
     for speedup in speedups:
         if not 0 < speedup < math.inf:
-            raise ValueError(f"a speedup must be positive and finite, not {speedup:g}")
+            raise UsageError(f"speedups={speedup}: expected factors, positive and finite")
     turned = [duel.reversed() for duel in duels]
     of_candidate, of_reference = (
         confidence_at(sides, Fraction(1), rule, literal=literal_signs) for sides in (duels, turned)
@@ -88,20 +79,23 @@ def claims(
         error = math.nan if found.certified is None else speedup / found.certified - 1
         return HptClaim(method, speedup, reached, confidence - reached, error)
 
-    # In units of the largest, since exact locations may exceed what a double holds; t does not depend on the unit.
+    # In units of the largest, since medians that were given may be of any size; t does not depend on the unit.
     unit = max((max(abs(d.a), abs(d.b)) for d in ahead), default=Fraction(0)) or Fraction(1)
     a, b = (
         np.array([float(side / unit) for side in sides])
         for sides in zip(*((d.a, d.b) for d in ahead), strict=True)
     )
     t_confidence, t_speedup = paired_t(a, b, confidence)
+    # Of exact ratios, by their whole numbers.
+    ratios = [d.a / d.b for d in ahead]
+    logs = [math.log(ratio.numerator) - math.log(ratio.denominator) for ratio in ratios]
     return HptClaims(
         confidence=confidence,
         candidate_wins=candidate_wins,
         certified=found.certified,
         t_confidence=t_confidence,
         claims=(
-            claim("geometric mean", _geometric_mean([d.a / d.b for d in ahead])),
+            claim("geometric mean", math.exp(math.fsum(logs) / len(logs))),
             claim("paired t", t_speedup),
             *(claim("asked", speedup) for speedup in speedups),
         ),

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.errors import UsageError
 from speedproof.stats.rank_nulls import EXACT_BELOW, rank_sum_normal, rank_sum_sd, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signed_rank
 
@@ -29,7 +30,6 @@ PAPER_EXACT_BELOW = (
 )
 _DIGITS = 15
 _SPARE_DIGITS = 3  # that 64 bits hold beyond 15
-_TINY = 1e-250
 # Error of a number of 15 digits before the point, where extended precision is no wider than a double of all.
 _UNSURE_DIGIT = 4e15 * float(np.finfo(np.longdouble).eps)
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
@@ -44,9 +44,7 @@ class Side(Struct, frozen=True, eq=False):
     values: WholeArray
     counts: IntArray
     below: IntArray  # how many runs lie below the k-th value, and at last how many there are
-    rounded: (
-        FloatArray  # the values as doubles, in a unit that both sides share; zeros when they span too much
-    )
+    rounded: FloatArray  # the values as doubles, in a unit that both sides share
 
     @property
     def n(self) -> int:
@@ -130,8 +128,6 @@ def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
         rounded = whole.astype(np.float64)
     else:
         rounded = np.array([k / largest for k in whole.tolist()])
-        if rounded.min() < _TINY:
-            rounded = np.zeros(whole.size)
     n = given[0].size
     return _side(whole[:n], rounded[:n]), _side(whole[n:], rounded[n:]), common * Fraction(10) ** least
 
@@ -186,7 +182,7 @@ def _median_score(unit: Fraction, costs: Side) -> Fraction:
 def _level(n: int, m: int, level: float | None) -> float | None:
     """By default the article's risk within a benchmark: 0.05 from five runs, 0.10 below (section IV-A)."""
     if level is not None and not 0 < level < 0.5:
-        raise ValueError(f"the risk within a benchmark must lie between 0 and 1/2, not be {level:g}")
+        raise UsageError(f"a risk of {level:g} within a benchmark: it must lie between 0 and 0.5")
     # n against m runs can never make the rank-sum test reject at 0.10: one or two each.
     if n + m < 10 and comb(n + m, n) < 10:
         return None

@@ -139,8 +139,6 @@ def _row(
     sides = values(medians[:2], medians[2]) if medians else ["-", "-"]
     size = abs(b.difference)
     by = f"{size:.3g}" if given else percent(size)
-    if not math.isfinite(100 * size):
-        by = "far"  # more than a double holds
     tie = b.winner is Winner.TIE
     told = "tie" if tie else f"{winner} by {by}"
     p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
