@@ -29,6 +29,7 @@ from speedproof.data.session_file import SCHEMA, RunLine, SessionLine
 from speedproof.measuring.execute import Job, execute
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
+from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import ResultsFile, read_sessions
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.sessions import ComparedSession
@@ -98,9 +99,8 @@ def equal_binaries() -> None:
         path = Path(folder) / "aa.jsonl"
         start = time.perf_counter()
         with ResultsFile(path) as store:
-            session = ComparedSession(
-                head, SessionQuestion(rules), CommandExecutor(), clock=time.monotonic, append=store.append
-            )
+            runs = RunLoop(head, CommandExecutor(), time.monotonic, store.append)
+            session = ComparedSession(runs, SessionQuestion(rules))
             (finding,) = session.run().findings
         seconds = time.perf_counter() - start
         (stored,) = read_sessions(path)

@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedBuild, PlannedVersion, SessionLine
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.runs import RunLoop
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.sessions import ComparedSession
 from speedproof.stats.signed_rank import signed_rank
@@ -112,13 +113,15 @@ def compared(sides: dict[str, list[str]], seed: int, *, repeats: int, blocks: in
     fixed = len(versions[0].builds) > 1
     rules = StopRules(0.05, stop_at_proof=True, min_blocks=10, max_blocks=blocks, max_time=None, fixed=fixed)
     session = ComparedSession(
-        SessionLine(
-            SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, (PlannedBenchmark("b", tuple(versions)),)
+        RunLoop(
+            SessionLine(
+                SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, (PlannedBenchmark("b", tuple(versions)),)
+            ),
+            Processor(),
+            time.monotonic,
+            lambda line: None,
         ),
         SessionQuestion(rules, repeats=repeats),
-        Processor(),
-        clock=time.monotonic,
-        append=lambda line: None,
     )
     return session.run().findings[0].verdict.value
 

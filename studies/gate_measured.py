@@ -26,7 +26,7 @@ def outcome(loss: float, noise: float, most: int, seed: int) -> tuple[str, float
         rng = np.random.default_rng([seed, b])
         rules = StopRules(0.05, gate=Gate(MARGIN, BENCHMARKS), max_blocks=most, max_time=None)
         comparison = SequentialComparison("b", ["X", "Y"], rules)
-        while not comparison.decided and comparison.blocks < most:
+        while comparison.open() and comparison.blocks < most:
             x, y = np.exp(noise * rng.standard_normal(2))
             comparison.add({"X": float(x), "Y": float(y * (loss if b == 0 else 1.0))})
         found.add(comparison.findings()[0].gate)

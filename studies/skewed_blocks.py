@@ -32,7 +32,7 @@ def session(rng: np.random.Generator, fast: float, share: float, slow: float) ->
     candidate = np.where(rng.random(RULES.max_blocks) < share, slow, fast)
     for x, y in zip((10.0 * noise[:, 0]).tolist(), (candidate * noise[:, 1]).tolist(), strict=True):
         race.add({"X": x, "Y": y})
-        if race.decided:
+        if not race.open():
             break
     (finding,) = race.findings()
     return finding.verdict, bool(race.warnings("Y")), race.blocks

@@ -41,7 +41,7 @@ def _session(rng: np.random.Generator, speedup: float) -> tuple[FloatArray, int,
     race = SequentialComparison("b", ["X", "Y"], RULES)
     for x, y in times.tolist():
         race.add({"X": x, "Y": y})
-        if race.decided:
+        if not race.open():
             break
     return times, race.blocks, race
 

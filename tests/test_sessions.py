@@ -7,6 +7,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from speedproof.data.session_file import (
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.results import Progress
+from speedproof.measuring.runs import Executor, Harness, RunLoop
 from speedproof.measuring.schedule import block_order
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
@@ -90,6 +92,20 @@ def head(*benchmarks: PlannedBenchmark, session: str = "s", seed: int = 7) -> Se
     return SessionLine(SCHEMA, session, "2026-01-01T00:00:00+00:00", seed, benchmarks)
 
 
+def compared(
+    head: SessionLine,
+    question: SessionQuestion,
+    executor: Executor | Harness,
+    *,
+    clock: Callable[[], float],
+    append: Callable[[Line], None],
+    ignore_failure: bool = False,
+    **options: Any,
+) -> ComparedSession:
+    runs = RunLoop(head, executor, clock, append, question.metric, ignore_failure)
+    return ComparedSession(runs, question, **options)
+
+
 class Bench:
     """A session with everything fake."""
 
@@ -106,7 +122,7 @@ class Bench:
         self.executor = FakeExecutor(self.clock, times)
         self.lines: list[Line] = []
         self.seen: list[Progress] = []
-        self.session = ComparedSession(
+        self.session = compared(
             head(*(benchmarks or (benchmark(*times),))),
             SessionQuestion(rules or stop_rules(stop_at_proof=True), **(asked or {})),  # type: ignore[arg-type]
             self.executor,
@@ -286,9 +302,7 @@ def test_all_benchmarks_of_a_tool_are_measured_and_timed_together() -> None:
     plan = [benchmark("X", "Y", name=name) for name in ("clear", "one", "other")]
     lines: list[Line] = []
     question = SessionQuestion(stop_rules(stop_at_proof=True, max_time=10.0))
-    session = ComparedSession(
-        head(*plan), question, Tool(clock, {}), clock=clock, append=lines.append, warmup=0
-    )
+    session = compared(head(*plan), question, Tool(clock, {}), clock=clock, append=lines.append, warmup=0)
     seen: list[Progress] = []
     outcome = session.run(lambda progress, _: seen.append(progress))
     assert dict(outcome.measured.reasons) == {
@@ -333,7 +347,7 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
 
     bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=stop_rules(min_blocks=12, max_blocks=12))
     executor = Executor(FakeClock(), {})
-    session = ComparedSession(
+    session = compared(
         head(plan), SessionQuestion(stop_rules(min_blocks=12, max_blocks=12), repeats=3), executor,
         clock=FakeClock(), append=bench.lines.append, warmup=0,
     )  # fmt: skip
@@ -399,7 +413,7 @@ def in_pieces(
         executor, lines = LayoutExecutor(FakeClock(), {}), list[Line]()
         setattr(executor, "fails_at" if fails else "ends_at", cut)
         first = head(plan, session=f"s{number}", seed=11 + number)
-        session = ComparedSession(
+        session = compared(
             first,
             SessionQuestion(rules, repeats=repeats),
             executor,
@@ -432,7 +446,7 @@ def test_builds_of_a_session_in_pieces_are_those_of_one_in_one_piece(names: str,
         assert [f.result.pvalue_faster for f in found] == [f.result.pvalue_faster for f in told]
         assert [(f.result.low, f.result.high) for f in found] == [(f.result.low, f.result.high) for f in told]
         # Looked at again, all of it is there.
-        again = ComparedSession(
+        again = compared(
             stored[-1].head, SessionQuestion(stop_rules(min_blocks=7, max_blocks=7, fixed=True), repeats=2),
             LayoutExecutor(FakeClock(), {}), clock=FakeClock(), append=lambda line: None,
         )  # fmt: skip
@@ -447,7 +461,7 @@ def test_a_build_that_was_measured_before_does_not_count_again() -> None:
     runs = [structs.replace(run, build=0) if run.version == "Y" else run for run in session.runs]
     rules = stop_rules(min_blocks=6, max_blocks=6, max_time=None, fixed=True)
     executor = LayoutExecutor(FakeClock(), {})
-    later = ComparedSession(
+    later = compared(
         head(plan, session="t"),
         SessionQuestion(rules),
         executor,
@@ -474,7 +488,7 @@ def test_a_failed_run_of_builds_costs_its_pair_alone(lost: int) -> None:
     x, y = np.delete(pairs, lost, axis=0).T
     expected = stats.wilcoxon(np.log(x / y), alternative="greater", method="exact").pvalue
     assert finding.result.pvalue_faster == pytest.approx(expected, rel=1e-9)
-    assert comparison.decided
+    assert not comparison.open()
 
 
 def test_a_build_is_run_before_it_is_measured() -> None:
@@ -499,7 +513,7 @@ def test_the_positional_trap_stays_undecided() -> None:
             return float((0.9 if next(place) % 2 else 1.0) * np.exp(0.01 * noise.standard_normal()))
 
         bench = Bench({"X": time, "Y": time}, rules=stop_rules(stop_at_proof=True, max_blocks=40))
-        session = ComparedSession(
+        session = compared(
             head(benchmark("X", "Y"), seed=seed), SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=40)),
             bench.executor, clock=bench.clock, append=bench.lines.append, warmup=0,
         )  # fmt: skip
@@ -524,7 +538,7 @@ def test_what_the_change_cannot_touch_holds_smaller_verdicts_back(drift: float, 
             return Run({"time": float(factor * np.exp(0.001 * noise.standard_normal()))})
 
     executor = Executor(FakeClock(), {})
-    session = ComparedSession(
+    session = compared(
         head(*plan), SessionQuestion(stop_rules(max_blocks=20), unaffected=["control"]), executor,
         clock=FakeClock(), append=lambda line: None, warmup=0,
     )  # fmt: skip
@@ -551,7 +565,7 @@ def test_those_that_the_change_cannot_touch_have_one_risk() -> None:
     rules = stop_rules(min_blocks=10, max_blocks=10, max_time=None, fixed=True)
     noise, said = np.random.default_rng(8), 0
     for _ in range(30):
-        session = ComparedSession(
+        session = compared(
             head(*plan), SessionQuestion(rules, unaffected=names), FakeExecutor(FakeClock(), {}),
             clock=FakeClock(), append=lambda line: None,
         )  # fmt: skip
@@ -575,7 +589,7 @@ def test_a_control_among_many_needs_its_share_of_the_risk(fixed: bool) -> None:
         blocks = np.exp(0.01 * noise.standard_normal((12, 2)) + [shift, 0.0]).tolist()
         for names in (["a"], ["a", "b", "c", "d", "e"]):
             plan = [benchmark("X", "Y", name=name) for name in ("touched", *names)]
-            session = ComparedSession(
+            session = compared(
                 head(*plan), SessionQuestion(rules, unaffected=names), FakeExecutor(FakeClock(), {}),
                 clock=FakeClock(), append=lambda line: None,
             )  # fmt: skip
@@ -608,7 +622,7 @@ def test_a_gate_errs_seldom_and_passes_what_did_not_change() -> None:
             comparison = SequentialComparison("b", ["X", "Y"], rules)
             rng = np.random.default_rng([seed, b])
             # One lost the margin exactly, four lost nothing.
-            while not comparison.decided and comparison.blocks < 60:
+            while comparison.open() and comparison.blocks < 60:
                 x, y = np.exp(0.01 * rng.standard_normal(2))
                 comparison.add({"X": float(x), "Y": float(y * (edge if b == 0 else 1.0))})
             found.add((b, comparison.findings()[0].gate))
@@ -1137,7 +1151,7 @@ def test_family_of_candidates_keeps_the_risk() -> None:
             "b", ["X", "Y0", "Y1", "Y2", "Y3"], stop_rules(stop_at_proof=True, alpha=alpha, min_blocks=1)
         )
         for block in blocks_of(seed, 1, 1, 1, 1):
-            if race.decided:
+            if not race.open():
                 break
             race.add(block)
         false += any(f.verdict is Verdict.FASTER for f in race.findings())

@@ -10,9 +10,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.session_file import EndLine, Line, SessionLine, StoredSession
+from speedproof.data.session_file import EndLine, StoredSession
 from speedproof.measuring.results import Limits, Measured, Progress, Tally
-from speedproof.measuring.runs import Executor, Harness, RunLoop
+from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.session import Session
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.negative_controls import WITHHELD, is_control, withheld
@@ -70,14 +70,10 @@ class ComparedSession:
 
     def __init__(
         self,
-        head: SessionLine,
+        runs: RunLoop,
         question: SessionQuestion,
-        executor: Executor | Harness,
         *,
-        clock: Callable[[], float],
-        append: Callable[[Line], None],
         warmup: int | None = 1,
-        ignore_failure: bool = False,
         changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
     ) -> None:
         self._question, rules = question, question.rules
@@ -92,10 +88,10 @@ class ComparedSession:
                 metric=question.metric,
                 higher_is_better=question.higher_is_better,
             )
-            for b in head.benchmarks
+            for b in runs.head.benchmarks
         }
         self._session = Session(
-            RunLoop(head, executor, clock, append, question.metric, ignore_failure),
+            runs,
             self.comparisons,
             limits=Limits(rules.max_blocks, rules.max_time, rules.budget),
             warmup=warmup,

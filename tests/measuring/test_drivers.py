@@ -26,6 +26,7 @@ from speedproof.data.session_file import (
 from speedproof.errors import UsageError
 from speedproof.measuring.drivers import DRIVERS, planned
 from speedproof.measuring.execute import Run
+from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.stopping import SessionQuestion
@@ -436,11 +437,13 @@ def test_false_alarms_of_every_benchmark_are_held() -> None:
         harness = FakeHarness(names, seed)
         lines: list[object] = []
         session = ComparedSession(
-            SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan),
+            RunLoop(
+                SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan),
+                harness,
+                lambda harness=harness: harness.now,  # type: ignore[misc]
+                lines.append,
+            ),
             SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=40, max_time=None)),
-            harness,
-            clock=lambda harness=harness: harness.now,  # type: ignore[misc]
-            append=lines.append,
             warmup=0,
         )
         wrong.update(finding.verdict for finding in session.run().findings)

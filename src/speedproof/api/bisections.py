@@ -10,8 +10,6 @@ from numbers import Real
 from pathlib import Path
 from statistics import median
 
-from msgspec import Struct
-
 from speedproof.api.given import alpha_of, proportion_given
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
@@ -24,21 +22,14 @@ from speedproof.measuring.execute import RunError
 from speedproof.measuring.revisions import resolve
 from speedproof.measuring.schedule import block_order, seed_or_new
 from speedproof.measuring.store import ResultsFile
-from speedproof.protocols.bisection import Bisection, BisectionFinding
+from speedproof.protocols.bisection import Bisection, Stage
+from speedproof.protocols.bisection import BisectionFinding as BisectionFinding
 from speedproof.reporting.bisection import EndedBisection, bisection_report
 from speedproof.reporting.model import Report
 
 INTERRUPTED = "interrupted"
 """Why a bisection ended that Ctrl-C ended."""
 _PAIR = 2
-
-
-class BisectState(Struct, frozen=True):
-    """Where a bisection stands after a pair of runs."""
-
-    stage: str  # what was measured: the ends, the search or the confirmation
-    pair: tuple[str, str]  # the two commits
-    finding: BisectionFinding  # what is known
 
 
 class BisectResult(Shown, EndedBisection, frozen=True):
@@ -165,8 +156,11 @@ def _searched(
     spared: type[SpeedproofError] = SpeedproofError,
     left_out: Callable[[SpeedproofError], object] = lambda error: None,
     block: int = 0,
-) -> Iterator[BisectState]:
-    """Measure pair by pair, each in random order, until all is proven; a pair that fails is a block, too."""
+) -> Iterator[Stage]:
+    """Measure pair by pair, each in random order, until all is proven; a pair that fails is a block, too.
+
+    What each pair was for.
+    """
     while (pair := search.next()) is not None:
         stage = search.stage()
         orders = [
@@ -187,7 +181,7 @@ def _searched(
         else:
             first, last = (_typical(commits[i], times[i]) for i in pair)
             search.add(*pair, first, last)
-            yield BisectState(stage.value, (commits[pair[0]], commits[pair[1]]), search.finding())
+            yield stage
         block += 1
 
 
@@ -209,9 +203,12 @@ def bisect_revisions(
     *,
     max_seconds: float | None = 600.0,
     tell: Callable[[str], object],
-    watch: Callable[[BisectState], object],
+    watch: Callable[[str, Callable[[], BisectionFinding]], object],
 ) -> BisectResult:
-    """Bisect revisions of a repository, building what is needed; every run is kept in a file."""
+    """Bisect revisions of a repository, building what is needed; every run is kept in a file.
+
+    ``watch`` is told after each pair what it was for, and what finds out what is known.
+    """
     revisions = {r.name: r for r in resolve(Path(request.repository), request.commits)}
     names = tuple(revisions)
     _check(names)
@@ -231,7 +228,7 @@ def bisect_revisions(
                 runner = CommitRunner(
                     request, revisions, head.session, store.append, held, builds=before.builds, tell=tell
                 )
-                for state in _searched(
+                for stage in _searched(
                     search,
                     names,
                     runner.run,
@@ -242,7 +239,7 @@ def bisect_revisions(
                     left_out=lambda error: tell(f"left out: {error.on_command_line()}"),
                     block=before.block,
                 ):
-                    watch(state)
+                    watch(stage.value, search.finding)
                     if max_seconds is not None and runner.spent >= max_seconds:
                         reason = f"{max_seconds:g} s were allowed"
                         break

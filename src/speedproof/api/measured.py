@@ -18,7 +18,7 @@ from speedproof.data.session_file import Line, PlannedBenchmark, RunLine
 from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
 from speedproof.measuring.results import Progress
-from speedproof.measuring.runs import Executor
+from speedproof.measuring.runs import Executor, RunLoop
 from speedproof.measuring.store import ResultsFile, new_head
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
@@ -181,15 +181,9 @@ class Measurement:
             self._file = None if save is None else self._held.enter_context(ResultsFile(Path(save)))
         except OSError as error:
             raise UsageError(f"cannot save to {save}: {error.strerror}") from None
-        self._session = ComparedSession(
-            new_head(self._plan, seed=seed, environment=environment or {}),
-            SessionQuestion(rules),
-            executor,
-            clock=clock,
-            append=self._append,
-            warmup=warmup,
-            ignore_failure=ignore_failure,
-        )
+        head = new_head(self._plan, seed=seed, environment=environment or {})
+        runs = RunLoop(head, executor, clock, self._append, ignore_failure=ignore_failure)
+        self._session = ComparedSession(runs, SessionQuestion(rules), warmup=warmup)
         self._states = self._run()
         self._result: RaceResult | None = None
 

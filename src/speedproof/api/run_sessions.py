@@ -11,6 +11,7 @@ from speedproof.measuring.drivers import ToolExecutor
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.programs import fingerprints, replaced
 from speedproof.measuring.results import Progress
+from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import SessionQuestion
@@ -33,13 +34,11 @@ def measured(
     """Measure, after what was measured before; every run is in the file before the next one starts."""
     with ResultsFile(path) as store:
         session = ComparedSession(
-            head, question, executor,
-            clock=time.monotonic,
-            append=store.append,
+            RunLoop(head, executor, time.monotonic, store.append, question.metric, ignore_failure),
+            question,
             warmup=warmup,
-            ignore_failure=ignore_failure,
             changed=lambda: replaced(head.benchmarks, head.files, fingerprints(head.benchmarks)),
-        )  # fmt: skip
+        )
         if stored:
             tell(f"{plural(session.recall(stored), 'block')} taken over from {path}")
         return session.run(watch)
@@ -47,9 +46,7 @@ def measured(
 
 def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> SessionResult:
     """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
-    head = stored[-1].head
-    session = ComparedSession(
-        head, question, CommandExecutor(), clock=time.monotonic, append=lambda line: None
-    )
+    runs = RunLoop(stored[-1].head, CommandExecutor(), time.monotonic, lambda line: None, question.metric)
+    session = ComparedSession(runs, question)
     session.recall(stored)
     return session.review()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -83,7 +84,7 @@ def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     if platform.system() != "Linux":
         raise UsageError("'speedproof bisect' measures on Linux only")
-    from speedproof.api.bisections import INTERRUPTED, BisectRequest, BisectState, bisect_revisions
+    from speedproof.api.bisections import INTERRUPTED, BisectionFinding, BisectRequest, bisect_revisions
     from speedproof.cli.run_session import ends_as_ctrl_c, fresh_name
 
     if args.resume is not None:
@@ -106,13 +107,13 @@ def run(args: Args, console: Console) -> int:
         path = Path(args.save or fresh_name("bisect", datetime.now()))
     shown, told = time.monotonic(), set[str]()
 
-    def watch(state: BisectState) -> None:
+    def watch(stage: str, finding: Callable[[], BisectionFinding]) -> None:
         nonlocal shown
         # Search and confirmation take turns: each is named when it begins, then the time rules.
-        if state.stage not in told or time.monotonic() - shown >= _QUIET_SECONDS:
-            console.remark(progress_line(state.stage, state.finding))
+        if stage not in told or time.monotonic() - shown >= _QUIET_SECONDS:
+            console.remark(progress_line(stage, finding()))
             shown = time.monotonic()
-            told.add(state.stage)
+            told.add(stage)
 
     with ends_as_ctrl_c():
         result = bisect_revisions(

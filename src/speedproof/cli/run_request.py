@@ -132,12 +132,10 @@ def rules_of(args: Args, plan: Sequence[PlannedBenchmark]) -> StopRules:
         args.refuse(*_VERDICTS, because="a single version has no verdict")
     alpha = alpha_of(confidence_of(args))
     least, most, longest = args.min_runs, args.max_runs, args.max_time
-    if args.builds is not None:
-        # Every block has a build of its own, so there are as many; --runs are those of one build.
-        least = most = args.builds
-        longest = longest if "max_time" in args.given else None
-    elif args.runs is not None:
-        least = most = args.runs
+    # Every block has a build of its own, so there are as many; --runs are those of one build, then.
+    exact = args.runs if args.builds is None else args.builds
+    if exact is not None:
+        least = most = exact
         longest = longest if "max_time" in args.given else None
     if least is None:
         least = _LEAST_RUNS if most is None else min(_LEAST_RUNS, most)

@@ -52,8 +52,8 @@ class RunLoop:
         executor: Executor | Harness,
         clock: Callable[[], float],
         append: Callable[[Line], None],
-        metric: str,
-        ignore_failure: bool,
+        metric: str = "time",
+        ignore_failure: bool = False,
     ) -> None:
         self.head, self.executor, self.clock, self.append = head, executor, clock, append
         self.metric, self._ignore_failure = metric, ignore_failure

@@ -100,11 +100,6 @@ class SequentialComparison:
         """The versions of the next block: the reference and every candidate that is open."""
         return (self.reference, *self.open())
 
-    @property
-    def decided(self) -> bool:
-        """Whether no candidate is open. A benchmark of one version never is."""
-        return bool(self.candidates) and len(self.runners) == 1
-
     def add(self, block: Mapping[str, float]) -> None:
         """Add a block."""
         self.blocks += 1
