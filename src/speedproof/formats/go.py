@@ -31,6 +31,7 @@ _CONFIGURATION = re.compile(r"(?P<key>[^\sA-Z:]+):(?:[ \t]+(?P<value>.*))?")
 _RESULT = re.compile(r"Benchmark(?![a-z])")
 _CLEAN = re.compile(r"\S+\s+[0-9]+(?:\s+[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s+\S+)+\s*")
 _OF_NUMBERS = frozenset("0123456789.eE+-")
+_NONE: tuple[list[int], list[float]] = [], []
 _KNOWN = 1 << 12  # names looked up without their configuration
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
 _PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
@@ -125,26 +126,29 @@ def _several(rows: Gathered, group: int) -> bool:
 
 
 def _scan(lines: list[str], before: int, content: _Content) -> None:
-    rows = content.rows
-    all_values, invocations = rows.columns
+    # An array takes a few values at a time much slower than a list does.
+    all_groups: list[int] = []
+    all_values: list[float] = []
+    invocations: list[int] = []
     for number, line in enumerate(lines, start=before + 1):
-        if not line.startswith("Benchmark") or not (found := _as_before(line.split(), content.known)):
+        groups, values = _as_before(line, content.known) if line.startswith("Benchmark") else _NONE
+        if not values:
             if not _RESULT.match(line):
                 _note(content, number, line)
                 continue
-            found = _result(content, number, line)
-        groups, values = found
-        rows.groups.extend(groups)
-        all_values.extend(values)
-        invocations.extend([content.invocation] * len(values))
+            groups, values = _result(content, number, line)
+        all_groups += groups
+        all_values += values
+        invocations += [content.invocation] * len(values)
         content.measured = content.measured or bool(values)
+    content.rows.extend(np.array(all_groups), np.array(all_values), np.array(invocations))
 
 
 def _result(content: _Content, number: int, line: str) -> tuple[list[int], list[float]]:
     """Groups and values of a result line, whatever it is like."""
     name, *words = line.split()
     if not words:
-        return [], []  # a name alone announces a benchmark (go test -v)
+        return _NONE  # a name alone announces a benchmark (go test -v)
     own = name[len("Benchmark") :] or name
     if _CLEAN.fullmatch(line):
         values, units = [*map(float, words[1::2])], words[2::2]
@@ -173,22 +177,21 @@ def _note(content: _Content, number: int, line: str) -> None:
         content.fields, content.known = tuple(content.configuration.items()), {}
 
 
-def _as_before(
-    words: list[str], known: Mapping[tuple[str, ...], list[int]]
-) -> tuple[list[int], list[float]] | None:
-    """Groups and values of a result line as most are, whose name and units have been seen; None in doubt."""
+def _as_before(line: str, known: Mapping[tuple[str, ...], list[int]]) -> tuple[list[int], list[float]]:
+    """Groups and values of a result line as most are, whose name and units have been seen; none in doubt."""
+    words = line.split()
     seen, written = known.get((words[0], *words[3::2])), words[2::2]
     if (
-        not seen
-        or len(words) != 2 + 2 * len(seen)
-        or not (words[1].isascii() and words[1].isdigit())
-        or not _OF_NUMBERS.issuperset("".join(written))
+        seen
+        and len(words) == 2 + 2 * len(seen)
+        and (words[1].isascii() and words[1].isdigit())
+        and _OF_NUMBERS.issuperset("".join(written))
     ):
-        return None
-    try:
-        return seen, list(map(float, written))
-    except ValueError:
-        return None
+        try:
+            return seen, list(map(float, written))
+        except ValueError:
+            pass
+    return _NONE
 
 
 def _damaged(content: _Content, number: int, name: str, words: list[str]) -> tuple[list[float], list[str]]:
