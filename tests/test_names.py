@@ -43,17 +43,21 @@ def test_what_an_error_tells_to_change_is_an_argument_and_an_option() -> None:
     """Every parameter that an error names can be given, in Python and on the command line."""
     import speedproof as sp
 
-    arguments = {name for f in (sp.measure, sp.race) for name in signature(f).parameters}
+    functions = (sp.measure, sp.race, sp.read, sp.compare_suite)
+    arguments = {name for f in functions for name in signature(f).parameters}
     options = {p.name for name in COMMANDS for p in command(name).params}
-    named = set()
+    named, written = set(), set()
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Parameter":
-                (name,) = (word.value for word in node.args[:1] if isinstance(word, ast.Constant))
-                named.add(str(name))
+                name, option = (
+                    ast.unparse(node.args[k]).strip("f'\"") for k in (0, min(2, len(node.args) - 1))
+                )
+                named.add(name)
+                written.add(option.split()[0] if len(node.args) > 2 else name)
     assert named
     assert named <= arguments
-    assert named <= options
+    assert written <= options
 
 
 def test_an_error_names_arguments_in_python_and_options_on_the_command_line() -> None:
@@ -62,3 +66,5 @@ def test_an_error_names_arguments_in_python_and_options_on_the_command_line() ->
     error = FormatError("a.json", "", *parts, Parameter("max_runs", 3))
     assert str(error) == "a.json: give save= or ignore_failure=True, not max_runs=3"
     assert error.on_command_line() == "a.json: give --save or --ignore-failure, not --max-runs 3"
+    column = Parameter("columns", {"value": "t"}, "column value=t")
+    assert (str(column), column.option) == ("columns={'value': 't'}", "--column value=t")

@@ -10,6 +10,7 @@ class Parameter(NamedTuple):
 
     name: str
     value: object = None  # True of a flag; None where every value is meant
+    written: str = ""  # the option with its value, where it is not written as the argument is
 
     def __str__(self) -> str:
         return f"{self.name}={'' if self.value is None else repr(self.value)}"
@@ -18,7 +19,7 @@ class Parameter(NamedTuple):
     def option(self) -> str:
         """As the command line has it."""
         value = "" if self.value is None or self.value is True else f" {self.value}"
-        return f"--{self.name.replace('_', '-')}{value}"
+        return f"--{self.written or self.name.replace('_', '-') + value}"
 
 
 class SpeedproofError(Exception):

@@ -113,7 +113,7 @@ def test_a_field_beside_the_names_changes_none(tmp_path: Path) -> None:
 
 
 def test_an_unknown_dimension_names_the_known(files: Path) -> None:
-    with pytest.raises(UsageError, match=r"--by speed: the fields of these results are .*\bn\b"):
+    with pytest.raises(UsageError, match=r"by='speed': the fields of these results are .*\bn\b"):
         read_suite(files / "hyperfine.json", by="speed")
 
 

@@ -20,7 +20,7 @@ from speedproof.data.pairs import Key, Pair, Pairing, pairing
 from speedproof.data.pooling import Residue, fields, misfit, negative_time, pool, residue
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Sample
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import DataError, Parameter, UsageError
 
 if TYPE_CHECKING:
     from speedproof.api.pictures import SuitePlots
@@ -180,19 +180,17 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         if reference is not None and reference not in self.versions:
             raise UsageError(f"there is no version {reference}; available: {enumerate_names(self.versions)}")
         if len(self.versions) < 2:
-            field = next((r.field for r in self.residue if len(r.values) <= _FEW), "")
-            by = f", tell versions apart by a field (--by {field})" if field else ""
-            held = list(dict.fromkeys(key.benchmark for key, _ in self.samples))
-            rest = (
-                f", or compare its benchmarks with each other: --reference {held[0]!r}"
-                if len(held) > 1
-                else ", or measure both: speedproof run OLD_COMMAND NEW_COMMAND"
-            )
-            lost = "".join(f"\n  left out: {s}" for s in [s for s in self.skipped if not s.expected][:_NAMED])
-            raise UsageError(
-                f"there is only one version ({', '.join(self.versions)}); "
-                f"name the file of another one{by}{rest}{lost}"
-            )
+            told: list[str | Parameter] = [f"there is only one version ({', '.join(self.versions)}); "]
+            told.append("name the file of another one")
+            if field := next((r.field for r in self.residue if len(r.values) <= _FEW), ""):
+                told += [", tell versions apart by a field (", Parameter("by", field), ")"]
+            if len(held := self.benchmarks) > 1:
+                one = Parameter("reference", held[0], f"reference {held[0]!r}")
+                told += [", or compare its benchmarks with each other: ", one]
+            else:
+                told.append(", or measure both: speedproof run OLD_COMMAND NEW_COMMAND")
+            lost = [s for s in self.skipped if not s.expected][:_NAMED]
+            raise UsageError(*told, *(f"\n  left out: {s}" for s in lost))
         first = self.versions[0] if reference is None else reference
         return first, tuple(v for v in self.versions if v != first)
 

@@ -20,6 +20,7 @@ from speedproof.data.order import order_traits
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of
+from speedproof.errors import Parameter
 from speedproof.formats.csvtable import Layout
 from speedproof.formats.gathered import Column, Gathered
 from speedproof.formats.reading import SORTED
@@ -318,8 +319,8 @@ def _numeric(layout: Layout) -> list[int]:
     if not found:
         raise layout.table.source.error(
             "header",
-            f"no column holds numbers; the columns are {', '.join(layout.header)}: "
-            "name one with --column value=NAME",
+            f"no column holds numbers; the columns are {', '.join(layout.header)}: name one with ",
+            Parameter("columns", {"value": "NAME"}, "column value=NAME"),
         )
     return sorted(found)
 

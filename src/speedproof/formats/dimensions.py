@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names, joined
 from speedproof.data.record import Record, Skipped
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 from speedproof.formats.reading import changed, records_of
 
 _PAIR = re.compile(r"(?P<key>[A-Za-z_][\w.]*) ?[=:] ?(?P<value>.+)", re.DOTALL)
@@ -152,4 +152,5 @@ def _known(records: Iterable[Record | Skipped], wanted: Sequence[str]) -> None:
     for dimension in wanted:
         if dimension not in known:
             there = enumerate_names((name for name in known if name not in ("benchmark", "name")), 12)
-            raise UsageError(f"--by {dimension}: the fields of these results are {there or 'none'}")
+            told = f": the fields of these results are {there or 'none'}"
+            raise UsageError(Parameter("by", dimension), told)

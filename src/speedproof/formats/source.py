@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
-from speedproof.errors import FormatError
+from speedproof.errors import FormatError, Parameter
 
 if TYPE_CHECKING:
     from speedproof.formats.scratch import Scratch
@@ -130,9 +130,9 @@ class Source(Struct, frozen=True):
             name = name.removesuffix(suffix)
         return Path(name).stem
 
-    def error(self, where: str, message: str) -> FormatError:
+    def error(self, where: str, *message: str | Parameter) -> FormatError:
         """An error that names this file."""
-        return FormatError(self.name, where, message)
+        return FormatError(self.name, where, *message)
 
     def skip(self, where: str, benchmark: str, reason: str, *, expected: bool = False) -> Skipped:
         """A remark that something of this file is left out."""

@@ -22,7 +22,7 @@ from speedproof.corpus import is_corpus
 from speedproof.data.checked import checked
 from speedproof.data.record import Record, Skipped
 from speedproof.data.suite import Suite
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 from speedproof.formats.folder import detect
 from speedproof.formats.folder import read as read_records
 from speedproof.formats.options import ReadOptions
@@ -106,7 +106,7 @@ def read(
     if not arguments:
         raise UsageError("name at least one file")
     if where and not any(is_corpus(path) for argument in arguments for path in argument.paths):
-        raise UsageError("--where chooses rows of a corpus, and no file named is one")
+        raise UsageError(Parameter("where"), " chooses rows of a corpus, and no file named is one")
     places = [(k, path) for k, argument in enumerate(arguments) for path in argument.paths]
     if (columns or wide is not None) and format != "csv":
         _one_is_csv([path for _, path in places])
@@ -141,7 +141,8 @@ def read(
 def _one_is_csv(paths: Sequence[str]) -> None:
     """Refuse what says how to read CSV where it cannot matter: all are files, and none is CSV."""
     if all(Path(path).is_file() and detect(path).name != "csv" for path in paths):
-        raise UsageError("--column and --wide say how to read CSV, and no file named is CSV; leave them out")
+        both = Parameter("columns", None, "column"), " and ", Parameter("wide")
+        raise UsageError(*both, " say how to read CSV, and no file named is CSV; leave them out")
 
 
 def _several(names: str | Sequence[str]) -> list[str]:
