@@ -13,7 +13,7 @@ from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 from speedproof.protocols.gate import GateDecision as GateDecision
 from speedproof.protocols.gate import gate as decide
 from speedproof.protocols.gate_claims import MULTIPLICITIES as MULTIPLICITIES
@@ -105,7 +105,9 @@ def refuse_unusable(suite: Suite, reference: str, only: Sequence[str] = (), skip
     if lost:
         reasons = "".join(f"\n  {skipped}" for skipped in lost)
         raise UsageError(
-            f"some measurements cannot be used; correct them, or leave out their benchmarks with --skip:{reasons}"
+            "some measurements cannot be used; correct them, or leave out their benchmarks with ",
+            Parameter("skip"),
+            f":{reasons}",
         )
 
 

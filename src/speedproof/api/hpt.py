@@ -13,7 +13,7 @@ from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair, Suite
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.hpt import (
     AS_GIVEN,
@@ -202,7 +202,9 @@ def hpt(
     ):
         raise UsageError(
             f"{known.key.benchmark}: lower is better for values in {known.reference.unit}, and higher for "
-            "scores that are given; leave --scores given out, and they are made scores"
+            "scores that are given; leave ",
+            Parameter("scores", "given"),
+            " out, and they are made scores",
         )
     entries = entries_of_pairs(pairs, alpha_benchmark, given=given)
     told = AS_GIVEN if given else RELATIVE

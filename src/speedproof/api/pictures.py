@@ -13,7 +13,7 @@ from speedproof.data.checked import checked, one_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import scale_of
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.independent import independent
 from speedproof.mixture.model import MixtureModel
@@ -221,7 +221,7 @@ def _probability_plots(values: FloatArray, axis: str, title: str) -> Any:
         plot.qq(values, ax=left, axis=axis, title=title)
         return plot.qq(values, "log-normal", ax=right, axis=axis)
     except DataError as error:
-        raise UsageError(f"{title}: {error}; try --kind order") from None
+        raise UsageError(f"{title}: {error}; try ", Parameter("kind", "order")) from None
 
 
 def _in_one_unit(samples: dict[str, Sample], unit: str) -> tuple[dict[str, FloatArray], str]:

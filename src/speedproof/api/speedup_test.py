@@ -13,7 +13,7 @@ from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 from speedproof.formats import ReadOptions
 from speedproof.formats import read as read_records
 from speedproof.protocols.pair import KSRule, Rules
@@ -124,7 +124,8 @@ def speedup_test(
     16
     """
     if original and (always_welch or ks_rule != "legacy"):
-        raise UsageError("--original has its own rules; leave --always-welch and --ks-rule out")
+        own = Parameter("original", True), " has its own rules; leave "
+        raise UsageError(*own, Parameter("always_welch"), " and ", Parameter("ks_rule"), " out")
     config = str(config)
     if confidence is not None:
         confidence = proportion_given("confidence", confidence, '0.95 or "95%"')

@@ -17,7 +17,7 @@ from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.suite import Suite
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
@@ -360,9 +360,9 @@ def _at_least_one_of(results: Sequence[SuiteComparison], reference: str) -> None
             if names:
                 shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
                 lines.append(f"{version} has {shown} ({result.metric})")
+    detail = [f"\n  {line}" for line in dict.fromkeys(lines)]
+    remedy: list[str | Parameter] = []
     if any(len(r.only_reference) == len(r.only_candidate) > 0 for r in results):
-        lines.append(
-            "--match position compares them by their places, --by FIELD makes versions of a parameter"
-        )
-    detail = "".join(f"\n  {line}" for line in dict.fromkeys(lines))
-    raise UsageError(f"no benchmark and metric that all sides have can be compared:{detail}")
+        remedy = ["\n  ", Parameter("match", "position"), " compares them by their places, "]
+        remedy += [Parameter("by", "FIELD"), " makes versions of a parameter"]
+    raise UsageError("no benchmark and metric that all sides have can be compared:", *detail, *remedy)
