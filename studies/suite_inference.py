@@ -80,7 +80,7 @@ def coverage(
         # Gamma distributed with mean 1.
         x, y = (rng.gamma(noise**-2, noise**2, (benchmarks, n)) for n in runs)
         found = geometric_means(
-            [pair(math.exp(log) * a, b) for log, a, b in zip(logs, x, y, strict=True)], 1 - ALPHA
+            [pair(math.exp(log) * a, b) for log, a, b in zip(logs, x, y, strict=True)], ALPHA
         )
         these += found.these.low <= math.exp(logs.mean()) <= found.these.high
         like += found.like_these.low <= 1.1 <= found.like_these.high

@@ -68,3 +68,35 @@ def test_an_error_names_arguments_in_python_and_options_on_the_command_line() ->
     assert error.on_command_line() == "a.json: give --save or --ignore-failure, not --max-runs 3"
     column = Parameter("columns", {"value": "t"}, "column value=t")
     assert (str(column), column.option) == ("columns={'value': 't'}", "--column value=t")
+
+
+# `alpha_at` is the way from one to the other; r of Hierarchical Performance Testing is a confidence by definition.
+_CONFIDENCE = {
+    "stats/estimate.py: alpha_at",
+    "stats/proportions.py: _check",
+    "stats/proportions.py: _score_interval",
+    "stats/proportions.py: prop_test",
+    "stats/proportions.py: wilson",
+    "stats/proportions.py: clopper_pearson",
+    "stats/proportions.py: benchmarks_needed",
+    "protocols/suites.py: accelerated",
+    "protocols/suites.py: accelerated_2009",
+    "protocols/touati2009.py: _scaled",
+    "protocols/hpt_speedup.py: solve",
+    "protocols/hpt_claims.py: claims",
+    "protocols/hpt_claims.py: paired_t",
+}
+
+
+def test_below_the_options_a_risk_is_alpha() -> None:
+    """No function of statistics, mixtures, protocols or corpora is asked for a confidence."""
+    root, found = SOURCE / "speedproof", set()
+    for part in ("stats", "mixture", "protocols", "corpus"):
+        for path in (root / part).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef):
+                    names = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+                    if "confidence" in names:
+                        found.add(f"{path.relative_to(root).as_posix()}: {node.name}")
+    assert "stats/estimate.py: alpha_at" in found
+    assert found <= _CONFIDENCE

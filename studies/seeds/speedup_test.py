@@ -34,6 +34,7 @@ from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Comparison, State
 from speedproof.protocols.speedup_test_tool import Entry, report_suite
 from speedproof.protocols.suites import overall_gain
+from speedproof.stats.estimate import alpha_at
 from speedproof.stats.proportions import benchmarks_needed, prop_test, validity_2013
 
 PAPER = "Touati, Worms, Briais 2013"
@@ -94,7 +95,7 @@ def tool(setting: Setting) -> Result:
         report = report_suite(
             entries,
             Rules(),
-            confidence=float(chosen["--conf-level"]) if "--conf-level" in chosen else None,
+            alpha=alpha_at(float(chosen["--conf-level"])) if "--conf-level" in chosen else None,
             weighting=chosen.get("--weight", "custom"),
             precision=float(chosen.get("--precision", 0.05)),
             original=True,
@@ -123,7 +124,7 @@ def tool(setting: Setting) -> Result:
     configurations = [p for p in sorted(setting.data.rglob("*.csv")) if _is_one(p)] if setting.data else []
     for path in configurations:
         report = report_suite(
-            _entries(path), Rules(), confidence=0.95, weighting="equal", precision=0.05, original=True
+            _entries(path), Rules(), alpha=0.05, weighting="equal", precision=0.05, original=True
         )
         found = report.accelerated["median"]
         counts = f"{found.accelerated} of {found.benchmarks} accelerated in median at 95 %"

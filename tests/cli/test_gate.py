@@ -490,6 +490,15 @@ def test_what_is_asked_is_asked_at_every_look(changed: tuple[str, str], message:
     assert message in " ".join(err.split())
 
 
+def test_a_later_look_asks_what_the_first_did(write: Write) -> None:
+    """Without a word on policy and margin these are the first look's, not the command's defaults."""
+    close = write("a.csv", 1, 8, 0.06, close=1.0), write("b.csv", 2, 8, 0.06, close=1.0)
+    assert looked(1, *close, more=("--policy", "equivalence", "--margin", "3%"))[0] == 3
+    code, out, err = looked(2, *close, more=("--json",))
+    assert code == 3, err
+    assert json.loads(out)["results"][0]["rows"][0]["demand"] == {"policy": "equivalence", "margin": 0.03}
+
+
 @pytest.mark.parametrize("also", [{}, {"close": 1.0}])
 def test_a_gate_that_failed_stays_failed(also: dict[str, float], write: Write) -> None:
     """What failed or is missing fails every later look, with the same reports, whatever is measured."""

@@ -40,9 +40,9 @@ article_mean = partial(findings.article_mean, always_welch=False)
 
 
 def geometric_means(
-    pairs: Sequence[Pair], confidence: float = 0.95, floor: NoiseFloor | None = None
+    pairs: Sequence[Pair], alpha: float = 0.05, floor: NoiseFloor | None = None
 ) -> aggregates.GeometricMeans:
-    return aggregates.geometric_means(pairs, confidence, floor)
+    return aggregates.geometric_means(pairs, alpha, floor)
 
 
 def stop_rules(*, alpha: float = 0.05, max_time: float | None = 60.0, **rules: Any) -> StopRules:

@@ -110,7 +110,7 @@ def test_a_geometric_mean_against_scipy() -> None:
     for degrees in (3.0, 8.0, 1e4):
         for like_these in (False, True):
             runs = mean_log_ratio([r for p in pairs if (r := log_ratio(p))], like_these=like_these)
-            found = geometric_means(pairs, 0.9, floor(0.03, degrees))
+            found = geometric_means(pairs, 0.1, floor(0.03, degrees))
             told = found.like_these if like_these else found.these
             error = math.hypot(runs.error, math.sqrt(2 * 0.03**2))
             half = stats.t(min(runs.df, degrees)).ppf(0.95) * error
@@ -135,10 +135,10 @@ def test_a_geometric_mean_takes_each_benchmark_at_its_own_floor() -> None:
 def test_the_floor_decides_where_runs_do_not_scatter() -> None:
     """Runs that are all alike have no error of their own; single ones still bound nothing."""
     x, y = np.full(4, 2.0), np.full(4, 1.9)
-    found = geometric_means([Pair(Key(n), Sample(x), Sample(y)) for n in "ij"], 0.95, floor(0.02, 6.0))
+    found = geometric_means([Pair(Key(n), Sample(x), Sample(y)) for n in "ij"], 0.05, floor(0.02, 6.0))
     half = stats.t(6).ppf(0.975) * math.sqrt(2) * 0.02
     assert math.log(found.these.high / found.these.value) == pytest.approx(half)
-    single = geometric_means([Pair(Key(n), Sample(x[:1]), Sample(y[:1])) for n in "ij"], 0.95, floor(0.02))
+    single = geometric_means([Pair(Key(n), Sample(x[:1]), Sample(y[:1])) for n in "ij"], 0.05, floor(0.02))
     assert (single.these.low, single.these.high) == (0.0, math.inf)
 
 
@@ -154,7 +154,7 @@ def test_a_geometric_mean_covers_whatever_sessions_share(shared: float) -> None:
             for i, row in enumerate(sessions)
         ]
         seen = sd * math.sqrt(rng.chisquare(degrees) / degrees)
-        these = geometric_means(pairs, 0.95, floor(seen, degrees)).these
+        these = geometric_means(pairs, 0.05, floor(seen, degrees)).these
         missed += not these.low <= 1.0 <= these.high
     assert missed <= stats.binom(times, 0.05).ppf(0.999)
 

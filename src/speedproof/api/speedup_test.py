@@ -21,6 +21,7 @@ from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_su
 from speedproof.reporting import speedup_test as words
 from speedproof.reporting.model import Report
 from speedproof.reporting.speedup_test_files import warning_lines, write_files
+from speedproof.stats.estimate import alpha_at
 
 
 class SpeedupTestResult(Shown, Struct, frozen=True):
@@ -127,8 +128,9 @@ def speedup_test(
         own = Parameter("original", True), " has its own rules; leave "
         raise UsageError(*own, Parameter("always_welch"), " and ", Parameter("ks_rule"), " out")
     config = str(config)
+    alpha = None
     if confidence is not None:
-        confidence = proportion_given("confidence", confidence, '0.95 or "95%"')
+        alpha = alpha_at(proportion_given("confidence", confidence, '0.95 or "95%"'))
     precision = proportion_given("precision", precision, '0.05 or "5%"')
     records = list(read_records(config, format="speedup-test", options=ReadOptions(unit=unit)))
     suite = Suite.from_records((r.version or "" if isinstance(r, Record) else "", r) for r in records)
@@ -142,7 +144,7 @@ def speedup_test(
     report = report_suite(
         entries,
         Rules(always_welch=always_welch, ks_rule=ks_rule),
-        confidence=confidence,
+        alpha=alpha,
         weighting=weighting,
         precision=precision,
         original=original,

@@ -135,7 +135,7 @@ def conclude(found: Answers, asked: Asked) -> Conclusion:
             ),
             bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
             clearest=_clearest(connection, headline, most, alpha),
-            wholes=_wholes(found, 1 - alpha),
+            wholes=_wholes(found, alpha),
             undermined=undermined,
             undermining=undermining,
             sessions=sessions if sessions[0] else None,
@@ -229,14 +229,14 @@ def _undermining(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumpti
     return undermined, tuple((_KINDS[kind], count) for kind, count in counted)
 
 
-def _wholes(found: Answers, confidence: float) -> tuple[tuple[str, str, Whole], ...]:
+def _wholes(found: Answers, alpha: float) -> tuple[tuple[str, str, Whole], ...]:
     """By pair of versions the parts merged in their order; of many pairs the first ones."""
     parts: dict[tuple[str, str], list[Seen]] = {}
     for note in found.notes():
         for versions, seen in convert(note, list[tuple[tuple[str, str], Seen]]):
             if versions in parts or len(parts) < _PAIRS:
                 parts.setdefault(versions, []).append(seen)
-    return tuple((*versions, whole_of(seen, confidence)) for versions, seen in parts.items())
+    return tuple((*versions, whole_of(seen, alpha)) for versions, seen in parts.items())
 
 
 def _clearest(

@@ -61,7 +61,7 @@ class PartialRatios(msgspec.Struct):
         self.degrees = min(self.degrees, other.degrees)
         self.count = n
 
-    def means(self, confidence: float) -> GeometricMeans | None:
+    def means(self, alpha: float) -> GeometricMeans | None:
         """The geometric mean with both intervals; None for less than two benchmarks."""
         b = self.count
         if b < 2:
@@ -72,9 +72,7 @@ class PartialRatios(msgspec.Struct):
             with_sessions(MeanLogRatio(self.value, self.centre, *alone), self.sessions / b, self.degrees)
             for alone in ((error, df), (math.sqrt(self.squares / (b - 1) / b), b - 1.0))
         )
-        return GeometricMeans(
-            b, these.estimate(confidence), like.estimate(confidence), these.df, like.df, (), ()
-        )
+        return GeometricMeans(b, these.estimate(alpha), like.estimate(alpha), these.df, like.df, (), ())
 
 
 class Seen(msgspec.Struct):
@@ -170,7 +168,7 @@ class Whole(msgspec.Struct, frozen=True):
     caveats: tuple[Caveat, ...]
 
 
-def whole_of(parts: Iterable[Seen], confidence: float) -> Whole:
+def whole_of(parts: Iterable[Seen], alpha: float) -> Whole:
     """Merge parts in their order."""
     seen = Seen()
     for part in parts:
@@ -180,7 +178,7 @@ def whole_of(parts: Iterable[Seen], confidence: float) -> Whole:
         if seen.rates or not seen.pairs
         else tuple((location, _gain(*total)) for location, total in zip(LOCATIONS, seen.totals, strict=True))
     )
-    return Whole(seen, seen.ratios.means(confidence), gains, tuple(_caveats(seen)))
+    return Whole(seen, seen.ratios.means(alpha), gains, tuple(_caveats(seen)))
 
 
 def _gain(before: float, after: float) -> OverallGain:

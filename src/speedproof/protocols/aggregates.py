@@ -68,13 +68,13 @@ class MeanLogRatio(Struct, frozen=True):
             return 1.0 if distance <= 0 else 0.0
         return float(t_sf(distance / self.error, self.df))
 
-    def estimate(self, confidence: float) -> Estimate:
+    def estimate(self, alpha: float) -> Estimate:
         """The ratio with its two-sided interval; from 0 to infinity where no error can be given."""
         observed = _exp(self.value)
         if math.isnan(self.error):
-            return Estimate(observed, 0.0, math.inf, confidence)
-        half = t_quantile(0.5 + confidence / 2, self.df) * self.error if self.error else 0.0
-        return Estimate(observed, _exp(self.centre - half), _exp(self.centre + half), confidence)
+            return Estimate(observed, 0.0, math.inf, 1 - alpha)
+        half = t_quantile(1 - alpha / 2, self.df) * self.error if self.error else 0.0
+        return Estimate(observed, _exp(self.centre - half), _exp(self.centre + half), 1 - alpha)
 
 
 class GeometricMeans(Struct, frozen=True):
@@ -159,28 +159,24 @@ def with_sessions(alone: MeanLogRatio, sessions: float, degrees: float) -> MeanL
     return MeanLogRatio(alone.value, alone.centre, math.hypot(alone.error, sessions), df)
 
 
-def geometric_means(
-    pairs: Sequence[Pair], confidence: float, floor: NoiseFloor | None = None
-) -> GeometricMeans:
+def geometric_means(pairs: Sequence[Pair], alpha: float, floor: NoiseFloor | None = None) -> GeometricMeans:
     """The geometric mean of the speedups in mean, with an interval for either question.
 
     "Like these" takes the logarithms of the speedups for a random sample of a normal population. Benchmarks
     are rarely chosen at random; the interval then speaks of no population that anybody could name, and only
     the one for these benchmarks is safe to quote.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"a confidence must lie between 0 and 1, not be {confidence:g}")
     found = [(pair.key.benchmark, log_ratio(pair, floor)) for pair in pairs]
     ratios = [ratio for _, ratio in found if ratio is not None]
     left_out = tuple(name for name, ratio in found if ratio is None)
     if not ratios:
-        nothing = Estimate(math.nan, math.nan, math.nan, confidence)
+        nothing = Estimate(math.nan, math.nan, math.nan, 1 - alpha)
         return GeometricMeans(0, nothing, nothing, math.nan, math.nan, left_out, ())
     these, like = (mean_log_ratio(ratios, like_these=like) for like in (False, True))
     return GeometricMeans(
         benchmarks=len(ratios),
-        these=these.estimate(confidence),
-        like_these=like.estimate(confidence),
+        these=these.estimate(alpha),
+        like_these=like.estimate(alpha),
         df_these=these.df,
         df_like_these=like.df,
         left_out=left_out,

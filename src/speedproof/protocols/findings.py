@@ -25,7 +25,7 @@ from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.scaling import location_ratio, mean, median
 
 D = TypeVar("D", bound=Decision)
-DEFAULT_LEVEL = 0.95
+DEFAULT_ALPHA = 0.05
 _LEAST_LEVEL = 0.5
 
 
@@ -67,47 +67,41 @@ def no_level_remark(location: str) -> str:
     return f"{location}: no confidence level of {_LEAST_LEVEL:g} or more"
 
 
-def article_mean(x: FloatArray, y: FloatArray, confidence: float | None, *, always_welch: bool) -> RowFinding:
+def article_mean(x: FloatArray, y: FloatArray, alpha: float | None, *, always_welch: bool) -> RowFinding:
     """The row for the mean by figure 1 of the article."""
     tests = mean_tests(x, y)
     decide = partial(decide_mean, tests, always_welch=always_welch)
-    level, alpha = level_of(confidence)
-    bounds = ratio_of_means(x, y, alpha, decide(alpha).equal_variances)
-    told = Estimate(location_ratio(mean, x, y), float(bounds.low), float(bounds.high), level)
-    return _row("mean", confidence, decide, tests.pvalues, lambda d: mean_remarks(d, tests.n, tests.m), told)
+    at = DEFAULT_ALPHA if alpha is None else alpha
+    bounds = ratio_of_means(x, y, at, decide(at).equal_variances)
+    told = Estimate(location_ratio(mean, x, y), float(bounds.low), float(bounds.high), alpha_at(at))
+    return _row("mean", alpha, decide, tests.pvalues, lambda d: mean_remarks(d, tests.n, tests.m), told)
 
 
-def article_median(
-    x: FloatArray, y: FloatArray, confidence: float | None, ks_rule: KSRule = "legacy"
-) -> RowFinding:
+def article_median(x: FloatArray, y: FloatArray, alpha: float | None, ks_rule: KSRule) -> RowFinding:
     """The row for the median by figure 2 of the article."""
     tests = median_tests(x, y, ks_rule)
-    level, alpha = level_of(confidence)
-    bounds = ratio_of_medians(x, y, alpha)
-    told = Estimate(location_ratio(median, x, y), float(bounds.low), float(bounds.high), level)
-    return _row("median", confidence, partial(decide_median, tests), tests.pvalues, median_remarks, told)
-
-
-def level_of(confidence: float | None) -> tuple[float, float]:
-    """The level of the bounds and its risk."""
-    level = DEFAULT_LEVEL if confidence is None else confidence
-    return level, alpha_at(level)
+    at = DEFAULT_ALPHA if alpha is None else alpha
+    bounds = ratio_of_medians(x, y, at)
+    told = Estimate(location_ratio(median, x, y), float(bounds.low), float(bounds.high), alpha_at(at))
+    return _row("median", alpha, partial(decide_median, tests), tests.pvalues, median_remarks, told)
 
 
 def _row(
     location: str,
-    confidence: float | None,
+    alpha: float | None,
     decide: Callable[[Any], D],
     pvalues: Sequence[FloatArray],
     remarks: Callable[[D], tuple[str, ...]],
     speedup: Estimate,
 ) -> RowFinding:
-    alpha = alpha_at(speedup.confidence)
-    at_level = decide(alpha)
+    at = DEFAULT_ALPHA if alpha is None else alpha
+    at_level = decide(at)
     bounds = None if math.isnan(float(at_level.pvalue)) else speedup
-    slower = bool(at_level.pvalue_slower <= alpha)
-    if confidence is not None:
-        return RowFinding(bool(at_level.pvalue <= alpha), confidence, remarks(at_level), bounds, slower)
+    slower = bool(at_level.pvalue_slower <= at)
+    if alpha is not None:
+        return RowFinding(
+            bool(at_level.pvalue <= alpha), speedup.confidence, remarks(at_level), bounds, slower
+        )
     (highest,) = highest_of(decide, pvalues)
     if not highest.value >= _LEAST_LEVEL:
         missing = (*remarks(decide(1 - _LEAST_LEVEL)), no_level_remark(location))

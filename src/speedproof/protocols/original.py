@@ -17,27 +17,28 @@ from speedproof.arrays import FloatArray
 from speedproof.protocols.findings import D, RowFinding, mean_remarks, median_remarks, no_level_remark
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
+from speedproof.stats.estimate import alpha_at
 
 _SEARCHED = (0.01, 0.5)
 _WIDTH = 0.01
 
 
-def original_mean(x: FloatArray, y: FloatArray, confidence: float | None) -> RowFinding:
+def original_mean(x: FloatArray, y: FloatArray, alpha: float | None) -> RowFinding:
     """The tool's row for the mean."""
     tests = mean_tests(x, y)
     decide = partial(decide_mean, tests, f_test_when_not_normal=True)
     defined = not math.isnan(float(tests.variances.pvalue))  # without an F test the tool gives up, too
-    return _finding("mean", confidence, decide, lambda d: mean_remarks(d, tests.n, tests.m), defined)
+    return _finding("mean", alpha, decide, lambda d: mean_remarks(d, tests.n, tests.m), defined)
 
 
-def original_median(x: FloatArray, y: FloatArray, confidence: float | None) -> RowFinding:
+def original_median(x: FloatArray, y: FloatArray, alpha: float | None) -> RowFinding:
     """The tool's row for the median."""
-    return _finding("median", confidence, partial(decide_median, median_tests(x, y, "r422")), median_remarks)
+    return _finding("median", alpha, partial(decide_median, median_tests(x, y, "r422")), median_remarks)
 
 
 def _finding(
     location: str,
-    confidence: float | None,
+    alpha: float | None,
     decide: Callable[[float], D],
     remarks: Callable[[D], tuple[str, ...]],
     defined: bool = True,
@@ -45,9 +46,8 @@ def _finding(
     def significant(alpha: float) -> bool:
         return defined and bool(decide(alpha).pvalue <= alpha)
 
-    if confidence is not None:
-        alpha = 1 - confidence
-        return RowFinding(significant(alpha), confidence, remarks(decide(alpha)))
+    if alpha is not None:
+        return RowFinding(significant(alpha), alpha_at(alpha), remarks(decide(alpha)))
     low, high = _SEARCHED
     if not significant(low):
         if not significant(high):

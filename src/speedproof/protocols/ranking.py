@@ -55,7 +55,7 @@ def rank_suite(
     }
     pairs = verdicts(
         {
-            duel: (mean.estimate(1 - alpha), mean.centre >= 0, mean.pvalue(), mean.pvalue(less=True))
+            duel: (mean.estimate(alpha), mean.centre >= 0, mean.pvalue(), mean.pvalue(less=True))
             for duel, mean in means.items()
         },
         alpha,

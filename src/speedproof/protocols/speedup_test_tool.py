@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
-from speedproof.protocols.findings import DEFAULT_LEVEL, RowFinding, article_mean, article_median
+from speedproof.protocols.findings import DEFAULT_ALPHA, RowFinding, article_mean, article_median
 from speedproof.protocols.original import original_mean, original_median
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suites import (
@@ -72,13 +72,14 @@ def report_suite(
     entries: Sequence[Entry],
     rules: Rules,
     *,
-    confidence: float | None = None,
+    alpha: float | None = None,
     weighting: Weighting = "custom",
     precision: float,
     original: bool,
 ) -> SuiteReport:
     """Make the report of a configuration."""
-    levels = [confidence if confidence is not None else entry.confidence for entry in entries]
+    confidence = None if alpha is None else alpha_at(alpha)
+    levels = [entry.confidence if confidence is None else confidence for entry in entries]
     locations = {
         location: (
             [locate(e.x.values, location) for e in entries],
@@ -94,7 +95,7 @@ def report_suite(
     )
     # Nobody asked for custom weights when there are none at all.
     fallback = weights["mean"][1] if any(w is not None for w in custom) else ""
-    alpha = alpha_at(DEFAULT_LEVEL if confidence is None else confidence)
+    usual = DEFAULT_ALPHA if alpha is None else alpha
     return SuiteReport(
         rows=rows,
         overall={
@@ -102,7 +103,7 @@ def report_suite(
             for location, (before, after) in locations.items()
         },
         accelerated={
-            protocol: accelerated(sum(f.significant for f in found), len(rows), alpha, precision)
+            protocol: accelerated(sum(f.significant for f in found), len(rows), usual, precision)
             for protocol, found in (("mean", [r.mean for r in rows]), ("median", [r.median for r in rows]))
         },
         confidence=confidence,
@@ -129,11 +130,12 @@ def _row(
     entry: Entry, level: float | None, rules: Rules, original: bool, weights: dict[Location, float]
 ) -> SuiteRow:
     x, y = entry.x.values, entry.y.values
+    alpha = None if level is None else alpha_at(level)
     if original:
-        mean, median = original_mean(x, y, level), original_median(x, y, level)
+        mean, median = original_mean(x, y, alpha), original_median(x, y, alpha)
     else:
-        mean = article_mean(x, y, level, always_welch=rules.always_welch)
-        median = article_median(x, y, level, rules.ks_rule)
+        mean = article_mean(x, y, alpha, always_welch=rules.always_welch)
+        median = article_median(x, y, alpha, rules.ks_rule)
     return SuiteRow(
         name=entry.name,
         speedups={location: _speedup(x, y, location) for location in LOCATIONS},

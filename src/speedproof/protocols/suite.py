@@ -136,7 +136,7 @@ def compare_suite(
             )
             for protocol in asked
         ),
-        geometric_means=geometric_means(pairs, 1 - rules.alpha, rules.floor) if several else None,
+        geometric_means=geometric_means(pairs, rules.alpha, rules.floor) if several else None,
         controlled=tuple(
             control_verdicts(
                 [c for c in comparisons if c.protocol == protocol],
@@ -148,7 +148,7 @@ def compare_suite(
             if several
             for method in _CONTROLS
         ),
-        hpt=_hpt(pairs, 1 - rules.alpha) if set(DETAILS) <= set(protocols) else None,
+        hpt=_hpt(pairs, rules.alpha) if set(DETAILS) <= set(protocols) else None,
         gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),
     )
 
@@ -185,11 +185,11 @@ def _overall(prepared: Sequence[PreparedPairs]) -> tuple[tuple[Location, Overall
     )
 
 
-def _hpt(pairs: list[Pair], confidence: float) -> Hpt | None:
+def _hpt(pairs: list[Pair], alpha: float) -> Hpt | None:
     if len(pairs) < _LEAST_FOR_HPT:
         return None
     try:
-        return hpt(entries_of_pairs(pairs), [confidence])
+        return hpt(entries_of_pairs(pairs), [1 - alpha])
     except DataError:  # a zero among counts: scores are ratios
         return None
 

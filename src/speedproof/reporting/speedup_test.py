@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from speedproof.protocols.findings import DEFAULT_LEVEL, RowFinding
+from speedproof.protocols.findings import DEFAULT_ALPHA, RowFinding
 from speedproof.protocols.speedup_test_tool import SuiteReport, SuiteRow
 from speedproof.protocols.suites import Location
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, hint_of_all
@@ -134,5 +134,5 @@ def _bounds(found: SuiteReport) -> Report:
         return Cell(interval(bounds), shorter=(direction(bounds.value),)) if bounds else "-"
 
     rows = ((Cell(r.name, "strong"), told(r.mean.bounds), told(r.median.bounds)) for r in found.rows)
-    title = f"Bounds, each at the row's own level, or at {DEFAULT_LEVEL:g}"
+    title = f"Bounds, each at the row's own level, or at {1 - DEFAULT_ALPHA:g}"
     return Report(title, (), (Table.of(columns, rows),))
