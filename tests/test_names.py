@@ -73,14 +73,6 @@ def test_an_error_names_arguments_in_python_and_options_on_the_command_line() ->
 # `alpha_at` is the way from one to the other; r of Hierarchical Performance Testing is a confidence by definition.
 _CONFIDENCE = {
     "stats/estimate.py: alpha_at",
-    "stats/proportions.py: _check",
-    "stats/proportions.py: _score_interval",
-    "stats/proportions.py: prop_test",
-    "stats/proportions.py: wilson",
-    "stats/proportions.py: clopper_pearson",
-    "stats/proportions.py: benchmarks_needed",
-    "protocols/suites.py: accelerated",
-    "protocols/suites.py: accelerated_2009",
     "protocols/touati2009.py: _scaled",
     "protocols/hpt_speedup.py: solve",
     "protocols/hpt_claims.py: claims",

@@ -91,7 +91,7 @@ def table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> T
         prefixed,
         *right("was", "now"),
         Column("change"),
-        Column(" or ".join(sorted(held, reverse=True)), drop=-1),
+        Column(" or ".join(sorted(held, reverse=True)), brief="proof" if len(held) > 1 else "", drop=-1),
         Column("limit" if limits else ""),
     )
     return Table.of(columns, rows)

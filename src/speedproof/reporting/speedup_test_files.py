@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from speedproof.protocols.findings import DEFAULT_LEVEL, RowFinding
+from speedproof.protocols.findings import DEFAULT_ALPHA, RowFinding
 from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suites import RANDOM_SELECTION
 
@@ -114,7 +114,7 @@ def report_lines(report: SuiteReport, title: str) -> Iterator[str]:
         slower: dict[float, list[str]] = {}
         for (name, finding), level in zip(findings, report.levels, strict=True):
             if finding.slower and not finding.significant:
-                slower.setdefault(DEFAULT_LEVEL if level is None else level, []).append(name)
+                slower.setdefault(1 - DEFAULT_ALPHA if level is None else level, []).append(name)
         for level, names in sorted(slower.items()):
             yield f"Slowed down (the {protocol} is significantly higher at level {level:g}): {', '.join(names)}"
     yield ""
