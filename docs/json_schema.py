@@ -31,7 +31,7 @@ from speedproof.protocols.hpt_claims import HptClaims
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.planning import RunPlan
-from speedproof.protocols.ranks import SuiteRanking
+from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.speedup_test_tool import SuiteReport

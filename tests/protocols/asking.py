@@ -10,7 +10,7 @@ import numpy.typing as npt
 from studies.scores import entries_of_scores
 
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair
+from speedproof.data.suite import Key, Pair, Suite
 from speedproof.protocols import (
     aggregates,
     findings,
@@ -32,7 +32,6 @@ compare_typical, compare_single_runs = partial(ask, "typical"), partial(ask, "si
 compare_2009 = partial(ask, "touati2009")
 # What the documented defaults of the face are, below which there are none.
 compare_modes = partial(modes.compare_modes, alpha=0.05)
-rank_suite = partial(ranking.rank_suite, alpha=0.05)
 rank_runs = partial(run_ranking.rank_runs, alpha=0.05, K_max=9, resamples=200, seed=0, jobs=1)
 plan_runs = partial(planning.plan_runs, alpha=0.05)
 claims = partial(hpt_claims.claims, confidence=0.95, literal_signs=False)
@@ -43,6 +42,12 @@ def geometric_means(
     pairs: Sequence[Pair], alpha: float = 0.05, floor: NoiseFloor | None = None
 ) -> aggregates.GeometricMeans:
     return aggregates.geometric_means(pairs, alpha, floor)
+
+
+def rank_suite(
+    suite: Suite, metric: str = "time", versions: Sequence[str] = (), alpha: float = 0.05
+) -> ranking.SuiteRanking:
+    return ranking.rank_suite(suite, metric, versions or suite.versions, alpha)
 
 
 def stop_rules(*, alpha: float = 0.05, max_time: float | None = 60.0, **rules: Any) -> StopRules:

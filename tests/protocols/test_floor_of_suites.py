@@ -18,7 +18,7 @@ from speedproof.protocols.aggregates import log_ratio, mean_log_ratio
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import DETAILS, answers
-from speedproof.protocols.ranks import PairVerdict
+from speedproof.protocols.ranking import PairVerdict
 from speedproof.protocols.results import Verdict
 from speedproof.stats.session_spread import SessionSpread
 

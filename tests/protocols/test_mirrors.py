@@ -108,19 +108,19 @@ def test_a_version_that_undermines_its_rank(drifting: str) -> None:
         (key, v): Sample(at + 0.01 * rng.standard_normal(12))
         for v, at in zip("abc", (3.0, 2.0, 1.0), strict=True)
     }
-    still = rank_benchmark(Suite(("a", "b", "c"), samples), key, "abc")
+    still = rank_benchmark(Suite(("a", "b", "c"), samples), key, "abc", Rules())
     assert not any(v.undermined for v in still.versions)
     assert [v.version for v in still.versions] == ["c", "b", "a"]
     assert [(p.reference, p.candidate, p.verdict) for p in still.pairs] == [
         (*pair, Verdict.FASTER) for pair in ("ab", "ac", "bc")
     ]
     samples[key, drifting] = Sample(samples[key, drifting].values, traits=frozenset({Trait.FAILED_RUNS}))
-    found = rank_benchmark(Suite(("a", "b", "c"), samples), key, "abc")
+    found = rank_benchmark(Suite(("a", "b", "c"), samples), key, "abc", Rules())
     assert all(v.undermined == ("sort",) for v in found.versions)
-    two = rank_benchmark(Suite(("a", "b", "c"), samples), key, [v for v in "abc" if v != drifting])
+    two = rank_benchmark(Suite(("a", "b", "c"), samples), key, [v for v in "abc" if v != drifting], Rules())
     assert not any(v.undermined for v in two.versions)
     with pytest.raises(DataError, match="sort was not measured in all of a, d"):
-        rank_benchmark(Suite(("a", "b", "c"), samples), key, "ad")
+        rank_benchmark(Suite(("a", "b", "c"), samples), key, "ad", Rules())
 
 
 def test_known_comparisons_are_not_made_again() -> None:
@@ -133,7 +133,7 @@ def test_known_comparisons_are_not_made_again() -> None:
     }
     suite = Suite(("a", "b", "c"), samples)
     known = {("a", "b"): compare_typical(samples[key, "a"], samples[key, "b"], Rules(), key)}
-    assert rank_benchmark(suite, key, "abc", known=known) == rank_benchmark(suite, key, "abc")
+    assert rank_benchmark(suite, key, "abc", Rules(), known) == rank_benchmark(suite, key, "abc", Rules())
 
 
 @pytest.mark.parametrize(("level", "agreed"), [(0.05, True), (0.004, False)])

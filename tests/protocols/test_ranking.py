@@ -17,7 +17,7 @@ from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranks import PairVerdict, places
+from speedproof.protocols.ranking import PairVerdict, places
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.stats.estimate import Estimate

@@ -24,7 +24,7 @@ from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.ranks import decide
+from speedproof.protocols.ranking import decide
 from speedproof.protocols.results import AtMargin, State, Verdict
 from speedproof.protocols.touati2009 import State2009, decide_2009
 from speedproof.stats.power import RunsNeeded

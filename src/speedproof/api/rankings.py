@@ -14,8 +14,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.modes import compare_modes
-from speedproof.protocols.ranking import rank_suite
-from speedproof.protocols.ranks import SuiteRanking
+from speedproof.protocols.ranking import SuiteRanking, rank_suite
 from speedproof.protocols.run_ranking import RankedRun, rank_runs
 from speedproof.reporting import ranking as words
 from speedproof.reporting.model import Report
@@ -69,9 +68,7 @@ class RankResult(Shown, Struct, frozen=True):
         """All benchmarks together: versions by their geometric mean speedups, all verdicts at one risk."""
         first, others = self.suite.sides(self.reference)
         metric = self.suite.main_metric if metric is None else metric
-        return rank_suite(
-            self.suite, metric=metric, versions=(first, *others), alpha=alpha_of(self.confidence)
-        )
+        return rank_suite(self.suite, metric, (first, *others), alpha_of(self.confidence))
 
     @property
     def versions(self) -> tuple[RankedRun, ...]:

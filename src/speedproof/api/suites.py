@@ -26,7 +26,7 @@ from speedproof.protocols.questions import DETAILS as DETAILS
 from speedproof.protocols.questions import HEADLINE
 from speedproof.protocols.questions import QUESTIONS as QUESTIONS
 from speedproof.protocols.questions import QuestionName as QuestionName
-from speedproof.protocols.ranks import SuiteRanking
+from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.results import Check, Comparison
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
@@ -341,7 +341,7 @@ def _rankings(
             found[metric] = (
                 rank_benchmark(suite, keys[0], versions, rules, made)
                 if len(keys) == 1
-                else rank_suite(suite, metric=metric, versions=versions, alpha=rules.alpha, floor=rules.floor)
+                else rank_suite(suite, metric, versions, rules.alpha, rules.floor)
             )
     return found
 

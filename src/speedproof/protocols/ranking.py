@@ -8,8 +8,11 @@ verdicts leave to it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
+from types import MappingProxyType
+from typing import Any, Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.suite import Key, Pair, Suite
@@ -17,66 +20,156 @@ from speedproof.errors import DataError
 from speedproof.protocols.aggregates import LogRatio, log_ratio, mean_log_ratio
 from speedproof.protocols.checks import undermining
 from speedproof.protocols.noise_floor import NoiseFloor, over_the_floor
-from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
-from speedproof.protocols.ranks import (
-    PairVerdict,
-    RankedVersion,
-    Scope,
-    SuiteRanking,
-    places,
-    tied_in,
-    verdicts,
-)
-from speedproof.protocols.results import Comparison
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.multiplicity import holm
+
+# Of a pair: its estimate, whether its candidate is ahead, and the p-values for faster and for slower
+Claims = tuple[Estimate, bool, float, float]
+
+
+class PairVerdict(Struct, frozen=True):
+    """Two versions."""
+
+    # The versions
+    reference: str
+    candidate: str
+    # By single runs the chance that a run of the candidate beats a run of the reference, ties counting half,
+    # each bound at risk alpha by itself; over a suite the geometric mean of the candidate's speedups, with
+    # its two-sided interval
+    estimate: Estimate
+    verdict: Verdict  # after Holm's control over all pairs and both directions
+    pvalue: float  # adjusted, of the direction observed; NaN when the test is not defined
+
+
+def decide(ahead: bool, adjusted: Sequence[float], alpha: float) -> tuple[Verdict, float]:
+    """A pair's verdict by its adjusted p-values, and the p-value of the direction that was observed."""
+    faster, slower = adjusted
+    verdict = Verdict.FASTER if faster <= alpha else Verdict.SLOWER if slower <= alpha else Verdict.UNDECIDED
+    return verdict, faster if ahead else slower
+
+
+def verdicts(found: Mapping[tuple[str, str], Claims], alpha: float) -> tuple[PairVerdict, ...]:
+    """What is proven of each pair by Holm's procedure: pairs share samples, and it holds under any dependence."""
+    adjusted = holm([p for *_, faster, slower in found.values() for p in (faster, slower)]).reshape(-1, 2)
+    return tuple(
+        PairVerdict(*pair, estimate, *decide(ahead, p, alpha))
+        for (pair, (estimate, ahead, *_)), p in zip(found.items(), adjusted.tolist(), strict=True)
+    )
+
+
+def open_pairs(pairs: Sequence[PairVerdict]) -> set[frozenset[str]]:
+    """The pairs that no verdict tells apart."""
+    return {frozenset((p.reference, p.candidate)) for p in pairs if p.verdict is Verdict.UNDECIDED}
+
+
+def tied_in(order: Sequence[str], pairs: Sequence[PairVerdict]) -> set[str]:
+    """What is not told apart from a neighbour."""
+    undecided = open_pairs(pairs)
+    return {v for pair in pairwise(order) if frozenset(pair) in undecided for v in pair}
+
+
+def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, tuple[int, int]]:
+    """The best and the worst rank that verdicts on pairs leave to each version."""
+    beaten_by, beats = dict.fromkeys(versions, 0), dict.fromkeys(versions, 0)
+    for p in pairs:
+        if p.verdict in (Verdict.FASTER, Verdict.SLOWER):
+            ahead, behind = (p.candidate, p.reference)[:: 1 if p.verdict is Verdict.FASTER else -1]
+            beats[ahead] += 1
+            beaten_by[behind] += 1
+    return {v: (1 + beaten_by[v], len(versions) - beats[v]) for v in versions}
+
+
+class Placed:
+    """What has a range of ranks."""
+
+    __slots__ = ()
+    best_rank: int
+    worst_rank: int
+
+    @property
+    def place(self) -> str:
+        """The rank, or the range of ranks: ``"2-4"``."""
+        return f"{self.best_rank}" + f"-{self.worst_rank}" * (self.worst_rank > self.best_rank)
+
+
+class InOrder:
+    """Versions in order, the best first."""
+
+    __slots__ = ()
+    versions: tuple[Any, ...]
+
+    @property
+    def leading(self) -> list[str]:
+        """Those of which none is proven to be behind another."""
+        return [v.version for v in self.versions if v.best_rank == 1]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {', '.join(v.version for v in self.versions)}>"
+
+
+class RankedVersion(Placed, Struct, frozen=True):
+    """One version's place."""
+
+    version: str  # its name
+    # Geometric mean of its speedups over the reference, with the two-sided interval by itself
+    speedup: Estimate
+    # 1 is the fastest. Between them lies every rank that the proven verdicts allow
+    best_rank: int
+    worst_rank: int
+    tied: bool = False  # whether it is not told apart from a neighbour in the order of the ranking
+    # Benchmarks on which its runs are not what the verdicts assume: the true risk is unknown
+    undermined: tuple[str, ...] = ()
+
+
+class SuiteRanking(InOrder, Struct, frozen=True):
+    """Versions in order of their geometric mean speedup, fastest first."""
+
+    scope: Literal["these"]  # which benchmarks the verdicts speak of
+    alpha: float  # the risk of all verdicts together
+    versions: tuple[RankedVersion, ...]  # fastest first
+    pairs: tuple[PairVerdict, ...]  # every two versions, in the order given
+    benchmarks: tuple[str, ...]  # those that all versions have
+    left_out: tuple[str, ...]  # those that some version lacks, or without a speedup
+
+    def __str__(self) -> str:
+        return "\n".join(f"{v.place}. {v.version}: speedup {v.speedup}" for v in self.versions)
 
 
 def rank_suite(
-    suite: Suite,
-    *,
-    metric: str = "time",
-    versions: Sequence[str] | None = None,
-    alpha: float,
-    scope: Scope = "these",
-    floor: NoiseFloor | None = None,
+    suite: Suite, metric: str, versions: Sequence[str], alpha: float, floor: NoiseFloor | None = None
 ) -> SuiteRanking:
     """Rank versions by their speedups in mean over the benchmarks that all of them have."""
-    chosen = tuple(suite.versions if versions is None else versions)
-    if len(chosen) < 2:
+    if len(versions) < 2:
         raise DataError("a ranking needs at least two versions")
     keys = [key for key in suite.keys if key.metric == metric]
-    ratios = {key: _ratios(suite, key, chosen, floor) for key in keys}
+    ratios = {key: _ratios(suite, key, versions, floor) for key in keys}
     common = [key for key in keys if ratios[key]]
     if not common:
-        raise DataError(f"no benchmark was measured ({metric}) in all of {', '.join(chosen)}")
-    means = {
-        duel: mean_log_ratio([ratios[key][duel] for key in common], like_these=scope == "like these")
-        for duel in combinations(chosen, 2)
-    }
-    pairs = verdicts(
-        {
-            duel: (mean.estimate(alpha), mean.centre >= 0, mean.pvalue(), mean.pvalue(less=True))
-            for duel, mean in means.items()
-        },
-        alpha,
-    )
-    undermined = {
-        v: tuple(key.benchmark for key in common if _undermined(suite, key, v, chosen)) for v in chosen
-    }
-    names, left_out = (
-        [key.benchmark for key in some] for some in (common, [k for k in keys if not ratios[k]])
-    )
-    return SuiteRanking(
-        scope, alpha, _in_order(chosen, pairs, alpha, undermined), pairs, tuple(names), tuple(left_out)
-    )
+        raise DataError(f"no benchmark was measured ({metric}) in all of {', '.join(versions)}")
+    found = {}
+    for duel in combinations(versions, 2):
+        mean = mean_log_ratio([ratios[key][duel] for key in common], like_these=False)
+        found[duel] = mean.estimate(alpha), mean.centre >= 0, mean.pvalue(), mean.pvalue(less=True)
+    # By version the benchmarks on which its runs undermine every verdict.
+    undermined: dict[str, tuple[str, ...]] = {}
+    for v in versions:
+        for key in common:
+            sample = suite.samples[key, v]
+            others = [suite.samples[key, other] for other in versions if other != v]
+            if undermining(sample, sample.per_process("mean"), v, others):
+                undermined[v] = (*undermined.get(v, ()), key.benchmark)
+    left_out = tuple(key.benchmark for key in keys if not ratios[key])
+    return _in_order(versions, found, alpha, undermined, tuple(key.benchmark for key in common), left_out)
 
 
 def rank_benchmark(
     suite: Suite,
     key: Key,
     versions: Sequence[str],
-    rules: Rules = DEFAULT,
-    known: Mapping[tuple[str, str], Comparison] | None = None,
+    rules: Rules,
+    known: Mapping[tuple[str, str], Comparison] = MappingProxyType({}),
 ) -> SuiteRanking:
     """Rank the versions of one benchmark by the typical run: every pair by the headline's test, at one risk.
 
@@ -87,55 +180,48 @@ def rank_benchmark(
     samples = {v: suite.samples[key, v] for v in versions if (key, v) in suite.samples}
     if len(samples) < len(versions):
         raise DataError(f"{key.benchmark} was not measured in all of {', '.join(versions)}")
-    duels, found = list(combinations(versions, 2)), dict(known or {})
-    missing = [duel for duel in duels if duel not in found]
+    duels, made = list(combinations(versions, 2)), dict(known)
+    missing = [duel for duel in duels if duel not in made]
     pairs_of = [Pair(key, samples[i], samples[j]) for i, j in missing]
     asked = typical_runs(PreparedPairs(pairs_of, replace(rules, margin=None))) if missing else []
-    found.update(zip(missing, over_the_floor(asked, pairs_of, rules.floor), strict=True))
-    pairs = verdicts(
-        {
-            duel: (c.speedup, c.speedup.value >= 1, c.pvalue, c.pvalue_slower)
-            for duel, c in ((duel, found[duel]) for duel in duels)
-        },
-        rules.alpha,
-    )
-    undermined = {v: (key.benchmark,) for duel in duels if found[duel].undermining for v in duel}
-    rows = _in_order(versions, pairs, rules.alpha, undermined)
-    return SuiteRanking("these", rules.alpha, rows, pairs, (key.benchmark,), ())
+    made.update(zip(missing, over_the_floor(asked, pairs_of, rules.floor), strict=True))
+    found = {
+        duel: (c.speedup, c.speedup.value >= 1, c.pvalue, c.pvalue_slower)
+        for duel, c in ((duel, made[duel]) for duel in duels)
+    }
+    undermined = {v: (key.benchmark,) for duel in duels if made[duel].undermining for v in duel}
+    return _in_order(versions, found, rules.alpha, undermined, (key.benchmark,))
 
 
 def _in_order(
     versions: Sequence[str],
-    pairs: Sequence[PairVerdict],
+    found: Mapping[tuple[str, str], Claims],
     alpha: float,
     undermined: Mapping[str, tuple[str, ...]],
-) -> tuple[RankedVersion, ...]:
+    benchmarks: tuple[str, ...],
+    left_out: tuple[str, ...] = (),
+) -> SuiteRanking:
     """By their speedups over the first."""
+    pairs = verdicts(found, alpha)
     speedups = {versions[0]: Estimate(1.0, 1.0, 1.0, 1 - alpha)}
     speedups |= {p.candidate: p.estimate for p in pairs if p.reference == versions[0]}
     order = sorted(versions, key=lambda v: -speedups[v].value)
     ranks, tied = places(versions, pairs), tied_in(order, pairs)
-    return tuple(RankedVersion(v, speedups[v], *ranks[v], v in tied, undermined.get(v, ())) for v in order)
+    rows = (RankedVersion(v, speedups[v], *ranks[v], v in tied, undermined.get(v, ())) for v in order)
+    return SuiteRanking("these", alpha, tuple(rows), pairs, benchmarks, left_out)
 
 
 def _ratios(
     suite: Suite, key: Key, versions: Sequence[str], floor: NoiseFloor | None
 ) -> dict[tuple[str, str], LogRatio]:
     """Logarithms of the speedups of every two versions on a benchmark; empty when one cannot be had."""
-    found: dict[tuple[str, str], LogRatio] = {}
-    for duel in combinations(versions, 2):
-        x, y = (suite.samples.get((key, version)) for version in duel)
-        if x is None or y is None or x.unit != y.unit or x.direction is not y.direction:
-            return {}
-        ratio = log_ratio(Pair(key, x, y), floor)
-        if ratio is None:
-            return {}
-        found[duel] = ratio
-    return found
-
-
-def _undermined(suite: Suite, key: Key, version: str, versions: Sequence[str]) -> bool:
-    """Whether the runs of a version on a benchmark undermine every verdict on it."""
-    sample = suite.samples[key, version]
-    others = [suite.samples[key, other] for other in versions if other != version]
-    return bool(undermining(sample, sample.per_process("mean"), version, others))
+    samples = [suite.samples.get((key, version)) for version in versions]
+    known = [s for s in samples if s is not None]
+    if len(known) < len(versions) or len({(s.unit, s.direction) for s in known}) > 1:
+        return {}
+    found = {
+        duel: log_ratio(Pair(key, x, y), floor)
+        for duel, (x, y) in zip(combinations(versions, 2), combinations(known, 2), strict=True)
+    }
+    ratios = {duel: ratio for duel, ratio in found.items() if ratio is not None}
+    return ratios if len(ratios) == len(found) else {}

@@ -15,7 +15,16 @@ from speedproof.data.groups import batches
 from speedproof.data.sample import Sample
 from speedproof.errors import DataError
 from speedproof.protocols.checks import same_values, undermining
-from speedproof.protocols.ranks import InOrder, PairVerdict, Placed, open_pairs, places, tied_in, verdicts
+from speedproof.protocols.ranking import (
+    Claims,
+    InOrder,
+    PairVerdict,
+    Placed,
+    open_pairs,
+    places,
+    tied_in,
+    verdicts,
+)
 from speedproof.protocols.results import Check
 from speedproof.protocols.summaries import repeated_in
 from speedproof.protocols.units import clusters_of, independent_units
@@ -192,7 +201,7 @@ def _duels(names: Sequence[str], units: Mapping[str, Sample], alpha: float) -> t
     pairs = list(combinations(names, 2))
     turned = units[names[0]].higher_is_better
     sides = [[units[v].values for v in pair][:: -1 if turned else 1] for pair in pairs]
-    found: dict[tuple[str, str], tuple[Estimate, bool, float, float]] = {}
+    found: dict[tuple[str, str], Claims] = {}
     for rows in batches((slow.size + fast.size, slow.size) for slow, fast in sides):
         slow, fast = (np.stack([sides[i][k] for i in rows]) for k in (0, 1))
         test = probability_greater(slow, fast, alpha)

@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from speedproof.protocols.ranks import RankedVersion, SuiteRanking
+from speedproof.protocols.ranking import RankedVersion, SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
