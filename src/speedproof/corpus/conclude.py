@@ -128,7 +128,7 @@ def conclude(found: Answers, asked: Asked) -> Conclusion:
                 (
                     protocol,
                     (accelerated_2009 if protocol == "touati2009" else accelerated)(
-                        counts[protocol][Verdict.FASTER], total, 1 - alpha, _PRECISION
+                        counts[protocol][Verdict.FASTER], total, alpha, _PRECISION
                     ),
                 )
                 for protocol in proven
