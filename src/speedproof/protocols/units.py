@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import IntArray
 from speedproof.data.groups import Groups
+from speedproof.data.names import begin_alike
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
@@ -61,15 +62,9 @@ def paired_units(pair: Pair) -> tuple[Sample, Sample] | None:
 
 def _different_parts(names: Sequence[str]) -> tuple[str, ...]:
     """What is left of the names without what they begin and end with together."""
-    rest = [name[_alike(names) :] for name in names]
-    end = _alike([part[::-1] for part in rest])
+    rest = [name[begin_alike(names) :] for name in names]
+    end = begin_alike([part[::-1] for part in rest])
     return tuple(part[: len(part) - end] for part in rest)
-
-
-def _alike(names: Sequence[str]) -> int:
-    """With how many characters in common all names begin: the first and the last in their order tell."""
-    first, last = min(names), max(names)
-    return next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
 
 
 def _numbers(sample: Sample) -> list[int]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from speedproof.data.names import begin_alike
 from speedproof.data.names import enumerate_names as enumerate_names
 from speedproof.reporting.cells import cut_left, cut_right, visible, width_of
 from speedproof.reporting.model import Cell, Column
@@ -14,6 +15,7 @@ _BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
 _SPACE = re.compile(r"\s")
 _PARTS = re.compile(r"([/\\\s_\-]+)")
 _WORDS = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
+_LAST_WORD = re.compile(r"[^\W_]*$")
 _FILES, _COMMANDS, _NICKNAME = 24, 40, 12
 """The width of a name in a sentence, and of one that is mentioned again."""
 _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
@@ -24,8 +26,7 @@ def common_prefix(names: Sequence[str]) -> str:
     """What all names begin with, up to the last separator; empty where that says nothing."""
     if len(set(names)) < 2:
         return ""
-    first, last = min(names), max(names)
-    same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    first, same = min(names), begin_alike(names)
     # Of commands whole words are told, never a part of a number or of what is in quotes.
     boundary = _SPACE if _SPACE.search(first, 0, same) else _BOUNDARY
     ends = [match.end() for match in boundary.finditer(first, 0, same)]
@@ -171,16 +172,9 @@ def _told_apart(names: list[str], width: int) -> list[str]:
 
 def _middles(names: Sequence[str], width: int) -> list[str]:
     """Names by what tells them apart, between as much of both ends as fits."""
-    first, last = min(names), max(names)
-    start = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    turned = sorted(name[::-1] for name in names)
-    pairs = enumerate(zip(turned[0], turned[-1], strict=False))
-    end = next((i for i, (a, b) in pairs if a != b), 0)
+    turned = [name[::-1] for name in names]
     # Whole words, or the reader sees "ame" and "pread".
-    while start and first[start - 1].isalnum():
-        start -= 1
-    while end and turned[0][end - 1].isalnum():
-        end -= 1
+    start, end = (len(_LAST_WORD.sub("", own[0][: begin_alike(own)])) for own in (names, turned))
     found = []
     for name in names:
         apart = name[start : len(name) - end]
