@@ -10,8 +10,7 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Record, Suite
 from speedproof.protocols.gate import GateDecision, gate
 from speedproof.protocols.gate_claims import Demand, GateRules
-from speedproof.reporting.gate import report
-from speedproof.reporting.gate_rows import sentence
+from speedproof.reporting.gate import report, sentence
 from speedproof.reporting.text import render
 
 IN_TURNS = frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER})

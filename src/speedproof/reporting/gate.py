@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from speedproof.data.suite import Suite
-from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.gate import GateDecision, GateRow
-from speedproof.protocols.gate_claims import Outcome
-from speedproof.protocols.results import Comparison
-from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting import gate_rows
-from speedproof.reporting.caveats import beside_medians, caveats, session_floor, two_speeds, undermining
-from speedproof.reporting.model import Report, Table, Text, hint_of_all
-from speedproof.reporting.names import enumerate_names, labels, shortened, spoken
-from speedproof.reporting.numbers import level, percent, plural, share
-from speedproof.reporting.words import asked_of, few
+from msgspec.structs import replace
 
-_UNDECIDED = {
-    "no-regression": "may be over {margin} {worse}",
-    "proven-improvement": "may not be {better}",
-    "equivalence": "may differ by over {margin}",
+from speedproof.data.suite import Key, Suite
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.figures import verdict_of
+from speedproof.protocols.gate import Absent, GateDecision, GateRow
+from speedproof.protocols.gate_claims import Outcome, Policy
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.reporting import words
+from speedproof.reporting.caveats import beside_medians, caveats, session_floor, two_speeds, undermining
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
+from speedproof.reporting.model import Outcome as Meaning
+from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
+from speedproof.reporting.numbers import factor, level, p_is, percent, plural, share, values
+
+# How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.
+_ROWS: dict[Outcome, tuple[str, Style, Meaning]] = {
+    Outcome.FAIL: ("FAIL", "bad", "failed"),
+    Outcome.UNDECIDED: ("?", "warning", "undecided"),
+    Outcome.PASS: ("pass", "good", "passed"),
+}
+# What each claim says of a benchmark.
+_SAID = {
+    "regression": "{worse} by more than {margin}",
+    "slowdown": "{worse}",
+    "difference": "changed by more than {margin}",
+    "not worse": "not {worse} by more than {margin}",
+    "improvement": "{better}",
+    "equivalence": "the same within {margin}",
+}
+_MAY = {
+    Policy.NO_REGRESSION: "may be over {margin} {worse}",
+    Policy.PROVEN_IMPROVEMENT: "may not be {better}",
+    Policy.EQUIVALENCE: "may differ by over {margin}",
+}
+_CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
+_VOID = {
+    Assumption.TWO_MEASUREMENTS: "both sides are one measurement",
+    Assumption.PLANNED_SIZE: "measuring stopped on its result",
 }
 _OF_SESSIONS = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.SEVERAL_SESSIONS)
-_NAMED = 3
-_SIDES = ("reference", "candidate")
+_NOTHING = Cell("-", "dim")
+_LABEL, _NAMED, _SHOWN = 24, 3, 12
 
 
 def report(result: GateDecision, *, everything: bool = False, undecided_fails: bool = False) -> Report:
     """A gate as a sheet."""
     old, new = spoken([result.reference, result.candidate])
     comparisons = [row.comparison for row in result.rows]
-    asked = f"({asked_of(result.rules.protocol)}, {level(1 - result.rules.alpha)})"
+    asked = f"({words.asked_of(result.rules.protocol)}, {level(1 - result.rules.alpha)})"
     headline = [
-        Text(_conclusion(result), gate_rows.STYLES[result.outcome], asked),
+        Text(_conclusion(result), _ROWS[result.outcome][1], asked),
         *caveats(result.caveats),
         *session_floor(comparisons),
-        *two_speeds(result.machine, *labels([result.reference, result.candidate], gate_rows.LABEL)),
+        *two_speeds(result.machine, *labels([result.reference, result.candidate], _LABEL)),
     ]
     told = any(c.floor for c in comparisons) or any(c.kind in _OF_SESSIONS for c in result.caveats)
     if result.sessions_apart and not told:
@@ -46,7 +70,7 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
             "numbers, too; 'speedproof run' measures both in one."
         )
         headline.append(Text(apart, "warning"))
-    made = gate_rows.table(result, everything=everything, undecided_fails=undecided_fails)
+    made = _table(result, everything=everything, undecided_fails=undecided_fails)
     return Report(
         f"Gate: {result.candidate} against {result.reference}",
         tuple(headline),
@@ -62,21 +86,13 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
 def as_comparisons(result: GateDecision, suite: Suite) -> list[SuiteComparison]:
     """The comparisons behind a gate whose samples are here, a metric each: what a page draws of the samples."""
     by_metric: dict[str, list[Comparison]] = {}
-    here = {(key.benchmark, key.metric) for key in suite.keys}
+    here = set(suite.keys)
     for row in result.rows:
-        if (row.comparison.benchmark, row.comparison.metric) not in here:
-            continue  # passed at an earlier look
-        by_metric.setdefault(row.comparison.metric, []).append(row.comparison)
+        if Key(row.comparison.benchmark, row.comparison.metric) in here:  # else it passed at an earlier look
+            by_metric.setdefault(row.comparison.metric, []).append(row.comparison)
+    versions, alpha = (result.reference, result.candidate), result.rules.alpha
     return [
-        SuiteComparison(
-            reference=result.reference,
-            candidate=result.candidate,
-            metric=metric,
-            alpha=result.rules.alpha,
-            margin=None,
-            nested="process",
-            comparisons=tuple(found),
-        )
+        SuiteComparison(*versions, metric, alpha, None, "process", tuple(found))
         for metric, found in by_metric.items()
     ]
 
@@ -89,54 +105,68 @@ def _margin(result: GateDecision) -> str:
 
 def _conclusion(result: GateDecision) -> str:
     """The answer in a sentence, with the benchmarks that it hangs on."""
-    total = len(result.rows)
-    what = (
-        counted(result, total)
-        if total != 1
-        else labels([result.rows[0].comparison.benchmark], gate_rows.LABEL)[0]
-    )
-    fails, undecided, _ = (
-        [row for row in result.rows if row.outcome is outcome] for outcome in gate_rows.ORDER
+    total, margin = len(result.rows), _margin(result)
+    what = _counted(result) if total != 1 else labels([result.rows[0].comparison.benchmark], _LABEL)[0]
+    fails, undecided = (
+        [row for row in result.rows if row.outcome is outcome]
+        for outcome in (Outcome.FAIL, Outcome.UNDECIDED)
     )
     parts = []
     if result.absent:
         missing = plural(len({a.benchmark for a in result.absent}), "benchmark")
         parts.append(f"{missing} missing")
-    failing = {row.contradicted.name: row for row in reversed(fails)}
+    first = {row.contradicted.name: row for row in reversed(fails)}
     for name, count in Counter(row.contradicted.name for row in fails).items():
-        told = gate_rows.OPPOSITES[name].format(**gate_rows.words_of(failing[name], _margin(result)))
         some = what if total == 1 else f"{count} of {what}"
-        parts.append(f"{some} {'is' if count == 1 else 'are'} {told}")
+        parts.append(f"{some} {'is' if count == 1 else 'are'} {_said(name, first[name], margin)}")
     if result.outcome is Outcome.PASS:
         asked = Counter(row.required.name for row in result.rows)
-        words = gate_rows.words_of(result.rows[0], _margin(result))
-        several = len(asked) > 1
-        parts_asked = (
-            gate_rows.ASKED[name].format(**words) + several * f" ({n})" for name, n in asked.items()
+        told = " and ".join(
+            _said(name, result.rows[0], margin) + (f" ({n})" if len(asked) > 1 else "")
+            for name, n in asked.items()
         )
-        told = " and ".join(parts_asked)
         none = total > 1 and set(asked) == {"not worse"}
         subject = f"none of {what} is" if none else f"all {what} are" if total > 1 else f"{what} is"
         parts.append(f"{subject} {told.removeprefix('not ') if none else told}")
     if undecided:
+        may = "may miss their limits"
+        if len({_limit(row) for row in undecided}) == 1:
+            may = _MAY[undecided[0].demand.policy].format(**_words_of(undecided[0]))
         some = f"{len(undecided)} of {what}" if total > 1 else what
-        parts.append(f"{len(undecided)} undecided" if failing else f"{some} {_may_be(undecided)}")
+        parts.append(f"{len(undecided)} undecided" if fails else f"{some} {may}")
     return f"{result.outcome.value.upper()}: {', '.join(parts)}"
 
 
-def _may_be(undecided: Sequence[GateRow]) -> str:
-    """What cannot be ruled out of undecided benchmarks."""
-    if len({gate_rows.limit(row) for row in undecided}) > 1:
-        return "may miss their limits"
-    return _UNDECIDED[undecided[0].demand.policy.value].format(**gate_rows.words_of(undecided[0]))
+def _said(name: str, row: GateRow, margin: str = "") -> str:
+    """A claim in words, by what the gains and losses of a row are called."""
+    return _SAID[name].format(**_words_of(row, margin))
 
 
-def counted(result: GateDecision, count: int) -> str:
-    """A number of rows: of benchmarks, of their metrics or of candidates where there are several."""
-    old, new = ({getattr(row.comparison, side).label for row in result.rows} for side in _SIDES)
+def _words_of(row: GateRow, margin: str = "") -> dict[str, str]:
+    """What its gains, its losses and its margin are called."""
+    better, worse = words.gain_and_loss(row.comparison)
+    return {"better": better, "worse": worse, "margin": margin or share(row.demand.margin)}
+
+
+def _counted(result: GateDecision) -> str:
+    """How many rows there are: benchmarks, their metrics, or candidates where there are several."""
+    total = len(result.rows)
+    old, new = (
+        {getattr(row.comparison, side).label for row in result.rows} for side in ("reference", "candidate")
+    )
     if len(new) > 1 == len(old):
-        return plural(count, "comparison")
-    return plural(count, "benchmark metric" if gate_rows.several_metrics(result) else "benchmark")
+        return plural(total, "comparison")
+    return plural(total, "benchmark metric" if _several_metrics(result) else "benchmark")
+
+
+def _several_metrics(result: GateDecision) -> bool:
+    """Whether a row is one of several metrics of its benchmark."""
+    return len({row.comparison.metric for row in result.rows}) > 1
+
+
+def _qualified(result: GateDecision, of: Comparison | Absent) -> str:
+    """A benchmark, with its metric where there are several."""
+    return f"{of.benchmark} ({of.metric})" if _several_metrics(result) else of.benchmark
 
 
 def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
@@ -150,9 +180,9 @@ def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
         if result.void(row) is not None:
             continue
         needed = row.comparison.needed
-        why = row.remark or (needed.reason if needed and not few(row.comparison) else "")
+        why = row.remark or (needed.reason if needed and not words.few(row.comparison) else "")
         if row.outcome is Outcome.UNDECIDED and why:
-            told.setdefault(why, []).append(gate_rows.qualified(result, row.comparison))
+            told.setdefault(why, []).append(_qualified(result, row.comparison))
     for reason, names in told.items():
         yield Text(f"{_few_of(names)}: {reason}.", "dim")
     judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
@@ -169,32 +199,195 @@ def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
 
 
 def _few_of(names: Sequence[str]) -> str:
-    return enumerate_names([*shortened(names[:_NAMED], gate_rows.LABEL), *names[_NAMED:]], _NAMED)
+    return enumerate_names([*shortened(names[:_NAMED], _LABEL), *names[_NAMED:]], _NAMED)
 
 
 def _risks(result: GateDecision) -> str:
-    marked = [gate_rows.undermined(result, row) for row in result.rows]
+    marked = [_undermined(result, row) for row in result.rows]
     voids = [result.void(row) for row in result.rows]
-    reasons = [gate_rows.VOID[void.kind] for void in voids if void]
+    reasons = [_VOID[void.kind] for void in voids if void]
     reasons += ["the machine ran at two speeds"] if result.machine else []
-    why = " and ".join(dict.fromkeys(reasons))
-    because = f": {why}" if why else ""
+    because = f": {' and '.join(dict.fromkeys(reasons))}" if reasons else ""
     if all(marked):
         return f"! No risk of a false pass or a false fail can be stated{because}."
-    return f"{_stated(result)}{f' Not so for rows marked !{because}.' if any(marked) else ''}"
-
-
-def _stated(result: GateDecision) -> str:
+    rest = f" Not so for rows marked !{because}." if any(marked) else ""
     looks, total = result.rules.looks, len(result.rows)
     alpha = result.rules.alpha * looks
     over = f", over all {looks} looks" if looks > 1 else ""
     if any(caveat.kind is Assumption.SEVERAL_RUNS for caveat in result.caveats):
         over += ", if as assumed above"
     if total < 2:
-        return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each{over}."
+        return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each{over}.{rest}"
     fail = {
         "holm": f"{percent(alpha)} over all {total} (Holm)",
         "bh": f"an expected share of {percent(alpha)} of those that fail (Benjamini and Hochberg)",
         "none": f"{percent(alpha)} for each benchmark, up to {percent(min(1.0, alpha * total))} over all {total}",
     }[result.rules.multiplicity]
-    return f"Risk of a false pass: at most {percent(alpha)}; of a false fail: {fail}{over}."
+    return f"Risk of a false pass: at most {percent(alpha)}; of a false fail: {fail}{over}.{rest}"
+
+
+def _table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> Table:
+    """What stands in the way first, the worst of it at the top.
+
+    Without their limit where the headline tells the one that all of them have.
+    """
+    prefixed, named = benchmark_column([row.comparison.benchmark for row in result.rows])
+    ordered = sorted(result.rows, key=lambda row: ([*_ROWS].index(row.outcome), -_severity(row)))
+    failing = bool(result.absent) or any(row.outcome is not Outcome.PASS for row in ordered)
+    told = any(row.outcome is Outcome.FAIL for row in ordered) or result.outcome is not Outcome.FAIL
+    limits = len({_limit(row) for row in ordered}) > told
+    rows, shown = [], 0
+    held: set[str] = set()
+    for i, absent in enumerate(result.absent):
+        name = _qualified(result, absent)
+        rows.append(_missing(absent, name, folded=not everything and i >= _SHOWN))
+    for row in ordered:
+        # What stops a pipeline is shown; what passed only where there is nothing else to see.
+        passed = row.outcome is Outcome.PASS and (failing or len(ordered) > _SHOWN)
+        folded = not everything and (passed or shown >= _SHOWN)
+        shown += not folded
+        if not folded or not held:
+            held.add("needed" if row.outcome is Outcome.UNDECIDED and words.few(row.comparison) else "proven")
+        made = _row(result, row, named(_qualified(result, row.comparison)), limits=limits)
+        outcome: Meaning = "failed" if undecided_fails and made.outcome == "undecided" else made.outcome
+        rows.append(replace(made, outcome=outcome, folded=folded))
+    columns = (
+        Column(""),
+        prefixed,
+        *right("was", "now"),
+        Column("change"),
+        Column(" or ".join(sorted(held, reverse=True)), brief="proof" if len(held) > 1 else "", drop=-1),
+        Column("limit" if limits else ""),
+    )
+    return Table.of(columns, rows)
+
+
+def _severity(row: GateRow) -> float:
+    """How far the proven loss exceeds the limit, in a logarithm; for what is not proven, the observed one."""
+    c, policy = row.comparison, row.demand.policy
+    proven = row.outcome is Outcome.FAIL and not math.isnan(c.certified.high)
+    s = c.certified.high if proven else c.speedup.value
+    if not 0 < s < math.inf:
+        return 0.0
+    limit = 1.0 if policy is Policy.PROVEN_IMPROVEMENT else 1 / (1 + row.demand.margin)
+    return abs(math.log(s)) if policy is Policy.EQUIVALENCE else math.log(limit) - math.log(s)
+
+
+def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
+    return Row.of(
+        Cell("MISSING", "bad"),
+        Cell(name, "strong"),
+        "",
+        "-",
+        Cell(absent.reason, "dim", ("nothing to compare",), spans=True),
+        "",
+        "",
+        name=absent.benchmark,
+        outcome="failed",
+        message=f"{absent.benchmark} cannot be compared: {absent.reason}",
+        kind="missing",
+        folded=folded,
+    )
+
+
+def _row(result: GateDecision, row: GateRow, name: Cell, *, limits: bool) -> Row:
+    c = row.comparison
+    location = "mean" if result.rules.protocol == "mean" else "median"
+    old, new = values([getattr(side, location) for side in (c.reference, c.candidate)], c.reference.unit)
+    mark = " !" if _undermined(result, row) else ""
+    called, style, kind = _ROWS[row.outcome]
+    told = _seen(c) if result.void(row) is not None else _observed(row)
+    return Row.of(
+        Cell(f"{called}{mark}", style),
+        name,
+        old,
+        new,
+        Cell(told, "" if row.outcome is Outcome.PASS else style, speedup=c.certified),
+        (None if mark else _proven(row)) or _NOTHING,
+        Cell(_limit(row), "dim") if limits else "",
+        name=c.benchmark,
+        outcome=kind,
+        message=sentence(result, row),
+        kind=kind,
+    )
+
+
+def sentence(result: GateDecision, row: GateRow) -> str:
+    """One benchmark at the gate: what is proven, with hypothesis and p-value, or what would decide it."""
+    if (void := result.void(row)) is not None:
+        return f"Not proven, because {_VOID[void.kind]}: {_seen(row.comparison)} as measured"
+    if row.outcome is Outcome.UNDECIDED:
+        why = row.remark or words.needs(row.comparison)
+        return f"Undecided: {words.range_of(row.comparison)}{f'; {why}' if why else ''}"
+    passed = row.outcome is Outcome.PASS
+    claim = row.required if passed else row.contradicted
+    told = _said(claim.name, row)
+    p = "" if math.isnan(claim.adjusted) else f", {p_is(claim.adjusted)}"
+    corrected = ""
+    if not passed and len(result.rows) > 1 and result.rules.multiplicity != "none":
+        corrected = f" after {_CORRECTIONS[result.rules.multiplicity]}'s correction over {len(result.rows)}"
+    shown = "Shown, if the assumptions were met" if _undermined(result, row) else "Proven"
+    return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {words.range_of(row.comparison)}"
+
+
+def _undermined(result: GateDecision, row: GateRow) -> bool:
+    """Whether a row is marked, as one that nothing is called proven of."""
+    marked = bool(row.comparison.undermining) or result.machine is not None
+    return result.void(row) is not None or (marked and row.outcome is not Outcome.UNDECIDED)
+
+
+def _observed(row: GateRow) -> str:
+    c = row.comparison
+    direction = _alone(c)
+    return words.change(replace(c, verdict=direction)) if direction in words.CHANGED else _seen(c)
+
+
+def _seen(c: Comparison) -> str:
+    """The observed ratio, for what nothing is proven of."""
+    told = words.natural(c)
+    return "~" if told == "-" else f"~ {told}"
+
+
+def _proven(row: GateRow) -> Cell | None:
+    """The bound that the outcome rests on; of an undecided one the runs it needs, or what it proves alone."""
+    c = row.comparison
+    low, high = c.certified.low, c.certified.high
+    if row.outcome is Outcome.UNDECIDED:
+        told = words.few(c)
+        bound = max(low, 1 / high if high > 0 else math.nan)
+        if not told and _alone(c) in words.CHANGED and 1 + 1e-9 < bound < math.inf:
+            told = f"alone at least {factor(bound, -1)}"
+            return Cell(told, "dim", (f"alone ≥ {factor(bound, -1)}", f"≥ {factor(bound, -1)}"))
+        return Cell(told, "dim") if told else None
+    equivalence = row.demand.policy is Policy.EQUIVALENCE
+    if row.outcome is Outcome.FAIL:
+        if equivalence and low > 1:
+            return _least(low)
+        return _least(1 / high) if 0 < high < 1 else None
+    if equivalence:
+        most = max(high, 1 / low) if low > 0 else math.inf
+        return _most(factor(most, 1)) if math.isfinite(most) else None
+    if low >= 1:
+        return _least(low)
+    return _most(factor(1 / low, 1, 3), f" {words.gain_and_loss(c)[1]}") if low > 0 else None
+
+
+def _least(bound: float) -> Cell:
+    return Cell(f"at least {factor(bound, -1)}", shorter=(f"≥ {factor(bound, -1)}",))
+
+
+def _most(bound: str, word: str = "") -> Cell:
+    return Cell(f"at most {bound}{word}", shorter=(f"≤ {bound}{word}", f"≤ {bound}"))
+
+
+def _alone(c: Comparison) -> Verdict:
+    """What is proven of a benchmark by itself; equal within the margin, it may still be faster or slower."""
+    return verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha)
+
+
+def _limit(row: GateRow) -> str:
+    """What the benchmark is held to."""
+    better, _ = words.gain_and_loss(row.comparison)
+    if row.demand.policy is Policy.PROVEN_IMPROVEMENT:
+        return better
+    return f"{'±' if row.demand.policy is Policy.EQUIVALENCE else '+'}{share(row.demand.margin)}"

@@ -10,21 +10,11 @@ from msgspec.structs import replace
 from speedproof.data.units import scale_of
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.reporting import words
 from speedproof.reporting.caveats import beside_medians, failed, undermining
 from speedproof.reporting.model import Cell, Column, Outcome, Report, Row, Table, Text, right
 from speedproof.reporting.names import nicknames, spoken
 from speedproof.reporting.numbers import values
-from speedproof.reporting.words import (
-    CHANGED,
-    STYLES,
-    chance,
-    counted_runs,
-    named,
-    proof,
-    several,
-    spread,
-    verdict,
-)
 
 OUTCOMES: dict[Verdict, Outcome] = {
     Verdict.FASTER: "passed",
@@ -37,30 +27,43 @@ OUTCOMES: dict[Verdict, Outcome] = {
 def report(result: SuiteComparison, head: Comparison) -> Report:
     """One benchmark: a sentence, both sides in numbers, the chance of a faster run."""
     old, new = spoken([result.reference, result.candidate])
-    head = named(head, old, new)
-    undermined = tuple(undermining([head]))
+    told = words.named(head, old, new)
+    style = words.STYLES[head.verdict] or "strong"
     return Report(
         "",
-        (Text(verdict(head, result.margin), STYLES[head.verdict] or "strong", proof(head)),),
-        (_sides(head, result.margin),),
-        (
-            *_chances(result, head),
-            *_opposed(result, head, old, new),
-            *beside_medians([head] if head.verdict in CHANGED else ()),
-            *(undermined or _held(result, head)),
-        ),
+        (Text(words.verdict(told, result.margin), style, words.proof(told)),),
+        (_sides(told, result.margin),),
+        tuple(_notes(result, told)),
         ("Why: --explain", "Page: --html report.html"),
     )
 
 
-def _held(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
-    """Whether its checks hold, and whether those of other protocols do, where nothing undermines it."""
+def _notes(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
+    """The chance of a faster run, what contradicts the verdict, and whether the checks hold."""
+    old, new = nicknames([result.reference, result.candidate])
+    probable = (c for c in result.comparisons if c.quantity == "probability")
+    of = head if head.chance else next(probable, None)
+    if of is not None and head.quantity != "probability":
+        estimate = of.chance or of.speedup
+        if not math.isnan(estimate.value):
+            yield Text(f"{words.chance(estimate, new, old, of.verdict, head.repeated)}.")
+    for other in opposite(result.comparisons, head):
+        told = words.named(other, head.reference.label, head.candidate.label)
+        yield Text(f"But {words.verdict(told, result.margin)}.", "warning")
+    if turned(head):
+        why = "runs fall into groups that ranks see and medians miss."
+        yield Text(f"The medians differ the other way: {why}", "dim")
+    yield from beside_medians([head] if head.verdict in words.CHANGED else ())
+    undermined = tuple(undermining([head]))
+    yield from undermined
     lost = [kind.title for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
-    others = any(not c.held and c.kind.undermines != "nothing" for o in result.comparisons for c in o.checks)
-    if lost:
+    if lost and not undermined:
         yield Text(f"Not met: {', '.join(lost)}.", "dim")
     elif head.checks and not head.failed_checks:
-        yield Text("All checks of the typical run hold." if others else "All checks hold.", "dim")
+        # Those of other protocols may fail where this one's hold.
+        others = (c for o in result.comparisons for c in o.checks if not c.held)
+        whose = " of the typical run" if any(c.kind.undermines != "nothing" for c in others) else ""
+        yield Text(f"All checks{whose} hold.", "dim")
 
 
 def _sides(head: Comparison, margin: float | None) -> Table:
@@ -74,15 +77,17 @@ def _sides(head: Comparison, margin: float | None) -> Table:
         *right("median", "mean"),
         *right("min", drop=1),
         *right("max", drop=2),
-        *right(several(head.repeated)),
+        *right(words.several(head.repeated)),
     )
     rows = []
     for side, median in zip(sides, medians, strict=True):
         mean, *ends = (values([v], unit, scale=scale)[0] for v in (side.mean, side.minimum, side.maximum))
-        told = Cell(f"{mean}{spread(side)}", shorter=(mean,))
+        told = Cell(f"{mean}{words.spread(side)}", shorter=(mean,))
         ends = [end.removesuffix(scale[1]).rstrip() for end in ends]
         rows.append(
-            Row.of(Cell(side.label, "strong"), median, told, *ends, counted_runs(side.n, side.observations))
+            Row.of(
+                Cell(side.label, "strong"), median, told, *ends, words.counted_runs(side.n, side.observations)
+            )
         )
     # The second row is the one that is judged.
     outcome, message = OUTCOMES[head.verdict], sentence(head, margin)
@@ -93,30 +98,7 @@ def _sides(head: Comparison, margin: float | None) -> Table:
 
 def sentence(head: Comparison, margin: float | None, *, shaken: bool = False) -> str:
     """The verdict with its proof."""
-    told = proof(head, shaken=shaken)
-    return f"{verdict(head, margin)}; {told}" if told else verdict(head, margin)
-
-
-def _chances(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
-    probable = (c for c in result.comparisons if c.quantity == "probability")
-    of = head if head.chance else next(probable, None)
-    if of is None or head.quantity == "probability":
-        return
-    estimate = of.chance or of.speedup
-    if math.isnan(estimate.value):
-        return
-    old, new = nicknames([result.reference, result.candidate])
-    yield Text(f"{chance(estimate, new, old, of.verdict, head.repeated)}.")
-
-
-def _opposed(result: SuiteComparison, head: Comparison, old: str, new: str) -> Iterator[Text]:
-    """The protocols that prove the opposite, and a ratio of medians that points there."""
-    for other in opposite(result.comparisons, head):
-        told = verdict(named(other, old, new), result.margin)
-        yield Text(f"But {told}.", "warning")
-    if turned(head):
-        why = "runs fall into groups that ranks see and medians miss."
-        yield Text(f"The medians differ the other way: {why}", "dim")
+    return "; ".join(filter(None, (words.verdict(head, margin), words.proof(head, shaken=shaken))))
 
 
 def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[Comparison]:
@@ -132,7 +114,7 @@ def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[Compar
 def turned(head: Comparison) -> bool:
     """Whether the medians that stand beside the verdict point the other way."""
     old, new = head.reference.median, head.candidate.median
-    if head.verdict not in CHANGED or not all(v > 0 for v in (old, new, head.speedup.value)):
+    if head.verdict not in words.CHANGED or not all(v > 0 for v in (old, new, head.speedup.value)):
         return False
     higher = head.reference.higher_is_better
     rate = head.reference.unit.endswith("/s") if higher is None else higher
