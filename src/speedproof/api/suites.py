@@ -113,10 +113,10 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     def __getitem__(self, benchmark: str) -> PairResult:
         """The answer about one benchmark."""
-        found = tuple(c for c in self.result.comparisons if c.benchmark == benchmark)
+        r = self.result
+        found = tuple(r.by_benchmark.get(benchmark, ()))
         if not found:
             raise UsageError(f"no benchmark {benchmark!r} was compared, only: {', '.join(self.benchmarks)}")
-        r = self.result
         known = (r.reference, r.candidate, r.metric, r.alpha, r.margin, r.nested)
         return PairResult(SuiteComparison(*known, found, caveats=r.caveats, machine=r.machine))
 

@@ -85,6 +85,14 @@ class SuiteComparison(Struct, frozen=True):
         return tuple(dict.fromkeys(c.benchmark for c in self.comparisons))
 
     @property
+    def by_benchmark(self) -> dict[str, list[Comparison]]:
+        """All answers about each of them."""
+        found: dict[str, list[Comparison]] = {}
+        for comparison in self.comparisons:
+            found.setdefault(comparison.benchmark, []).append(comparison)
+        return found
+
+    @property
     def protocols(self) -> tuple[str, ...]:
         """Those that were asked, in order."""
         return tuple(dict.fromkeys(c.protocol for c in self.comparisons))

@@ -159,39 +159,25 @@ _PLURALS = {"min": "minima", "mean": "means", "median": "medians"}
 
 def _accelerated(result: SuiteComparison) -> Iterator[Text]:
     tested = {c.protocol for c in result.comparisons if c.test}
-    shown = [(protocol, found) for protocol, found in result.accelerated if protocol in tested]
-    for protocol, found in shown:
+    for protocol, found in (own for own in result.accelerated if own[0] in tested):
         wilson, article = (f"{percent(e.low)} to {percent(e.high)}" for e in (found.wilson, found.proportion))
         rule = "" if found.valid else ", too few for that rule"
         count = f"{found.accelerated} of {found.benchmarks}, {wilson} by Wilson's interval"
         where = QUESTIONS[protocol].where
         yield Text(f"Share of accelerated benchmarks {where}: {count}, {article} by the article's{rule}.")
-    if shown:
+    if tested.intersection(dict(result.accelerated)):
         yield Text(f"  {RANDOM_SELECTION}", "dim")
-
-
-def _dominant(result: SuiteComparison) -> Iterator[Text]:
-    """Name the benchmark that decides the totals by itself, if there is one."""
-    means = {c.benchmark: c.reference.mean for c in result.comparisons}
-    total = sum(means.values())
-    name, largest = max(means.items(), key=lambda item: item[1])
-    if result.overall and total > 0 and largest > total / 2:
-        yield Text(f"  {name} alone makes up {percent(largest / total)} of the total.", "warning")
 
 
 def _explained(result: SuiteComparison) -> Iterator[Report]:
     """Why each verdict came out as it did: every check, test, p-value and rule, in the protocol's order."""
-    by_benchmark: dict[str, list[Comparison]] = {}
-    for c in result.comparisons:
-        by_benchmark.setdefault(c.benchmark, []).append(c)
-    for name, found in by_benchmark.items():
-        levels = Text(
-            f"  A check fails where p <= {result.alpha:g}; one of the order of runs, of which there are several, "
-            f"where p <= {ORDER_LEVEL:g}.",
-            "dim",
-        )
+    told = (
+        f"  A check fails where p <= {result.alpha:g}; one of the order of runs, of which there are several, "
+        f"where p <= {ORDER_LEVEL:g}."
+    )
+    for name, found in result.by_benchmark.items():
         tested = any(not math.isnan(check.pvalue) for c in found for check in c.checks)
-        why = (*_why(found, shaken=result.machine is not None), *((levels,) if tested else ()))
+        why = (*_why(found, shaken=result.machine is not None), *((Text(told, "dim"),) if tested else ()))
         yield Report(f"{name}: X is {result.reference}, Y is {result.candidate}", why, about=name)
 
 

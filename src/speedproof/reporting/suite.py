@@ -78,7 +78,7 @@ def _several(result: SuiteComparison, everything: bool) -> Report:
     counts = words.counts_of(heads)
     asked = asked_at(heads[0].protocol, result.alpha, shaken=shaken)
     answer = answered(result.metric, f"{new} against {old}", counts, kinds, asked)
-    whole = [*_geometric_mean(result, heads), *(() if shaken else _joint(result, heads, kinds))]
+    whole = list(_whole(result, kinds))
     changed = any(c.verdict in words.CHANGED for c in heads)
     table = _benchmarks(result, heads, kinds, folds=many and not everything)
     told = {row.name for row in table.rows if not row.folded}
@@ -134,18 +134,15 @@ def _banded(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
     return found
 
 
-def _geometric_mean(result: SuiteComparison, heads: Sequence[Comparison]) -> Iterator[Text]:
-    means = result.geometric_means
+def _whole(result: SuiteComparison, kinds: Mapping[Verdict, str]) -> Iterator[Text]:
+    """The geometric mean, and how many verdicts hold together."""
+    means, protocol = result.geometric_means, result.headlines[0].protocol
     if means is not None and math.isfinite(means.these.value):
         known_of = means.benchmarks, means.benchmarks + len(means.left_out)
-        yield Text(words.geometric_mean(means.these, *words.gain_and_loss(heads[0]), known_of))
-
-
-def _joint(
-    result: SuiteComparison, heads: Sequence[Comparison], kinds: Mapping[Verdict, str]
-) -> Iterator[Text]:
-    for found in result.controlled:
-        if (found.method, found.protocol) == ("holm", heads[0].protocol):
+        gain_loss = words.gain_and_loss(result.headlines[0])
+        yield Text(words.geometric_mean(means.these, *gain_loss, known_of))
+    for found in result.controlled if result.machine is None else ():
+        if (found.method, found.protocol) == ("holm", protocol):
             yield held_jointly(found.alpha, {v: found.count(v) for v in kinds}, kinds)
 
 
@@ -154,9 +151,7 @@ def _benchmarks(
 ) -> Table:
     """A row a benchmark, by what is proven of it."""
     column, named = benchmark_column([c.benchmark for c in heads])
-    answers: dict[str, list[Comparison]] = {}
-    for c in result.comparisons:
-        answers.setdefault(c.benchmark, []).append(c)
+    answers = result.by_benchmark
     order = [Verdict.SLOWER, Verdict.FASTER] if folds else [Verdict.FASTER, Verdict.SLOWER]
     order += [Verdict.EQUIVALENT, Verdict.UNDECIDED]
     shaken = result.machine is not None
@@ -221,7 +216,9 @@ def row(
         bound = words.effect(head).bound
         proven = Cell(words.at_least(bound), key=None if math.isnan(bound) else bound)
     marks = ["!"] if head.undermining and head.verdict is not Verdict.UNDECIDED else []
-    marks += [f"{_where(c)}: {words.change(c)}" for c in opposite(answers, head)]
+    for c in opposite(answers, head):
+        where = QUESTIONS[c.protocol].where.removeprefix("in ").removeprefix("by ")
+        marks.append(f"{where}: {words.change(c)}")
     marks += ["medians: the other way"] if turned(head) else []
     return Row.of(
         *names,
@@ -235,10 +232,6 @@ def row(
         message=sentence(head, margin, shaken=shaken),
         kind=kinds[head.verdict],
     )
-
-
-def _where(c: Comparison) -> str:
-    return QUESTIONS[c.protocol].where.removeprefix("in ").removeprefix("by ")
 
 
 def single_runs(result: SuiteComparison) -> bool:

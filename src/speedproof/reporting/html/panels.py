@@ -39,9 +39,7 @@ def panels(result: SuiteComparison, suite: Suite, margin: float | None = None) -
     if result.reference in suite.versions and result.candidate in suite.versions:
         pairing = suite.pair(result.reference, result.candidate)
         pairs = {p.key.benchmark: p for p in pairing.pairs if p.key.metric == result.metric}
-    found: dict[str, list[Comparison]] = {}
-    for comparison in result.comparisons:
-        found.setdefault(comparison.benchmark, []).append(comparison)
+    found = result.by_benchmark
     most = min(max(_BUDGET // (2 * max(len(found), 1)), _LEAST_DRAWN), _MOST_DRAWN)
     return {
         name: _panel(of_one, pairs.get(name), most, margin, result.nested) for name, of_one in found.items()
