@@ -55,7 +55,7 @@ def options() -> Iterator[tuple[str, str, Any]]:
 
 def test_defaults() -> None:
     found = list(options())
-    assert len(found) > 150
+    assert len(found) > 100
     for place, name, default in found:
         if name in DOCUMENTED:
             known = DOCUMENTED[name]

@@ -41,7 +41,8 @@ SMALL = 30
 """A sample of at most this many runs is small (section 3.1)."""
 
 _LEAST_FOR_FORECAST = 3
-_MOST_FORECAST = 100_000
+MOST_FORECAST = 100_000
+NO_SPREAD = "neither sample has any spread: use a finer clock or longer runs"
 
 
 class Decision(Struct, frozen=True):
@@ -127,15 +128,19 @@ def forecasts(
 
 def _needed(side: Sides, of_slow: float, of_fast: float, *, no_spread: bool, equal: bool) -> Needed:
     if no_spread:
-        return Needed(None, None, "neither sample has any spread: use a finer clock or longer runs")
+        return Needed(None, None, NO_SPREAD)
     if not (math.isfinite(of_slow) and math.isfinite(of_fast)):
         return Needed(None, None, "no difference was observed, so no number of runs can be named")
-    if max(of_slow, of_fast) > _MOST_FORECAST:
+    if max(of_slow, of_fast) > MOST_FORECAST:
         told = "the observed difference is so small"
-        return Needed(None, None, f"{told} that more than {_MOST_FORECAST} runs would be needed")
+        return Needed(None, None, f"{told} that more than {MOST_FORECAST} runs would be needed")
+    return in_runs(side, of_slow, of_fast, "to prove equivalence" if equal else "to find a difference")
+
+
+def in_runs(side: Sides, of_slow: float, of_fast: float, what: str) -> Needed:
+    """A forecast by the names of the user's samples, of more runs than there are."""
     x, y = (of_fast, of_slow) if side.turned else (of_slow, of_fast)
-    what = "prove equivalence" if equal else "find a difference"
-    reason = f"to {what} with power 0.8 if the observed speedup is the true one"
+    reason = f"{what} with power 0.8 if the observed speedup is the true one"
     return Needed(max(math.ceil(x), side.x.n + 1), max(math.ceil(y), side.y.n + 1), reason)
 
 

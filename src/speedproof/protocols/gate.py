@@ -37,6 +37,7 @@ from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of, few_runs
+from speedproof.protocols.figures import MOST_FORECAST, NO_SPREAD, in_runs
 from speedproof.protocols.gate_claims import (
     ASKS,
     CLAIMED,
@@ -45,7 +46,6 @@ from speedproof.protocols.gate_claims import (
     GateRules,
     Hypothesis,
     Outcome,
-    Policy,
     claim,
     evidence,
     judge,
@@ -59,7 +59,7 @@ from speedproof.stats.ratio import edges as edges_of
 
 DEFAULT = GateRules()
 _NEAR = 0.02  # of a threshold, as a logarithm
-_MOST_FORECAST = 100_000
+_NEAR_IT = "the speedup is so near the threshold"
 _VOIDING = (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)
 
 
@@ -224,9 +224,9 @@ def _cases(
 
 def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     """Correct over the benchmarks, then decide each of them."""
-    correct = MULTIPLICITIES[rules.multiplicity]
+    correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
     asked = [ASKS[case.demand.policy] for case in cases]
-    against = [case.evidence[name] for case, (_, name) in zip(cases, asked, strict=True)]
+    against = [case.evidence[denies] for case, (_, denies) in zip(cases, asked, strict=True)]
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
     decided = [1.0] * max(rules.family - len(cases), 0)
     corrected = correct(against + decided)
@@ -234,95 +234,60 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     family = sum(not math.isnan(p) for p in against) + len(decided)
     rows = []
     for i, (case, (asks, denies)) in enumerate(zip(cases, asked, strict=True)):
-        requirement = case.claim(asks, case.evidence[asks], rules.alpha)
-        contradiction = case.claim(denies, corrected[i], rules.alpha)
-        outcome = judge([requirement.adjusted], [contradiction.adjusted], rules.alpha)
+        required = case.claim(asks, case.evidence[asks], alpha)
+        contradicted = case.claim(denies, corrected[i], alpha)
+        outcome = judge([required.adjusted], [contradicted.adjusted], alpha)
         remark, needed = "", None
         if outcome is Outcome.UNDECIDED:
-            remark = _why(case, requirement, contradiction, family, rules)
+            remark = _why(case, required, contradicted, family, rules)
             needed = None if remark else _needed(case, family, rules)
-        rows.append(
-            GateRow(
-                comparison=replace(case.comparison, needed=needed),
-                demand=case.demand,
-                outcome=outcome,
-                required=requirement,
-                contradicted=contradiction,
-                claims=tuple(case.claim(name, claimed[name][i], rules.alpha) for name in CLAIMED),
-                remark=remark,
-            )
-        )
+        comparison = replace(case.comparison, needed=needed)
+        claims = tuple(case.claim(name, own[i], alpha) for name, own in claimed.items())
+        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, remark))
     return tuple(rows)
 
 
-def _why(
-    case: _Case, requirement: Hypothesis, contradiction: Hypothesis, family: int, rules: GateRules
-) -> str:
+def _why(case: _Case, required: Hypothesis, contradicted: Hypothesis, family: int, rules: GateRules) -> str:
     """Why more runs of the same kind would not simply decide; empty when they would."""
-    if math.isnan(contradiction.pvalue):
-        if case.comparison.test:
+    c = case.comparison
+    if math.isnan(contradicted.pvalue):
+        if c.test:
             return "a ratio to zero or a negative value means nothing"
-        return "" if case.comparison.needed else case.comparison.state.value
-    tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradiction.name == "difference"))
-    question = QUESTIONS[rules.protocol]
-    if question.least_pvalue(case.sides.slow.size, case.sides.fast.size) * tests > rules.alpha:
-        enough = next(n for n in count(2) if tests * question.least_pvalue(n, n) <= rules.alpha)
-        repeated = case.comparison.repeated
-        units = "processes" if repeated == "process" else f"{repeated}s"
-        return (
-            f"{case.comparison.reference.n} and {case.comparison.candidate.n} {units} are too few to prove a "
-            f"contradiction: measure at least {enough} of each"
-        )
-    floor, speedup = case.comparison.floor, case.comparison.speedup.value
-    if floor is not None and all(hides(floor, speedup, edge) for edge in _edges(case.demand)):
+        return "" if c.needed else c.state.value
+    tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradicted.name == "difference"))
+    least = QUESTIONS[rules.protocol].least_pvalue
+    if least(case.sides.slow.size, case.sides.fast.size) * tests > rules.alpha:
+        enough = next(n for n in count(2) if tests * least(n, n) <= rules.alpha)
+        units = "processes" if c.repeated == "process" else f"{c.repeated}s"
+        few = f"{c.reference.n} and {c.candidate.n} {units} are too few to prove a contradiction"
+        return f"{few}: measure at least {enough} of each"
+    if c.floor is not None and all(hides(c.floor, c.speedup.value, edge) for edge in case.demand.edges):
         return IN_TURNS
-    if contradiction.pvalue <= rules.alpha:
-        return (
-            f"the {contradiction.name} is significant by itself, but not after the correction over {family} "
-            "benchmarks"
-        )
-    if math.isnan(requirement.pvalue):
+    if contradicted.pvalue <= rules.alpha:
+        after = f"after the correction over {family} benchmarks"
+        return f"the {contradicted.name} is significant by itself, but not {after}"
+    if math.isnan(required.pvalue):
         return "the samples differ by more than a shift, so their ranks prove no equivalence of medians"
     return ""
 
 
-def _edges(demand: Demand) -> tuple[float, ...]:
-    """Where what a policy asks ends."""
-    low, high = 1 / (1 + demand.margin), 1 + demand.margin
-    return {
-        Policy.NO_REGRESSION: (low,),
-        Policy.PROVEN_IMPROVEMENT: (1.0,),
-        Policy.EQUIVALENCE: (low, high),
-    }[demand.policy]
-
-
 def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
     """Runs that would prove the requirement, or its contradiction, whichever was observed."""
-    if not case.comparison.test:
-        return case.comparison.needed
-    edges = _edges(case.demand)
-    speedup = case.comparison.speedup.value
+    c, edges, speedup = case.comparison, case.demand.edges, case.comparison.speedup.value
+    if not c.test:
+        return c.needed
     if any(below <= speedup <= above for below, above in map(edges_of, edges)):
-        reason = "the speedup is so near the threshold that no number of runs can be named"
-        return Needed(None, None, reason)
+        return Needed(None, None, f"{_NEAR_IT} that no number of runs can be named")
     if not (np.ptp(case.sides.slow) or np.ptp(case.sides.fast)):
-        reason = "neither sample has any spread: use a finer clock or longer runs"
-        if (proven := case.comparison.verdict) is not Verdict.UNDECIDED:
-            reason = f"{proven.value}, but readings this coarse hide by how much; {reason}"
-        return Needed(None, None, reason)
+        proven = f"{c.verdict.value}, but readings this coarse hide by how much; "
+        return Needed(None, None, f"{proven if c.verdict is not Verdict.UNDECIDED else ''}{NO_SPREAD}")
     within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
     # A contradiction has to survive the correction, at worst that of the smallest p-value.
     alpha = rules.alpha if within or rules.multiplicity == "none" else rules.alpha / max(family, 1)
     runs = [QUESTIONS[rules.protocol].runs_needed(case.sides, edge, alpha) for edge in edges]
     slow, fast = max(float(r.x) for r in runs), max(float(r.y) for r in runs)
-    if not max(slow, fast) <= _MOST_FORECAST:
+    if not max(slow, fast) <= MOST_FORECAST:
         near = speedup > 0 and any(abs(math.log(speedup / edge)) < _NEAR for edge in edges)
-        why = "the speedup is so near the threshold" if near else "runs differ so much"
-        reason = f"{why} that more than {_MOST_FORECAST} runs would be needed"
-        return Needed(None, None, reason)
-    x, y = (fast, slow) if case.sides.turned else (slow, fast)
-    return Needed(
-        max(math.ceil(x), case.comparison.reference.n + 1),
-        max(math.ceil(y), case.comparison.candidate.n + 1),
-        "to decide with power 0.8 if the observed speedup is the true one",
-    )
+        why = _NEAR_IT if near else "runs differ so much"
+        return Needed(None, None, f"{why} that more than {MOST_FORECAST} runs would be needed")
+    return in_runs(case.sides, slow, fast, "to decide")

@@ -59,6 +59,14 @@ class Demand(Struct, frozen=True):
         if not 0 < self.margin < math.inf:
             raise ValueError(f"the margin must be positive, not {self.margin:g}")
 
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """Where the speedups end that it asks for."""
+        low, high = 1 / (1 + self.margin), 1 + self.margin
+        return {"no-regression": (low,), "proven-improvement": (1.0,), "equivalence": (low, high)}[
+            self.policy
+        ]
+
 
 class GateRules(Struct, frozen=True):
     """How the gate decides."""

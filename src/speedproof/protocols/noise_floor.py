@@ -88,11 +88,6 @@ def hides(floor: SessionFloor, speedup: float, edge: float = 1.0) -> bool:
     return speedup > 0.0 and abs(math.log(speedup / edge)) <= math.log1p(floor.reach)
 
 
-def _in_turns(floor: SessionFloor) -> str:
-    """What would decide, with how much sessions differ."""
-    return IN_TURNS.replace("that much", f"by up to {100 * floor.reach:.2g} %")
-
-
 def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Comparison:
     x, y = pair.reference, pair.candidate
     ratio, low, high = c.speedup.value, c.speedup.low, c.speedup.high
@@ -105,14 +100,12 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
     at = math.log(ratio) if sound else 0.0
     sessions = (x.session_count, y.session_count)
 
-    def side(end: float) -> Widened:
-        return widened(
-            abs(end - at) if sound else math.inf, c.alpha, (c.reference.n, c.candidate.n), spread, sessions
-        )
-
-    down = side(math.log(low) if low > 0.0 else -math.inf)
-    up = side(math.log(high) if high > 0.0 else math.inf)
-    alone = widened(0.0, c.alpha, (c.reference.n, c.candidate.n), spread, sessions)
+    sizes = (c.reference.n, c.candidate.n)
+    ends = math.log(low) if low > 0.0 else -math.inf, math.log(high) if high > 0.0 else math.inf
+    down, up, alone = (
+        widened(reach, c.alpha, sizes, spread, sessions)
+        for reach in (*(abs(end - at) if sound else math.inf for end in ends), 0.0)
+    )
     told = SessionFloor(
         math.sqrt(spread.variance), spread.degrees, spread.sessions, math.expm1(alone.reach(c.alpha))
     )
@@ -136,6 +129,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
             high=estimate.high if loses else max(estimate.high, 0.5),
         )
 
+    in_turns = IN_TURNS.replace("that much", f"by up to {100 * told.reach:.2g} %")
     lost = verdict is Verdict.UNDECIDED and (c.verdict is not verdict or hides(told, ratio))
     return replace(
         c,
@@ -145,7 +139,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
         state=State.NOT_SIGNIFICANT if c.state is State.SIGNIFICANT and not faster else c.state,
         speedup=even(speedup) if c.quantity == "probability" else speedup,
         chance=None if chance is None else even(chance),
-        needed=Needed(None, None, _in_turns(told) if sound else _NO_RATIO) if lost else c.needed,
+        needed=Needed(None, None, in_turns if sound else _NO_RATIO) if lost else c.needed,
         highest_confidence=_at_risks_from(pvalue, c.highest_confidence),
         at_margin=margin,
         floor=told,

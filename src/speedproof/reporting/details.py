@@ -140,7 +140,11 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
         if math.isfinite(gain.speedup) and gain.speedup > 0:
             ratio_told = words.direction(gain.speedup, better, worse)
             yield Text(f"Total of the {_PLURALS[location]}, every benchmark run once: {ratio_told}.")
-    yield from _dominant(result)
+    times = {c.benchmark: c.reference.mean for c in result.comparisons}
+    sum_of_times, largest = sum(times.values()), max(times, key=times.__getitem__)
+    if result.overall and sum_of_times > 0 and times[largest] > sum_of_times / 2:
+        part = percent(times[largest] / sum_of_times)
+        yield Text(f"  {largest} alone makes up {part} of the total.", "warning")
     for which, gain_2009 in result.gain_2009:
         if math.isfinite(gain_2009.gain):
             yield Text(
