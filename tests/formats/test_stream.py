@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from speedproof.data.record import Record
+from speedproof.data.record import FileResults, Record
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.formats import read, source, stream
-from speedproof.formats.stream import FileResults, read_files
+from speedproof.formats.stream import read_files
 
 Found = list[tuple[str, str | None, str, list[float]]]
 

@@ -1,4 +1,7 @@
-"""Any number of result files, one after the other, in bounded memory; a bad one is named and stops nothing."""
+"""Reading what a user names: files of any format, standard input, folders and archives, one after the other.
+
+Of many files one is held at a time, and a part of a large one; a bad one is named and stops nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,65 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from speedproof.corpus import is_corpus
 from speedproof.data.names import natural
 from speedproof.data.record import FileResults, Record, Skipped
 from speedproof.errors import FormatError
-from speedproof.formats.folder import result_files
 from speedproof.formats.options import ReadOptions
 from speedproof.formats.registry import Format, detect_source, format_named
 from speedproof.formats.source import STDIN, Source, open_source, source_of
 
-__all__ = ["FileResults", "read_files"]
-
+# Files that lie beside results and are none: left out of a folder without a complaint.
+_BESIDE = {
+    ".md", ".rst", ".html", ".htm", ".svg", ".png", ".pdf", ".css", ".js", ".py", ".sh", ".c", ".cc", ".cpp",
+    ".h", ".rs", ".go", ".java", ".toml", ".yml", ".yaml",
+}  # fmt: skip
+_BESIDE_NAMES = ("license", "licence", "copying", "readme", "unlicense", "notice", "changelog", "summary")
+# Reasons shown of a folder of which nothing could be read.
+_SHOWN = 3
 _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip")
 _DEFAULTS = ReadOptions()
 _ITEMS, _VALUES = 1 << 13, 1 << 20  # of a part
+
+
+def detect(path: str | Path) -> Format:
+    """Tell the format of a file by its content."""
+    if _is_folder(path):
+        if next(Path(path).rglob("sample.json"), None) is not None:
+            return format_named("criterion")
+        raise FormatError(str(path), "", "a folder has no format of its own; its files are read one by one")
+    return detect_source(open_source(path))
+
+
+def read(
+    path: str | Path, *, format: str | None = None, options: ReadOptions | None = None
+) -> Iterator[Record | Skipped]:
+    r"""Read the results that a path names.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "sort.txt")
+    ...     _ = path.write_text("1.5\n1.6\n")
+    ...     [(r.benchmark, r.values.tolist()) for r in read(path)]
+    [('sort', [1.5, 1.6])]
+    """
+    chosen = ReadOptions() if options is None else options
+    known = None if format is None else format_named(format)
+    if is_corpus(str(path)):
+        from speedproof.corpus.read import read_records
+
+        return read_records(str(path), chosen.where)
+    if _is_folder(path):
+        return _of_folder(Path(path), known, chosen)
+    items = _of_file(path, None, known, chosen)
+    return chain([next(items)], items)
 
 
 def read_files(
@@ -51,9 +96,9 @@ def _parts(
     records: list[Record] = []
     skipped: list[Skipped] = []
     measured, first, values = False, "", 0
-    for item in (known or detect_source(source)).read(source, options):
+    for item in _of_source(source, version, known, options):
         if isinstance(item, Record):
-            records.append(item if version is None else replace(item, version=version))
+            records.append(item)
             measured, values = True, values + item.values.size
         else:
             skipped.append(item)
@@ -63,6 +108,62 @@ def _parts(
             records, skipped, values = [], [], 0
     reject = None if measured else FormatError(source.name, "", first or "the file holds no results")
     yield FileResults(source.name, tuple(records), tuple(skipped), reject)
+
+
+def _is_folder(path: str | Path) -> bool:
+    try:
+        return str(path) != STDIN and Path(path).is_dir()
+    except OSError:  # not allowed to look, or no possible name: opening the file says which
+        return False
+
+
+def _of_file(
+    path: str | Path, version: str | None, known: Format | None, options: ReadOptions
+) -> Iterator[Record | Skipped]:
+    source, empty = open_source(path), True
+    for item in _of_source(source, version, known, options):
+        yield item
+        empty = False
+    if empty:
+        raise source.error("", "the file holds no results; did the benchmark run end before it measured?")
+
+
+def _of_source(
+    source: Source, version: str | None, known: Format | None, options: ReadOptions
+) -> Iterator[Record | Skipped]:
+    for item in (known or detect_source(source)).read(source, options):
+        yield replace(item, version=version) if version and isinstance(item, Record) else item
+
+
+def _of_folder(folder: Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
+    items = list(_each_of_folder(folder, known, options))
+    if any(isinstance(item, Record) for item in items):
+        return iter(items)
+    # The first reasons why nothing could be read, a line each, those that a user should look at first.
+    skipped = (item for item in items if isinstance(item, Skipped))
+    reasons = [f"\n  {item}" for item in sorted(skipped, key=lambda item: item.expected)]
+    more = f"\n  and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+    told = ":" + "".join(reasons[:_SHOWN]) + more if reasons else "; it has no files"
+    raise FormatError(str(folder), "", f"the folder holds no results that can be read{told}")
+
+
+def _each_of_folder(folder: Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
+    try:
+        next(folder.iterdir(), None)
+    except PermissionError:
+        raise FormatError(str(folder), "", "permission to list the folder is denied") from None
+    criterion = known is None or known.name == "criterion"
+    for path, version in result_files(folder, criterion=criterion):
+        try:
+            yield from _of_file(path, version, known, options)
+        except FormatError as error:
+            from speedproof.formats.refused import COMPANIONS
+
+            beside = error.message in COMPANIONS
+            yield Skipped(error.path, error.where, "", error.message, expected=beside)
+    for path in _files(folder):
+        if _is_beside(path):
+            yield Skipped(str(path), "", "", "not a result file", expected=True)
 
 
 _Opened = tuple[Source, str | None] | FormatError
@@ -77,7 +178,7 @@ def _sources(paths: Iterable[str | os.PathLike[str]], skip: Callable[[str], bool
             if not found:
                 yield FormatError(path, "", "no file has a name of this pattern")
             yield from _sources(found, skip)
-        elif path != STDIN and Path(path).is_dir():
+        elif _is_folder(path):
             for file, version in result_files(Path(path)):
                 if not skip(str(file)):
                     yield _opened(partial(open_source, file), version)
@@ -116,3 +217,40 @@ def _members(path: str, skip: Callable[[str], bool]) -> Iterator[_Opened]:
         yield FormatError(path, "", "no such file")
     except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, RuntimeError) as error:
         yield FormatError(path, "", f"the archive is damaged, cut short or locked: {error}")
+
+
+def result_files(folder: Path, *, criterion: bool = True) -> Iterator[tuple[Path, str | None]]:
+    """The files of a folder that may hold results, in natural order, with the version that their folder names.
+
+    Of criterion's folders these are the samples alone; the folders of single runs name versions.
+    """
+    runs = _criterion_runs(folder) if criterion else []
+    owned = frozenset(run.parent for run in runs)
+    for run in runs:
+        yield run / "sample.json", run.name
+    for path in _files(folder):
+        if owned.isdisjoint(path.parents) and not _is_beside(path):
+            yield path, None
+
+
+def _files(folder: Path) -> list[Path]:
+    """Every file that is not hidden."""
+    files = (
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+    return sorted(files, key=lambda path: natural(str(path)))
+
+
+def _is_beside(path: Path) -> bool:
+    return path.suffix.lower() in _BESIDE or any(name in path.name.lower() for name in _BESIDE_NAMES)
+
+
+def _criterion_runs(folder: Path) -> list[Path]:
+    """The folders of criterion's single runs (``.../new``, ``.../base``), in sorted order."""
+    return sorted(
+        sample.parent
+        for sample in folder.rglob("sample.json")
+        if (sample.parent / "benchmark.json").exists() or (sample.parent / "estimates.json").exists()
+    )
