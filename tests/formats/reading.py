@@ -9,7 +9,7 @@ from typing import Any
 
 from speedproof.data.record import Record, Skipped
 from speedproof.formats import read
-from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import ReadOptions
 
 
 def split(

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from speedproof.data.suite import Record, Suite
 from speedproof.errors import SpeedproofError
 from speedproof.formats import FORMATS, read
-from speedproof.formats.options import ReadOptions
 from speedproof.formats.registry import detect_source, format_named
-from speedproof.formats.source import Source, open_source
+from speedproof.formats.source import ReadOptions, Source, open_source
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
 NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file() and p.suffix != ".md")

@@ -23,8 +23,7 @@ from speedproof.data.suite import Suite
 from speedproof.errors import SpeedproofError
 from speedproof.formats import csvrecords, csvtable, gathered, jsontext, read, source
 from speedproof.formats.gathered import Gathered
-from speedproof.formats.options import ReadOptions
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 from speedproof.formats.stream import read_files
 
 FILES = Path(__file__).parents[1] / "data" / "formats"

@@ -103,7 +103,7 @@ class Corpus:
         from speedproof.api.corpus_files import labelled
         from speedproof.corpus.build import build
         from speedproof.corpus.place import Place
-        from speedproof.formats.options import ReadOptions
+        from speedproof.formats.source import ReadOptions
 
         how = ReadOptions(unit=unit, columns=columns or {}, wide=wide)
 

@@ -13,7 +13,7 @@ from speedproof.corpus.compare import pairs_in_file as pairs_in_file
 from speedproof.corpus.read import query as query
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import UsageError
-from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import ReadOptions
 from speedproof.formats.stream import read_files
 from speedproof.formats.versions import named, stem_of, versions_by_field
 

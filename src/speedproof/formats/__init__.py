@@ -6,8 +6,8 @@ a file's format; :data:`FORMATS` lists all of them.
 
 from __future__ import annotations
 
-from speedproof.formats.options import ROLES, ReadOptions
 from speedproof.formats.registry import FORMATS, Format
+from speedproof.formats.source import ROLES, ReadOptions
 from speedproof.formats.stream import detect, read
 
 __all__ = ["FORMATS", "ROLES", "Format", "ReadOptions", "detect", "read"]

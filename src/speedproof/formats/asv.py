@@ -33,13 +33,12 @@ from speedproof.formats.jsontext import (
     decode_parts,
     each,
     glances,
+    members,
     number,
     numbers,
 )
-from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import plural, span_of
-from speedproof.formats.sniff import members
-from speedproof.formats.source import STDIN, Source, open_source
+from speedproof.formats.source import STDIN, ReadOptions, Source, open_source
 
 NAME = "asv"
 TITLE = "asv"

@@ -20,11 +20,9 @@ from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
-from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, glances, numbers
-from speedproof.formats.options import ReadOptions
+from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, glances, members, numbers
 from speedproof.formats.reading import epoch, nested, plural, span_of
-from speedproof.formats.sniff import members
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 
 NAME = "benchmarkdotnet"
 TITLE = "BenchmarkDotNet"

@@ -18,10 +18,8 @@ from msgspec import Struct
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of, parse_unit
-from speedproof.formats.jsontext import as_fields, decode
-from speedproof.formats.options import ReadOptions
-from speedproof.formats.sniff import members
-from speedproof.formats.source import STDIN, Source, open_source
+from speedproof.formats.jsontext import as_fields, decode, members
+from speedproof.formats.source import STDIN, ReadOptions, Source, open_source
 from speedproof.formats.text import rows_of
 
 NAME = "criterion"

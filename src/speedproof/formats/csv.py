@@ -20,9 +20,8 @@ from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.csvrecords import long, wide
 from speedproof.formats.csvtable import CsvTable, Layout
-from speedproof.formats.options import ROLES, ReadOptions
 from speedproof.formats.sniff import first_lines
-from speedproof.formats.source import Source
+from speedproof.formats.source import ROLES, ReadOptions, Source
 from speedproof.formats.text import (
     delimiter_of,
     is_missing,

@@ -11,9 +11,8 @@ from msgspec import Struct
 from speedproof.data.names import joined
 from speedproof.data.record import Skipped
 from speedproof.errors import FormatError
-from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import plural
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 from speedproof.formats.text import delimiter_of, is_number
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, Unit, parse_unit
 from speedproof.formats.gathered import Gathered
-from speedproof.formats.options import ReadOptions
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 from speedproof.formats.text import is_number
 
 NAME = "go"

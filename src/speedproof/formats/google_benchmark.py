@@ -16,11 +16,9 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.formats.gathered import Gathered
-from speedproof.formats.jsontext import as_fields, decode, decode_parts, each, glances, number
-from speedproof.formats.options import ReadOptions
+from speedproof.formats.jsontext import as_fields, decode, decode_parts, each, glances, members, number
 from speedproof.formats.reading import epoch, finite, plural, span_of
-from speedproof.formats.sniff import members
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 
 NAME = "google-benchmark"
 TITLE = "google-benchmark"

@@ -15,11 +15,9 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, glances, numbers
-from speedproof.formats.options import ReadOptions
+from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, glances, members, numbers
 from speedproof.formats.reading import plural
-from speedproof.formats.sniff import members
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 
 NAME = "hyperfine"
 TITLE = "hyperfine"

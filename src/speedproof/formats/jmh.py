@@ -16,11 +16,9 @@ from msgspec.structs import replace
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
-from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, numbers
-from speedproof.formats.options import ReadOptions
+from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, members, numbers
 from speedproof.formats.reading import nested
-from speedproof.formats.sniff import members
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 
 NAME = "jmh"
 TITLE = "JMH"

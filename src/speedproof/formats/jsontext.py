@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeVar, cast
 
@@ -20,6 +21,7 @@ from msgspec import Raw
 from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
+from speedproof.formats.sniff import is_json
 from speedproof.formats.source import Source
 
 T = TypeVar("T")
@@ -29,6 +31,28 @@ Number = float | str
 
 _PATH = re.compile(r"^(?P<message>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 _BYTE = re.compile(r"\(byte (\d+)\)")
+
+
+_MEMBER = re.compile(rb'"([^"\\]{1,60})"\s*:')
+
+
+@lru_cache(maxsize=2)
+def _members(head: bytes) -> frozenset[str]:
+    return (
+        frozenset(key.decode(errors="replace") for key in _MEMBER.findall(head))
+        if is_json(head)
+        else frozenset()
+    )
+
+
+def members(*every: str, some: Sequence[str] = ()) -> Callable[[bytes], bool]:
+    """Whether the begin of a JSON file shows all of some members, at any depth, and one of others."""
+
+    def shown(head: bytes) -> bool:
+        found = _members(head)
+        return found.issuperset(every) and (not some or not found.isdisjoint(some))
+
+    return shown
 
 
 def decode(

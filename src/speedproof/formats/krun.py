@@ -16,11 +16,9 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.jsontext import Number, as_fields, decode, each, numbers
-from speedproof.formats.options import ReadOptions
+from speedproof.formats.jsontext import Number, as_fields, decode, each, members, numbers
 from speedproof.formats.reading import finite, nested, plural
-from speedproof.formats.sniff import members
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 
 NAME = "krun"
 TITLE = "krun"

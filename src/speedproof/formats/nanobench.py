@@ -16,11 +16,9 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.jsontext import Number, as_fields, decode, each, glances, numbers
-from speedproof.formats.options import ReadOptions
+from speedproof.formats.jsontext import Number, as_fields, decode, each, glances, members, numbers
 from speedproof.formats.reading import finite, plural
-from speedproof.formats.sniff import members
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 
 NAME = "nanobench"
 TITLE = "nanobench"

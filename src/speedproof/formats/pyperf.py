@@ -22,11 +22,9 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsontext import as_fields, decode, decode_parts, each
-from speedproof.formats.options import ReadOptions
+from speedproof.formats.jsontext import as_fields, decode, decode_parts, each, members
 from speedproof.formats.reading import epoch, nested, plural, span_of
-from speedproof.formats.sniff import members
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 
 NAME = "pyperf"
 TITLE = "pyperf, pyperformance"

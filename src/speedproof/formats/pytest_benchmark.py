@@ -14,11 +14,9 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, numbers
-from speedproof.formats.options import ReadOptions
+from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, members, numbers
 from speedproof.formats.reading import epoch, span_of
-from speedproof.formats.sniff import members
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 
 NAME = "pytest-benchmark"
 TITLE = "pytest-benchmark"

@@ -18,10 +18,9 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of, parse_unit
 from speedproof.formats.gathered import Gathered
-from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import SORTED, plural
 from speedproof.formats.sniff import first_lines
-from speedproof.formats.source import Source, as_text
+from speedproof.formats.source import ReadOptions, Source, as_text
 from speedproof.formats.text import (
     header_columns,
     header_unit,

@@ -24,9 +24,8 @@ from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.gathered import Gathered
 from speedproof.formats.jsontext import as_fields, decode
-from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import epoch, plural
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 
 NAME = "rebench"
 TITLE = "ReBench"

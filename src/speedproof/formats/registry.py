@@ -22,8 +22,7 @@ from msgspec.structs import replace
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
 from speedproof.formats import sniff
-from speedproof.formats.options import ReadOptions
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 
 
 class Reader(Protocol):

@@ -16,10 +16,8 @@ from msgspec import Struct
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
-from speedproof.formats.jsontext import as_fields, decode, each
-from speedproof.formats.options import ReadOptions
-from speedproof.formats.sniff import members
-from speedproof.formats.source import Source
+from speedproof.formats.jsontext import as_fields, decode, each, members
+from speedproof.formats.source import ReadOptions, Source
 from speedproof.formats.text import rows_of
 
 NAME = "sightglass"

@@ -3,37 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from speedproof.formats.text import delimiter_of, is_number, looks_decimal_comma, readings
-
-_KEY = re.compile(rb'"([^"\\]{1,60})"\s*:')
 
 
 def is_json(head: bytes) -> bool:
     """Whether a file begins like a JSON object or array."""
     return head.lstrip()[:1] in (b"{", b"[")
-
-
-@lru_cache(maxsize=2)
-def _members(head: bytes) -> frozenset[str]:
-    return (
-        frozenset(key.decode(errors="replace") for key in _KEY.findall(head))
-        if is_json(head)
-        else frozenset()
-    )
-
-
-def members(*every: str, some: Sequence[str] = ()) -> Callable[[bytes], bool]:
-    """Whether the begin of a JSON file shows all of some members, at any depth, and one of others."""
-
-    def shown(head: bytes) -> bool:
-        found = _members(head)
-        return found.issuperset(every) and (not some or not found.isdisjoint(some))
-
-    return shown
 
 
 def first_lines(head: bytes) -> list[str]:

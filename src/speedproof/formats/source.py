@@ -1,4 +1,4 @@
-"""From a path to the text of a result file: opened, decompressed, decoded, or refused with a reason.
+"""What a reader is given: the text of a result file, opened and decoded or refused, and how to read it.
 
 A large file stays on disk: its readers take it block by block, and memory holds what they make of it.
 """
@@ -8,23 +8,25 @@ from __future__ import annotations
 import codecs
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISREG
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
-from speedproof.errors import FormatError, Parameter
+from speedproof.errors import FormatError, Parameter, UsageError
 
 if TYPE_CHECKING:
     from speedproof.formats.scratch import Scratch
 
 STDIN = "-"
+ROLES = ("benchmark", "version", "value", "unit", "process", "metric", "run")
 _LARGE = 1 << 24  # bytes of a file that stays on disk
 _BEGIN = 1 << 24  # bytes of it that its format is told by
 _BLOCK = 1 << 20  # bytes of it that are looked at in one go
@@ -141,6 +143,22 @@ class Source(Struct, frozen=True):
     def frame(self, where: str, benchmark: str, **known: Any) -> Record:
         """What is known of a place of this file before its values are."""
         return Record(benchmark, np.empty(0), path=self.name, where=where, **known)
+
+
+class ReadOptions(Struct, frozen=True):
+    """How to read raw text and CSV; the other formats describe themselves and need none of this."""
+
+    unit: str | None = None  # of values that have none in the file
+    # From a role to the name of the CSV column that plays it; the others are found by the obvious names
+    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    # What the columns of a wide CSV file are; by default versions, or runs where their names are numbered
+    wide: Literal["version", "benchmark"] | None = None
+    where: str | None = None  # an SQL condition on the rows of a corpus
+
+    def __post_init__(self) -> None:
+        for role in self.columns:
+            if role not in ROLES:
+                raise UsageError(f"{role!r} is not a role of a CSV column; the roles are {', '.join(ROLES)}")
 
 
 def as_text(block: bytes) -> str:

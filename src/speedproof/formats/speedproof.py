@@ -17,9 +17,8 @@ from speedproof.data.sample import Trait
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.units import Direction
 from speedproof.formats.gathered import Gathered
-from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import epoch, plural
-from speedproof.formats.source import Source
+from speedproof.formats.source import ReadOptions, Source
 
 NAME = "speedproof"
 TITLE = "speedproof run"

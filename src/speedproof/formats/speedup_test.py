@@ -18,9 +18,8 @@ from msgspec.structs import replace
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats import raw
-from speedproof.formats.options import ReadOptions
 from speedproof.formats.reading import plural
-from speedproof.formats.source import STDIN, Source, open_source
+from speedproof.formats.source import STDIN, ReadOptions, Source, open_source
 from speedproof.formats.text import delimiter_of
 
 NAME = "speedup-test"

@@ -18,9 +18,8 @@ from speedproof.corpus import is_corpus
 from speedproof.data.names import natural
 from speedproof.data.record import FileResults, Record, Skipped
 from speedproof.errors import FormatError
-from speedproof.formats.options import ReadOptions
 from speedproof.formats.registry import Format, detect_source, format_named
-from speedproof.formats.source import STDIN, Source, open_source, source_of
+from speedproof.formats.source import STDIN, ReadOptions, Source, open_source, source_of
 
 # Files that lie beside results and are none: left out of a folder without a complaint.
 _BESIDE = {

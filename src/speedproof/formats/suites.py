@@ -23,7 +23,7 @@ from speedproof.data.checked import checked
 from speedproof.data.record import Record, Skipped
 from speedproof.data.suite import Suite
 from speedproof.errors import Parameter, UsageError
-from speedproof.formats.options import ReadOptions
+from speedproof.formats.source import ReadOptions
 from speedproof.formats.stream import detect
 from speedproof.formats.stream import read as read_records
 from speedproof.formats.versions import (
