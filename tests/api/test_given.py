@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.api.shares import proportion
+
+
+class Frame:
+    columns = ("a", "b")
+
 
 OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
 TWO = {"a": "true", "b": "true"}
@@ -70,7 +76,38 @@ def suite() -> sp.Suite:
         (lambda s: sp_.hpt(s, confidences=[1e-17]), "a confidence of 1e-17 leaves every risk"),
         (lambda s: sp_.read("examples/gcc/O2.json", match="nearest"), "match='nearest'"),
         (lambda s: sp_.report([1], "x.md"), "expected a result"),
-        (lambda s: sp_.mixture.fit("abc"), "fitted to numbers"),
+        (lambda s: sp_.mixture.fit("abc"), "'abc' is not a sample"),
+        (lambda s: sp_.mixture.fit(None), "a list or an array of numbers, not a NoneType"),
+        (lambda s: sp_.mixture.fit([True, False]), "not of bool"),
+        (lambda s: sp_.mixture.fit(OLD).rvs(-1, 1), "n=-1"),
+        (lambda s: sp_.mixture.fit(OLD).rvs(1, "a"), "seed='a'"),
+        (lambda s: sp_.mixture.fit(OLD).goodness(9, undersampling=2), "undersampling=2 leaves 10 of 5"),
+        (lambda s: sp_.mixture.MixtureModel("a", [1], [1]), "is not a sample"),
+        (
+            lambda s: sp.compare([1.0, float("nan")], NEW),
+            "^reference: value 2 of 2 is nan.*leave such values out",
+        ),
+        (lambda s: sp.compare(OLD, []), "^candidate: "),
+        (lambda s: sp_.compare(s, NEW), "numbers, not a Suite"),
+        (lambda s: sp_.compare(OLD, Fraction(1)), "numbers, not a Fraction"),
+        (lambda s: sp_.compare(OLD, NEW, names={"a", "b"}), "expected a list of texts"),
+        (lambda s: sp_.compare(OLD, Frame()), r"a data frame is no sample: .* sp.Suite.from_frame"),
+        (lambda s: sp_.Suite.from_frame({"t": OLD}, value="t", benchmark=3), "benchmark=3: expected a text"),
+        (lambda s: sp_.Suite.from_frame({"t": OLD}, value=["t"]), "expected a text"),
+        (lambda s: s.select(only=3), "only=3"),
+        (lambda s: sp.compare_suite(s, protocols=[]), "name one at least"),
+        (lambda s: sp.compare_suite(s).adjusted(protocol="mode"), "protocol='mode'"),
+        (lambda s: sp.compare_suite(s["sort"]).adjusted(), "no joint risk"),
+        (lambda s: sp.hpt(s, metric="size"), "there is no metric size; HPT takes one of time"),
+        (lambda s: sp.hpt(s, scores="given"), "leave scores='given' out"),
+        (lambda s: sp.rank(s, jobs=0), "must be at least 1"),
+        (lambda s: sp_.gate(s, demand_of=lambda name: 3), r"demand_of\('sort'\) gave 3"),
+        (lambda s: sp.compare_suite(sp.Suite.from_records([])), "the suite is empty"),
+        (lambda s: sp.pictures(sp.Suite.from_records([])), "the suite is empty"),
+        (
+            lambda s: sp.compare_suite(sp.Suite.of_samples({"a": {"x": OLD}, "b": {"y": NEW}})),
+            "match='position'",
+        ),
         (lambda s: sp_.race(1, 2), r"functions, not 1: sp.race\(old, new\)"),
         (lambda s: sp_.race(len, sum, args=3), "expected a list of"),
         (lambda s: sp_.race(len, sum, margin="2"), "do you mean 2%"),
@@ -222,6 +259,35 @@ def test_a_percentage_is_a_share() -> None:
 def test_a_suite_is_told_in_a_line(suite: sp.Suite) -> None:
     assert str(suite) == repr(suite) == "<Suite: 2 benchmarks of old, new; time>"
     assert [suite[name].benchmarks for name in suite] == [("sort",), ("hash",)]
+
+
+def test_a_suite_has_a_length_and_asks_each_protocol_once(suite: sp.Suite) -> None:
+    assert (len(suite), "sort" in suite, "fib" in suite) == (2, True, False)
+    once = sp.compare_suite(suite, protocols="mean")
+    assert once == sp.compare_suite(suite, protocols=["mean", "mean"])
+    assert once.adjusted() == once.adjusted(protocol="mean") != sp.compare_suite(suite).adjusted()
+
+
+def test_rows_are_sorted_by_moments() -> None:
+    moments = np.array(["2020-03-01", "2020-01-01", "2020-02-01"], "M8[s]")
+    made = sp.Suite.from_frame({"t": [3.0, 1.0, 2.0], "at": moments}, value="t", run="at")
+    (one,) = made.samples.values()
+    assert one.values.tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(sp.SpeedproofError, match="column 'at' has missing values"):
+        sp.Suite.from_frame({"t": [3.0], "at": np.array(["NaT"], "M8[s]")}, value="t", run="at")
+
+
+def test_a_mixture_of_any_unit() -> None:
+    """Timedeltas are seconds; the deviation of tiny values is no zero; versions may be samples or fits."""
+    fit = sp.mixture.fit(np.array([10, 11, 12], "m8[ms]"))
+    assert fit.model.mean == pytest.approx(0.011)
+    tiny = sp.mixture.fit(np.array([*OLD, *NEW]) * 1e-300)
+    assert tiny.model.sd == pytest.approx(1e-300 * sp.mixture.fit([*OLD, *NEW]).model.sd)
+    assert tiny.goodness(20).pvalue == sp.mixture.fit([*OLD, *NEW]).goodness(20).pvalue
+    gaps = [sp.mixture.compare(v).gaps[0, 1] for v in ([OLD, NEW], [sp.sample(OLD), sp.sample(NEW)])]
+    assert gaps[0] == gaps[1]
+    fits = [sp.mixture.fit(v) for v in (OLD, NEW)]
+    assert np.array_equal(sp.mixture.compare(fits).gaps, sp.mixture.compare([f.model for f in fits]).gaps)
 
 
 def test_warnings_of_a_suite_are_those_of_its_benchmarks() -> None:

@@ -108,7 +108,7 @@ def test_metrics_of_any_set_of_versions(metrics: dict[str, Any]) -> None:
 
 def test_samples_and_mixtures_do_not_mix() -> None:
     with pytest.raises(UsageError, match="not both"):
-        sp.mixture.compare([[1.0, 2.0], TRUTH])  # type: ignore[arg-type]
+        sp.mixture.compare([[1.0, 2.0], TRUTH])
     assert sp.mixture.compare([TRUTH]).least.tolist() == [1.0]
     with pytest.raises(AttributeError):
         _ = sp.mixture.nothing

@@ -206,7 +206,15 @@ def gate(
         kept = earlier.get(name, Demand())
         return Demand(Policy(policy or kept.policy), share or kept.margin)
 
-    asked = demand_of or usual
+    def given(name: str) -> Demand | None:
+        found = (demand_of or usual)(name)
+        if found is not None and not isinstance(found, Demand):
+            raise UsageError(
+                f"demand_of({name!r}) gave {found!r}: expected a speedproof.api.gates.Demand or None"
+            )
+        return found
+
+    asked = given
     if after is None:
         rules = GateRules(
             alpha=alpha or 0.05, multiplicity=multiplicity or "holm", protocol=protocol or "typical"

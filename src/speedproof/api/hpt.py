@@ -182,6 +182,8 @@ def hpt(
     confidences = [proportion_given("confidences", r, "0.95") for r in confidences]
     first, second = two_versions(suite, reference, candidate, "HPT")
     metric = suite.main_metric if metric is None else metric
+    if metric not in suite.metrics:
+        raise UsageError(f"there is no metric {metric}; HPT takes one of {', '.join(suite.metrics)}")
     pairing = suite.pair(first, second)
     pairs = tuple(p for p in pairing.pairs if p.key.metric == metric)
     lost = [

@@ -15,7 +15,7 @@ from speedproof.data.checked import checked
 from speedproof.data.given import metric_given, sample
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
-from speedproof.errors import UsageError
+from speedproof.errors import DataError, UsageError
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import DETAILS
 from speedproof.protocols.results import Check, Comparison, Verdict
@@ -231,8 +231,13 @@ def compare(
     """
     if unit is None and isinstance(reference, Sample) != isinstance(candidate, Sample):
         raise UsageError("one side is a Sample, which has a unit: say that of the other's numbers, unit=")
-    x = sample(reference, unit=unit, higher_is_better=higher_is_better)
-    y = sample(candidate, unit=unit, higher_is_better=higher_is_better)
+    sides: list[Sample] = []
+    for role, values in (("reference", reference), ("candidate", candidate)):
+        try:
+            sides.append(sample(values, unit=unit, higher_is_better=higher_is_better))
+        except DataError as error:
+            raise DataError(f"{role}: {error}") from None
+    x, y = sides
     own = (x.label, y.label) if x.label and y.label and x.label != y.label else ("reference", "candidate")
     if names is not None and (len(labels := list(names)) != 2 or len(set(labels)) != 2):
         raise UsageError(f"names={names!r}: expected two different names, the reference's first")

@@ -53,7 +53,7 @@ class SuitePlots:
             raise UsageError(
                 f'there are {1 + len(others)} benchmarks: choose one, suite["{key.benchmark}"].plot'
             )
-        return key.benchmark, *_shown(key, samples, "choose a metric", processes=processes)
+        return key.benchmark, *_shown(key, samples, processes=processes)
 
     def ecdf(self, *, ax: Axes | None = None) -> Axes:
         """The empirical distribution function of every version."""
@@ -174,7 +174,7 @@ def _picture(
     """The picture of a benchmark's samples, or of a single one."""
     if kind in ("histogram", "violins"):
         samples = dict(zip(spoken(list(samples)), samples.values(), strict=True))
-    axis, shown = _shown(key, samples, "choose with --only and --metric", processes=kind == "violins")
+    axis, shown = _shown(key, samples, processes=kind == "violins")
     first, of_first = next(iter(shown.items()))
     title = f"{key.benchmark}: {first}"
     if kind == "qq":
@@ -195,13 +195,12 @@ def _picture(
     return draw(of_first, models[0], ax=new_figure().add_subplot(), axis=axis, title=title)
 
 
-def _shown(
-    key: Key, samples: dict[str, Sample], remedy: str, *, processes: bool
-) -> tuple[str, dict[str, FloatArray]]:
+def _shown(key: Key, samples: dict[str, Sample], *, processes: bool) -> tuple[str, dict[str, FloatArray]]:
     """The axis, and the values of each version in one unit; one a process for pictures of how much runs differ."""
     units = {sample.unit for sample in samples.values()}
     if len(units) > 1:
-        raise UsageError(f"{key.benchmark}: its versions have different units; {remedy}")
+        choose = "; choose with ", Parameter("only"), " and ", Parameter("metric")
+        raise UsageError(f"{key.benchmark}: its versions have different units", *choose)
     note = ""
     if processes:
         found = {version: independent(sample)[0] for version, sample in samples.items()}

@@ -99,6 +99,8 @@ class RankResult(Shown, Struct, frozen=True):
 def by_benchmark(suite: Suite, versions: tuple[str, ...]) -> dict[Key, dict[str, Sample]]:
     """Samples of all versions by benchmark; where each version has one only, whatever its name, they meet."""
     own = [suite.of(v) for v in versions]
+    if not suite.samples:
+        raise UsageError("the suite is empty: it holds no sample")
     if all(len(samples) == 1 for samples in own):
         key = next(iter(own[0]))
         return {key: {v: next(iter(samples.values())) for v, samples in zip(versions, own, strict=True)}}
@@ -168,6 +170,8 @@ def rank(
     """
     suite = of_metric(suite, metric)
     alpha = alpha_of(confidence)
+    if min(max_components, jobs) < 1:
+        raise UsageError("the numbers of components and jobs must be at least 1")
     if resamples < _LEAST_RESAMPLES:
         raise UsageError(f"{resamples} resamples: an interval needs at least {_LEAST_RESAMPLES}")
     first, others = suite.sides(reference)

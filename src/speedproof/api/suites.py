@@ -23,7 +23,6 @@ from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
 from speedproof.protocols.questions import ASKED as ASKED
 from speedproof.protocols.questions import DETAILS as DETAILS
-from speedproof.protocols.questions import HEADLINE
 from speedproof.protocols.questions import QUESTIONS as QUESTIONS
 from speedproof.protocols.questions import QuestionName as QuestionName
 from speedproof.protocols.ranking import SuiteRanking
@@ -160,7 +159,7 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     @checked()
     def adjusted(
-        self, method: Literal["holm", "bh", "benjamini-hochberg"] = "holm", protocol: str = HEADLINE
+        self, method: Literal["holm", "bh", "benjamini-hochberg"] = "holm", protocol: str | None = None
     ) -> Controlled:
         """The verdicts at one risk for all benchmarks together.
 
@@ -169,8 +168,8 @@ class SuiteResult(Shown, Struct, frozen=True):
         method : {"holm", "bh" or "benjamini-hochberg"}
             Any false claim at all has the stated risk (Holm), or the expected share of false ones among the
             claims (Benjamini and Hochberg).
-        protocol : str
-            Whose verdicts.
+        protocol : str, optional
+            Whose verdicts; by default those that count.
 
         Returns
         -------
@@ -178,12 +177,12 @@ class SuiteResult(Shown, Struct, frozen=True):
             Empty verdicts stay undecided; no verdict says more than the plain one.
         """
         control: Control = "holm" if method == "holm" else "benjamini-hochberg"
+        protocol = self.result.headlines[0].protocol if protocol is None else protocol
         for found in self.result.controlled:
             if (found.method, found.protocol) == (control, protocol):
                 return found
-        raise UsageError(
-            f"no verdicts of {protocol!r} were adjusted by {method!r}, which needs at least two benchmarks"
-        )
+        one_of("protocol", protocol, self.result.protocols)
+        raise UsageError("a single benchmark has no joint risk: its own verdict stands")
 
     @checked()
     def to_frame(self, library: Literal["pandas", "polars", "pyarrow"] | None = None) -> Any:
@@ -297,8 +296,10 @@ def compare_suite(
     asked = (
         (protocols,)
         if isinstance(protocols, str) or not isinstance(protocols, Iterable)
-        else tuple(protocols)
+        else tuple(dict.fromkeys(protocols))
     )
+    if not asked:
+        raise UsageError("protocols=[]: name one at least, or leave it out")
     for name in asked:
         one_of("protocols", name, QUESTIONS)
     first, candidates = suite.sides(reference)

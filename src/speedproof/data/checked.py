@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import cache, wraps
 from reprlib import repr as shortened
@@ -94,6 +94,8 @@ def _fits(value: object, hint: Any) -> bool:
         return callable(value)
     if kind in (Sequence, Iterable, tuple):
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+            return False
+        if isinstance(value, Set) and kind is not Iterable:  # it has no order
             return False
         return not (parts and isinstance(value, Sequence)) or all(_fits(one, parts[0]) for one in value)
     return not isinstance(kind, type) or isinstance(value, kind)

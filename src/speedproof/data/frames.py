@@ -152,8 +152,12 @@ class _Columns:
             raise DataError(f"column {name!r}: {error}") from None
 
     def complete(self, name: str) -> FloatArray:
-        """A column of numbers that lacks none."""
-        found, _ = self.numbers(name, None)
+        """A column of numbers or of moments that lacks none."""
+        column = self.column(name)
+        if column.dtype.kind == "M":
+            found: FloatArray = np.where(np.isnat(column), np.nan, column.astype("M8[ns]").astype(np.float64))
+        else:
+            found, _ = self.numbers(name, None)
         if not np.isfinite(found).all():
             raise DataError(f"column {name!r} has missing values: drop or name those rows first")
         return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
@@ -77,6 +78,12 @@ def sample(
             f"a sample has one dimension, or two (processes, values in each), not {numbers.ndim}: "
             "give the values of one version on one benchmark"
         )
+    if not (known := np.isfinite(numbers.ravel())).all():
+        at = int(np.argmin(known))
+        raise DataError(
+            f"value {at + 1} of {known.size} is {numbers.flat[at]}, not a finite number: leave such values out, "
+            "or say what they stand for"
+        )
     parsed, direction = unit_given(unit, higher_is_better)
     own = getattr(values, "name", None)
     return Sample(
@@ -116,10 +123,17 @@ def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None
             f"{str(values)!r} is not a sample: read files with sp.read(...) and compare them with "
             "sp.compare_suite(...)"
         )
+    if hasattr(values, "columns") or hasattr(values, "column_names"):
+        raise DataError(
+            "a data frame is no sample: give one of its columns, or make a suite of it, "
+            "sp.Suite.from_frame(...)"
+        )
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise DataError("some values are masked: give those that count, values.compressed()")
     try:
         found = np.asarray(list(values) if isinstance(values, Iterator) else values)
+        if isinstance(values, Struct) or (found.dtype.kind == "O" and found.ndim == 0):
+            raise DataError(f"a sample is a list or an array of numbers, not a {type(values).__name__}")
         if found.dtype.kind == "O" and found.size and all(isinstance(v, timedelta) for v in found.flat):
             found = found.astype("m8[us]")
         if found.dtype.kind == "m":
@@ -132,10 +146,6 @@ def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None
                     "a sample is made of numbers, not of texts: make numbers of them, with float()"
                 )
             raise DataError(f"a sample is made of real numbers, not of {found.dtype.name}")
-        if (found.dtype.kind == "O" and not isinstance(values, Iterable)) or isinstance(
-            values, Mapping | Set
-        ):
-            raise DataError(f"a sample is a list or an array of numbers, not a {type(values).__name__}")
         return found.astype(np.float64), unit
     except (TypeError, ValueError, OverflowError) as error:
         ragged = "inhomogeneous" in str(error)
@@ -153,8 +163,8 @@ def unit_given(text: Any, higher_is_better: bool | None = None) -> tuple[Unit, D
         return parse_unit(text), direction_given(higher_is_better)
     if not is_known(text):
         raise DataError(
-            f"unit={text!r} is none that is known (ms, s, MiB, cycles, J, MB/s, ...): of a unit of your own say "
-            "which values are good, higher_is_better=True or False"
+            f"unit={text!r} is not known (ms, s, MiB, cycles, J, MB/s, ... are): of a unit of your own say which "
+            "values are better, higher_is_better=True or False"
         )
     return parse_unit(text), None
 

@@ -105,6 +105,9 @@ class Suite(Alike, Struct, frozen=True, eq=False):
 
         return SuitePlots(self)
 
+    def __len__(self) -> int:
+        return len(self.benchmarks)
+
     def __iter__(self) -> Iterator[str]:
         """The names of the benchmarks."""
         return iter(self.benchmarks)
@@ -117,6 +120,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
             )
         return self._restricted(lambda key, version: key.benchmark == benchmark)
 
+    @checked()
     def select(
         self, only: str | Sequence[str] = (), skip: str | Sequence[str] = (), metric: str | None = None
     ) -> Suite:
@@ -180,7 +184,9 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         if reference is not None and reference not in self.versions:
             raise UsageError(f"there is no version {reference}; available: {enumerate_names(self.versions)}")
         if len(self.versions) < 2:
-            told: list[str | Parameter] = [f"there is only one version ({', '.join(self.versions)}); "]
+            if not self.versions:
+                raise UsageError("the suite is empty: it holds no sample")
+            told: list[str | Parameter] = [f"there is only one version ({self.versions[0]}); "]
             told.append("name the file of another one")
             if field := next((r.field for r in self.residue if len(r.values) <= _FEW), ""):
                 told += [", tell versions apart by a field (", Parameter("by", field), ")"]
@@ -244,6 +250,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         return cls(names, samples, residue(groups), tuple(skipped), fields(groups), commands)
 
     @classmethod
+    @checked("unit")
     def from_frame(
         cls,
         frame: Any,
@@ -276,7 +283,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         metric : str, optional
             The column that says what was measured.
         run : str, optional
-            A column of numbers to sort by.
+            A column of numbers or of moments to sort by.
         higher_is_better : bool, optional
             By default only for rates; to be said of a unit of your own.
 

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.alike import Alike
 from speedproof.data.checked import checked
+from speedproof.data.given import numbers_given
 from speedproof.data.sample import Sample
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
@@ -220,10 +221,7 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
 
 def standardise(values: npt.ArrayLike) -> tuple[FloatArray, float, float]:
     """Sort a sample and remove its location and scale, so that no answer depends on the unit."""
-    try:
-        x = np.sort(np.asarray(values, dtype=np.float64).ravel())
-    except (TypeError, ValueError) as error:
-        raise DataError(f"a mixture is fitted to numbers: {error}") from None
+    x = np.sort(np.asarray(values, dtype=np.float64).ravel())
     if x.size < 2:
         raise DataError(f"a mixture needs at least two values, not {x.size}")
     if not (isfinite(x[0]) and isfinite(x[-1])):  # sorted: infinities are at the ends, NaN is last
@@ -246,7 +244,7 @@ def standardise(values: npt.ArrayLike) -> tuple[FloatArray, float, float]:
     return off / scale, float(x[0] + spread * centre), spread * scale
 
 
-@checked()
+@checked("values")
 def fit(
     values: npt.ArrayLike | Sample, *, components: int | None = None, K_max: int = 9, compatible: bool = False
 ) -> MixtureFit:
@@ -287,7 +285,7 @@ def fit(
     >>> f.kind, f.components
     ('E', 2)
     """
-    values = values.values if isinstance(values, Sample) else values
+    values = values.values if isinstance(values, Sample) else numbers_given(values, None)[0]
     u, centre, scale = standardise(values)
     n = u.size
     K_max = min(K_max if components is None else components, n)

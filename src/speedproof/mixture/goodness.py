@@ -165,8 +165,8 @@ def goodness_of_fit(
     size = int(np.floor(n * factor + 1e-9))
     if N < 1:
         raise UsageError(f"a bootstrap needs at least one sample, not {N}")
-    if size < 2:
-        raise UsageError(f"c = {factor:g} leaves {size} of {n} values; a mixture needs two")
+    if not (factor <= 1 and size >= 2):
+        raise UsageError(f"undersampling={factor:g} leaves {size} of {n} values; a mixture needs two")
     K_always = fit.components + 1 if fast else 0
     patience = 0 if not fast else 2 if size < MANY else 1
     # In standard units, so that the unit of the data changes nothing.

@@ -21,7 +21,10 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.data.given import sample
+from speedproof.data.sample import Sample
 from speedproof.errors import UsageError
+from speedproof.mixture.fitting import MixtureFit
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.special import ndtr
 
@@ -38,13 +41,16 @@ class Metrics(Struct, frozen=True, eq=False):
 
 
 def compare(
-    versions: Sequence[npt.ArrayLike] | Sequence[MixtureModel], *, delta: float = 0.0, ties: Ties = "strict"
+    versions: Sequence[npt.ArrayLike | Sample | MixtureModel | MixtureFit],
+    *,
+    delta: float = 0.0,
+    ties: Ties = "strict",
 ) -> Metrics:
     """The report's four metrics of any set of versions: of their samples, or of their mixtures.
 
     Parameters
     ----------
-    versions : sequence of array_like or of MixtureModel
+    versions : sequence of array_like or Sample, or of MixtureModel or MixtureFit
         Samples, or mixtures.
     delta : float
         Head start in I2.
@@ -63,6 +69,7 @@ def compare(
     >>> float(m.gaps[0, 1]), float(m.below[0, 1]), m.least.tolist()
     (1.5, 0.75, [0.75, 0.0])
     """
+    versions = [v.model if isinstance(v, MixtureFit) else v for v in versions]
     models = [v for v in versions if isinstance(v, MixtureModel)]
     if models and len(models) < len(versions):
         raise UsageError("give samples or mixtures, not both")
@@ -74,7 +81,7 @@ def compare(
         least = least_of_mixtures(models).strict if r > 1 else np.ones(1)
         counts = tuple(m.modes().count for m in models)
         return Metrics(np.reshape(gaps, (r, r)), np.reshape(below, (r, r)), least, counts)
-    samples = [np.asarray(v, dtype=np.float64) for v in versions]
+    samples = [sample(v, unit=None if isinstance(v, Sample) else "").values for v in versions]
     gaps = [expected_gap(samples[i], samples[j]) for i, j in pairs]
     below = [probability_below(samples[i], samples[j], delta=delta, ties=ties) for i, j in pairs]
     least = least_of_samples(samples).strict if r > 1 else np.ones(1)

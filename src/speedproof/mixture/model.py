@@ -13,7 +13,9 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.alike import Alike
-from speedproof.errors import DataError
+from speedproof.data.checked import checked
+from speedproof.data.given import numbers_given
+from speedproof.errors import DataError, UsageError
 from speedproof.stats.special import ndtr, ndtri
 
 Numbers = FloatArray | IntArray | Sequence[float]
@@ -88,7 +90,7 @@ class MixtureModel(Alike):
     sds: FloatArray
 
     def __init__(self, weights: npt.ArrayLike, means: npt.ArrayLike, sds: npt.ArrayLike) -> None:
-        w, mu, s = (np.array(a, dtype=np.float64) for a in (weights, means, sds))
+        w, mu, s = (np.array(numbers_given(a, None)[0]) for a in (weights, means, sds))
         if w.ndim != 1 or w.size == 0 or not w.shape == mu.shape == s.shape:
             raise DataError("a mixture needs as many weights as means and standard deviations, at least one")
         shares, deviations, total = w.tolist(), s.tolist(), float(w.sum())
@@ -116,7 +118,8 @@ class MixtureModel(Alike):
     def sd(self) -> float:
         """Standard deviation of the whole."""
         # about the mean, so that a large mean costs no digits
-        return float(np.sqrt(self.weights @ (self.sds**2 + (self.means - self.mean) ** 2)))
+        off = np.hypot(self.sds, self.means - self.mean)  # squares may be beyond the range of doubles
+        return float(off.max() * np.sqrt(self.weights @ (off / off.max()) ** 2))
 
     def _standardised(self, x: npt.ArrayLike) -> FloatArray:
         return (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
@@ -186,8 +189,11 @@ class MixtureModel(Alike):
             low = np.where(apart & below, middle, low)
             high = np.where(apart & ~below, middle, high)
 
+    @checked()
     def rvs(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> FloatArray:
         """Draw n independent values; the same seed draws the same."""
+        if n < 0:
+            raise UsageError(f"n={n}: expected how many values to draw, 0 or more")
         rng = np.random.default_rng(seed)
         k = np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(n), side="right")
         return np.asarray(self.means[k] + self.sds[k] * rng.standard_normal(n))
