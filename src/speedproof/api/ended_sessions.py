@@ -30,9 +30,8 @@ from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
-from speedproof.sessions import SessionOrigin, SessionResult
-
-__all__ = ["EndedSession", "SessionResult"]
+from speedproof.sessions import SessionOrigin
+from speedproof.sessions import SessionResult as SessionResult
 
 
 class EndedSession:

@@ -17,25 +17,17 @@ from speedproof.api.shown import Shown
 from speedproof.data.session_file import Line, PlannedBenchmark, RunLine
 from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
-from speedproof.measuring.results import Progress
+from speedproof.measuring.results import Progress as Progress
 from speedproof.measuring.runs import Executor, RunLoop
 from speedproof.measuring.store import ResultsFile, new_head
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import CandidateResult, SequentialComparison
+from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.sequential import SequentialComparison as SequentialComparison
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.reporting import session
 from speedproof.reporting.model import Report
 from speedproof.sessions import ComparedSession, SessionResult
 from speedproof.stats.estimate import Estimate
-
-__all__ = [
-    "Measurement",
-    "Progress",
-    "RaceResult",
-    "RaceState",
-    "SequentialComparison",
-    "WithVerdict",
-]
 
 
 class _HasFinding(Protocol):

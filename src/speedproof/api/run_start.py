@@ -15,18 +15,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from speedproof.data.session_file import (
-    PlannedBenchmark,
-    PlannedBuild,
-    SessionLine,
-    SessionOptions,
-    StoredSession,
-    control_name,
-)
+from speedproof.data.session_file import PlannedBenchmark as PlannedBenchmark
+from speedproof.data.session_file import PlannedBuild, control_name
+from speedproof.data.session_file import SessionLine as SessionLine
+from speedproof.data.session_file import SessionOptions as SessionOptions
+from speedproof.data.session_file import StoredSession as StoredSession
 from speedproof.errors import FormatError, UsageError
-from speedproof.measuring.build import BuildCache, build_all
+from speedproof.measuring.build import BuildCache as BuildCache
+from speedproof.measuring.build import build_all
 from speedproof.measuring.cache import untold
-from speedproof.measuring.drivers import ToolExecutor, absent_from, planned
+from speedproof.measuring.drivers import ToolExecutor as ToolExecutor
+from speedproof.measuring.drivers import absent_from, planned
 from speedproof.measuring.environment import differences, disturbances, snapshot
 from speedproof.measuring.execute import NO_PROGRAM, shell_command
 from speedproof.measuring.executor import CommandExecutor, shell_start
@@ -38,50 +37,20 @@ from speedproof.measuring.metrics import (
     perf_counters,
     units_of,
 )
-from speedproof.measuring.plan import (
-    Hooks,
-    idle_parameters,
-    leftover_placeholders,
-    plan_calibration,
-    plan_commands,
-    plan_trees,
-    read_plan,
-)
+from speedproof.measuring.plan import Hooks as Hooks
+from speedproof.measuring.plan import idle_parameters as idle_parameters
+from speedproof.measuring.plan import leftover_placeholders as leftover_placeholders
+from speedproof.measuring.plan import plan_calibration as plan_calibration
+from speedproof.measuring.plan import plan_commands as plan_commands
+from speedproof.measuring.plan import plan_trees
+from speedproof.measuring.plan import read_plan as read_plan
 from speedproof.measuring.programs import fingerprints, lacks, not_found, was_changed
-from speedproof.measuring.schedule import seed_or_new
-from speedproof.measuring.store import new_head, read_sessions
-from speedproof.protocols.stopping import Gate, SessionQuestion, StopRules
-
-__all__ = [
-    "BuildCache",
-    "CommandExecutor",
-    "Gate",
-    "Hooks",
-    "PlannedBenchmark",
-    "SessionLine",
-    "SessionOptions",
-    "SessionQuestion",
-    "StopRules",
-    "StoredSession",
-    "ToolExecutor",
-    "begun",
-    "check_builds",
-    "check_decider",
-    "discovered",
-    "idle_parameters",
-    "led_by",
-    "leftover_placeholders",
-    "plan_calibration",
-    "plan_commands",
-    "plan_revisions",
-    "read_plan",
-    "read_sessions",
-    "recorded_in",
-    "same_files",
-    "seed_or_new",
-    "stored_chain",
-    "with_environments",
-]
+from speedproof.measuring.schedule import seed_or_new as seed_or_new
+from speedproof.measuring.store import new_head
+from speedproof.measuring.store import read_sessions as read_sessions
+from speedproof.protocols.stopping import Gate as Gate
+from speedproof.protocols.stopping import SessionQuestion as SessionQuestion
+from speedproof.protocols.stopping import StopRules as StopRules
 
 _LONG_INVOCATION_SECONDS = 3.0
 _Tell = Callable[[str], None]

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from speedproof.api.given import alpha_of, callable_given, margin_given, proportion_given
-from speedproof.api.measured import Measurement, RaceResult, RaceState
+from speedproof.api.measured import Measurement as Measurement
+from speedproof.api.measured import RaceResult as RaceResult
+from speedproof.api.measured import RaceState as RaceState
 from speedproof.data.checked import checked
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.errors import UsageError
@@ -18,8 +20,6 @@ from speedproof.measuring.environment import snapshot
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
 from speedproof.protocols.stopping import StopRules
-
-__all__ = ["Measurement", "RaceResult", "RaceState", "measure", "race", "raced", "seconds_given"]
 
 _MIN_RUNS = 10
 
