@@ -121,22 +121,13 @@ def _one_of(choices: Iterable[str]) -> Callable[[object], str]:
     return parse
 
 
-def _list(value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise ValueError("write [[gate.benchmark]], in double brackets")
-    return value
+def _is(kind: type, otherwise: str) -> Callable[[object], object]:
+    def parse(value: object) -> object:
+        if not isinstance(value, kind) or value == "":
+            raise ValueError(otherwise.format(value=value))
+        return value
 
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"{value!r} is not a text")
-    return value
-
-
-def _boolean(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{value!r} is neither true nor false")
-    return value
+    return parse
 
 
 _GATE: dict[str, Callable[[Any], Any]] = {
@@ -146,11 +137,11 @@ _GATE: dict[str, Callable[[Any], Any]] = {
     "policy": _one_of(Policy),
     "undecided": _one_of(UNDECIDED),
     "protocol": _one_of(PROTOCOLS),
-    "benchmark": _list,
+    "benchmark": _is(list, "write [[gate.benchmark]], in double brackets"),
 }
 _BENCHMARK = {
-    "pattern": _text,
+    "pattern": _is(str, "{value!r} is not a text"),
     "margin": _GATE["margin"],
     "policy": _GATE["policy"],
-    "ignore": _boolean,
+    "ignore": _is(bool, "{value!r} is neither true nor false"),
 }

@@ -100,7 +100,8 @@ def _files_of(version: PlannedVersion) -> list[Path]:
     env = {**os.environ, **version.env}
     words, starts = list(version.command), [version.command[0]]
     if version.command[-2:] == ("-c", version.text):
-        words, starts = [*words[:-2], *_shell_words(version.text)], [*starts, *_shell_starts(version.text)]
+        inner, programs = _shell_words(version.text)
+        words, starts = [*words[:-2], *inner], [*starts, *programs]
     found = [program for name in starts if (program := find_program(name, env))]
     values = [part for word in words for part in (word, word.partition("=")[2]) if part]
     paths = [folder / name for name in (*found, *values)]
@@ -117,20 +118,18 @@ def _tokens(text: str) -> list[str]:
         return text.split()
 
 
-def _shell_words(text: str) -> list[str]:
-    return [token for token in _tokens(text) if not set(token) <= _OPERATORS]
-
-
-def _shell_starts(text: str) -> list[str]:
-    """The words that a shell would look up as programs: the first, and those after an operator."""
-    starts, first = [], True
+def _shell_words(text: str) -> tuple[list[str], list[str]]:
+    """The words of a shell's command, and those that it would look up as programs: the first after an operator."""
+    words, starts, first = [], [], True
     for token in _tokens(text):
         if set(token) <= _OPERATORS:
             first = not set(token) & set("<>")
-        elif first and not _ASSIGNMENT.match(token):
+            continue
+        words.append(token)
+        if first and not _ASSIGNMENT.match(token):
             starts.append(token)
             first = False
-    return starts
+    return words, starts
 
 
 def _fingerprint(path: Path) -> str:

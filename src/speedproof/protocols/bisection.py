@@ -270,11 +270,9 @@ class Bisection:
         pair, rest = (self._sequences.get(step), self._rest(step)) if step else (None, (math.nan, math.nan))
         return BisectionFinding(
             outcome, self._alpha, credible, probability, parent, culprit, *_bounds(ends), *_bounds(pair), *rest,
-            second, self.pairs, tuple(sorted(self._skipped)), self._tick(), self._outlook(outcome, credible),
+            second, self.pairs, tuple(sorted(self._skipped)), self._step_of_times() / self._shortest,
+            self._outlook(outcome, credible),
         )  # fmt: skip
-
-    def _tick(self) -> float:
-        return self._step_of_times() / self._shortest
 
     def _outlook(self, outcome: BisectionOutcome, credible: tuple[int, ...]) -> BisectionOutlook:
         residuals = residuals_of(sequence.differences for sequence in self._sequences.values())
