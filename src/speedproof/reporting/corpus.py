@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.reporting.caveats import beside_medians, caveats, held_against, risk_of_many, two_speeds
 from speedproof.reporting.cells import cut_left, width_of
 from speedproof.reporting.hpt import conclusion
@@ -25,7 +25,7 @@ from speedproof.reporting.words import gain_and_loss, geometric_mean, interval, 
 if TYPE_CHECKING:
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.info import CorpusInfo
-    from speedproof.corpus.partial import Whole
+    from speedproof.corpus.partial import Seen
 
 _UP, _DOWN = Verdict.FASTER, Verdict.SLOWER
 _LINE = 80
@@ -147,17 +147,16 @@ def comparisons(
         return Report(title, (nothing, *unread), data=found)
     better, worse = gain_and_loss(found.clearest[0]) if found.clearest else ("faster", "slower")
     kinds = verdict_words(better, worse)
-    two = found.versions == 1
-    short = short_names([*versions, *(name for whole in found.wholes for name in whole[:2])])
-    old, new = (short[name] for name in found.wholes[0][:2]) if two else ("", "")
-    of = f"{new} against {old}" if two else f"{plural(found.versions, 'pair')} of versions"
+    short = short_names([*versions, *(name for of_pair in found.wholes for name in of_pair[:2])])
+    old, new, whole = found.wholes[0]
+    of_two = (short[old], short[new]) if found.versions == 1 else ()
+    of = " against ".join(of_two[::-1]) or f"{plural(found.versions, 'pair')} of versions"
     counts = found.counts[found.headline]
     shaken = found.machine is not None
     asked = asked_at(found.headline, found.alpha, shaken=shaken)
     headline = [answered(found.metric, of, counts, kinds, asked), *unread]
-    whole = found.wholes[0][2]
-    means = whole.geometric_means
-    if two and means is not None and math.isfinite(means.these.value):
+    means = whole.geometric_means if of_two else None
+    if means is not None and math.isfinite(means.these.value):
         known_of = means.benchmarks, whole.seen.pairs
         headline.append(Text(geometric_mean(means.these, better, worse, known_of)))
     headline += [
@@ -165,97 +164,68 @@ def comparisons(
         for joint in found.joint
         if (joint.protocol, joint.method) == (found.headline, "holm") and not shaken
     ]
-    if two:
+    if of_two:
         known = whole.caveats
         headline += caveats([replace(c, versions=tuple(short.get(v, v) for v in c.versions)) for c in known])
         if found.sessions is not None:
             count, *reaches = found.sessions
             headline.append(held_against(reaches, count, found.comparisons, 1 - found.alpha))
-        headline += two_speeds(found.machine, old, new)
-    clearest = found.clearest if everything else _few(found)
-    notes = [*_rest(found, clearest, kinds), *beside_medians(clearest)]
+        headline += two_speeds(found.machine, *of_two)
+    room = most_of({v: counts[v] for v in found.bands})  # more of one direction where the other has few
+    few = [c for v, most in room.items() for c in [c for c in found.clearest if c.verdict is v][:most]]
+    clearest = found.clearest if everything else few
+    shown = Counter(c.verdict for c in clearest)
+    rest = [f"{counts[v] - shown[v]} {word}" for v, word in kinds.items() if counts[v] > shown[v]]
+    notes = [Text(f"... and {', '.join(rest)}", "dim")] if rest and clearest else []
+    notes += beside_medians(clearest)
     if found.undermined:
-        many = plural(found.undermined, "benchmark" if two else "comparison")
+        many = plural(found.undermined, "benchmark" if of_two else "comparison")
         notes.append(risk_of_many(many, {kind.title: count for kind, count in found.undermining}))
     if pairs > found.versions:
         more = pairs - found.versions
         notes.append(Text(f"{more} more pairs of versions have no benchmark in common.", "dim"))
-    if two:
-        notes += _lacking(whole, (old, new))
+    notes += _lacking(whole.seen, of_two)
     every_row = f"Every row: speedproof corpus query {found.answers} 'FROM answers'"
     if drawn is not None:
         notes.append(Text(every_row, "dim"))
-    rows = _clearest(found, clearest, short, kinds, drawn or {})
+    hints = [every_row]
+    if len(clearest) < len(found.clearest):
+        hints.append("--all: the largest changes, up to a hundred")
+    if not details:
+        hints.append("--details: other protocols, HPT")
+    column, named = benchmark_column([c.benchmark for c in clearest])
+    first = (Column("from"), Column("to"), *right("before", "after"))
+    columns = (column, *(version_columns(*of_two) if of_two else first), *proven(shaken=shaken))
+    rows = []
+    for c in clearest:
+        sides = (c.reference.label, c.candidate.label)
+        names = () if of_two else (Cell(short[name]) for name in sides)
+        made = row(c, (named(c.benchmark), *names), kinds)
+        panel = drawn.get((*sides, c.benchmark)) if drawn else None
+        rows.append(replace(made, outcome="", message="", panel=panel))
     return Report(
         title,
         tuple(headline),
-        (bands(found.bands, kinds, shaken=shaken), rows) if found.clearest else (),
+        (bands(found.bands, kinds, shaken=shaken), Table.of(columns, rows)) if rows else (),
         tuple(notes),
-        hints=(
-            every_row,
-            *(
-                ("--all: the largest changes, up to a hundred",)
-                if len(clearest) < len(found.clearest)
-                else ()
-            ),
-            *(() if details else ("--details: other protocols, HPT",)),
-        ),
-        sections=(_details(found, kinds, short),) if details else (),
+        hints=tuple(hints),
+        sections=(_details(found, kinds, of_two),) if details else (),
         command="corpus compare",
         data=found,
         good=not counts[Verdict.SLOWER],
     )
 
 
-def _few(found: Conclusion) -> list[Comparison]:
-    """The first of either direction, more where the other has few."""
-    counts = found.counts[found.headline]
-    room = most_of({v: counts[v] for v in (Verdict.SLOWER, Verdict.FASTER)})
-    return [c for v, most in room.items() for c in [c for c in found.clearest if c.verdict is v][:most]]
-
-
-def _clearest(
-    found: Conclusion,
-    clearest: Sequence[Comparison],
-    short: Mapping[str, str],
-    kinds: Mapping[Verdict, str],
-    drawn: Mapping[tuple[str, str, str], dict[str, Any]],
-) -> Table:
-    """A row a change, the larger ones first."""
-    column, named = benchmark_column([c.benchmark for c in clearest])
-    two = found.versions == 1
-    first = (Column("from"), Column("to"), *right("before", "after"))
-    times = version_columns(*(short[name] for name in found.wholes[0][:2])) if two else first
-    rows = []
-    for c in clearest:
-        sides = (c.reference.label, c.candidate.label)
-        versions = () if two else (Cell(short[name]) for name in sides)
-        made = row(c, (named(c.benchmark), *versions), kinds)
-        rows.append(replace(made, outcome="", message="", panel=drawn.get((*sides, c.benchmark))))
-    return Table.of((column, *times, *proven(shaken=found.machine is not None)), rows)
-
-
-def _rest(found: Conclusion, clearest: Sequence[Comparison], kinds: Mapping[Verdict, str]) -> Iterator[Text]:
-    counts = found.counts[found.headline]
-    if not clearest:
-        return
-    shown = Counter(c.verdict for c in clearest)
-    rest = [f"{counts[v] - shown[v]} {word}" for v, word in kinds.items() if counts[v] > shown[v]]
-    if rest:
-        yield Text(f"... and {', '.join(rest)}", "dim")
-
-
-def _lacking(whole: Whole, versions: tuple[str, str]) -> Iterator[Text]:
-    seen = whole.seen
-    for name, count in zip(versions, (seen.only_reference, seen.only_candidate), strict=True):
+def _lacking(seen: Seen, versions: Sequence[str]) -> Iterator[Text]:
+    for name, count in zip(versions, (seen.only_reference, seen.only_candidate), strict=False):
         if count:
             yield Text(f"Only in {name}: {plural(count, 'benchmark')}", "warning")
-    if seen.incomparable:
+    if seen.incomparable and versions:
         more = f" (and {seen.incomparable - 1} more)" if seen.incomparable > 1 else ""
         yield Text(f"Left out: {seen.problems[0]}{more}", "warning")
 
 
-def _details(found: Conclusion, kinds: Mapping[Verdict, str], short: Mapping[str, str]) -> Report:
+def _details(found: Conclusion, kinds: Mapping[Verdict, str], of_two: Sequence[str]) -> Report:
     """Every protocol with what holds together, the proportions, the whole of the suite."""
     joint = {(j.protocol, j.method): j.counts for j in found.joint}
     proportions = dict(found.accelerated)
@@ -274,7 +244,7 @@ def _details(found: Conclusion, kinds: Mapping[Verdict, str], short: Mapping[str
         *right("share faster", drop=3),
     )
     notes = []
-    if found.versions == 1:
+    if of_two:
         whole = found.wholes[0][2]
         means = whole.geometric_means
         if means is not None and math.isfinite(means.these.value):
@@ -284,7 +254,7 @@ def _details(found: Conclusion, kinds: Mapping[Verdict, str], short: Mapping[str
             if math.isfinite(gain.speedup):
                 notes.append(Text(f"Total of all {location}s: {factor(gain.speedup)} the candidate's"))
         if found.hpt is not None:
-            sides = [short[name] for name in found.wholes[0][:2]]
-            notes.append(Text(conclusion(found.hpt, *sides, shaken=found.machine is not None)))
+            told = conclusion(found.hpt, *of_two, shaken=found.machine is not None)
+            notes.append(Text(told))
             notes.append(Text(f"  {plural(found.hpt.benchmarks, 'benchmark')}, {found.hpt.method}", "dim"))
     return Report("All protocols", (), (Table.of(columns, rows),), tuple(notes))
