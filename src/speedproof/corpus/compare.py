@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import combinations, pairwise, repeat
+from itertools import combinations, pairwise
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -133,15 +133,13 @@ def compare_part(task: Task) -> int:
         for protocol in asked.protocols:
             told[protocol] += answers(protocol, prepared)
     # What is known of each pair itself stands in the rows of the first protocol.
+    none = (None,) * len(HPT)
+    levels = first_level(pairs) if set(DETAILS) <= set(asked.protocols) else [None] * len(pairs)
     speeds = [[None if isnan(v) else v for v in row] for row in two_speeds_of(pairs).tolist()]
-    levels = first_level(pairs) if set(DETAILS) <= set(asked.protocols) else repeat(None, len(pairs))
-    own = [(*speed, *(level or [None] * len(HPT))) for speed, level in zip(speeds, levels, strict=True)]
-    others = [(None,) * len((*SPEEDS, *HPT))] * len(pairs)
-    rows = [
-        (*_row(versions, comparison), *beside)
-        for k, found in enumerate(told.values())
-        for (versions, _), comparison, beside in zip(flat, found, others if k else own, strict=True)
-    ]
+    own = [(*speed, *(level or none)) for speed, level in zip(speeds, levels, strict=True)]
+    own += [(None,) * len(SPEEDS) + none] * (len(told) - 1) * len(pairs)
+    each = ((versions, c) for found in told.values() for (versions, _), c in zip(flat, found, strict=True))
+    rows = [(*_row(*one), *beside) for one, beside in zip(each, own, strict=True)]
     schema = answer_columns()
     columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
     decided: dict[tuple[str, str], list[Comparison]] = {}

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.protocols.hpt import CONFIDENCES, Winner, entries_of_pairs
@@ -86,10 +85,11 @@ def _ends(steps: Steps) -> tuple[float | None, float | None]:
     return won if steps.start == 1 else None, lost if steps.start != -1 else None
 
 
-def second_level(
-    connection: duckdb.DuckDBPyConnection, confidences: Sequence[float] = CONFIDENCES
-) -> OverBenchmarks | None:
-    """Weigh the benchmarks of all answers; None for less than five."""
+def second_level(connection: duckdb.DuckDBPyConnection) -> OverBenchmarks | None:
+    """Weigh the benchmarks of all answers; None for less than five.
+
+    For each confidence a speedup is found that passes, while one a millionth larger fails, by halving.
+    """
     query = f"SELECT {', '.join(COLUMNS)} FROM answers WHERE hpt IS NOT NULL"
     table: Any = connection.execute(query).fetchnumpy()
     at_one, a, b, wins, loses = (np.asarray(table[name], dtype=np.float64) for name in COLUMNS)
@@ -101,19 +101,6 @@ def second_level(
     if winner is Winner.REFERENCE:
         with np.errstate(divide="ignore"):
             a, b, wins, loses = b, a, 1 / loses, 1 / wins
-    speedups = _speedups(a, b, wins, loses, confidences, min(p, q))
-    return OverBenchmarks(at_one.size, p, q, test.method, winner, 1 - min(p, q), speedups)
-
-
-def _speedups(
-    a: FloatArray,
-    b: FloatArray,
-    wins: FloatArray,
-    loses: FloatArray,
-    confidences: Sequence[float],
-    at_one: float,
-) -> tuple[RSpeedup, ...]:
-    """For each confidence a speedup that passes, while one a millionth larger fails, by halving."""
     tested = ~np.isnan(wins)
 
     def pvalue(speedup: float) -> float:
@@ -121,12 +108,12 @@ def _speedups(
         state = np.where(speedup < wins, 1, np.where(speedup > loses, -1, 0))
         return signed_rank(np.where(tested & (state * d <= 0), 0.0, d)).pvalue_positive
 
-    found = {}
+    speedups = []
     beyond = float((a / b).max()) * (1 + _NEAR)  # no difference is positive there
-    for r in sorted(confidences):
+    for r in CONFIDENCES:  # ascending: what fails at one fails at the next
         alpha = float(1 - decimal(r))
-        if at_one > alpha:
-            found[r] = RSpeedup(r)
+        if min(p, q) > alpha:
+            speedups.append(RSpeedup(r))
             continue
         low, high = 1.0, beyond
         while high > low * (1 + _NEAR):
@@ -137,5 +124,5 @@ def _speedups(
         if hundredth > low and pvalue(hundredth) > alpha:
             hundredth -= 0.01
         exact = str(Fraction(math.floor(low * _DIGITS), _DIGITS))
-        found[r] = RSpeedup(r, low, True, exact, round(hundredth, 2), low, True, exact)
-    return tuple(found[r] for r in confidences)
+        speedups.append(RSpeedup(r, low, True, exact, round(hundredth, 2), low, True, exact))
+    return OverBenchmarks(at_one.size, p, q, test.method, winner, 1 - min(p, q), tuple(speedups))

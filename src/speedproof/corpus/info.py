@@ -109,27 +109,21 @@ def _pooled(
     kinds: dict[str, list[Mapping[str, str]]] = {}
     for version, names, texts in found:
         kinds.setdefault(version, []).append(dict(zip(names, texts, strict=True)))
-    values: dict[str, int] = {}
+    values: dict[str, int] = {}  # by tags that differ within a version, how many there are at most
     pooled: dict[str, list[Mapping[str, str]]] = {}
     for version, of_version in kinds.items():
-        own = {name: {tags.get(name) for tags in of_version} for tags in of_version for name in tags}
-        differing = {
-            name: len(known) for name, known in own.items() if len(known - {None}) > 1 and name != "session"
-        }
-        if differing:
-            pooled[version] = of_version
-            for name, count in differing.items():
-                values[name] = max(count, values.get(name, 0))
+        for name in set().union(*of_version) - {"session"}:
+            known = {tags.get(name) for tags in of_version}
+            if len(known - {None}) > 1:
+                pooled[version] = of_version
+                values[name] = max(len(known), values.get(name, 0))
 
     def groups(names: Sequence[str]) -> int:
-        return sum(
-            len({tuple(tags.get(n) for n in names) for tags in of_version}) for of_version in pooled.values()
-        )
+        return sum(len({tuple(map(tags.get, names)) for tags in of_one}) for of_one in pooled.values())
 
-    first = (*COMMITS, *MACHINES)
-    rank = {name: i for i, name in enumerate(first)}
+    first = [*COMMITS, *MACHINES]
     chosen: list[str] = []
-    for name in sorted(values, key=lambda n: (rank.get(n, len(first)), values[n], n)):
+    for name in sorted(values, key=lambda n: (first.index(n) if n in first else len(first), values[n], n)):
         if groups([*chosen, name]) > groups(chosen):
             chosen.append(name)
     return tuple(v for v in order if v in pooled), tuple(chosen)

@@ -186,6 +186,8 @@ def suite_of(rows: pa.Table) -> Suite:
     return Suite.from_records((record.version or "", record) for _, record in records(rows))
 
 
+_SAME = ("benchmark", "unit", "metric", "version", "tool", "position", "session")
+"""Columns that are fields of a record as they are."""
 _TRAITS = {trait.value: trait for trait in Trait}
 
 
@@ -200,25 +202,17 @@ def records(rows: pa.Table) -> Iterator[tuple[int, Record]]:
         plain = {name: batch.column(name).to_pylist() for name in others}
         for i in range(batch.num_rows):
             own = {name: column[i] for name, column in plain.items()}
-            began, ended = own["began"], own["ended"]
-            yield (
-                own["row"],
-                Record(
-                    own["benchmark"],
-                    flat[ends[i] : ends[i + 1]],
-                    own["unit"],
-                    own["metric"],
-                    Direction(own["direction"]),
-                    own["version"],
-                    numbers[stops[i] : stops[i + 1]].astype(np.int64) if known[i] else None,
-                    own["file"],
-                    own["place"],
-                    tuple(own["tags"]),
-                    frozenset(_TRAITS[t] for t in own["traits"] if t in _TRAITS),
-                    tuple(own["notes"]),
-                    own["tool"],
-                    own["position"],
-                    own["session"],
-                    None if began is None or ended is None else (began, ended),
-                ),
+            span = own["began"], own["ended"]
+            record = Record(
+                **{name: own[name] for name in _SAME},
+                values=flat[ends[i] : ends[i + 1]],
+                direction=Direction(own["direction"]),
+                processes=numbers[stops[i] : stops[i + 1]].astype(np.int64) if known[i] else None,
+                path=own["file"],
+                where=own["place"],
+                fields=tuple(own["tags"]),
+                traits=frozenset(_TRAITS[t] for t in own["traits"] if t in _TRAITS),
+                notes=tuple(own["notes"]),
+                span=None if None in span else span,
             )
+            yield own["row"], record
