@@ -98,7 +98,7 @@ class CorpusModelled(Shown, Struct, frozen=True):
 
     def reports(self) -> Iterable[Report]:
         """What they say together, in words."""
-        from speedproof.reporting.corpus_models import modelled
+        from speedproof.reporting.corpus import modelled
 
         return (modelled(self.models, self.versions),)
 
@@ -114,7 +114,7 @@ class CorpusChanged(Shown, Struct, frozen=True):
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:
         """The changes in words."""
-        from speedproof.reporting.corpus_models import changed
+        from speedproof.reporting.history import changed
 
         return (changed(self.changes, self.versions, everything=everything),)
 

@@ -10,8 +10,7 @@ from msgspec import Struct
 from speedproof.api.shown import Shown
 from speedproof.history.alarms import FoundAlarms
 from speedproof.history.result import FoundHistory
-from speedproof.reporting.alarms import alarm_report
-from speedproof.reporting.history import overview
+from speedproof.reporting.history import alarm_report, overview
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
 

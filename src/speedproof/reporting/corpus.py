@@ -1,4 +1,4 @@
-"""A corpus in kinds: what it holds, and what a query gives."""
+"""A corpus in words: what it holds, what a query gives, its comparisons and its mixtures."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from speedproof.reporting.words import gain_and_loss, geometric_mean, interval, 
 if TYPE_CHECKING:
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.info import CorpusInfo
+    from speedproof.corpus.model import CorpusModels
     from speedproof.corpus.partial import Seen
 
 _UP, _DOWN = Verdict.FASTER, Verdict.SLOWER
@@ -258,3 +259,42 @@ def _details(found: Conclusion, kinds: Mapping[Verdict, str], of_two: Sequence[s
             notes.append(Text(told))
             notes.append(Text(f"  {plural(found.hpt.benchmarks, 'benchmark')}, {found.hpt.method}", "dim"))
     return Report("All protocols", (), (Table.of(columns, rows),), tuple(notes))
+
+
+def modelled(found: CorpusModels, versions: Sequence[str]) -> Report:
+    """What ``speedproof corpus model`` shows."""
+    several = sum(count for modes, count in found.modes.items() if modes > 1)
+    headline = [
+        Text(f"{several} of {plural(found.samples, 'sample')} have several modes", "strong"),
+        *(Text(f"Left out: {reason}", "bad") for reason in found.failures[:3]),
+    ]
+    if found.failed:
+        headline.append(Text(f"{plural(found.failed, 'sample')} cannot be modelled.", "warning"))
+    if found.tested:
+        told = f"The fit is rejected at 5 % for {found.rejected} of {found.tested} that were tested"
+        headline.append(Text(f"{told} ({percent(found.rejected / found.tested, 2)})."))
+    most = max((*found.components, *found.modes), default=0)
+    numbers = range(1, most + 1)
+    counts = Table.of(
+        (Column("samples with"), *right(*map(str, numbers))),
+        (
+            Row.of(name, *(str(own.get(k, 0)) for k in numbers))
+            for name, own in (("components", found.components), ("modes", found.modes))
+        ),
+    )
+    short = short_names([*versions, *(version for _, version, *_ in found.several)])
+    apart = Table.of(
+        (Column("modes furthest apart", names=True), Column("version"), *right("modes", "last over first")),
+        (
+            (Cell(benchmark, "strong"), short[version], str(modes), factor(ratio))
+            for benchmark, version, modes, ratio in found.several
+        ),
+    )
+    return Report(
+        f"corpus {found.corpus}",
+        tuple(headline),
+        (counts, *((apart,) if found.several else ())),
+        hints=(f"Every row: speedproof corpus query {found.answers} 'FROM answers'",),
+        command="corpus model",
+        data=found,
+    )

@@ -1,12 +1,14 @@
-"""A history in words: what changed lately, largest first, and one benchmark commit by commit."""
+"""A history in words: what changed lately, alarms, one benchmark commit by commit; changes of a corpus."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from speedproof.data.units import format_value
+from speedproof.history.alarms import FoundAlarms, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import short_name
 from speedproof.history.result import FoundHistory
@@ -15,10 +17,14 @@ from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.caveats import up_to
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
-from speedproof.reporting.names import shortened
+from speedproof.reporting.names import short_names, shortened
 from speedproof.reporting.numbers import factor, percent, plural, values
 from speedproof.reporting.words import of_metric
+from speedproof.stats.change_scan import LEAST
 from speedproof.stats.session_spread import widened
+
+if TYPE_CHECKING:
+    from speedproof.corpus.changes import CorpusChange, CorpusChanges
 
 _SHOWN = 7
 _FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
@@ -29,6 +35,7 @@ _LAST = 10  # commits of a benchmark that are shown
 LISTED = 25
 """Samples that a query shows."""
 _WIDTH = 12  # of a line of bars in a table
+_SHA = 9
 
 
 def overview(result: FoundHistory, *, everything: bool = False) -> Report:
@@ -124,19 +131,23 @@ def _place(result: FoundHistory, change: Change) -> tuple[int, float]:
     return order[change.commit.sha], abs(math.log(change.factor))
 
 
-def gain(result: FoundHistory, change: Change) -> tuple[float, float, bool]:
-    """How many times faster or slower, at least so many times, and which of both."""
-    better = result.series[change.track.series].higher_is_better
-    grew = change.factor >= 1.0
-    least = change.low if grew else 1.0 / change.high
-    return (change.factor if grew else 1.0 / change.factor), least, grew == better
+def size_of(
+    change: Change | CorpusChange | HistoryAlarm, metric: str, slower: bool
+) -> tuple[str, str, Style]:
+    """How many times, of which direction, and in which colour."""
+    times = factor(max(change.factor, 1.0 / change.factor))
+    return times, of_metric(metric)[slower], "bad" if slower else "good"
+
+
+def at_least(change: Change | CorpusChange) -> str:
+    """So many times at least; empty where that is not known."""
+    least = change.low if change.factor >= 1.0 else 1.0 / change.high
+    return factor(least, -1) if least > 1.0 else ""
 
 
 def _row(result: FoundHistory, change: Change) -> Row:
     series = result.series[change.track.series]
-    times, least, faster = gain(result, change)
-    word = of_metric(series.key.metric)[not faster]
-    style: Style = "good" if faster else "bad"
+    times, word, style = size_of(change, series.key.metric, result.slower(change))
     said = result.decision(change)
     ends = [short_name(end.sha) for end in (change.earliest, change.latest)]
     name = of_what(series.key.benchmark, series.key.metric)
@@ -145,15 +156,105 @@ def _row(result: FoundHistory, change: Change) -> Row:
     return Row.of(
         brief_commit(change.commit.sha),
         name,
-        Cell(factor(times), style),
+        Cell(times, style),
         Cell(word, style),
-        factor(least, -1) if least > 1.0 else "-",
+        at_least(change) or "-",
         sparkline(change.track.level.tolist(), _WIDTH),
         " to ".join(ends) if change.earliest != change.latest else "",
         Cell(said.state if said else "", "dim"),
         name=name,
         kind=word,
-        message=f"{name}: {factor(times)} {word} since {short_name(change.commit.sha)}",
+        message=f"{name}: {times} {word} since {short_name(change.commit.sha)}",
+    )
+
+
+def changed(found: CorpusChanges, versions: Sequence[str], *, everything: bool) -> Report:
+    """What ``speedproof corpus changes`` shows, the latest changes first."""
+    of = f"{found.series} series of {plural(found.versions, 'version')}"
+    many = plural(len(found.changes), "change")
+    headline = [
+        Text(f"{many} in {of}" if found.changes else f"No change is shown in {of}", "strong"),
+        Text(f"Of corpora without a change at most {percent(1 - found.confidence)} would show one.", "dim"),
+        *(Text(f"Left out: {reason}", "bad") for reason in found.failures[:3]),
+    ]
+    notes = []
+    if found.longest < LEAST:
+        told = f"A change shows from {LEAST} versions on one machine on"
+        notes.append(Text(f"{told}; no series here has over {found.longest}."))
+    shown = found.changes if everything else found.changes[:_SHOWN]
+    short = short_names([*versions, *(c.version for c in shown)])
+    rows = []
+    for c in shown:
+        times, word, style = size_of(c, found.metric, c.slower)
+        size = Cell(f"{times} {word}", style)
+        cells = (short[c.version], Cell(c.benchmark, "strong"), size, at_least(c) or "-", c.machine)
+        rows.append(Row.of(*cells, name=c.benchmark, kind=style))
+    columns = (
+        Column("version"),
+        Column("benchmark", names=True),
+        Column("change"),
+        *right("at least", drop=1),
+        Column("machine", drop=2),
+    )
+    if len(found.changes) > len(shown):
+        notes.append(Text(f"... {len(found.changes) - len(shown)} earlier changes: --all"))
+    return Report(
+        f"corpus {found.corpus}",
+        tuple(headline),
+        (Table.of(columns, rows),) if rows else (),
+        tuple(notes),
+        command="corpus changes",
+        data=found,
+        good=not any(c.slower for c in found.changes),
+    )
+
+
+def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
+    """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
+    many = f"{plural(result.series, 'benchmark')}, last {plural(result.last, 'commit')} of {result.commits}"
+    told = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
+    often = f"once in {result.every:,.0f} commits, all benchmarks together."
+    headline = (
+        Text(f"{told} in {many}", "strong"),
+        Text(f"Without a change an alarm comes about {often}", "dim"),
+    )
+    shown = result.alarms if everything else result.alarms[:_SHOWN]
+    more = len(result.alarms) - len(shown)
+    hints: tuple[str, ...] = ()
+    if result.undecided:
+        first = result.undecided[0]
+        what = "Which commit" if first.between > 1 else "Confirm"
+        hints = (f"{what}: {first.confirmed_by(_SHA)} -- COMMAND", "Accept: history bless COMMIT")
+    columns = (
+        Column("since"),
+        Column("benchmark", names=True),
+        *right("about"),
+        Column(""),
+        Column("raised at", drop=1),
+        Column("decision" if any(a.decision for a in result.alarms) else "", drop=2),
+    )
+    rows = [_row_of_alarm(result, alarm) for alarm in shown]
+    return Report(
+        f"alarms in {result.store}", headline, (Table.of(columns, rows),) if shown else (),
+        (Text(f"... {more} more alarms: --all"),) if more else (), hints=hints, command="history watch",
+        data=result,
+    )  # fmt: skip
+
+
+def _row_of_alarm(result: FoundAlarms, alarm: HistoryAlarm) -> Row:
+    key = result.known[alarm.track.series].key
+    times, word, style = size_of(alarm, key.metric, result.slower(alarm))
+    name = of_what(key.benchmark, key.metric)
+    return Row.of(
+        brief_commit(alarm.bad.sha),
+        name,
+        Cell(times, style),
+        Cell(word, style),
+        brief_commit(alarm.raised.sha),
+        Cell(alarm.decision.state if alarm.decision else "", "dim"),
+        name=name,
+        kind=word,
+        message=f"{name}: about {times} {word} since {short_name(alarm.bad.sha)}",
     )
 
 

@@ -12,8 +12,8 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.history.commits import Commit
 from speedproof.history.result import FoundHistory
 from speedproof.history.tracks import Track
-from speedproof.reporting.history import between_sessions, gain
-from speedproof.reporting.numbers import factor, percent, plural
+from speedproof.reporting.history import at_least, between_sessions, size_of
+from speedproof.reporting.numbers import percent, plural
 
 _STEPS = 4096  # a track's values are kept to this part of their range, finer than any screen
 _COARSEST = 1e-4  # and never coarser than this share of a value
@@ -99,7 +99,7 @@ def encode_index(
     changes = []
     for change in result.changes:
         said = result.decision(change)
-        times, least, faster = gain(result, change)
+        slower = result.slower(change)
         changes.append(
             {
                 "s": number[change.track.series],
@@ -108,9 +108,9 @@ def encode_index(
                 "e": order[change.earliest.sha],
                 "l": order[change.latest.sha],
                 "f": _digits(change.factor),
-                "times": factor(times),
-                "least": factor(least, -1) if least > 1.0 else "",
-                "slower": int(not faster),
+                "times": size_of(change, "time", slower)[0],
+                "least": at_least(change),
+                "slower": int(slower),
                 "said": said.state if said else "",
                 "why": f"{said.reason or said.state}, {said.who}, {said.at[:10]}" if said else "",
             }
