@@ -209,28 +209,26 @@ class Corpus:
         place, manifest = opened(self.place)
         chosen = _metric(manifest, metric)
         versions = tuple(manifest.versions)
-        wanted = tuple(pairs) if pairs is not None and not isinstance(pairs, str) else pairs
-        if wanted is None:
+        if pairs is None:
             if (reference is None or candidate is None) and len(versions) != 2:
                 raise UsageError(
                     f"{place.name}: name two versions, or pairs of them; available: "
                     f"{enumerate_names(short_names(versions).values(), 4)}"
                 )
             reference, candidate = (
-                version_given(v, versions, place.name) if v else v for v in (reference, candidate)
+                v and version_given(v, versions, place.name) for v in (reference, candidate)
             )
             first = reference or next(v for v in versions if v != candidate)
-            wanted = ((first, candidate or next(v for v in versions if v != first)),)
-        elif isinstance(wanted, tuple):
+            pairs = ((first, candidate or next(v for v in versions if v != first)),)
+        elif not isinstance(pairs, str):
             x, y = (
-                tuple(version_given(v, versions, place.name) for v in side)
-                for side in zip(*wanted, strict=True)
+                [version_given(v, versions, place.name) for v in side] for side in zip(*pairs, strict=True)
             )
-            wanted = tuple(zip(x, y, strict=True))
+            pairs = tuple(zip(x, y, strict=True))
         rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin)) if rules is None else rules
         if store is not None:
             rules = replace(rules, floor=floor_of(store))
-        asked = Asked(wanted, chosen, rules, tuple(protocols), where)
+        asked = Asked(pairs, chosen, rules, tuple(protocols), where)
         found = compare(self.place, asked, how)
         conclusion = conclude(found, asked)
         if not conclusion.comparisons and not conclusion.failures:

@@ -111,7 +111,7 @@ def commit_of(suite: Suite, version: str, commit: str | None, path: str, reposit
 def add_all(
     history: History,
     path: str,
-    found: Iterable[Imported],
+    found: Iterable[Imported | Path | str],
     *,
     session: str,
     anchor: str | None,
@@ -122,17 +122,16 @@ def add_all(
     parts: list[Added] = []
     problems: list[str] = []
     for i, part in enumerate(found):
-        if part.file is not None:
-            name = f"{session}/{part.file.name}" if session else ""
+        name = session and f"{session}/{part.name if isinstance(part, Path) else i}"
+        if isinstance(part, str):
+            problems.append(part)
+        elif isinstance(part, Path):
             try:
-                parts.append(history.add(part.file, session=name, anchor=anchor, machine=machine, unit=unit))
+                parts.append(history.add(part, session=name, anchor=anchor, machine=machine, unit=unit))
             except SpeedproofError as error:
                 problems.append(str(error).splitlines()[0])
-        elif part.problem:
-            problems.append(part.problem)
-        elif part.suite is not None and part.commit is not None:
-            name = f"{session}/{i}" if session else ""
-            parts.append(_add_part(history, path, part, part.suite, part.commit, name, machine))
+        else:
+            parts.append(_add_part(history, path, part, name, machine))
     if not parts:
         raise UsageError(f"{path}: nothing can be added; {problems[0] if problems else 'it is empty'}")
     commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))
@@ -141,22 +140,21 @@ def add_all(
     return Added(path, count, commits, all(part.known for part in parts), tuple(problems), names)
 
 
-def _add_part(
-    history: History, path: str, part: Imported, suite: Suite, own: Commit, session: str, machine: str
-) -> Added:
+def _add_part(history: History, path: str, part: Imported, session: str, machine: str) -> Added:
+    own = part.commit
     known = resolve(own.sha, history.repository, date=own.date)
     commits = {own.sha: known if known.subject else own}
     if part.anchor is not None:
-        commits[part.anchor.sha] = resolve(part.anchor.sha, history.repository)
-    content = repr((own.sha, part.started, values_of(suite)))
+        commits[part.anchor] = resolve(part.anchor, history.repository)
+    content = repr((own.sha, part.started, values_of(part.suite)))
     return history.made().add(
-        suite,
+        part.suite,
         commits,
         path=path,
         digest=hashlib.sha256(content.encode()).hexdigest(),
         session=session,
         started=part.started,
-        anchor=part.anchor.sha if part.anchor else None,
+        anchor=part.anchor,
         machine=machine or part.machine,
         bounds=part.bounds,
     )

@@ -79,17 +79,6 @@ COMMAND = Command(
     ],
 )
 
-_WORKING = {"output", "metric", "where", "workers", "dask", "json"}
-_ALLOWED = {
-    "build": {"output", "append", "files_from", "by", "format", "unit", "wide", "column", "benchmark_columns",
-              "version_column"},
-    "info": {"json"},
-    "query": {"json", "all"},
-    "compare": _WORKING | {"reference", "candidate", "pairs", "details", "store", "alpha", "confidence", "margin",
-                           "nested", "always_welch", "ks_rule", "all", "html", "markdown", "github_summary"},
-    "model": _WORKING | {"components", "bootstrap_samples", "fast", "seed"},
-    "changes": _WORKING | {"alpha", "confidence", "repository", "fdr", "all"},
-}  # fmt: skip
 _ROWS = 40
 INTERRUPTED = 130
 
@@ -97,13 +86,14 @@ INTERRUPTED = 130
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     action, *words = args.words
-    if action not in _ALLOWED:
-        raise UsageError(f"{action}: no such action; choose one of {', '.join(_ALLOWED)}")
+    if action not in _ACTIONS:
+        raise UsageError(f"{action}: no such action; choose one of {', '.join(_ACTIONS)}")
+    work, options = _ACTIONS[action]
     for name, option in args.given.items():
-        if name not in _ALLOWED[action]:
+        if name not in options.split():
             raise UsageError(f"{option}: 'corpus {action}' does not take this option")
     try:
-        return _ACTIONS[action](words, args, console)
+        return work(words, args, console)
     except KeyboardInterrupt:
         console.remark("interrupted; what is done is kept, and the same command goes on")
         return INTERRUPTED
@@ -269,11 +259,20 @@ def _query(words: list[str], args: Args, console: Console) -> int:
     return 0
 
 
-_ACTIONS = {
-    "build": _build,
-    "info": _info,
-    "query": _query,
-    "compare": _compare,
-    "model": _model,
-    "changes": _changes,
+_WORKING = "output metric where workers dask json"
+_ACTIONS: dict[str, tuple[Callable[[list[str], Args, Console], int], str]] = {
+    "build": (
+        _build,
+        "output append files_from by format unit wide column benchmark_columns version_column",
+    ),
+    "info": (_info, "json"),
+    "query": (_query, "json all"),
+    "compare": (
+        _compare,
+        f"{_WORKING} reference candidate pairs details store alpha confidence margin nested always_welch ks_rule "
+        "all html markdown github_summary",
+    ),
+    "model": (_model, f"{_WORKING} components bootstrap_samples fast seed"),
+    "changes": (_changes, f"{_WORKING} alpha confidence repository fdr all"),
 }
+"""What carries each action out, and the options that it takes."""

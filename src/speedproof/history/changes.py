@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -42,12 +43,12 @@ def find_history_changes(
     """Every change that the tracks show."""
     stretches = [(track, start, end) for track in tracks for start, end in track.stretches()]
     series = [track.level[start:end] for track, start, end in stretches]
-    joints = [(track, start) for track in tracks for start, _ in track.stretches()[1:]]
+    joints = [(track, *both) for track in tracks for both in pairwise(track.stretches())]
     pvalues = np.ones(len(series))
     for n in {values.size for values in series}:
         rows = [i for i, values in enumerate(series) if values.size == n]
         pvalues[rows] = change_pvalues(np.array([series[i] for i in rows]))
-    at_joints = [_joint_pvalue(track, split) for track, split in joints]
+    at_joints = [_joint_pvalue(*joint) for joint in joints]
     family = np.concatenate([pvalues, at_joints])
     adjusted = (holm if correction == "holm" else benjamini_hochberg)(family)
     places: dict[int, list[tuple[int, int, int, float]]] = {}
@@ -55,7 +56,7 @@ def find_history_changes(
         for found in find_changes(values, alpha, known=float(known)):
             place = (start + found.split, start + found.low, start + found.high, found.pvalue)
             places.setdefault(id(track), []).append(place)
-    for (track, split), known in zip(joints, adjusted[len(series) :], strict=True):
+    for (track, _, (split, _)), known in zip(joints, adjusted[len(series) :], strict=True):
         if known <= alpha:
             places.setdefault(id(track), []).append((split, split, split, float(known)))
     return tuple(
@@ -63,12 +64,10 @@ def find_history_changes(
     )
 
 
-def _joint_pvalue(track: Track, split: int) -> float:
+def _joint_pvalue(track: Track, old: tuple[int, int], new: tuple[int, int]) -> float:
     """Two-sided p-value of a change where one anchor follows another, the error of their joint counted in."""
-    stretches = track.stretches()
-    here = next(i for i, (start, _) in enumerate(stretches) if start == split)
-    before = track.level[stretches[here - 1][0] : split][-_NEAR:]
-    after = track.level[split : stretches[here][1]][:_NEAR]
+    split = new[0]
+    before, after = track.level[slice(*old)][-_NEAR:], track.level[slice(*new)][:_NEAR]
     if before.size < 2 or after.size < 2 or track.degrees < 1:
         return 1.0
     joint = track.joint_error(split)

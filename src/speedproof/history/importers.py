@@ -36,26 +36,20 @@ _SUMMARY = frozenset({Trait.SUMMARY_ONLY})
 
 
 class Imported(Struct, frozen=True):
-    """A commit in another tool's history: a file to be read, or the suite itself with its commit.
+    """A commit in another tool's history; ``bounds`` at 95 % are those of values without the measurements."""
 
-    ``bounds`` at 95 % are those of values that come without the measurements, ``problem`` why there is nothing.
-    """
-
-    file: Path | None = None
-    suite: Suite | None = None
-    commit: Commit | None = None
-    started: str = ""
-    anchor: Commit | None = None
+    suite: Suite
+    commit: Commit
+    started: str
+    anchor: str | None = None
     machine: str = ""
     bounds: Mapping[tuple[Key, str], tuple[float, float]] = field(default_factory=dict)
-    problem: str = ""
 
 
-def importer_of(path: Path) -> Iterator[Imported] | None:
-    """The commits of a history of another tool; None for a file that is none."""
+def importer_of(path: Path) -> Iterator[Imported | Path | str] | None:
+    """The commits of a history of another tool, files to be read, or why a part is not; None for what is none."""
     if path.is_dir():
-        files = _folder(path)
-        return (Imported(file) for file in files) if files else None
+        return iter(files) if (files := _folder(path)) else None
     if not path.is_file():
         return None
     with path.open("rb") as opened:
@@ -115,10 +109,10 @@ def _of_run(run: dict[str, Any], prefix: str) -> Imported:
         )  # fmt: skip
         records.append((str(commit["id"]), record))
     known = Commit(str(commit["id"]), subject, in_utc(str(commit.get("timestamp", ""))))
-    return Imported(suite=Suite.from_records(records), commit=known, started=started)
+    return Imported(Suite.from_records(records), known, started)
 
 
-def _benchseries(path: Path) -> Iterator[Imported]:
+def _benchseries(path: Path) -> Iterator[Imported | str]:
     """Every point of the series on every machine: what its tables, one a unit, hold of it."""
     found: dict[tuple[str, str, str, str], dict[tuple[Key, str], tuple[Record, tuple[float, float]]]] = {}
     try:
@@ -140,16 +134,14 @@ def _benchseries(path: Path) -> Iterator[Imported]:
         raise FormatError(str(path), "", f"is not the JSON of Go's benchseries ({error!r})") from error
     for (machine, point, sha, baseline), cells in found.items():
         if sha == baseline:
-            yield Imported(problem=f"{path}: {point} compares {sha} with itself")
+            yield f"{path}: {point} compares {sha} with itself"
             continue
         ratios = [(sha, record) for record, _ in cells.values()]
         ones = [(baseline, replace(record, values=np.ones(1))) for record, _ in cells.values()]
         spans = {at: span for at, (_, span) in cells.items()}
         spans |= {(key, baseline): (1.0, 1.0) for key, _ in cells}
-        yield Imported(
-            suite=Suite.from_records(ratios + ones), commit=Commit(sha, "", in_utc(point)),
-            started=in_utc(point), anchor=Commit(baseline), machine=machine, bounds=spans,
-        )  # fmt: skip
+        suite, moment = Suite.from_records(ratios + ones), in_utc(point)
+        yield Imported(suite, Commit(sha, "", moment), moment, baseline, machine, spans)
 
 
 def _ratio(name: str, unit: str, value: float) -> Record:
@@ -177,9 +169,7 @@ def _otava(path: Path) -> Iterator[Imported]:
             if not records or not row[told]:
                 raise FormatError(str(path), f"line {rows.line_num}", "names no commit or holds no number")
             moment = _moment(row["time"])
-            yield Imported(
-                suite=Suite.from_records(records), commit=Commit(row[told], "", moment), started=moment
-            )
+            yield Imported(Suite.from_records(records), Commit(row[told], "", moment), moment)
 
 
 def _number(text: str) -> float:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from speedproof.data.units import format_value
 from speedproof.history.alarms import FoundAlarms, HistoryAlarm
 from speedproof.history.changes import Change
@@ -277,16 +279,8 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
 def track_report(result: FoundHistory) -> Report:
     """One benchmark, commit by commit."""
     sections = tuple(_of_track(result, track) for track in result.tracks)
-    whole = overview(result)
-    return Report(
-        whole.title,
-        whole.headline,
-        whole.tables,
-        tuple(_too_few(result)),
-        sections=sections,
-        command="history show",
-        data=result,
-    )
+    notes = tuple(_too_few(result))
+    return replace(overview(result), notes=notes, hints=(), sections=sections, command="history show")
 
 
 def _of_track(result: FoundHistory, track: Track) -> Report:

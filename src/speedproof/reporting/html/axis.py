@@ -13,6 +13,7 @@ _MARGIN = 3.0
 _WIDE = 4.0
 _FINE = 15.0
 _TRIMMED = 0.02
+_LINEAR = 7
 LABEL_WIDTHS = (0, 5, 7, 9, 12, 16, 21, 28, 40)
 """Widths of an axis in units of its labels' size, from each of which other labels are shown; as in page.css."""
 _DIGIT, _GAP = 0.64, 0.5
@@ -107,9 +108,7 @@ def _near(points: Sequence[float], reach: float = 4.0, most: float = 0.1) -> lis
 
 def _ratio_ticks(low: float, high: float) -> tuple[float, ...]:
     if high / low <= _WIDE:
-        step = _step(high - low)
-        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-        return tuple(float(f"{i * step:.12g}") for i in range(first, last + 1))
+        return _multiples(low, high, 8)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     mantissas: tuple[float, ...] = (1, 2, 5) if len(decades) <= 4 else (1,)
     if high / low <= _FINE:
@@ -120,17 +119,17 @@ def _ratio_ticks(low: float, high: float) -> tuple[float, ...]:
     return tuple(t for t in ticks if low <= t <= high)
 
 
-def _step(span: float, most: int = 8) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that cuts a span into at most so many parts."""
-    power = 10.0 ** math.floor(math.log10(span / most))
-    return next(m * power for m in (1, 2, 5, 10) if m * power * most >= span * (1 - 1e-9))
-
-
-def linear_ticks(low: float, high: float, most: int = 7) -> tuple[float, ...]:
-    """Round numbers from low to high."""
+def _multiples(low: float, high: float, most: int) -> tuple[float, ...]:
+    """Of the smallest of 1, 2, 5 times a power of ten that cuts a span into at most so many parts."""
     span = high - low
-    if not span / most > 1e-13 * max(abs(low), abs(high)):
-        return (low,)
-    step = _step(span, most)
+    power = 10.0 ** math.floor(math.log10(span / most))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power * most >= span * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return tuple(float(f"{i * step:.12g}") for i in range(first, last + 1)) or (low,)
+    return tuple(float(f"{i * step:.12g}") for i in range(first, last + 1))
+
+
+def linear_ticks(low: float, high: float) -> tuple[float, ...]:
+    """Round numbers from low to high."""
+    if not (high - low) / _LINEAR > 1e-13 * max(abs(low), abs(high)):
+        return (low,)
+    return _multiples(low, high, _LINEAR) or (low,)

@@ -129,11 +129,7 @@ def _interned(panels: Iterable[Panel]) -> dict[str, Any]:
         return places.setdefault(text, len(places))
 
     found = [
-        {
-            **p,
-            "checks": [[place(text) for text in row] for row in p["checks"]],
-            "tests": [[place(t) for t in row] for row in p["tests"]],
-        }
+        {**p, **{part: [[place(text) for text in row] for row in p[part]] for part in ("checks", "tests")}}
         for p in panels
     ]
     return {"texts": list(places), "panels": found}

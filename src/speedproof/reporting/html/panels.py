@@ -54,15 +54,14 @@ def _panel(
     return {
         "said": [[c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c))))] for c in found],
         "labels": [old, new],
-        "tests": [_test(c) for c in found],
+        "tests": [
+            [c.protocol, c.test or f"none: {c.state.value}", pvalue(c.pvalue), pvalue(c.pvalue_slower)]
+            for c in found
+        ],
         "checks": _checks(found),
         "summary": _summary(found),
         "drawn": None if pair is None else _drawn(*_independent(pair, nested), most),
     }
-
-
-def _test(c: Comparison) -> list[str]:
-    return [c.protocol, c.test or f"none: {c.state.value}", pvalue(c.pvalue), pvalue(c.pvalue_slower)]
 
 
 def _checks(found: Sequence[Comparison]) -> list[list[str]]:
@@ -78,20 +77,15 @@ def _checks(found: Sequence[Comparison]) -> list[list[str]]:
 
     words = ("undermines", "fails", "holds")
     return [
-        [words[rank(check)], check.name, check.kind.question, pvalue(check.pvalue), check.message]
-        if not check.held
-        else ["holds", check.name, check.kind.question, pvalue(check.pvalue), ""]
-        for check in sorted(seen.values(), key=rank)
+        [words[rank(c)], c.name, c.kind.question, pvalue(c.pvalue), "" if c.held else c.message]
+        for c in sorted(seen.values(), key=rank)
     ]
 
 
 def _summary(found: Sequence[Comparison]) -> list[list[str]]:
     """Both sides in numbers, by every protocol that saw other values (one a process: its mean or its median)."""
-    rows: dict[tuple[str, ...], None] = {}
-    for c in found:
-        for side, role in ((c.reference, "X"), (c.candidate, "Y")):
-            rows.setdefault((role, side.label, *_numbers(side)))
-    return [list(row) for row in rows]
+    sides = (side for c in found for side in (("X", c.reference), ("Y", c.candidate)))
+    return [list(row) for row in dict.fromkeys((role, s.label, *_numbers(s)) for role, s in sides)]
 
 
 def _numbers(side: Summary) -> tuple[str, ...]:

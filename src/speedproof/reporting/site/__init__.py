@@ -40,16 +40,11 @@ def write_site(
         raise UsageError(f"{place}: holds other files; name a new folder for the pages")
     by_series: dict[int, list[dict[str, Any]]] = {number: [] for number in result.series}
     known = {commit.sha for commit in result.commits}
-    for number, name, tracks in (
-        (series, name, tracks)
-        for name, own in [("", result), *(branches or {}).items()]
-        for series, tracks in _by_series(own).items()
-    ):
-        by_series.setdefault(number, []).extend(
-            encode_track(track, result.commits, branch=name)
-            for track in tracks
-            if not name or any(track.commit(k).sha not in known for k in range(len(track)))
-        )
+    for name, found in {"": result, **(branches or {})}.items():
+        for track in found.tracks:
+            if not name or any(track.commit(k).sha not in known for k in range(len(track))):
+                encoded = encode_track(track, result.commits, branch=name)
+                by_series.setdefault(track.series, []).append(encoded)
     used = [number for number, tracks in by_series.items() if tracks]
     index = encode_index(result, used, by_series, made=made, link=link, tags=tags or {})
     version = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()[:12]
@@ -82,13 +77,6 @@ def _ours(place: Path) -> bool:
     if index.is_file():
         return _MARK in index.read_text(encoding="utf-8", errors="replace")
     return all(entry.name == "data" or entry.name in _FILES for entry in place.iterdir())
-
-
-def _by_series(result: FoundHistory) -> dict[int, list[Any]]:
-    found: dict[int, list[Any]] = {}
-    for track in result.tracks:
-        found.setdefault(track.series, []).append(track)
-    return found
 
 
 def _script(value: object) -> str:

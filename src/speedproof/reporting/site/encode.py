@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -95,7 +96,11 @@ def encode_index(
     """What the overview shows: commits, a line a benchmark, the changes."""
     number = {series: i for i, series in enumerate(used)}
     order = {commit.sha: i for i, commit in enumerate(result.commits)}
-    which = _which(result)
+    seen = Counter[int]()
+    which = {}  # the number of every track among those of its series
+    for track in result.tracks:
+        which[id(track)] = seen[track.series]
+        seen[track.series] += 1
     changes = []
     for change in result.changes:
         said = result.decision(change)
@@ -130,22 +135,12 @@ def encode_index(
                 "n": result.series[s].key.benchmark,
                 "m": result.series[s].key.metric,
                 "u": result.series[s].unit,
-                "tracks": [_line(track) for track in tracks[s]],
+                "tracks": [_line(encoded) for encoded in tracks[s]],
             }
             for s in used
         ],
         "changes": changes,
     }
-
-
-def _which(result: FoundHistory) -> dict[int, int]:
-    """The number of every track among those of its series."""
-    seen: dict[int, int] = {}
-    found = {}
-    for track in result.tracks:
-        found[id(track)] = seen.get(track.series, 0)
-        seen[track.series] = found[id(track)] + 1
-    return found
 
 
 def _line(track: Mapping[str, Any]) -> dict[str, Any]:
