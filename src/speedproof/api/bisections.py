@@ -122,8 +122,6 @@ def bisect(
     >>> r.culprit, round(r.finding.step, 2)
     ('b', 1.29)
     """
-    if not callable(run):
-        raise UsageError(f"expected a function that measures one run of a commit, not {run!r}")
     if max_pairs < 1:
         raise UsageError(f"max_pairs={max_pairs}: expected at least one pair of runs")
     min_change = proportion_given("min_change", min_change, '0.01 or "1%"')
@@ -201,7 +199,7 @@ def bisect_revisions(
     request: BisectRequest,
     file: Path,
     *,
-    max_seconds: float | None = 600.0,
+    max_seconds: float | None,
     tell: Callable[[str], object],
     watch: Callable[[str, Callable[[], BisectionFinding]], object],
 ) -> BisectResult:
