@@ -5,7 +5,6 @@ It is imported before anything is known to be measured, so nothing here imports 
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -289,19 +288,6 @@ def plan_revisions(
     planned = {b.name: {v.name for v in b.versions} for b in plan}
     lacking = {b: tuple(name for name in candidates if name not in here) for b, here in planned.items()}
     return plan, {b: names for b, names in lacking.items() if names}
-
-
-def check_builds(builds: int, tests: int, alpha: float) -> None:
-    """Refuse so few builds that no test of them can reject at its share of the risk, whatever they show."""
-    share = alpha / tests
-    if 2.0**-builds <= share:
-        return
-    least = next(count for count in itertools.count(builds + 1) if 2.0**-count <= share)
-    sharing = f", as {tests} comparisons share the risk" if tests > 1 else ""
-    raise UsageError(
-        f"--builds {builds} can prove nothing at {100 * (1 - alpha):.6g} % confidence{sharing}: "
-        f"it takes {least} or more; --plan says how many find a change"
-    )
 
 
 def _present(benchmark: PlannedBenchmark, build: str, tell: _Tell) -> PlannedBenchmark:

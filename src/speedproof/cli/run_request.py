@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,6 @@ from speedproof.api.run_start import (
     SessionQuestion,
     StopRules,
     StoredSession,
-    check_builds,
     check_decider,
     idle_parameters,
     led_by,
@@ -301,10 +301,20 @@ def plan_of(
 
 
 def check_tests(args: Args, benchmarks: int, candidates: int, *, unaffected: int = 0) -> None:
-    """Refuse ``--builds`` that can prove nothing: candidates share a risk, and all comparisons that of a fail."""
-    if args.builds and not args.plan:
-        shared = max(benchmarks if args.gate else 1, unaffected)
-        check_builds(args.builds, candidates * shared, alpha_of(confidence_of(args)))
+    """Refuse so few ``--builds`` that no test of them can reject at its share of the risk, whatever they show.
+
+    Candidates share a risk, and all comparisons that of a fail.
+    """
+    if not args.builds or args.plan:
+        return
+    tests, alpha = candidates * max(benchmarks if args.gate else 1, unaffected), alpha_of(confidence_of(args))
+    least = next(builds for builds in itertools.count(1) if 2.0**-builds <= alpha / tests)
+    if args.builds < least:
+        sharing = f", as {tests} comparisons share the risk" if tests > 1 else ""
+        raise UsageError(
+            f"--builds {args.builds} can prove nothing at {100 * (1 - alpha):.6g} % confidence{sharing}: "
+            f"it takes {least} or more; --plan says how many find a change"
+        )
 
 
 def _check_driver(args: Args) -> None:
