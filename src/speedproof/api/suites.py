@@ -310,7 +310,7 @@ def compare_suite(
     for candidate in candidates:
         pairing = suite.pair(first, candidate)
         results += [
-            compare_pairs(pairing, (first, candidate), one, rules, asked, done=done) for one in suite.metrics
+            compare_pairs(pairing, (first, candidate), one, rules, asked, done) for one in suite.metrics
         ]
     _at_least_one_of(results, first)
     rankings = _rankings(suite, (first, *candidates), suite.metrics, rules, results)

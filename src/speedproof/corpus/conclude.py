@@ -23,7 +23,7 @@ from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import Control
 from speedproof.protocols.questions import HEADLINE, QUESTIONS, QuestionName
 from speedproof.protocols.results import Check, Comparison, Needed, SessionFloor, State, Verdict
-from speedproof.protocols.suites import Accelerated, accelerated, accelerated_2009
+from speedproof.protocols.suites import PRECISION, Accelerated, accelerated, accelerated_2009
 from speedproof.protocols.summaries import Summary
 from speedproof.stats.estimate import Estimate
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 _BANDS = (0.05, 0.02)
 _PAIRS = 20
 _SHOWN = 50  # changes of either direction that are kept, or more where the other has fewer
-_PRECISION = 0.05  # of the proportion of accelerated benchmarks
 _KINDS = {kind.value: kind for kind in Assumption}
 
 
@@ -128,7 +127,7 @@ def conclude(found: Answers, asked: Asked) -> Conclusion:
                 (
                     protocol,
                     (accelerated_2009 if protocol == "touati2009" else accelerated)(
-                        counts[protocol][Verdict.FASTER], total, alpha, _PRECISION
+                        counts[protocol][Verdict.FASTER], total, alpha, PRECISION
                     ),
                 )
                 for protocol in proven

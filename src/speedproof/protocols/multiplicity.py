@@ -22,6 +22,7 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
 Control = Literal["holm", "benjamini-hochberg"]
+METHODS = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}
 
 _PROMISE = {
     "holm": "any false claim at all has a probability of at most {alpha:g}, however the benchmarks depend on "
@@ -68,7 +69,7 @@ class Controlled(Struct, frozen=True):
     @property
     def _told(self) -> str:
         counts = ", ".join(f"{self.count(v)} {v.value}" for v in Verdict if self.count(v))
-        how = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}[self.method]
+        how = METHODS[self.method]
         return f"{counts or 'no benchmarks'} at a joint risk of {100 * self.alpha:g} % ({how})"
 
     def count(self, verdict: Verdict) -> int:
@@ -110,10 +111,7 @@ def control_verdicts(
         alpha=alpha,
         margin=margin,
         family=int(np.count_nonzero(~np.isnan(plain))),
-        verdicts=tuple(
-            _decide(comparison, plain[:, i], adjusted[:, i], alpha)
-            for i, comparison in enumerate(comparisons)
-        ),
+        verdicts=tuple(_decide(c, plain[:, i], adjusted[:, i], alpha) for i, c in enumerate(comparisons)),
         promise=promise,
     )
 
@@ -121,21 +119,12 @@ def control_verdicts(
 _CLAIMS = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
 
 
-def _decide(
-    comparison: Comparison, plain: FloatArray, adjusted: FloatArray, alpha: float
-) -> ControlledVerdict:
+def _decide(c: Comparison, plain: FloatArray, adjusted: FloatArray, alpha: float) -> ControlledVerdict:
+    own = c.verdict
     if np.isnan(adjusted).all():
-        nan = math.nan
-        return ControlledVerdict(comparison.benchmark, Verdict.UNDECIDED, comparison.verdict, nan, nan, nan)
-    own = comparison.verdict
+        return ControlledVerdict(c.benchmark, Verdict.UNDECIDED, own, math.nan, math.nan, math.nan)
     tested = own in _CLAIMS[: adjusted.size]
     claim = _CLAIMS.index(own) if tested else int(np.nanargmin(adjusted))
-    verdict = own if tested and adjusted[claim] <= alpha else Verdict.UNDECIDED
-    return ControlledVerdict(
-        benchmark=comparison.benchmark,
-        verdict=verdict,
-        plain=comparison.verdict,
-        pvalue=float(adjusted[claim]),
-        confidence=1 - float(adjusted[claim]),
-        plain_confidence=1 - float(plain[claim]),
-    )
+    p = float(adjusted[claim])
+    verdict = own if tested and p <= alpha else Verdict.UNDECIDED
+    return ControlledVerdict(c.benchmark, verdict, own, p, 1 - p, 1 - float(plain[claim]))

@@ -23,6 +23,7 @@ from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QuestionNam
 from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.protocols.suites import (
     LOCATIONS,
+    PRECISION,
     Accelerated,
     Gain2009,
     Location,
@@ -104,8 +105,6 @@ def compare_suite(
     metric: str,
     rules: Rules,
     protocols: tuple[QuestionName, ...] = ASKED,
-    *,
-    precision: float = 0.05,
     done: Callable[[], None] = lambda: None,
 ) -> SuiteComparison:
     """Compare two versions on every benchmark that both have."""
@@ -113,19 +112,23 @@ def compare_suite(
     # Some pairs at a time, so that a progress bar moves.
     prepared = [PreparedPairs(pairs[at : at + _AT_A_TIME], rules) for at in range(0, len(pairs), _AT_A_TIME)]
     comparisons = list(_answers(prepared, protocols, done))
-    several = len(pairs) > 1
-    asked = tuple(protocol for protocol in protocols if protocol != "single run") if pairs else ()
+    several, alpha = len(pairs) > 1, rules.alpha
+    decided = [c for c in comparisons if c.verdict is not Verdict.UNDECIDED]
+    asked = {
+        protocol: [c for c in comparisons if c.protocol == protocol]
+        for protocol in (protocols if pairs else ())
+        if protocol != "single run"
+    }
     return SuiteComparison(
-        reference=versions[0],
-        candidate=versions[1],
+        *versions,
         metric=metric,
-        alpha=rules.alpha,
+        alpha=alpha,
         margin=rules.margin,
         nested=rules.nested,
         comparisons=tuple(comparisons),
         caveats=(
             *caveats_of(pairs, versions, rules.floor),
-            *few_runs([c for c in comparisons if c.verdict is not Verdict.UNDECIDED], versions, len(pairs)),
+            *few_runs(decided, versions, len(pairs)),
         ),
         machine=machine_speeds(pairs),
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
@@ -136,27 +139,18 @@ def compare_suite(
             (
                 protocol,
                 (accelerated_2009 if protocol == "touati2009" else accelerated)(
-                    sum(c.protocol == protocol and c.verdict is Verdict.FASTER for c in comparisons),
-                    len(pairs),
-                    rules.alpha,
-                    precision,
+                    sum(c.verdict is Verdict.FASTER for c in found), len(pairs), alpha, PRECISION
                 ),
             )
-            for protocol in asked
+            for protocol, found in asked.items()
         ),
-        geometric_means=geometric_means(pairs, rules.alpha, rules.floor) if several else None,
+        geometric_means=geometric_means(pairs, alpha, rules.floor) if several else None,
         controlled=tuple(
-            control_verdicts(
-                [c for c in comparisons if c.protocol == protocol],
-                rules.alpha,
-                method=method,
-                margin=rules.margin,
-            )
-            for protocol in asked
-            if several
+            control_verdicts(found, alpha, method=method, margin=rules.margin)
+            for found in (asked.values() if several else ())
             for method in _CONTROLS
         ),
-        hpt=_hpt(pairs, rules.alpha) if set(DETAILS) <= set(protocols) else None,
+        hpt=_hpt(pairs, alpha) if set(DETAILS) <= set(protocols) else None,
         gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),
     )
 
@@ -174,19 +168,18 @@ def _answers(
 def _overall(prepared: Sequence[PreparedPairs]) -> tuple[tuple[Location, OverallGain], ...]:
     if not prepared or prepared[0].pairs[0].reference.higher_is_better:
         return ()
-    values = [
-        [s.values for s in (pair.reference, pair.candidate)] for part in prepared for pair in part.pairs
-    ]
     # The same locations as in the benchmarks' own rows: of their units; the minimum is of all values.
-    means, medians = (
-        [side.summaries for part in prepared for side in part.sides(kind)] for kind in ("mean", "median")
-    )
-    found: dict[Location, list[list[float]]] = {
-        "min": [[float(v.min()) for v in sides] for sides in values],
-        "mean": [[side.mean for side in sides] for sides in means],
-        "median": [[side.median for side in sides] for sides in medians],
+    found: dict[Location, list[tuple[float, float]]] = {
+        "min": [
+            (float(pair.reference.values.min()), float(pair.candidate.values.min()))
+            for part in prepared
+            for pair in part.pairs
+        ]
     }
-    equal = [1.0] * len(values)
+    for location in ("mean", "median"):
+        sides = [side.summaries for part in prepared for side in part.sides(location)]
+        found[location] = [(getattr(x, location), getattr(y, location)) for x, y in sides]
+    equal = [1.0] * len(found["min"])
     return tuple(
         (location, overall_gain([x for x, _ in found[location]], [y for _, y in found[location]], equal))
         for location in LOCATIONS
@@ -207,10 +200,14 @@ def _gains_2009(comparisons: list[Comparison]) -> tuple[tuple[str, Gain2009], ..
     by_it = [c for c in comparisons if c.protocol == "touati2009"]
     usable = [c for c in by_it if c.reference.median > 0 and c.candidate.median > 0]
     chosen = {"all": usable, "accelerated": [c for c in usable if c.verdict is Verdict.FASTER]}
-    medians = {
-        name: ([c.reference.median for c in some], [c.candidate.median for c in some])
-        for name, some in chosen.items()
-    }
     return tuple(
-        (name, gain_2009(*both, [1 - c.alpha for c in chosen[name]])) for name, both in medians.items()
+        (
+            name,
+            gain_2009(
+                [c.reference.median for c in some],
+                [c.candidate.median for c in some],
+                [1 - c.alpha for c in some],
+            ),
+        )
+        for name, some in chosen.items()
     )

@@ -26,6 +26,8 @@ Location = Literal["min", "mean", "median"]
 Weighting = Literal["custom", "equal", "fraction"]
 
 LOCATIONS: tuple[Location, ...] = ("min", "mean", "median")
+PRECISION = 0.05
+"""Half width within which the proportion of accelerated benchmarks is wanted."""
 
 RANDOM_SELECTION = (
     "The interval speaks of benchmarks at large only if those measured were selected at random among them."

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from speedproof.data.units import format_values
 from speedproof.protocols.checks import ORDER_LEVEL
+from speedproof.protocols.multiplicity import METHODS
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -19,7 +20,6 @@ from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, r
 from speedproof.reporting.names import benchmark_column, labels
 from speedproof.reporting.numbers import factor, level, p_is, percent, pvalue, values
 
-_METHODS = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}
 _PROMISES = {
     "holm": "the risk of even one false claim is at most {alpha}, however the benchmarks depend on each other",
     "benjamini-hochberg": "at most {alpha} of the claims are expected to be false, if the benchmarks are "
@@ -119,7 +119,7 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
     for found in result.controlled if result.machine is None else ():
         kept = ", ".join(f"{found.count(v)} {v.value}" for v in Verdict if found.count(v)) or "none"
         promise = _PROMISES[found.method].format(alpha=percent(found.alpha))
-        yield Text(f"{_METHODS[found.method]}, {QUESTIONS[found.protocol].where}: {kept} ({promise}).")
+        yield Text(f"{METHODS[found.method]}, {QUESTIONS[found.protocol].where}: {kept} ({promise}).")
     means = result.geometric_means
     if means is not None and means.benchmarks:
         confidence = level(means.these.confidence)
