@@ -9,14 +9,12 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from speedproof.reporting.cells import visible
 
 if TYPE_CHECKING:
-    import rich.console
     from rich.progress import Progress, TaskID
 
     from speedproof.reporting.model import Report
@@ -76,25 +74,7 @@ class Console:
     @property
     def width(self) -> int:
         """Columns to write in: the terminal's, 80 in a pipe."""
-        if not self.terminal:
-            return _columns()
-        return self.rich.width
-
-    @cached_property
-    def rich(self) -> rich.console.Console:
-        """A rich console on ``out``, imported on first use."""
-        import rich.console
-
-        width = None if self.terminal else _columns()
-        return rich.console.Console(
-            file=self.out,
-            highlight=False,
-            soft_wrap=False,
-            width=width,
-            no_color=not self.colour,
-            force_terminal=self.colour or None,
-            _environ={**os.environ, "FORCE_COLOR": "", "NO_COLOR": ""},
-        )
+        return shutil.get_terminal_size().columns if self.terminal else _columns()
 
     def write(self, *reports: Report) -> None:
         """Write reports, one under the other, no line wider than the terminal; in a pipe than 80 columns."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
 from speedproof.data.groups import batches
 from speedproof.data.sample import Sample
 from speedproof.errors import DataError
@@ -116,7 +116,8 @@ def rank_runs(
     one beat a run of the other more often than not? Of values nested in processes, or in four sessions of every
     version or more, the median of each counts.
     """
-    from speedproof.mixture.intervals import sample_intervals  # a ranking of suites need not load mixtures
+    from speedproof.mixture.fitting import fit  # a ranking of suites need not load mixtures
+    from speedproof.mixture.intervals import sample_intervals
     from speedproof.mixture.metrics import least_of_samples
     from speedproof.mixture.modes import clear_modes
 
@@ -124,9 +125,8 @@ def rank_runs(
         raise DataError(f"only {', '.join(samples) or 'nothing'} to rank: it takes two versions")
     if len({(s.unit, s.direction) for s in samples.values()}) > 1:
         raise DataError("its versions have different units or directions")
-    sizes = [
-        size for s in samples.values() if (size := float(np.abs(s.values).max()))
-    ]  # zero is so in any unit
+    largest = [float(np.abs(s.values).max()) for s in samples.values()]
+    sizes = [size for size in largest if size]  # zero is so in any unit
     if sizes and min(sizes) < max(sizes) / MOST_APART:
         raise DataError("its versions differ so much in size that no unit can hold them together")
     higher = next(iter(samples.values())).higher_is_better
@@ -140,7 +140,10 @@ def rank_runs(
     means, medians = ({v: at(s.values) for v, s in units.items()} for at in (mean_of, median_of))
     order = sorted(range(len(values)), key=lambda i: (-chances[i].value, float(np.median(values[i]))))
     names = [list(samples)[i] for i in order]
-    fits = [_fit(v, K_max) if resamples else None for v in values]
+    fits: list[MixtureFit | None] = [None] * len(values)
+    for i, v in enumerate(values if resamples else ()):
+        with suppress(DataError):  # a single value, many times
+            fits[i] = fit(v, K_max=K_max)
     by_mixtures, error = _of_mixtures(fits, alpha, resamples, seed, jobs)
     pairs = _duels(names, units, alpha)
     groups = _groups(names, open_pairs(pairs))
@@ -168,15 +171,6 @@ def rank_runs(
         best_in_median=best(names, key=lambda v: medians[v]),
         error=error,
     )  # fmt: skip
-
-
-def _fit(values: FloatArray, K_max: int) -> MixtureFit | None:
-    from speedproof.mixture.fitting import fit
-
-    try:
-        return fit(values, K_max=K_max)
-    except DataError:  # a single value, many times
-        return None
 
 
 def _of_mixtures(

@@ -236,17 +236,13 @@ def _needed(
             return forecasts(own, slow, fast, rules, undecided, runs_needed_pairs, speedups)
         found = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
         drifts = drifting(n, m, factors).tolist()
-        least = ENOUGH if too_few(n, m) else 0
-        return {
-            i: _DRIFT if drifts[i] else _more(need, float(factors[i]), least) for i, need in found.items()
-        }
+        least = ENOUGH if too_few(n, m) else 0  # the ranks decide by themselves
+        for i, need in found.items():
+            # As many runs more as dependent ones tell less.
+            x, y = (
+                None if side is None else max(math.ceil(side * float(factors[i])), least)
+                for side in (need.reference, need.candidate)
+            )
+            found[i] = _DRIFT if drifts[i] else replace(need, reference=x, candidate=y)
+        return found
     return fewest(own, undecided, next(k for k in count(2) if one_order(k, k) <= rules.alpha))
-
-
-def _more(needed: Needed, factor: float, least: int) -> Needed:
-    """As many runs more as dependent ones tell less, and so many as the ranks need to decide by themselves."""
-    x, y = (
-        None if side is None else max(math.ceil(side * factor), least)
-        for side in (needed.reference, needed.candidate)
-    )
-    return replace(needed, reference=x, candidate=y)
