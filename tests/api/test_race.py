@@ -122,7 +122,10 @@ def test_the_reference_is_that_of_its_suite(seed: int) -> None:
     clock = Lap()
     r = sp.race(*(clock.takes(t) for t in (2.0, 1.0)), clock=clock, max_seconds=1e6, seed=seed)
     assert r.suite.versions == ("function 1", "function 2")
-    assert sp.compare_suite(r.suite).results[0].reference == r.finding.reference
+    s = sp.compare_suite(r.suite)
+    assert s.results[0].reference == r.finding.reference
+    assert "Stopped on its result: only the verdict of the session itself holds." in str(s)
+    assert "shown, not proven" in str(s)
 
 
 def test_two_functions_of_one_name_are_numbered() -> None:

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from speedproof.api.given import alpha_of
 from speedproof.api.pairs import Bound
 from speedproof.api.shown import Shown
+from speedproof.data.sample import Trait
 from speedproof.data.session_file import Line, PlannedBenchmark, RunLine
 from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
@@ -241,6 +242,9 @@ def _suite_of(plan: Iterable[PlannedBenchmark], lines: Iterable[Line]) -> Suite:
             values[line.benchmark, line.version].append(line.metrics["time"])
     import numpy as np
 
+    traits = frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT})
     return Suite.from_records(
-        (version, Record(benchmark, np.array(v))) for (benchmark, version), v in values.items() if v
+        (version, Record(benchmark, np.array(v), traits=traits))
+        for (benchmark, version), v in values.items()
+        if v
     )

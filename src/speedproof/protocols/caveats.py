@@ -73,7 +73,9 @@ def caveats_of(
         found.append(Caveat(Assumption.SEVERAL_SESSIONS, versions, where(few_sessions), detail))
     if stopped:
         file, *others = set[str]().union(*stopped.values())
-        found.append(Caveat(Assumption.PLANNED_SIZE, versions, where(list(stopped)), "" if others else file))
+        found.append(
+            Caveat(Assumption.PLANNED_SIZE, versions, where(list(stopped)), "FILE" if others else file)
+        )
     found += [Caveat(Assumption.SEVERAL_PROCESSES, who, where(names)) for who, names in single.items()]
     return tuple(found)
 

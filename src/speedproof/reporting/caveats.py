@@ -120,7 +120,9 @@ def _sentence(alike: Sequence[Caveat], short: Mapping[str, str]) -> str:
     if caveat.kind is Assumption.SEVERAL_SESSIONS:
         return f"Few sessions{some}, of which {caveat.detail}. Cure: four of each version"
     if caveat.kind is Assumption.PLANNED_SIZE:
-        file = shlex.quote(caveat.detail) if caveat.detail else "FILE"
+        if not caveat.detail:
+            return f"Stopped on its result{some}: only the verdict of the session itself holds."
+        file = shlex.quote(caveat.detail)
         return f"Stopped on its result{some}. The verdict that holds: speedproof run --review {file}"
     if caveat.kind is Assumption.SEVERAL_PROCESSES:
         who = "Each side" if len(caveat.versions) != 1 else firsts[0]
