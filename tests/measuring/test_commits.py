@@ -20,6 +20,7 @@ from speedproof.measuring.commits import BisectRequest, CommitRunner, Recalled, 
 from speedproof.measuring.execute import Run, RunError, shell_command
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.revisions import Revision
+from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import ResultsFile, new_head
 
 
@@ -34,17 +35,10 @@ def test_times_are_kept_to_the_microsecond(
     request = BisectRequest(str(tmp_path), "", ("a",), "false", build=command)
     lines: list[Line] = []
     times = iter([10.0, 12.3456784])
+    head = head_of(request, ["a"], ())
+    runs = RunLoop(head, CommandExecutor(), lambda: next(times), lines.append, ignore_failure=True)
     with ExitStack() as held, pytest.raises(RunError):
-        CommitRunner(
-            request,
-            {"a": Revision("a", "a")},
-            "s",
-            lines.append,
-            held,
-            builds={},
-            tell=lambda text: None,
-            clock=lambda: next(times),
-        ).ready("a", 0)
+        CommitRunner(request, {"a": Revision("a", "a")}, runs, held, builds={}, tell=str).ready("a", 0)
     (line,) = lines
     assert isinstance(line, RunLine)
     assert (line.at, line.exit, line.metrics == {}) == (2.345678, 1, command == "false")
@@ -186,10 +180,9 @@ def test_commits_are_built_when_they_are_first_needed(
     revisions = {v: Revision(v, v) for v in "ab"}
     told: list[object] = []
     with ExitStack() as held:
-        runner = CommitRunner(
-            request, revisions, "s", lines.append, held, builds={"a": 4}, tell=told.append,
-            clock=lambda: next(clock),
-        )  # fmt: skip
+        head = head_of(request, [*revisions], ())
+        loop = RunLoop(head, CommandExecutor(), lambda: next(clock), lines.append, ignore_failure=True)
+        runner = CommitRunner(request, revisions, loop, held, builds={"a": 4}, tell=told.append)
         block = 0
         monkeypatch.setattr(build.BuildCache, "trim", lambda self: trimmed.append(block))
         for block in (14, 15, 16, 17):

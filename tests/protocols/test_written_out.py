@@ -21,7 +21,7 @@ from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import QuestionName, answers
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import Gate, StopRules
+from speedproof.protocols.stopping import Gate, StopRules, outcome_of
 from speedproof.protocols.suite import compare_suite
 from speedproof.stats.allocation import variance_components
 from speedproof.stats.fixed_pairs import FixedPairs, blocks_needed
@@ -384,3 +384,16 @@ def test_a_gate_over_many_benchmarks_asks_for_more_to_fail() -> None:
         found = race(stop_rules(gate=Gate(0.05, family)), ratios)
         assert found.findings()[0].gate == expected
     assert race(stop_rules(gate=Gate(0.05, 10_000)), [1.1] * 14).findings()[0].gate == "pass"
+
+
+@pytest.mark.parametrize("absent", [(), ("sort",)])
+@pytest.mark.parametrize(
+    "outcomes", [c for n in range(4) for c in itertools.combinations(("pass", "fail", "undecided"), n)]
+)
+def test_a_gate_passes_when_something_is_judged_and_all_of_it_passes(
+    outcomes: tuple[str, ...], absent: tuple[str, ...]
+) -> None:
+    """What fails, or is not there, fails all; otherwise whatever is not a pass leaves it open."""
+    passes = len(outcomes) > 0 and all(o == "pass" for o in outcomes)
+    expected = "fail" if len(absent) or outcomes.count("fail") else "pass" if passes else "undecided"
+    assert outcome_of({*outcomes}, absent) == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from numbers import Real
@@ -19,7 +20,9 @@ from speedproof.measuring.commits import BisectRequest as BisectRequest
 from speedproof.measuring.commits import CommitRunner, head_of, recalled
 from speedproof.measuring.environment import busy
 from speedproof.measuring.execute import RunError
+from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.revisions import resolve
+from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.schedule import block_order, seed_or_new
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.bisection import Bisection, Stage
@@ -223,9 +226,9 @@ def bisect_revisions(
         reason = "stopped"
         try:
             with ExitStack() as held:
-                runner = CommitRunner(
-                    request, revisions, head.session, store.append, held, builds=before.builds, tell=tell
-                )
+                executor = CommandExecutor(timeout=request.timeout)
+                runs = RunLoop(head, executor, time.monotonic, store.append, ignore_failure=True)
+                runner = CommitRunner(request, revisions, runs, held, builds=before.builds, tell=tell)
                 for stage in _searched(
                     search,
                     names,

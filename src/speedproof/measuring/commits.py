@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +12,6 @@ import msgspec
 from msgspec.structs import replace
 
 from speedproof.data.session_file import (
-    Line,
     PlannedBenchmark,
     PlannedBuild,
     PlannedVersion,
@@ -24,10 +22,10 @@ from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.build import BuildCache
 from speedproof.measuring.environment import snapshot
 from speedproof.measuring.execute import RunError
-from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, as_built, plan_trees
 from speedproof.measuring.programs import lacks, not_found
 from speedproof.measuring.revisions import Revision, repository, resolve
+from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.schedule import seed_or_new
 from speedproof.measuring.store import new_head, read_sessions
 
@@ -171,15 +169,13 @@ class CommitRunner:
         self,
         request: BisectRequest,
         revisions: Mapping[str, Revision],
-        session: str,
-        append: Callable[[Line], None],
+        runs: RunLoop,
         held: ExitStack,
         *,
         builds: Mapping[str, int],
         tell: Callable[[str], object],
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._request, self._revisions, self._cache = request, revisions, BuildCache()
+        self._request, self._revisions, self._runs, self._cache = request, revisions, runs, BuildCache()
         self._build = held.enter_context(
             self._cache.builder(
                 Path(request.repository),
@@ -190,12 +186,9 @@ class CommitRunner:
             )
         )
         self._held = held.enter_context(ExitStack())
-        self._executor = CommandExecutor(timeout=request.timeout)
-        self._append, self._session, self._clock = append, session, clock
         self._planned: dict[str, tuple[PlannedVersion, int | None]] = {}
         self._used = dict(builds)
         self._block = -1
-        self._started = clock()
         self.spent = 0.0
 
     def ready(self, name: str, block: int) -> None:
@@ -211,17 +204,17 @@ class CommitRunner:
                 version, number = self._built(name)
             except RunError:
                 # A build that fails is kept as a run that failed: whoever goes on leaves the commit out again.
-                at = round(self._clock() - self._started, 6)
-                self._append(RunLine(self._session, _BENCHMARK, name, block, 0, at, {}, 1, False, True))
+                place = (self._runs.head.session, _BENCHMARK, name, block, 0, self._runs.now())
+                self._runs.append(RunLine(*place, {}, exit=1, warmup=True))
                 raise
             self._measured(version, number, block, 0, warmup=True)
             self._planned[name] = version, number
 
     def run(self, name: str, block: int, place: int) -> float:
         """One run's time."""
-        began = self._clock()
+        began = self._runs.clock()
         seconds = self._measured(*self._planned[name], block, place, warmup=False)
-        self.spent += self._clock() - began
+        self.spent += self._runs.clock() - began
         return seconds
 
     def _built(self, name: str) -> tuple[PlannedVersion, int | None]:
@@ -240,10 +233,10 @@ class CommitRunner:
     def _measured(
         self, version: PlannedVersion, number: int | None, block: int, place: int, *, warmup: bool
     ) -> float:
-        at = round(self._clock() - self._started, 6)
-        run = self._executor.measure(version)
-        kept = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, number)
-        self._append(RunLine(self._session, _BENCHMARK, version.name, block, place, at, *kept))
+        (planned,) = self._runs.head.benchmarks
+        ((_, run),) = self._runs.execute(
+            [planned], (version, number), (block, place), warmup=warmup, asked=()
+        )
         if run.failed:
             raise RunError(f"{version.name}: {version.text!r} {run.describe_failure()}")
         return run.metrics["time"]

@@ -66,6 +66,10 @@ class RunLoop:
             else lambda version, wanted, asked: dict.fromkeys(wanted, executor.measure(version))
         )
 
+    def now(self) -> float:
+        """Seconds since the start, as a run's line has them."""
+        return round(self.clock() - self.started, 6)
+
     def execute(
         self,
         wanted: Sequence[PlannedBenchmark],
@@ -81,7 +85,7 @@ class RunLoop:
         asked for the same benchmarks, and what is not wanted of one is discarded.
         """
         (version, build), (block, position) = built, place
-        at = round(self.clock() - self.started, 6)
+        at = self.now()
         found = self._measure(version, [b.name for b in wanted], [b.name for b in asked])
         for benchmark in wanted:
             run = found[benchmark.name]
