@@ -226,6 +226,17 @@ def test_a_claim_stands_beyond_what_cannot_differ(
             assert where in warning.message
 
 
+@pytest.mark.parametrize("sizes", [(1.01, 1.04), (1.04, 1.01), (0.99, 0.96)])
+def test_the_largest_difference_of_a_candidates_own_controls_counts(sizes: tuple[float, float]) -> None:
+    """What another candidate does to a benchmark that no change can touch is its own affair."""
+    question = SessionQuestion(stop_rules(), unaffected=["idle", "still"])
+    moved = Verdict.FASTER if sizes[0] > 1 else Verdict.SLOWER
+    controls = [sequential(v, moved, benchmark=b) for v, b in zip(sizes, question.unaffected, strict=True)]
+    own, other = (sequential(1.02, Verdict.FASTER, candidate=name) for name in ("new", "newer"))
+    found = withheld([own, other, *controls], question)
+    assert [f.verdict for f in found[:2]] == [Verdict.UNDECIDED, Verdict.FASTER]
+
+
 def test_the_tool_of_2010_tells_of_no_slowdown() -> None:
     """Nor of bounds; the article's rows do both."""
     rng = np.random.default_rng(6)
