@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 import speedproof as sp
-from speedproof.api.gates import MULTIPLICITIES, Demand, Outcome, Policy, refuse_unusable
+from speedproof.api.gates import MULTIPLICITIES, Demand, GateDecision, Outcome, Policy, refuse_unusable
 from speedproof.api.given import version_given
 from speedproof.api.shares import proportion
 from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
-from speedproof.cli.gate_looks import leave, looks
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
 from speedproof.cli.options import choosing, pages, reading, store_option
-from speedproof.cli.outputs import check_outputs, write_answer
+from speedproof.cli.outputs import check_outputs, write_answer, write_whole
 from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
 from speedproof.errors import SpeedproofError, UsageError
 
+_STATE = ".look"
 _UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
 
 
@@ -131,7 +133,7 @@ def run(args: Args, console: Console) -> int:
         args.config = FILE
     check_outputs(args)
     settings = GateSettings() if args.config is None else read_settings(args.config)
-    count, before = looks(args.look, args.open)
+    count, before = _looks(args.look, args.open)
     if before is not None and before.outcome is not Outcome.UNDECIDED:
         rules = before.decision.rules
         console.remark(
@@ -141,7 +143,7 @@ def run(args: Args, console: Console) -> int:
     else:
         result = _asked(args, settings, count, before, console)
     if args.look:
-        leave(args.open, result)
+        _leave(args.open, result)
     undecided = args.undecided or settings.undecided or "report"
     if result.decision.rules.look < count:
         undecided = "report"
@@ -194,6 +196,52 @@ def _asked(
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
     return result
+
+
+def _looks(text: str | None, path: str | None) -> tuple[int, sp.GateResult | None]:
+    """From ``2/3``: how many looks there are, and what those before this one found."""
+    if text is None:
+        if path is not None:
+            raise UsageError(
+                "--open carries what one look leaves to the next; say which look this is: --look 1/3"
+            )
+        return 1, None
+    match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
+    if match is None or int(match[1]) > int(match[2]):
+        raise UsageError(f"--look {text}: write the number of this look and the total, for example 2/3")
+    number, count = int(match[1]), int(match[2])
+    if path is None:
+        raise UsageError(f"--look {text} needs --open FILE, where a look leaves what is open to the next")
+    return count, None if number == 1 else _before(f"--look {text}", Path(path + _STATE), number - 1, count)
+
+
+def _before(option: str, path: Path, number: int, count: int) -> sp.GateResult:
+    try:
+        decision = msgspec.msgpack.decode(path.read_bytes(), type=GateDecision)
+    except (OSError, msgspec.DecodeError):
+        raise UsageError(
+            f"{option}: {path} does not hold what look {number} found; keep it beside the --open file"
+        ) from None
+    rules = decision.rules
+    # A look that decided is the last, whichever number it has.
+    known = rules.look == number or (rules.look < number and decision.outcome is not Outcome.UNDECIDED)
+    if rules.looks != count or not known:
+        raise UsageError(
+            f"{option}: {path} holds look {rules.look} of {rules.looks}, not look {number} of {count}"
+        )
+    return sp.GateResult(decision, sp.Suite((), {}))
+
+
+def _leave(path: str, result: sp.GateResult) -> None:
+    """Write what a look leaves: the open benchmarks, a name a line and nothing else, and beside that the rest."""
+    if broken := [name for name in result.open if len(name.splitlines()) > 1]:
+        raise UsageError(f"{broken[0]!r}: a name of several lines cannot stand in --open {path}")
+    state = Path(path + _STATE)
+    try:
+        state.write_bytes(msgspec.msgpack.encode(result.decision))
+    except OSError as error:
+        raise UsageError(f"cannot write {state}: {error.strerror}") from None
+    write_whole(Path(path), "".join(f"{name}\n" for name in result.open))
 
 
 def _load(args: Args) -> tuple[sp.Suite, tuple[str, str]]:
