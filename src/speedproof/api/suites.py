@@ -313,16 +313,12 @@ def compare_suite(
             compare_pairs(pairing, (first, candidate), one, rules, asked, done) for one in suite.metrics
         ]
     _at_least_one_of(results, first)
-    rankings = _rankings(suite, (first, *candidates), suite.metrics, rules, results)
+    rankings = _rankings(suite, (first, *candidates), rules, results)
     return SuiteResult(tuple(results), rankings, suite)
 
 
 def _rankings(
-    suite: Suite,
-    versions: tuple[str, ...],
-    metrics: Sequence[str],
-    rules: Rules,
-    known: Sequence[SuiteComparison],
+    suite: Suite, versions: tuple[str, ...], rules: Rules, known: Sequence[SuiteComparison]
 ) -> dict[str, SuiteRanking]:
     """One ranking a metric, when there are three versions or more with a benchmark in common."""
     if len(versions) < 3:
@@ -330,20 +326,19 @@ def _rankings(
     from speedproof.protocols.ranking import rank_benchmark, rank_suite
 
     found: dict[str, SuiteRanking] = {}
-    for metric in metrics:
+    for metric in suite.metrics:
+        keys = [key for key in suite.keys if key.metric == metric]
+        made = {
+            (result.reference, result.candidate): comparison
+            for result in known
+            for comparison in result.comparisons
+            if result.metric == metric and comparison.protocol == "typical"
+        }
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
-            keys = [key for key in suite.keys if key.metric == metric]
-            made = {
-                (result.reference, result.candidate): comparison
-                for result in known
-                for comparison in result.comparisons
-                if result.metric == metric and comparison.protocol == "typical"
-            }
-            found[metric] = (
-                rank_benchmark(suite, keys[0], versions, rules, made)
-                if len(keys) == 1
-                else rank_suite(suite, metric, versions, rules.alpha, rules.floor)
-            )
+            if len(keys) == 1:
+                found[metric] = rank_benchmark(suite, keys[0], versions, rules, made)
+            else:
+                found[metric] = rank_suite(suite, metric, versions, rules.alpha, rules.floor)
     return found
 
 

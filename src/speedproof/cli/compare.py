@@ -84,7 +84,9 @@ COMMAND = Command(
 def run(args: Args, console: Console) -> int:
     """Carry the command out; 1 when a ``--fail-on`` condition is met."""
     check_outputs(args)
-    protocols = _asked(args)
+    # All protocols only where somebody reads what they say.
+    read = args.details or args.explain or args.json or outputs_wanted(args)
+    protocols = ASKED if args.protocol == "all" and not read else _PROTOCOLS[args.protocol]
     refuse_rules(args, protocols)
     suite = select(load(args.files, args), args, console)
     reference, candidates = suite.sides(args.reference)
@@ -124,12 +126,6 @@ def run(args: Args, console: Console) -> int:
 
     write_answer(args, console, reports, to_json, suite=suite, results=result.results)
     return FAILED if _fails(args.fail_on, result.results) else 0
-
-
-def _asked(args: Args) -> tuple[QuestionName, ...]:
-    """All protocols only where somebody reads what they say."""
-    read = args.details or args.explain or args.json or outputs_wanted(args)
-    return ASKED if args.protocol == "all" and not read else _PROTOCOLS[args.protocol]
 
 
 def _fails(conditions: Sequence[str], results: Sequence[SuiteComparison]) -> bool:

@@ -55,9 +55,9 @@ def together(before: GateDecision, now: GateDecision) -> GateDecision:
         rows.append(row if kept else again)
     rows += fresh.values()
     outcomes = {row.outcome for row in rows}
-    failed = now.absent or Outcome.FAIL in outcomes
-    passed = outcomes == {Outcome.PASS}
-    outcome = Outcome.FAIL if failed else Outcome.PASS if passed else Outcome.UNDECIDED
+    outcome = Outcome.PASS if outcomes == {Outcome.PASS} else Outcome.UNDECIDED
+    if now.absent or Outcome.FAIL in outcomes:
+        outcome = Outcome.FAIL
     caveats = _caveats(
         [(before.caveats, [row for row in rows if row in before.rows]), (now.caveats, now.rows)],
         {row.comparison.benchmark for row in rows},

@@ -89,17 +89,16 @@ def up_to(reaches: Sequence[float], confidence: float = 0.95) -> str:
 
 def beside_medians(shown: Iterable[Comparison]) -> Iterator[Text]:
     """That a change is no ratio of the medians in its row, where one of the rows would make a reader wonder."""
-    if any(_differs(c) for c in shown):
-        yield Text("change: of a typical pair of runs; medians alone would give another ratio.", "dim")
-
-
-def _differs(c: Comparison) -> bool:
-    """By more than rounding, whichever direction is better."""
-    old, new, speedup = c.reference.median, c.candidate.median, c.speedup.value
-    told = c.protocol == "typical" and c.quantity == "speedup"
-    if not (told and all(0 < value < math.inf for value in (old, new, speedup))):
-        return False
-    return abs(abs(math.log(speedup)) - abs(math.log(old) - math.log(new))) > _APART
+    for c in shown:
+        numbers = c.reference.median, c.candidate.median, c.speedup.value
+        if c.protocol != "typical" or c.quantity != "speedup" or not all(0 < n < math.inf for n in numbers):
+            continue
+        old, new, speedup = map(math.log, numbers)
+        if (
+            abs(abs(speedup) - abs(old - new)) > _APART
+        ):  # by more than rounding, whichever direction is better
+            yield Text("change: of a typical pair of runs; medians alone would give another ratio.", "dim")
+            return
 
 
 def _sentence(alike: Sequence[Caveat], short: Mapping[str, str]) -> str:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter
 
-from speedproof.protocols.results import Check, Comparison, State, Verdict
+from speedproof.protocols.results import Check, Comparison, State
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.model import Records, Value
-
-
-def _state(c: Comparison) -> State:
-    """Where the test of the verdict's own direction ended; that of a comparison is of its being faster."""
-    return State.SIGNIFICANT if c.verdict in (Verdict.FASTER, Verdict.SLOWER) else c.state
+from speedproof.reporting.words import CHANGED
 
 
 def _names(checks: tuple[Check, ...]) -> str:
@@ -37,7 +33,8 @@ COLUMNS: dict[str, Callable[[Comparison], Value]] = {
     "low": lambda c: c.speedup.low,
     "high": lambda c: c.speedup.high,
     "confidence": lambda c: c.speedup.confidence,
-    "state": lambda c: _state(c).value,
+    # Where the test of the verdict's own direction ended; that of a comparison is of its being faster
+    "state": lambda c: (State.SIGNIFICANT if c.verdict in CHANGED else c.state).value,
     "test": lambda c: c.test,
     "pvalue": lambda c: c.pvalue,
     "pvalue_slower": lambda c: c.pvalue_slower,
