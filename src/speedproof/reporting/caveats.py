@@ -94,9 +94,8 @@ def beside_medians(shown: Iterable[Comparison]) -> Iterator[Text]:
         if c.protocol != "typical" or c.quantity != "speedup" or not all(0 < n < math.inf for n in numbers):
             continue
         old, new, speedup = map(math.log, numbers)
-        if (
-            abs(abs(speedup) - abs(old - new)) > _APART
-        ):  # by more than rounding, whichever direction is better
+        # By more than rounding, whichever direction is better.
+        if abs(abs(speedup) - abs(old - new)) > _APART:
             yield Text("change: of a typical pair of runs; medians alone would give another ratio.", "dim")
             return
 
