@@ -72,6 +72,7 @@ def test_every_word_that_names_a_file_is_looked_at() -> None:
     [
         ("A=1 ./tool | sort > out && other", ["sh", "tool", "sort"]),
         ("(./tool; true) < in.txt", ["sh", "tool", "true", "in.txt"]),
+        ("./tool sort; A=1 true", ["sh", "tool", "true"]),
         ("echo './tool", ["sh", "echo"]),
     ],
 )
