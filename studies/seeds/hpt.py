@@ -188,7 +188,7 @@ def tables4_6(setting: Setting) -> Result:
         suites[name] = scores(f"{name}_B"), scores(f"{name}_A")
     lines, errors = [], []
     for done, (name, (b, a)) in enumerate(suites.items()):
-        found = claims(entries_of_scores(b, a), confidence=0.95, literal_signs=False)
+        found = claims(entries_of_scores(b, a), alpha=0.05, literal_signs=False)
         shown = []
         for claim in found.claims:
             if claim.speedup is None:

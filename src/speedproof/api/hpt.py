@@ -30,6 +30,7 @@ from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.units import independent_units
 from speedproof.reporting import hpt as words
 from speedproof.reporting.model import Report
+from speedproof.stats.estimate import alpha_at
 from speedproof.stats.scaling import median
 
 _NAMED = 5
@@ -211,5 +212,7 @@ def hpt(
     entries = entries_of_pairs(pairs, alpha_benchmark, given=given)
     told = AS_GIVEN if given else RELATIVE
     test = partial(tested, entries, rule=rule, literal_signs=literal_signs, scores=told)
-    said = claims(entries, confidence=found[0], speedups=speedups, rule=rule, literal_signs=literal_signs)
+    said = claims(
+        entries, alpha=alpha_at(found[0]), speedups=speedups, rule=rule, literal_signs=literal_signs
+    )
     return HptResult(first, second, test(found), said, pairs, problems, test, machine_speeds(pairs))

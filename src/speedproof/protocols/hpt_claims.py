@@ -20,6 +20,7 @@ from speedproof.errors import UsageError
 from speedproof.protocols.hpt import HptEntry, duels_of
 from speedproof.protocols.hpt_levels import HptRule, decimal
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
+from speedproof.stats.estimate import alpha_at
 from speedproof.stats.special import t_quantile, t_sf
 
 
@@ -49,7 +50,7 @@ class HptClaims(Struct, frozen=True):
 def claims(
     entries: Sequence[HptEntry],
     *,
-    confidence: float,
+    alpha: float,
     speedups: Sequence[float] = (),
     rule: HptRule = "exact",
     literal_signs: bool,
@@ -58,8 +59,9 @@ def claims(
 
     Both rivals are given the medians of the runs' scores, as HPT's second level is. The geometric mean is that
     of the ratios; the t test's speedup is the largest factor by which the other side's scores can be multiplied
-    and the winner's still exceed them at risk 1 - r.
+    and the winner's still exceed them at risk alpha = 1 - r.
     """
+    confidence = alpha_at(alpha)
     duels = duels_of(entries, [confidence])
     for speedup in speedups:
         if not 0 < speedup < math.inf:
@@ -85,7 +87,7 @@ def claims(
         np.array([float(side / unit) for side in sides])
         for sides in zip(*((d.a, d.b) for d in ahead), strict=True)
     )
-    t_confidence, t_speedup = paired_t(a, b, confidence)
+    t_confidence, t_speedup = paired_t(a, b, alpha)
     # Of exact ratios, by their whole numbers.
     ratios = [d.a / d.b for d in ahead]
     logs = [math.log(ratio.numerator) - math.log(ratio.denominator) for ratio in ratios]
@@ -102,7 +104,7 @@ def claims(
     )
 
 
-def paired_t(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float) -> tuple[float, float | None]:
+def paired_t(a: npt.ArrayLike, b: npt.ArrayLike, alpha: float) -> tuple[float, float | None]:
     """The one-sided paired t test of A's scores against B's, and the speedup that it certifies."""
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     n = x.size
@@ -116,7 +118,7 @@ def paired_t(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float) -> tuple[flo
         return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
 
     at_one = statistic(1.0)
-    critical = t_quantile(confidence, n - 1)
+    critical = t_quantile(1 - alpha, n - 1)
     reached = 1.0 - float(t_sf(at_one, n - 1)) if math.isfinite(at_one) else float(at_one > 0)
     if at_one < critical:
         return reached, None

@@ -177,15 +177,15 @@ def _answer(side: Sides, rules: Rules) -> Comparison:
         verdict=verdict_of(pvalue, slower, None, alpha),
         checks=tuple(_checks(decision, side, alpha, (ends[0], observed, ends[1]))),
         needed=_needed(state, failing) if stopped else None,
-        difference=None if math.isnan(difference[0]) else _scaled(difference, -shift, 1 - alpha),
+        difference=None if math.isnan(difference[0]) else _scaled(difference, -shift, alpha),
     )
 
 
-def _scaled(numbers: tuple[float, float, float], exponent: int, confidence: float) -> Estimate:
+def _scaled(numbers: tuple[float, float, float], exponent: int, alpha: float) -> Estimate:
     """Times a power of two; infinite where that is beyond the largest double."""
     with np.errstate(over="ignore"):
         value, low, high = np.ldexp(numbers, exponent).tolist()
-    return Estimate(value, low, high, confidence)
+    return Estimate(value, low, high, 1 - alpha)
 
 
 def _needed(state: State2009, failing: Sequence[bool]) -> Needed:
