@@ -357,3 +357,16 @@ def test_few_values_a_component_are_named() -> None:
     assert (clear.components, clear.overfitted) == (2, False)
     single = sp.mixture.fit([1.0, 2.0], components=1)
     assert not single.overfitted
+
+
+def test_versions_that_beat_each_other_in_a_circle() -> None:
+    """Efron's dice: each of three versions is faster than another, so that none is first."""
+    rng = np.random.default_rng(1)
+    dice = {"a": [2, 4, 9], "b": [1, 6, 8], "c": [3, 5, 7]}
+    rolls = {v: rng.choice(sides, 1500) + rng.normal(0, 0.01, 1500) for v, sides in dice.items()}
+    suite = sp.Suite.of_samples({"dice": {v: sp.sample(own, unit="s") for v, own in rolls.items()}})
+    ranked = sp.rank(suite, mixtures=False)
+    assert {v.place for v in ranked.versions} == {"2"}
+    assert (ranked["dice"].ranking.winner, ranked["dice"].ranking.leading) == ("", [])
+    assert ranked["dice"].advice.startswith("No version is shown to be the best. ")
+    assert "No version is fastest: each is proven slower than another" in str(sp.compare_suite(suite))

@@ -102,7 +102,7 @@ class InOrder:
 
     @property
     def leading(self) -> list[str]:
-        """Those of which none is proven to be behind another."""
+        """Those that are not proven to be behind another; none where they beat each other in a circle."""
         return [v.version for v in self.versions if v.best_rank == 1]
 
     def __repr__(self) -> str:

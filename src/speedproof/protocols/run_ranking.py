@@ -92,8 +92,7 @@ class RunRanking(InOrder, Struct, frozen=True):
     @property
     def winner(self) -> str:
         """The version that is proven to be first; empty where none is."""
-        first, *others = self.leading
-        return "" if others else first
+        return self.leading[0] if len(self.leading) == 1 else ""
 
     @property
     def undermined(self) -> bool:

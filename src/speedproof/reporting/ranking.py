@@ -294,9 +294,9 @@ def advice(found: RunRanking) -> str:
     limits = f" ({case_share(c.low, -1)} to {case_share(c.high, 1)})" if _bounded(first, found) else ""
     beats = f"a run of it beats a run of {against} in {case_share(c.value)} of cases{limits}"
     agreed = mean == median == rarely
-    leading = [names[v] for v in found.leading]
+    leading = [names[v] for v in found.leading]  # none where they beat each other in a circle
     if leading != [rarely]:
-        among = "" if len(leading) == len(found.versions) else f", {' or '.join(leading)} may be"
+        among = "" if len(leading) in (0, len(found.versions)) else f", {' or '.join(leading)} may be"
         also = "" if agreed else f" In mean it is {mean}, in median {median}."
         if all(c.value <= v.chance.value for v in found.versions[1:]):
             return f"No version is shown to be the best{among}, and none is ahead.{also}"

@@ -173,6 +173,8 @@ def _answer(of: _Versions) -> str:
                 return f"At a joint risk of {percent(of.ranking.alpha)} no order is shown; {own}"
             return f"{superlative.capitalize()}: one of {shown}, not told apart jointly; {own}"
         return f"{superlative.capitalize()}: one of {shown}, not told apart"
+    if not leading:
+        return f"No version is {superlative}: each is proven {of.gain_loss[1]} than another"
     (best,) = leading
     over = f", {words.observed(best.speedup.value, better, '')} than {reference}"
     return f"{shown} is {superlative} of {len(of.names)}{over if best.version != of.names[0] else ''}"
