@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import platform
-from collections.abc import Sequence
 from pathlib import PurePath
 
 import click
@@ -24,33 +23,20 @@ _SHELLS = frozenset(["ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", 
 
 class _Run(CommandOfWords):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Complete ``--shell`` and ``--revisions`` first."""
+        """``--shell`` alone means sh, for a command follows; ``--revisions`` takes all words up to an option."""
         at = args.index("--") if "--" in args else len(args)
-        return super().parse_args(ctx, _each_revision(self._with_a_shell(ctx, args[:at])) + args[at:])
-
-    def _with_a_shell(self, ctx: click.Context, words: Sequence[str]) -> list[str]:
-        """``--shell`` alone means sh: the next word is a command, not the shell's name."""
-        named = []
-        for word, following in itertools.pairwise([*words, ""]):
+        named: list[str] = []
+        inside = False
+        for word, following in itertools.pairwise([*args[:at], ""]):
             if word == _SHELL and PurePath(following).name in _SHELLS:
                 text = f"{_SHELL} {following}: write {_SHELL}={following}, for {_SHELL} alone means sh"
                 raise click.UsageError(text, ctx)
-            named.append(f"{_SHELL}=sh" if word == _SHELL else word)
-        return named
-
-
-def _each_revision(words: Sequence[str]) -> list[str]:
-    """``--revisions A B`` means both: all words up to the next option are revisions."""
-    named: list[str] = []
-    inside = False
-    for word in words:
-        if word == _REVISIONS or (inside and not word.startswith("-")):
-            named += [] if word == _REVISIONS else [f"{_REVISIONS}={word}"]
-            inside = True
-        else:
-            named.append(word)
-            inside = False
-    return named
+            inside = word == _REVISIONS or (inside and not word.startswith("-"))
+            if not inside:
+                named.append(f"{_SHELL}=sh" if word == _SHELL else word)
+            elif word != _REVISIONS:
+                named.append(f"{_REVISIONS}={word}")
+        return super().parse_args(ctx, named + args[at:])
 
 
 COMMAND = _Run(
