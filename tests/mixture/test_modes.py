@@ -63,7 +63,7 @@ def test_order_of_a_large_sample() -> None:
 def test_a_spike_is_not_where_a_mode_lies() -> None:
     """Five of forty runs that nearly agree make the peak of the density; the sample lies at its median."""
     (matmul,) = sp.read("examples/gcc/O2.json").select(["matmul"]).samples.values()
-    found = analyse(matmul.values, N=0)
+    found = analyse(matmul, N=0)
     assert min(c.weight for c in found.components) < 0.2
     (mode,) = found.modes
     assert mode.place == np.median(matmul.values)

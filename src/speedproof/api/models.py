@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 from msgspec import Struct, field
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from speedproof.api.given import no_step, proportion_given
 from speedproof.api.shown import Shown
@@ -18,7 +18,6 @@ from speedproof.data.units import parse_quantity
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse
 from speedproof.mixture.asked import answers, indices
-from speedproof.mixture.independent import independent
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
 from speedproof.reporting import mixtures
 from speedproof.reporting.model import Report
@@ -173,14 +172,11 @@ def model(
     inner = jobs if len(samples) == 1 else 1
 
     def one(sample: Sample) -> Analysis | DataError:
-        used, note = independent(sample)
         try:
-            found = analyse(
-                used.values, N=0 if used.nested or components else bootstrap, seed=seed,
-                components=components, K_max=max_components, c=undersampling,
+            return analyse(
+                sample, N=bootstrap, seed=seed, components=components, K_max=max_components, c=undersampling,
                 fast=fast, rounding=rounding, jobs=inner,
             )  # fmt: skip
-            return replace(found, note=note)
         except DataError as error:
             return error
 

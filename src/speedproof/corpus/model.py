@@ -14,7 +14,6 @@ from speedproof.corpus.read import fetched, rows_of
 from speedproof.corpus.schema import digest, suite_of
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse
-from speedproof.mixture.independent import independent
 from speedproof.mixture.results import ALPHA
 
 if TYPE_CHECKING:
@@ -79,12 +78,10 @@ def model_part(task: Task) -> int:
         row: dict[str, Any] = {
             "benchmark": key.benchmark, "metric": key.metric, "version": version, "unit": sample.unit,
         }  # fmt: skip
-        used, note = independent(sample)
         try:
             fitted = analyse(
-                used.values, N=0 if used.nested else asked.bootstrap, seed=asked.seed, K_max=asked.components,
-                fast=asked.fast,
-            )  # fmt: skip
+                sample, N=asked.bootstrap, seed=asked.seed, K_max=asked.components, fast=asked.fast
+            )
         except DataError as error:
             found.append(row | {"note": str(error)})
             continue
@@ -98,7 +95,7 @@ def model_part(task: Task) -> int:
         }
         if fitted.test is not None:
             row |= {"distance": fitted.test.distance, "pvalue": fitted.test.pvalue}
-        found.append(row | {"note": note})
+        found.append(row | {"note": fitted.note})
     task.keep(arrow().Table.from_pylist(found, schema=_columns()))
     return len(found)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
+from speedproof.data.sample import Sample
 from speedproof.mixture.fitting import MixtureFit, fit
 from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
+from speedproof.mixture.independent import independent
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.mixture.modes import clear_modes, mode_order
 from speedproof.mixture.results import ALPHA, Analysis, Component, FitTest, Mode
@@ -23,7 +24,7 @@ _LARGEST = float(np.finfo(float).max)
 
 
 def analyse(
-    values: npt.ArrayLike,
+    sample: Sample,
     *,
     N: int = 200,
     seed: int = 0,
@@ -34,11 +35,15 @@ def analyse(
     rounding: bool = True,
     jobs: int = 1,
 ) -> Analysis:
-    """Fit a sample, test the fit, and describe its modes and its run order."""
-    shift = exponent(values)  # to a unit in which densities and squares are doubles, and back
-    x = np.ldexp(np.asarray(values, dtype=np.float64), shift)
+    """Fit a sample, test the fit, and describe its modes and its run order.
+
+    Of values nested in processes one a process; what is not independent even then is not tested.
+    """
+    used, note = independent(sample)
+    shift = exponent(used.values)  # to a unit in which densities and squares are doubles, and back
+    x = np.ldexp(used.values, shift)
     fitted, test = fit(x, components=components, K_max=K_max), None
-    if N > 0 and components is None:
+    if N > 0 and components is None and not used.nested:
         drawn, some, of_some = None, x, fitted
         if x.size > MOST_TESTED:
             drawn = MOST_TESTED
@@ -59,7 +64,7 @@ def analyse(
     clear = clear_modes(fitted.model)
     found = Analysis(
         x.size, fitted.kind, parts, _modes(fitted, clear, x), fitted.loglik, fitted.bic, fitted.converged,
-        fitted.resolution, test, mode_order(x, clear, seed=seed),
+        fitted.resolution, test, mode_order(x, clear, seed=seed), note,
     )  # fmt: skip
     return _in_unit(found, shift) if shift else found
 

@@ -28,14 +28,10 @@ K_LIMIT = 32
 E, V = 0, 1  # the models' places in every last axis
 
 
-def _load_compiled() -> ModuleType | None:
-    try:
-        return import_module("speedproof.mixture._em")
-    except ImportError:  # installed without a compiler
-        return None
-
-
-_COMPILED = _load_compiled()
+try:
+    _COMPILED: ModuleType | None = import_module("speedproof.mixture._em")
+except ImportError:  # installed without a compiler
+    _COMPILED = None
 
 
 class StoppingRules(Struct, frozen=True):

@@ -50,7 +50,6 @@ class _Search(Struct):
     floor: float  # of a variance
     apart: float  # how far four values lie apart
     n: int  # values that the points of x stand for
-    kernel: str | None
     waiting: dict[Place, list[tuple[float, FloatArray]]]
     found: dict[Place, SearchResult]
     bics: dict[Place, float]
@@ -62,7 +61,7 @@ class _Search(Struct):
     def scout(self, mixtures: FloatArray, places: list[Place]) -> None:
         """Short climbs; what they reach waits, the highest first."""
         rules = em.StoppingRules(1e-5, 0.0, self.floor, SHORT, accelerate=True, extra_step=False, clamp=True)
-        loglik, _ = em.climb(self.small, mixtures, places, rules, kernel=self.kernel)
+        loglik, _ = em.climb(self.small, mixtures, places, rules, kernel="numpy")
         good_ones = sound(mixtures, self.n, self.apart).tolist()
         for place, height, mixture, good in zip(places, loglik.tolist(), mixtures, good_ones, strict=True):
             if height > -np.inf and (good or place[1] == em.E):
@@ -92,7 +91,7 @@ class _Search(Struct):
         if not places:
             return
         reached = np.array(mixtures)
-        loglik, steps = em.climb(self.x, reached, places, rules, kernel=self.kernel)
+        loglik, steps = em.climb(self.x, reached, places, rules, kernel="numpy")
         for place, height, mixture, made in zip(
             places, loglik.tolist(), reached, steps.tolist(), strict=True
         ):
@@ -180,7 +179,7 @@ def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None)
             on, small, found.loglik, found.mixtures, found.converged, x.size, K_max, smallest, apart, chosen
         )
     else:
-        for (K, model), one in naive_table(on, small, x.size, K_max, smallest, apart, kernel).items():
+        for (K, model), one in naive_table(on, small, x.size, K_max, smallest, apart).items():
             found.loglik[K - 1, model] = one.loglik
             found.mixtures[K - 1, model] = one.mixture
             found.converged[K - 1, model] = one.converged
@@ -190,10 +189,10 @@ def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None)
 
 
 def naive_table(
-    on: FloatArray, small: FloatArray, n: int, K_max: int, floor: float, apart: float, kernel: str | None
+    on: FloatArray, small: FloatArray, n: int, K_max: int, floor: float, apart: float
 ) -> dict[Place, SearchResult]:
-    """The twin of ``_em_table.h``, on what :func:`table` hands to it; kernel: of the climbs."""
-    s = _Search(on, small, floor, apart, n, kernel, {}, {}, {})
+    """The twin of ``_em_table.h``, on what :func:`table` hands to it."""
+    s = _Search(on, small, floor, apart, n, {}, {}, {})
     s.found[1, em.E] = _single(on, K_max)
     s.bics[1, em.E] = s.bic((1, em.E), s.found[1, em.E].loglik)
     if K_max > 1:
