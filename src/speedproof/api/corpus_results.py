@@ -71,7 +71,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
 
     def written(self) -> Reported:
         """With the largest changes drawn, for which their samples are read."""
-        from speedproof.corpus.largest import largest
+        from speedproof.corpus.conclude import largest
         from speedproof.reporting.corpus import comparisons
         from speedproof.reporting.html.panels import panels
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -15,19 +14,7 @@ from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
 
 
-class _OfHistory(Shown):
-    __slots__ = ()
-
-    @abstractmethod
-    def told(self) -> object:
-        """What goes into JSON."""
-
-    def to_json(self) -> str:
-        """What ``speedproof history --json`` writes of it."""
-        return to_json("history", [self.told()])
-
-
-class HistoryResult(FoundHistory, _OfHistory, Struct, frozen=True):
+class HistoryResult(FoundHistory, Shown, Struct, frozen=True):
     """What a history shows. ``print`` shows what ``speedproof history`` shows.
 
     Attributes
@@ -54,16 +41,24 @@ class HistoryResult(FoundHistory, _OfHistory, Struct, frozen=True):
         """The result in words, for every format."""
         return [overview(self, everything=everything)]
 
+    def to_json(self) -> str:
+        """What ``speedproof history --json`` writes of it."""
+        return to_json("history", [self.told()])
+
     def __repr__(self) -> str:
         return f"<HistoryResult: {len(self.changes)} changes in {self.measured} commits>"
 
 
-class AlarmResult(FoundAlarms, _OfHistory, Struct, frozen=True):
+class AlarmResult(FoundAlarms, Shown, Struct, frozen=True):
     """The alarms that the last commits raised. ``print`` shows what ``speedproof history watch`` shows."""
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
         return [alarm_report(self, everything=everything)]
+
+    def to_json(self) -> str:
+        """What ``speedproof history watch --json`` writes of it."""
+        return to_json("history", [self.told()])
 
     def __repr__(self) -> str:
         return f"<AlarmResult: {len(self.alarms)} alarms in the last {self.last} of {self.commits} commits>"

@@ -6,7 +6,7 @@ The parts reduce samples to one number a sitting; the scan needs no more, and it
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -114,16 +114,15 @@ def changes(
     with answers.table(_columns()) as connection:
         order = _order(connection, opened(corpus)[1].versions, repository)
         table = connection.sql("FROM answers ORDER BY benchmark, machine, unit").to_arrow_table()
-    series = list(_series(table.to_pylist(), order))
+    series = _series(table.to_pylist(), order)
     tracks = [track for track, *_ in series]
-    told = {id(track): (benchmark, machine, higher) for track, benchmark, machine, higher in series}
     found = find_history_changes(tracks, alpha, correction=correction)
     place = {commit.sha: i for i, commit in enumerate(order)}
 
     def shown(change: Change) -> CorpusChange:
-        benchmark, machine, higher = told[id(change.track)]
+        track, benchmark, higher = series[change.track.series]
         return CorpusChange(
-            benchmark, machine, change.commit.sha, change.earliest.sha, change.latest.sha, change.factor,
+            benchmark, track.basis, change.commit.sha, change.earliest.sha, change.latest.sha, change.factor,
             change.low, change.high, change.pvalue, (change.factor > 1.0) != higher,
         )  # fmt: skip
 
@@ -157,10 +156,9 @@ def _order(connection: Any, versions: dict[str, int], repository: str | None) ->
     return [Commit(name) for name in names]
 
 
-def _series(
-    rows: Sequence[dict[str, Any]], order: Sequence[Commit]
-) -> Iterator[tuple[Track, str, str, bool]]:
-    """A track for each benchmark on each machine, with its names and whether higher is better."""
+def _series(rows: Sequence[dict[str, Any]], order: Sequence[Commit]) -> list[tuple[Track, str, bool]]:
+    """A track for each benchmark on each machine, with the benchmark and whether higher is better."""
+    found: list[tuple[Track, str, bool]] = []
     place = {commit.sha: i for i, commit in enumerate(order)}
     for (benchmark, machine, _), group in groupby(
         rows, key=lambda r: (r["benchmark"], r["machine"], r["unit"])
@@ -180,5 +178,6 @@ def _series(
             values = np.log([location for _, location, _ in usable])
             unknown = np.full(at.size, np.nan)
             none = np.zeros(at.size, dtype=np.int64)
-            track = Track(0, machine, False, order, at, values, unknown, unknown, none, none)
-            yield track, benchmark, machine, bool(usable[0][2])
+            track = Track(len(found), machine, False, order, at, values, unknown, unknown, none, none)
+            found.append((track, benchmark, bool(usable[0][2])))
+    return found

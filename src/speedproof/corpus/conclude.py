@@ -6,7 +6,7 @@ Nothing here grows with the number of comparisons but the columns that DuckDB st
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,17 @@ from speedproof.corpus.answers import Answers
 from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, Asked, answer_columns
 from speedproof.corpus.hpt import OverBenchmarks, second_level
 from speedproof.corpus.partial import Seen, Whole, whole_of
-from speedproof.corpus.read import fetched
+from speedproof.corpus.place import arrow
+from speedproof.corpus.read import database, fetched, register, run
+from speedproof.corpus.schema import columns, digest, opened, records
+from speedproof.data.record import Record
+from speedproof.data.suite import Suite
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import Control
 from speedproof.protocols.questions import HEADLINE, QUESTIONS, QuestionName
 from speedproof.protocols.results import Check, Comparison, Needed, SessionFloor, State, Verdict
+from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.suites import PRECISION, Accelerated, accelerated, accelerated_2009
 from speedproof.protocols.summaries import Summary
 from speedproof.stats.estimate import Estimate
@@ -168,9 +173,9 @@ _OWN = {"faster": "pvalue", "slower": "pvalue_slower", "equivalent": "pvalue_equ
 
 def _claims(rows: _Query, alpha: float) -> dict[str, int]:
     """Put the claims that a correction may leave into a table of their own; how many each protocol makes."""
-    number = " ".join(f"WHEN '{protocol}' THEN {i}" for i, protocol in enumerate(QUESTIONS))
+    kind = f"ENUM({', '.join(map(repr, QUESTIONS))})"
     usable = " UNION ALL ".join(  # of few bytes a row: all else may grow with the corpus on the disk alone
-        f"SELECT (CASE protocol {number} END)::UTINYINT AS protocol, {i}::UTINYINT AS claim, "
+        f"SELECT protocol::{kind} AS protocol, {i}::UTINYINT AS claim, "
         f"verdict = '{verdict}' AS told, {p} AS p FROM answers WHERE {p} <= {alpha!r}"
         for i, (verdict, p) in enumerate(_OWN.items())
     )
@@ -182,17 +187,16 @@ def _claims(rows: _Query, alpha: float) -> dict[str, int]:
 def _joint(
     rows: _Query, protocol: str, method: Control, family: int, alpha: float, equivalence: bool
 ) -> Joint:
-    number = list(QUESTIONS).index(protocol)
     chosen = "FROM claims WHERE protocol = ? AND ? * p <= ?"
 
     def count(factor: float) -> int:
-        return int(rows(f"SELECT count(*) {chosen}", number, factor, alpha)[0][0])
+        return int(rows(f"SELECT count(*) {chosen}", protocol, factor, alpha)[0][0])
 
     factor = survivors(count, family, method)
     if not math.isfinite(factor):
         return Joint(protocol, method, family, {})
     sql = f"SELECT claim, count(*) {chosen} AND told GROUP BY claim"
-    kept: dict[int, int] = dict(rows(sql, number, factor, alpha))
+    kept: dict[int, int] = dict(rows(sql, protocol, factor, alpha))
     counts = {Verdict(v): kept.get(i, 0) for i, v in enumerate(_OWN)}
     if not equivalence:
         del counts[Verdict.EQUIVALENT]
@@ -284,3 +288,33 @@ def _machine(connection: duckdb.DuckDBPyConnection, comparisons: int) -> Machine
     found: Any = connection.execute(query).fetchnumpy()
     columns = [np.ma.filled(found[name].astype(np.float64), np.nan) for name in SPEEDS]
     return common_speeds(np.column_stack(columns), comparisons)
+
+
+def largest(
+    corpus: str, chosen: Sequence[Comparison], asked: Asked
+) -> Iterator[tuple[SuiteComparison, Suite]]:
+    """Of each pair of versions the comparisons that are chosen, made again with the samples that a page draws."""
+    of_pair: dict[tuple[str, str], set[str]] = {}
+    for c in chosen:
+        of_pair.setdefault((c.reference.label, c.candidate.label), set()).add(c.benchmark)
+    found = _records_of(corpus, sorted(set().union(*of_pair.values())), asked)
+    for pair, names in of_pair.items():
+        suite = Suite.from_records(
+            (r.version, r) for r in found if r.version in pair and r.benchmark in names
+        )
+        yield compare_suite(suite.pair(*pair), pair, asked.metric, asked.rules, asked.protocols), suite
+
+
+def _records_of(corpus: str, benchmarks: Sequence[str], asked: Asked) -> list[Record]:
+    """Read some benchmarks only: from their own leaves, of which DuckDB skips what their names exclude."""
+    place, manifest = opened(corpus)
+    hashes = [digest(name) for name in benchmarks]
+    files = [f.path for f in manifest.files if any(own.startswith(f.prefix) for own in hashes)]
+    with database() as connection:
+        register(connection, "corpus", place, files, columns())
+        connection.register("chosen", arrow().table({"benchmark": list(benchmarks)}))
+        sql = "FROM corpus WHERE benchmark IN (SELECT benchmark FROM chosen)"
+        if asked.where:
+            sql = f"FROM (SELECT * FROM corpus WHERE ({asked.where})) WHERE benchmark IN (FROM chosen)"
+        rows = run(connection, f"{sql} ORDER BY row", asked.where or sql).cast(columns())
+    return [record for _, record in records(rows) if record.metric == asked.metric]
