@@ -35,7 +35,7 @@ def test_names_are_taken_apart_as_their_tools_write_them(name: str, found: dict[
     assert taken == {"benchmark": name, **found}
     for dimension, value in found.items():
         if dimension != "name":
-            left = without(name, dimension, value)
+            left = without(name, {dimension: value}, bare=True)
             assert left != name
             again = dimensions(Record(left, np.ones(1)))
             assert again["name"] == found["name"]
@@ -51,6 +51,15 @@ def test_go_parameters_as_versions(tmp_path: Path) -> None:
     suite = read_suite(path, by="format")
     assert (suite.versions, suite.benchmarks) == (("json", "gob"), ("Encode", "Decode"))
     assert len(suite.pair("json", "gob").pairs) == 2
+
+
+def test_parts_by_place_are_those_of_the_whole_name(tmp_path: Path) -> None:
+    """The second part is the second, also when the first has become a version."""
+    path = tmp_path / "go.txt"
+    parts = ("x/y/p", "x/z/q", "w/y/p", "w/z/q")
+    path.write_text("".join(f"BenchmarkF/{part} 9 50 ns/op\n" for part in parts))
+    suite = read_suite(path, by=("/1", "/2"))
+    assert (suite.versions, suite.benchmarks) == (("x/y", "x/z", "w/y", "w/z"), ("F/p", "F/q"))
 
 
 def test_hyperfine_parameters_as_versions(files: Path) -> None:

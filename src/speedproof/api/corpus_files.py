@@ -15,7 +15,7 @@ from speedproof.data.record import FileResults, Record
 from speedproof.errors import UsageError
 from speedproof.formats.source import ReadOptions
 from speedproof.formats.stream import read_files
-from speedproof.formats.versions import named, stem_of, versions_by_field
+from speedproof.formats.versions import named, stem_of
 
 
 def labelled(
@@ -65,7 +65,9 @@ def _label(argument: str, path: str, several: bool) -> str:
 
 def _versioned(results: FileResults, name: str, label: str, by: tuple[str, ...]) -> FileResults:
     if by:
-        found = versions_by_field(label, results.records, by)
+        from speedproof.formats.dimensions import onto_versions
+
+        found = onto_versions(label, results.records, by)
         return replace(
             results, records=tuple(replace(r, version=v) for v, r in found if isinstance(r, Record))
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -38,8 +39,9 @@ class CsvTable:
         first = next((line for line in source.lines if line.strip() and line.lstrip()[0] != "#"), "")
         self.delimiter = delimiter_of(first) or ","
         self.header: list[str] = []
-        lines = _Lines(source.lines)
-        reader = self._reader(lines)
+        texts = source.texts(_BLOCK)
+        lines = _Lines(next(texts), texts)
+        reader = self._reader(iter(lines))
         try:
             self.header = next((cells for row in reader if (cells := _row(row, lines))), [])
         except csv.Error as error:
@@ -118,24 +120,12 @@ class CsvTable:
 
     def _by_row(self, text: str, texts: Iterator[str], before: int) -> tuple[Block, int]:
         """A block of any rows; the last one may go on in the next texts. Also how many lines it has."""
-        left = text.count("\n") + 1
-
-        def feed() -> Iterator[str]:
-            nonlocal left
-            more: str | None = text
-            while more is not None:
-                for line in more.split("\n"):
-                    left -= 1
-                    yield line
-                if (more := next(texts, None)) is not None:
-                    left += more.count("\n") + 1
-
-        fed = _Lines(feed())
-        reader = self._reader(fed)
+        fed = _Lines(text, texts)
+        reader = self._reader(iter(fed))
         lines: list[int] = []
         rows: list[list[str]] = []
         try:
-            while left and (row := next(reader, None)) is not None:
+            while fed.left and (row := next(reader, None)) is not None:
                 if (cells := _row(row, fed)) is None:
                     continue
                 lines.append(before + reader.line_num)
@@ -162,21 +152,24 @@ class CsvTable:
 class _Lines:
     """Lines for the module csv, comments emptied: what begins with # where a row begins, and not within quotes."""
 
-    def __init__(self, lines: Iterator[str]) -> None:
-        self._lines = enumerate(lines, 1)
+    def __init__(self, text: str, more: Iterator[str]) -> None:
+        self._texts = chain([text], more)
+        self.left = text.count("\n") + 1  # lines of the texts that have been begun
         self.at_row = True
         self.comments: list[tuple[int, str]] = []
 
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        number, line = next(self._lines)
-        if self.at_row and line.lstrip()[:1] == "#":
-            self.comments.append((number, line))
-            return ""
-        self.at_row = False
-        return line
+    def __iter__(self) -> Iterator[str]:
+        number = 0
+        for text in self._texts:
+            self.left = text.count("\n") + 1
+            for line in text.split("\n"):
+                number, self.left = number + 1, self.left - 1
+                if self.at_row and line.lstrip()[:1] == "#":
+                    self.comments.append((number, line))
+                    line = ""
+                else:
+                    self.at_row = False
+                yield line
 
 
 def _row(row: list[str], lines: _Lines) -> list[str] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,7 +35,7 @@ class _Name(Struct, frozen=True):
     """A benchmark's name, taken apart."""
 
     base: str
-    parts: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str, str], ...] = ()  # dimension, value, and how they are written
     opening: str = ""
     delimiter: str = ""
     closing: str = ""
@@ -44,40 +44,36 @@ class _Name(Struct, frozen=True):
     def of(cls, text: str) -> _Name:
         for pattern, delimiter in _STYLES:
             if match := pattern.fullmatch(text):
-                parts = tuple(match["inner"].split(delimiter))
-                return cls(match["base"], parts, match["opening"], delimiter, match["closing"])
+                parts = []
+                for place, part in enumerate(match["inner"].split(delimiter), start=1):
+                    pair = _PAIR.fullmatch(part)
+                    parts.append((pair["key"], pair["value"], part) if pair else (f"/{place}", part, part))
+                return cls(match["base"], tuple(parts), match["opening"], delimiter, match["closing"])
         return cls(text)
-
-    def lacking(self, place: int) -> str:
-        """The name without a part."""
-        left = [part for k, part in enumerate(self.parts) if k != place]
-        return self.base + (self.opening + self.delimiter.join(left) + self.closing if left else "")
 
 
 def dimensions(record: Record) -> dict[str, str]:
     """Everything that a record can be projected on: its whole name, parts of it, its fields."""
     name = _Name.of(record.benchmark)
     found = {"benchmark": record.benchmark, "name": name.base}
-    for place, part in enumerate(name.parts, start=1):
-        if match := _PAIR.fullmatch(part):
-            found.setdefault(match["key"], match["value"])
-        else:
-            found[f"/{place}"] = part
+    for dimension, value, _ in name.parts:
+        found.setdefault(dimension, value)
     return found | {key: value for key, value in record.fields if key not in found}
 
 
-def without(text: str, dimension: str, value: str, *, bare: bool = True) -> str:
-    """A name without the part that shows a dimension; itself when none does."""
+def without(text: str, shown: Mapping[str, str], *, bare: bool) -> str:
+    """A name without the parts that show some dimensions; itself when none does."""
     name = _Name.of(text)
-    for place, part in enumerate(name.parts):
-        match = _PAIR.fullmatch(part)
-        if match is not None and (match["key"], match["value"]) == (dimension, value):
-            return name.lacking(place)
-    if dimension.startswith("/") and dimension[1:].isdecimal() and int(dimension[1:]) <= len(name.parts):
-        return name.lacking(int(dimension[1:]) - 1)
-    if bare and name.parts.count(value) == 1:
-        return name.lacking(name.parts.index(value))
-    return text
+    left = list(name.parts)
+    for dimension, value in shown.items():
+        found = [part for part in left if part[:2] == (dimension, value)]
+        if not found and bare:
+            found = [part for part in left if part[2] == value]
+            found = found if len(found) == 1 else []
+        if found:
+            left.remove(found[0])
+    inner = name.delimiter.join(written for _, _, written in left)
+    return name.base + (name.opening + inner + name.closing if left else "")
 
 
 def onto_benchmarks(records: Sequence[Record | Skipped], rows: Sequence[str]) -> list[Record | Skipped]:
@@ -97,7 +93,10 @@ def onto_benchmarks(records: Sequence[Record | Skipped], rows: Sequence[str]) ->
 def onto_versions(
     label: str, records: Sequence[Record | Skipped], by: Sequence[str]
 ) -> list[tuple[str, Record | Skipped]]:
-    """Make versions of some dimensions, and take them out of the benchmarks' names."""
+    """Make versions of some dimensions, and take them out of the benchmarks' names.
+
+    What was left out comes last: it has no dimension, and its name must not be the first, which is the reference.
+    """
     _known(records, by)
     where: dict[str, set[str]] = {}
 
@@ -113,14 +112,24 @@ def onto_versions(
     bare = all(len(of_name) == 1 for of_name in where.values())
     names = {}
     for record in records_of(records):
-        name, own = record.benchmark, dimensions(record)
-        for dimension in by:
-            name = without(name, dimension, own.get(dimension, ""), bare=bare)
-        names[record.benchmark] = name
+        own = dimensions(record)
+        shown = {dimension: own[dimension] for dimension in by if dimension in own}
+        names[record.benchmark] = without(record.benchmark, shown, bare=bare)
     if bare and len(where) > 1:
         names |= _templates([r for r in records_of(records) if r.tool == "hyperfine"], by)
-    renamed = changed(records, lambda record: replace(record, benchmark=names[record.benchmark]))
-    return list(zip(versions, renamed, strict=True))
+    own_versions: dict[tuple[str, str], set[str]] = {}
+    for version, r in zip(versions, records, strict=True):
+        if isinstance(r, Record) and r.version is not None:
+            own_versions.setdefault((version, names[r.benchmark]), set()).add(r.version)
+    pooled = any(len(found) > 1 for found in own_versions.values())
+
+    def renamed(record: Record) -> Record:
+        name = names[record.benchmark]
+        # Versions that the files name themselves, and that the field does not tell apart, must not be pooled.
+        return replace(record, benchmark=f"{name}, {record.version}" if pooled and record.version else name)
+
+    labelled = zip(versions, changed(records, renamed), strict=True)
+    return sorted(labelled, key=lambda one: isinstance(one[1], Skipped))
 
 
 def _templates(commands: Sequence[Record], by: Sequence[str]) -> dict[str, str]:

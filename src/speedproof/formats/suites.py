@@ -32,7 +32,6 @@ from speedproof.formats.versions import (
     labels_of,
     named,
     one_thing,
-    versions_by_field,
     versions_of_one,
     versions_of_several,
 )
@@ -127,7 +126,9 @@ def read(
     commands = False
     for argument, label, records in zip(arguments, labels_of(arguments), joined, strict=True):
         if by:
-            labelled += versions_by_field(label, records, _several(by))
+            from speedproof.formats.dimensions import onto_versions
+
+            labelled += onto_versions(label, records, _several(by))
         elif len(places) > 1:
             labelled += versions_of_several(label, records)
         else:

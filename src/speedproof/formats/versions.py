@@ -157,29 +157,6 @@ def versions_of_one(
     return [(label, r) for r in records], False
 
 
-def versions_by_field(
-    label: str, records: Sequence[Record | Skipped], by: Sequence[str]
-) -> list[tuple[str, Record | Skipped]]:
-    """Versions told apart by dimensions: a configuration line, a parameter, a CSV column."""
-    from speedproof.formats.dimensions import onto_versions
-
-    # What was left out has no field, and its name must not come first: the first version is the reference.
-    labelled = sorted(onto_versions(label, records, by), key=lambda one: isinstance(one[1], Skipped))
-    own: dict[tuple[str, str], set[str]] = {}
-    for name, r in labelled:
-        if isinstance(r, Record) and r.version is not None:
-            own.setdefault((name, r.benchmark), set()).add(r.version)
-    if all(len(versions) < 2 for versions in own.values()):
-        return labelled
-
-    # Versions that the files name themselves, and that the field does not tell apart, must not be pooled.
-    def apart(record: Record) -> Record:
-        named = f"{record.benchmark}, {record.version}" if record.version else record.benchmark
-        return replace(record, benchmark=named)
-
-    return [(name, changed([r], apart)[0]) for name, r in labelled]
-
-
 def by_position(
     arguments: Sequence[Named], found: Sequence[Sequence[Record | Skipped]]
 ) -> list[list[Record | Skipped]]:
