@@ -172,21 +172,13 @@ def _records(source: Source, frame: Record, entry: _Entry, known: _Listed) -> It
         lost = values.size - finite.size
         if lost:
             yield source.skip(where, shown, f"{lost} of {values.size} samples are no numbers")
-        frame = frame.holding(
-            finite,
-            unit,
-            benchmark=shown,
-            metric=_METRICS.get(unit.base, "value"),
-            processes=None,
-            traits=frozenset[Trait](),
-            notes=(),
-        )
+        one = frame.holding(finite, unit, benchmark=shown, metric=_METRICS.get(unit.base, "value"))
         if raw is not None:
-            yield _of_rounds(frame, known, whole=not lost)
+            yield _of_rounds(one, known, whole=not lost)
         elif is_time:
-            yield replace(frame, traits=frozenset({Trait.SUMMARY_ONLY}), notes=(_MEDIAN,))
+            yield replace(one, traits=frozenset({Trait.SUMMARY_ONLY}), notes=(_MEDIAN,))
         else:
-            yield frame
+            yield one
     if failed := sum(value is None for value in results):
         what = f"{failed} of {count} parameter sets" if params else "the benchmark"
         yield source.skip(where, name, f"{what} failed; asv run --show-stderr says why")

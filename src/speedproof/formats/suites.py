@@ -104,21 +104,18 @@ def read(
     arguments = [named(path) for path in files]
     if not arguments:
         raise UsageError("name at least one file")
-    if where and not any(is_corpus(path) for argument in arguments for path in argument.paths):
+    paths = [path for argument in arguments for path in argument.paths]
+    if where and not any(map(is_corpus, paths)):
         raise UsageError(Parameter("where"), " chooses rows of a corpus, and no file named is one")
-    places = [(k, path) for k, argument in enumerate(arguments) for path in argument.paths]
     if (columns or wide is not None) and format != "csv":
-        _one_is_csv([path for _, path in places])
-    found = [_records(path, format, options) for _, path in places]
-    if len(places) > 1:
-        found = one_thing(found)
-    parts: list[list[list[Record | Skipped]]] = [[] for _ in arguments]
-    for (k, _), records in zip(places, found, strict=True):
-        parts[k].append(records)
-    joined = [counted_once(own) for own in parts] if len(places) > 1 else parts[0]
+        _one_is_csv(paths)
+    joined = [_records(path, format, options) for path in paths]
+    if several := len(paths) > 1:
+        each = iter(one_thing(joined))
+        joined = [counted_once([next(each) for _ in argument.paths]) for argument in arguments]
+    if by or rows:
+        from speedproof.formats.dimensions import onto_benchmarks, onto_versions
     if rows:
-        from speedproof.formats.dimensions import onto_benchmarks
-
         joined = [onto_benchmarks(records, _several(rows)) for records in joined]
     if match == "position":
         joined = by_position(arguments, joined)
@@ -126,10 +123,8 @@ def read(
     commands = False
     for argument, label, records in zip(arguments, labels_of(arguments), joined, strict=True):
         if by:
-            from speedproof.formats.dimensions import onto_versions
-
             labelled += onto_versions(label, records, _several(by))
-        elif len(places) > 1:
+        elif several:
             labelled += versions_of_several(label, records)
         else:
             of_one, commands = versions_of_one(argument.name or label, argument.paths[0], records, reference)
