@@ -10,7 +10,7 @@ from speedproof.data.sample import Sample, Trait
 
 # They hold what somebody wrote down; every other tool measures one thing after the other.
 _NO_TOOL = ("", "csv", "raw", "speedup-test")
-_SORTED_FROM = 8
+_SORTED_FROM = 8  # values; so many are in order by chance in 2 of 8! orders
 
 
 def order_traits(pieces: Iterable[FloatArray]) -> frozenset[Trait]:

@@ -45,20 +45,14 @@ def pairing(reference: str, x: Mapping[Key, Sample], candidate: str, y: Mapping[
     pairs: list[Pair] = []
     problems: list[tuple[Key, str]] = []
     for key, sample in x.items():
-        if key not in y:
+        if (partner := y.get(key)) is None:
             continue
-        partner = y[key]
-        if partner.unit != sample.unit or partner.direction is not sample.direction:
-            problems.append(
-                (
-                    key,
-                    f"{key.benchmark} ({key.metric}): {reference} is in {sample.unit or 'plain numbers'} "
-                    f"({sample.direction} is better), {candidate} in {partner.unit or 'plain numbers'} "
-                    f"({partner.direction} is better); they cannot be compared",
-                )
-            )
+        if partner.unit == sample.unit and partner.direction is sample.direction:
+            pairs.append(Pair(key, sample, partner))
             continue
-        pairs.append(Pair(key, sample, partner))
+        a, b = (f"in {s.unit or 'plain numbers'} ({s.direction} is better)" for s in (sample, partner))
+        why = f"{reference} is {a}, {candidate} {b}; they cannot be compared"
+        problems.append((key, f"{key.benchmark} ({key.metric}): {why}"))
     return Pairing(
         tuple(pairs),
         tuple(k for k in x if k not in y),

@@ -12,7 +12,6 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 DELIMITERS = ",\t;"
-# Ordered by chance: 2 of 8! orders.
 
 
 def is_number(token: str) -> bool:
