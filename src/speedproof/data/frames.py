@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.given import direction_given, numbers_given, unit_given
+from speedproof.data.groups import numbered
 from speedproof.data.names import enumerate_names, joined
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
@@ -169,7 +170,7 @@ class _Columns:
             return np.zeros(1, dtype=np.int64), [default]
         parts = []
         for name in names:
-            codes, values = _numbered(self.column(name).tolist())
+            codes, values = numbered(self.column(name).tolist())
             if any(map(_is_missing, values)):
                 raise DataError(f"column {name!r} has missing values: drop or name those rows first")
             parts.append((codes, [str(v) for v in values]))
@@ -182,13 +183,6 @@ def _is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
-def _numbered(values: list[Any]) -> tuple[IntArray, list[Any]]:
-    """Codes by first appearance, and what they stand for."""
-    names: dict[Any, int] = {}
-    codes = np.fromiter((names.setdefault(v, len(names)) for v in values), dtype=np.int64, count=len(values))
-    return codes, list(names)
-
-
 def _grouped(parts: list[tuple[IntArray, list[str]]]) -> tuple[IntArray, list[tuple[str, ...]]]:
     """Rows that agree in all of several codes, numbered by first appearance, with their texts."""
     shape = [len(names) for _, names in parts]
@@ -196,7 +190,7 @@ def _grouped(parts: list[tuple[IntArray, list[str]]]) -> tuple[IntArray, list[tu
     flat = np.zeros(size, dtype=np.int64)
     for codes, names in parts:
         flat = flat * len(names) + codes
-    numbers, found = _numbered(flat.tolist())
+    numbers, found = numbered(flat.tolist())
     return numbers, [
         tuple(names[k] for (_, names), k in zip(parts, np.unravel_index(f, shape), strict=True))
         for f in found

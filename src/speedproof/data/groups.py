@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 
-__all__ = ["Groups", "batches", "groups_of"]
-
-
 _LARGE = 1e290
 _TOGETHER = 1 << 17  # values that are worked on at once: they fit a core's cache
 _REMEMBERED = 1 << 14  # bytes of an array of numbers
+
+
+def numbered(values: Sequence[Any]) -> tuple[IntArray, list[Any]]:
+    """Numbers from 0 by first appearance, and what they stand for."""
+    names: dict[Any, int] = {}
+    codes = np.fromiter((names.setdefault(v, len(names)) for v in values), dtype=np.int64, count=len(values))
+    return codes, list(names)
 
 
 class Groups(Struct, frozen=True, eq=False):

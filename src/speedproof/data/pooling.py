@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import IntArray
+from speedproof.data.groups import numbered
 from speedproof.data.names import enumerate_names
 from speedproof.data.record import Record
 from speedproof.data.sample import Sample, Trait
@@ -67,7 +68,7 @@ def pool(group: list[Record], version: str) -> Sample:
     """
     traits = frozenset.intersection(*(record.traits for record in group))
     sizes = [record.values.size for record in group]
-    files = _numbered([record.path for record in group])
+    files, _ = numbered([record.path for record in group])
     processes: IntArray | None = None
     if Trait.ONE_PROCESS in traits and files.max() > 0:
         processes = np.repeat(files, sizes)
@@ -83,8 +84,7 @@ def pool(group: list[Record], version: str) -> Sample:
             parts.append(own + start)
             start += int(own.max(initial=-1)) + 1
         processes = np.concatenate(parts)
-    sittings = [record.session or record.path for record in group]
-    sessions = _numbered(sittings)
+    sessions, sittings = numbered([record.session or record.path for record in group])
     spans = [record.span for record in group if record.span is not None]
     first = group[0]
     return Sample(
@@ -97,17 +97,11 @@ def pool(group: list[Record], version: str) -> Sample:
         traits | frozenset(t for record in group for t in record.traits if t not in _ADVANTAGES),
         tuple(dict.fromkeys(note for record in group for note in record.notes)),
         sessions=np.repeat(sessions, sizes) if sessions.max() > 0 else None,
-        session_names=tuple(dict.fromkeys(sittings)),
+        session_names=tuple(sittings),
         span=(min(a for a, _ in spans), max(b for _, b in spans)) if len(spans) == len(group) else None,
         tool=first.tool if all(record.tool == first.tool for record in group) else "",
         position=first.position,
     )
-
-
-def _numbered(names: Sequence[str]) -> IntArray:
-    """From 0, by first appearance."""
-    numbers = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    return np.array([numbers[name] for name in names], dtype=np.int64)
 
 
 def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ...]:
