@@ -124,6 +124,8 @@ def test_a_field_beside_the_names_changes_none(tmp_path: Path) -> None:
 def test_an_unknown_dimension_names_the_known(files: Path) -> None:
     with pytest.raises(UsageError, match=r"by='speed': the fields of these results are .*\bn\b"):
         read_suite(files / "hyperfine.json", by="speed")
+    with pytest.raises(UsageError, match="rows='speed': "):
+        read_suite(files / "hyperfine.json", rows="speed")
 
 
 def test_commands_are_matched_by_position_on_request(tmp_path: Path) -> None:

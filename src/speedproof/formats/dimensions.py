@@ -78,7 +78,7 @@ def without(text: str, shown: Mapping[str, str], *, bare: bool) -> str:
 
 def onto_benchmarks(records: Sequence[Record | Skipped], rows: Sequence[str]) -> list[Record | Skipped]:
     """Name benchmarks by some dimensions; what differs otherwise is pooled, and the suite says so."""
-    _known(records, rows)
+    _known(records, [Parameter("rows", row) for row in rows])
 
     def named(record: Record) -> Record:
         own = dimensions(record)
@@ -97,7 +97,7 @@ def onto_versions(
 
     What was left out comes last: it has no dimension, and its name must not be the first, which is the reference.
     """
-    _known(records, by)
+    _known(records, [Parameter("by", dimension) for dimension in by])
     where: dict[str, set[str]] = {}
 
     def version_of(item: Record | Skipped) -> str:
@@ -155,11 +155,10 @@ def _filled_in(text: str, value: str, name: str) -> Iterator[str]:
         yield text[:place] + name + text[place + len(value) :]
 
 
-def _known(records: Iterable[Record | Skipped], wanted: Sequence[str]) -> None:
+def _known(records: Iterable[Record | Skipped], wanted: Sequence[Parameter]) -> None:
     """Refuse a dimension that no record has."""
     known = dict.fromkeys(name for record in records_of(records) for name in dimensions(record))
-    for dimension in wanted:
-        if dimension not in known:
+    for asked in wanted:
+        if asked.value not in known:
             there = enumerate_names((name for name in known if name not in ("benchmark", "name")), 12)
-            told = f": the fields of these results are {there or 'none'}"
-            raise UsageError(Parameter("by", dimension), told)
+            raise UsageError(asked, f": the fields of these results are {there or 'none'}")
