@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
@@ -66,7 +67,7 @@ def _from_json(source: Source) -> Record | Skipped:
         sample = decode(source.data, _Sample, source)
     benchmark, fields = _identity(source)
     fields += as_fields({"sampling_mode": sample.sampling_mode})
-    return _per_iteration(sample, source.frame("", benchmark, fields=fields))
+    return _per_iteration(sample, replace(source.frame("", benchmark), fields=fields))
 
 
 def _per_iteration(sample: _Sample, frame: Record, unit: Unit = _NANOSECONDS) -> Record | Skipped:

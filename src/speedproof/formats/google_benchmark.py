@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
@@ -115,9 +116,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     yield from each(source, file.benchmarks, msgspec.Raw, entry, "benchmarks")
     rows.sorted()
     for (benchmark, time_unit, fields), group in groups.items():
-        frame = source.frame(
-            group.where,
-            benchmark,
+        frame = replace(
+            source.frame(group.where, benchmark),
             fields=fields,
             traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
             span=span_of([epoch(file.context.get("date"))]),

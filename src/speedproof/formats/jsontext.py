@@ -106,7 +106,8 @@ def each(
         placed = ((f"{member}[{index}]", "", part) for index, part in enumerate(parts))
     for where, name, part in placed:
         try:
-            yield from read(source.frame(where, benchmark(name)), decode(part, kind, source, where))
+            entry = cast(T, part) if kind is Raw else decode(part, kind, source, where)
+            yield from read(source.frame(where, benchmark(name)), entry)
         except FormatError as error:
             yield source.skip(error.where, benchmark(name), error.message)
 

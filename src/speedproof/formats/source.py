@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISREG
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec import Struct, field
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 ROLES = ("benchmark", "version", "value", "unit", "process", "metric", "run")
+_NO_VALUES = np.empty(0)
 _LARGE = 1 << 24  # bytes of a file that stays on disk
 _BEGIN = 1 << 24  # bytes of it that its format is told by
 _BLOCK = 1 << 20  # bytes of it that are looked at in one go
@@ -140,9 +141,9 @@ class Source(Struct, frozen=True):
         """A remark that something of this file is left out."""
         return Skipped(self.name, where, benchmark, reason, expected)
 
-    def frame(self, where: str, benchmark: str, **known: Any) -> Record:
+    def frame(self, where: str, benchmark: str) -> Record:
         """What is known of a place of this file before its values are."""
-        return Record(benchmark, np.empty(0), path=self.name, where=where, **known)
+        return Record(benchmark, _NO_VALUES, path=self.name, where=where)
 
 
 class ReadOptions(Struct, frozen=True):
