@@ -29,6 +29,9 @@ pytestmark = [
 ]
 
 
+_PATIENCE = 120.0  # seconds that a busy machine may take to start a cluster
+
+
 def _free() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -46,11 +49,13 @@ def scheduler(port: int) -> Iterator[str]:
 
     running = [start("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")]
     running += [
-        start("worker", address, "--nthreads", "1", "--no-dashboard", "--death-timeout", "60")
+        start("worker", address, "--nthreads", "1", "--no-dashboard", "--death-timeout", "120")
         for _ in range(2)
     ]
     _pids[address] = running[0].pid
     try:
+        with distributed.Client(address, timeout=_PATIENCE, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=_PATIENCE)
         yield address
     finally:
         for process in running:

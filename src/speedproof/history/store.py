@@ -281,10 +281,8 @@ class HistoryStore:
             commit = self._commit(connection, sha)
             numbers: list[int | None] = [None]
             if benchmark:
-                found = connection.execute(
-                    select(schema.series.c.id).where(schema.series.c.benchmark == benchmark)
-                )
-                numbers = [row.id for row in found]
+                own = select(schema.series.c.id).where(schema.series.c.benchmark == benchmark)
+                numbers = list(connection.execute(own).scalars())
                 if not numbers:
                     raise UsageError(f"{self.where}: holds no benchmark {benchmark}")
             rows = [
