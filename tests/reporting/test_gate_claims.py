@@ -60,7 +60,7 @@ def test_a_session_that_stopped_on_its_result_proves_nothing_here() -> None:
     """Its own review does; a fixed number of runs has the usual sheet."""
     stopped = IN_TURNS | {Trait.STOPPED_ON_RESULT}
     told = text(held({"b": (runs(1, 1.0, stopped), runs(2, 1.3, stopped))}))
-    assert "The verdict that holds: speedproof run --review FILE" in told
+    assert "Stopped on its result: only the verdict of the session itself holds." in told
     assert "FAIL ! b" in told
     assert "at least" not in told
     assert told.endswith(
