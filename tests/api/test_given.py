@@ -194,6 +194,12 @@ def test_a_history_is_asked_what_it_can_tell(tmp_path: Path) -> None:
         (lambda: history.query(last="2"), "last='2': expected a whole number or None"),
         (lambda: history.query(3), r"patterns=\(3,\): expected a list of texts"),
         (lambda: history.count(metric=3), "metric=3: expected a text or None"),
+        (lambda: history.find(3), "commit=3: expected a text"),
+        (lambda: history.forget(3), "commit=3: expected a text"),
+        (lambda: history.export(3), "path=3: expected a text or a path"),
+        (lambda: history.import_(3), "path=3: expected a text or a path"),
+        (lambda: history.page(3), "folder=3: expected a text or a path"),
+        (lambda: history.page(tmp_path / "p", compare="x"), "compare='x': expected a list of texts"),
         (lambda: history.changes(correction="x"), "correction='x'.*'holm', 'bh'"),
     )
     for ask, message in asked:

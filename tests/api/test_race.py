@@ -176,6 +176,10 @@ def test_cells_are_raced() -> None:
     assert r.verdict is sp.Verdict.FASTER
     plain = race_cell("max_seconds=20", "sum(range(n))\n---\nn\n---\n-n", {"n": 5000})
     assert [f.candidate for f in plain.findings] == ["candidate 1", "candidate 2"]
+    assert race_cell("max_seconds=0.1", "# nothing\n---\nn", {"n": 5}).suite.versions == (
+        "reference",
+        "candidate",
+    )
     for line, cell, message in (
         ("", "a", "separate"),
         ("speed=1", "a\n---\nb", "options are"),

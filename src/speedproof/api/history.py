@@ -38,12 +38,12 @@ from speedproof.history.rows import Added, State
 
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
-    from speedproof.history.changes import Correction
     from speedproof.history.rows import QueriedSample
     from speedproof.history.store import HistoryStore
     from speedproof.protocols.noise_floor import NoiseFloor
 
 DEFAULT_STORE = "speedproof.db"
+StrPath = str | os.PathLike[str]
 
 
 class History:
@@ -77,9 +77,7 @@ class History:
     """
 
     @checked()
-    def __init__(
-        self, store: str | os.PathLike[str] = DEFAULT_STORE, repository: str | os.PathLike[str] = "."
-    ) -> None:
+    def __init__(self, store: StrPath = DEFAULT_STORE, repository: StrPath = ".") -> None:
         self.repository = os.fspath(repository)
         self._where = os.fspath(store)
         self._opened = opened(self._where) if "://" in self._where or Path(self._where).exists() else None
@@ -100,7 +98,7 @@ class History:
     @checked()
     def add(
         self,
-        path: str | os.PathLike[str],
+        path: StrPath,
         *,
         commit: str | None = None,
         session: str = "",
@@ -173,13 +171,15 @@ class History:
             machine=machine,
         )
 
-    def export(self, path: str | os.PathLike[str]) -> int:
+    @checked()
+    def export(self, path: StrPath) -> int:
         """Write the whole store to one portable file; the number of its samples."""
         from speedproof.history.transfer import export_store
 
         return export_store(self.store, Path(path))
 
-    def import_(self, path: str | os.PathLike[str]) -> int:
+    @checked()
+    def import_(self, path: StrPath) -> int:
         """Merge what :meth:`export` wrote, from any database; how many samples are new."""
         from speedproof.history.transfer import check_exported, import_store
 
@@ -252,7 +252,6 @@ class History:
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
 
-        how: Correction = correction
         series, measured, commits, tracks = tracks_in(self.store, self.repository, metric, benchmark, branch)
         return HistoryResult(
             self.store.where,
@@ -260,7 +259,7 @@ class History:
             tuple(commits),
             series,
             tracks,
-            find_history_changes(tracks, alpha_of(confidence), correction=how),
+            find_history_changes(tracks, alpha_of(confidence), correction=correction),
             self.store.decisions(),
             noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where),
         )
@@ -307,9 +306,10 @@ class History:
         watched = len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, found)
 
+    @checked()
     def page(
         self,
-        folder: str | os.PathLike[str],
+        folder: StrPath,
         *,
         confidence: float | str = 0.95,
         metric: str | None = None,
@@ -375,6 +375,7 @@ class History:
         """Remove all measurements of a commit; how many samples those were."""
         return self.store.forget(self.find(commit))
 
+    @checked()
     def find(self, commit: str) -> str:
         """The full name of a stored commit, from a revision or the beginning of its name."""
         newest = sorted(self.store.commits(), key=lambda known: known.date, reverse=True)

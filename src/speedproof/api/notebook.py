@@ -47,7 +47,7 @@ def _function(name: str, code: str, namespace: dict[str, Any]) -> Callable[[], o
     """The code as a function whose globals are the notebook's."""
     local: dict[str, Any] = {}
     body = textwrap.indent(textwrap.dedent(code).strip("\n"), "    ")
-    exec(compile(f"def piece():\n{body}\n", f"<{name}>", "exec"), namespace, local)
+    exec(compile(f"def piece():\n{body}\n    pass\n", f"<{name}>", "exec"), namespace, local)
     found: Callable[[], object] = local["piece"]
     return found
 
