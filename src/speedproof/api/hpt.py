@@ -212,7 +212,8 @@ def hpt(
     entries = entries_of_pairs(pairs, alpha_benchmark, given=given)
     told = AS_GIVEN if given else RELATIVE
     test = partial(tested, entries, rule=rule, literal_signs=literal_signs, scores=told)
+    answer = test(found)  # which refuses confidences that no double tells from 0
     said = claims(
         entries, alpha=alpha_at(found[0]), speedups=speedups, rule=rule, literal_signs=literal_signs
     )
-    return HptResult(first, second, test(found), said, pairs, problems, test, machine_speeds(pairs))
+    return HptResult(first, second, answer, said, pairs, problems, test, machine_speeds(pairs))
