@@ -62,8 +62,13 @@ class FormatError(SpeedproofError):
     def __init__(self, path: str, where: str, *message: str | Parameter) -> None:
         self.path = path
         self.where = where
-        self.message = "".join(map(str, message))
+        self.parts = message
         super().__init__(*(f"{place}: " for place in (path, where) if place), *message)
 
-    def __reduce__(self) -> tuple[type[FormatError], tuple[str, str, str]]:
-        return FormatError, (self.path, self.where, self.message)
+    @property
+    def message(self) -> str:
+        """What is wrong, without the place."""
+        return "".join(map(str, self.parts))
+
+    def __reduce__(self) -> tuple[type[FormatError], tuple[str | Parameter, ...]]:
+        return FormatError, (self.path, self.where, *self.parts)
