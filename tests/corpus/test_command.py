@@ -390,3 +390,15 @@ def test_rejects_keep_the_names_of_files(tmp_path: Path, speedproof: Callable[..
     assert "DIR" not in out
     (query,) = [line for line in out.splitlines() if "FROM rejects" in line] or [out]
     assert "'FROM rejects'" in query
+
+
+def test_what_cures_a_reject_is_an_option(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
+    """In the error, in what is shown of the corpus, and where a history takes the file."""
+    (tmp_path / "bad.csv").write_text("a\n")
+    for argv in (
+        ["corpus", "build", tmp_path / "bad.csv", "-o", tmp_path / "c"],
+        ["corpus", "build", tmp_path / "bad.csv", GCC / "O2.json", "-o", tmp_path / "d"],
+        ["history", "--store", tmp_path / "s.db", "--commit", "abc", "add", tmp_path / "bad.csv"],
+    ):
+        _, out, err = speedproof(*argv)
+        assert "--column value=NAME" in " ".join((out + err).split())

@@ -44,7 +44,7 @@ def build(
 
     An interrupted build goes on; a complete corpus takes more when ``append`` says so. Ctrl-C keeps what is read.
     """
-    refused, first = 0, ""
+    refused, first = 0, tuple[Any, ...]()
     with _locked(place):
         builder = Builder(place, append)
         before = builder.manifest.rows
@@ -52,7 +52,7 @@ def build(
             for version, results in found(builder):
                 builder.add(version, results)
                 if results.reject is not None:
-                    refused, first = refused + 1, first or str(results.reject)
+                    refused, first = refused + 1, first or results.reject.args
         except KeyboardInterrupt:
             builder.abandon()
             builder.flush()
@@ -60,7 +60,7 @@ def build(
         manifest = builder.finish()
     if refused and manifest.rows == before:
         more = f" (and {refused - 1} more)" if refused > 1 else ""
-        raise SpeedproofError(f"nothing could be read: {first}{more}")
+        raise SpeedproofError("nothing could be read: ", *first, more)
     return manifest
 
 
@@ -142,7 +142,8 @@ class Builder:
         """Note what of a file is left out: all of it, or so much as somebody will read."""
         name = results.path
         if (error := results.reject) is not None:
-            self._skipped = [_reject(name, error.where, "", error.message.removeprefix(f"{name}: "))]
+            reason = error.on_command_line().removeprefix(f"{name}: ").removeprefix(f"{error.where}: ")
+            self._skipped = [_reject(name, error.where, "", reason)]
             self._unnamed = 0
             return
         found = [s for s in results.skipped if not s.expected]
