@@ -56,7 +56,7 @@ def measure(
     margin : float or str, optional
         Stop also when the speedup is proven to lie within 1 / (1 + margin) and 1 + margin.
     precision : float or str, optional
-        Stop when both bounds are this close, instead of at the first proof.
+        Stop when both bounds are this close, instead of at a proof of half the observed effect.
     max_seconds : float or None
         After which it ends undecided.
     min_runs, max_runs : int, optional
