@@ -10,14 +10,16 @@ from scipy import stats
 from tests.protocols.asking import compare_single_runs, rank_runs
 
 from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
+from speedproof.errors import DataError
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import probability_below
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import PairVerdict, places
+from speedproof.protocols.ranking import PairVerdict, places, rank_suite
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.stats.estimate import Estimate
@@ -267,3 +269,16 @@ def test_medians_of_nested_values_are_those_of_processes() -> None:
         assert found.median == np.median(medians)
         assert found.mean == pytest.approx(medians.mean())
         assert found.median != np.median(values[found.version])
+
+
+def test_the_reference_of_a_suite_and_what_has_no_ratio() -> None:
+    """The reference is known exactly; a version in another unit leaves nothing to rank."""
+    rng = np.random.default_rng(4)
+    samples = {
+        (Key("b"), v): Sample(rng.normal(m, 0.1, 9), "s", label=v) for v, m in (("x", 1.0), ("y", 2.0))
+    }
+    found = rank_suite(Suite(("x", "y"), samples), "time", ("x", "y"), 0.1)
+    assert found.versions[0].speedup == Estimate(1.0, 1.0, 1.0, 0.9)
+    other = {**samples, (Key("b"), "y"): Sample(np.ones(9), "B", label="y")}
+    with pytest.raises(DataError, match="no benchmark was measured"):
+        rank_suite(Suite(("x", "y"), other), "time", ("x", "y"), 0.1)
