@@ -64,6 +64,8 @@ def test_everything_comes_back(where: str) -> None:
     assert (series.key, series.unit, series.higher_is_better) == (Key("sort", "throughput"), "B/s", True)
     found = store.measurements()
     (sample,) = store.samples(found.sample.tolist())
+    with pytest.raises(UsageError, match="holds no sample 999"):
+        store.samples([999])
     assert sample.values.tolist() == [1.5, 2.5, 0.1]
     assert sample.processes is not None
     assert sample.processes.tolist() == [0, 0, 1]

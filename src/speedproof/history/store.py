@@ -250,6 +250,8 @@ class HistoryStore:
             for start in range(0, len(numbers), _PAGE):
                 here = query.where(s.c.id.in_(numbers[start : start + _PAGE]))
                 found |= {row.id: unpacked(row) for row in connection.execute(here)}
+        if absent := [number for number in numbers if number not in found]:
+            raise UsageError(f"the history holds no sample {absent[0]}; points of a track hold the numbers")
         return [found[number] for number in numbers]
 
     def forget(self, sha: str) -> int:
