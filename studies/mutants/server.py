@@ -58,6 +58,7 @@ class Server:
             if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(self.package)):
                 self.functions.setdefault(_key(one.__code__), []).append(one)
         self.caches = [one for one in gc.get_objects() if isinstance(one, _lru_cache_wrapper)]
+        self.cached = {(one.__module__, getattr(one, "__qualname__", "")) for one in self.caches}
         gc.collect()
         gc.freeze()
         for mutant in self.wanted:
@@ -71,8 +72,10 @@ class Server:
         changed = mutant.apply(text)
         last = mutant.line + text.count("\n", mutant.start, mutant.end)
         tests = self.recorded.of(mutant.module, mutant.line, last)
-        if not mutant.function or not tests:
-            tests = self.recorded.of_module(mutant.module)
+        # What a function remembers is executed by the first test that asks for it, and told to all others.
+        name = f"speedproof.{mutant.module.removesuffix('.py').replace('/', '.')}"
+        if not mutant.function or not tests or (name, mutant.function) in self.cached:
+            tests = tests | self.recorded.of_module(mutant.module)
         order = self._ordered(mutant.module, tests & self.items.keys())
         if not order:
             return "not executed"

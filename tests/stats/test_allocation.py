@@ -63,6 +63,21 @@ def test_levels_that_add_nothing() -> None:
     assert repetitions((0.0, 0.0), (1.0, 1.0)) == (1,)
 
 
+def test_components_by_the_analysis_of_variance() -> None:
+    """Mean squares of a nested design, level by level; what would be negative is nothing."""
+    rng = np.random.default_rng(7)
+    for scale in (0.0, 1.0, 3.0):
+        x = rng.standard_normal((4, 3, 5)) + scale * rng.standard_normal((4, 3, 1)) * (scale > 2.0)
+        x += scale * rng.standard_normal((4, 1, 1))
+        of_process, of_build = x.mean(axis=2), x.mean(axis=(1, 2))
+        error = ((x - of_process[..., None]) ** 2).sum() / (4 * 3 * 4)
+        process = 5 * ((of_process - of_build[:, None]) ** 2).sum() / (4 * 2)
+        build = 15 * ((of_build - x.mean()) ** 2).sum() / 3
+        expected = (max((build - process) / 15, 0.0), max((process - error) / 5, 0.0), error)
+        assert variance_components(x) == pytest.approx(expected, rel=1e-12)
+        assert min(expected) >= 0.0
+
+
 def test_components_are_unbiased() -> None:
     """Pilots of 4 builds, 3 processes and 5 iterations: the mean estimate is the truth within its own error."""
     rng = np.random.default_rng(3)

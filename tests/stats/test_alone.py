@@ -41,7 +41,7 @@ OF_TWO: dict[str, Callable[..., Any]] = {
 OF_ONE: dict[str, Callable[..., Any]] = {"Shapiro-Wilk": shapiro_wilk, "Lilliefors": lilliefors}
 IN_ORDER: dict[str, Callable[..., Any]] = {
     "lag 1": lag1, "drift": drift, "Hurst": hurst_factor, "scan": change_scan,
-    "changes": lambda x: change_pvalues(np.atleast_2d(x)).reshape(np.shape(x)[:-1]),
+    "changes": lambda x: change_pvalues(np.reshape(x, (-1, np.shape(x)[-1]))).reshape(np.shape(x)[:-1]),
 }  # fmt: skip
 
 
@@ -81,6 +81,18 @@ def test_pairs(name: str, n: int, m: int) -> None:
     agree(of(rng.permuted(x, axis=1), rng.permuted(y, axis=1)), alone)
 
 
+@pytest.mark.parametrize("name", OF_TWO)
+@pytest.mark.parametrize(("n", "m"), [(1, 9), (5, 4), (12, 9)])
+def test_leading_axes_broadcast(name: str, n: int, m: int) -> None:
+    """Every x with every y: the answers of the 64 pairs, in the shape of the leading axes."""
+    rng = np.random.default_rng([n, m])
+    x, y, of = rows(rng, n, 3.2), rows(rng, m, 3.0), OF_TWO[name]
+    crossed, flat = of(x[:, None], y), of(np.repeat(x, 8, axis=0), np.tile(y, (8, 1)))
+    for many, single in zip(parts(crossed), parts(flat), strict=True):
+        assert many.shape == (single.shape and (8, 8)) or many.shape == single.shape
+        np.testing.assert_allclose(many.reshape(single.shape) * 1.0, single * 1.0, rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", [*OF_ONE, *IN_ORDER])
 @pytest.mark.parametrize("n", [3, 5, 12, 40])
 def test_samples(name: str, n: int) -> None:
@@ -89,6 +101,8 @@ def test_samples(name: str, n: int) -> None:
     of = (OF_ONE | IN_ORDER)[name]
     alone = [of(one) for one in x]
     agree(of(x), alone)
+    for many, cube in zip(parts(of(x)), parts(of(x.reshape(2, 4, n))), strict=True):
+        np.testing.assert_array_equal(cube, many.reshape(cube.shape))
     if name in OF_ONE:
         agree(of(rng.permuted(x, axis=1)), alone)
 

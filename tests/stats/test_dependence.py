@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from speedproof.stats.dependence import drift, hurst_factor, lag1
+from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1
+
+LABELS = np.repeat(np.arange(6), 4)
 
 
 def test_hurst_against_r(oracle: Any) -> None:
@@ -96,3 +98,48 @@ def test_edges_of_run_order() -> None:
     assert np.isnan(hurst_factor([1.0, 2.0]))
     assert float(drift(np.arange(9.0)).pvalue) == 0.0
     assert lag1(np.ones((2, 3, 10))).lag1.shape == (2, 3)
+
+
+@pytest.mark.parametrize("n", [4, 5, 9, 30])
+def test_lag1_pvalue_is_of_the_beta_distribution_with_the_moments(n: int) -> None:
+    """Bartels (1982): mean 2 and variance 4 (n - 2) (5 n^2 - 2 n - 9) / (5 n (n + 1) (n - 1)^2), both tails."""
+    x = np.random.default_rng(n).normal(size=(12, n)).cumsum(axis=1)
+    x[6:] *= np.resize([1.0, -1.0], n)
+    found = lag1(x)
+    variance = 4 * (n - 2) * (5 * n**2 - 2 * n - 9) / (5 * n * (n + 1) * (n - 1) ** 2)
+    beta = scipy_stats.beta(2 / variance - 0.5, 2 / variance - 0.5)
+    assert beta.var() * 16 == pytest.approx(variance)
+    expected = 2 * np.minimum(beta.cdf(found.statistic / 4), beta.sf(found.statistic / 4))
+    np.testing.assert_allclose(found.pvalue, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("statistic", [lambda x: lag1(x).lag1, hurst_factor])
+def test_values_far_from_zero_lose_no_digits(statistic: Any) -> None:
+    """Whole numbers about 2^52 differ exactly, and by what they differ the answer is told."""
+    x = np.random.default_rng(3).integers(0, 9, LABELS.size).astype(np.float64)
+    assert float(statistic(x + 2.0**52)) == pytest.approx(float(statistic(x)), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [4, 7, 20, 33, 100, 177, 1000])
+def test_values_in_order_have_the_whole_correlation(n: int) -> None:
+    """Rounding must not carry it beyond 1, where there is no p-value."""
+    for sign in (1.0, -1.0):
+        found = drift(sign * np.arange(n))
+        assert (float(found.correlation), float(found.pvalue)) == (sign, 0.0)
+
+
+def test_slopes_that_are_all_equal() -> None:
+    """Of processes that never vary nothing is told; those that all rise, or fall, alike leave no doubt."""
+    for slope, pvalue in ((0.0, np.nan), (1.0, 0.0), (-1.0, 0.0), (0.5, 0.0)):
+        found = drift_within(slope * (np.arange(LABELS.size) % 4) + 3.0, LABELS)
+        assert float(found.pvalue) == pytest.approx(pvalue, nan_ok=True)
+        assert float(found.correlation) == pytest.approx(np.sign(slope))
+
+
+def test_a_process_of_far_smaller_values_counts_as_much() -> None:
+    """Its correlation is of its own values, however small beside the others'; a constant one has none."""
+    x = np.tile([1.0, 2.0, 3.0, 5.0], 6)
+    x[4:8] *= 1e-200
+    x[8:12] = 7.0
+    expected = 5 / 6 * np.corrcoef([0, 1, 2, 3], [1, 2, 3, 5])[0, 1]
+    assert float(drift_within(x, LABELS).correlation) == pytest.approx(expected, rel=1e-12)

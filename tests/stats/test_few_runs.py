@@ -8,6 +8,8 @@ import pytest
 from scipy import stats
 from tests.stats.test_superiority import naive_pvalue
 
+from speedproof.stats.few_runs import _gaps, _means, too_few
+from speedproof.stats.rank_states import pairs_of
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 from speedproof.stats.ttests import welch
 
@@ -149,3 +151,56 @@ def test_constant_sides() -> None:
         assert bool(found.pvalue <= 0.05) is expected
         assert 0.0 < found.pvalue <= 1.0
     assert typical_ratio(np.full(3, 2.0), np.array([1.0, 1.1, 0.9, 1.0, 1.2]), 0.05).low > 1.0
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 8), (6, 2)])
+def test_welchs_tails_count_by_three_quarters(n: int, m: int) -> None:
+    """Against SciPy's test of X less a difference, on both sides; without any spread the difference decides."""
+    rng = np.random.default_rng([n, m, 5])
+    x, y = rng.normal(1.0, 1.0, (9, n)), rng.normal(0.0, 3.0, (9, m))
+    x[8], y[8] = 4.0, 3.0
+    for difference in (-2.0, 0.0, 0.5, 1.0, 3.0):
+        above, below = _means(x, y).tails(difference)
+        for found, side in ((above, "greater"), (below, "less")):
+            expected = stats.ttest_ind(
+                x[:8] - difference, y[:8], axis=1, equal_var=False, alternative=side
+            ).pvalue
+            np.testing.assert_allclose(found[:8], 0.75 * expected, rtol=1e-9)
+        assert (above[8], below[8]) == {True: (0.0, 0.75), False: (0.75, 0.0)}.get(difference < 1.0) or (
+            difference == 1.0 and above[8] == below[8] == 0.375
+        )
+
+
+def test_complete_separation_by_its_least_and_greatest_ratios() -> None:
+    """Of four runs a side and more: the least x over the greatest y, and so on, at the worst of the steps."""
+    rng = np.random.default_rng(6)
+    x, y = rng.lognormal(0.5, 0.2, (5, 4)), rng.lognormal(0.0, 0.2, (5, 6))
+    steps = np.array([[0.0, 0.0], [0.2, 0.0], [0.0, 0.3], [9.0, 9.0], [0.0, 0.0]])
+    x[4], y[4] = 0.0, 0.0
+    low, high = _gaps(pairs_of(x, y, steps, (1.0, 1.0)))
+    for k in range(5):
+        of_x, of_y = steps[k] / 2
+        least, most = max(x[k].min() - of_x, 0.0), max(y[k].min() - of_y, 0.0)
+        below, above = y[k].max() + of_y, x[k].max() + of_x
+        assert low[k] == (least / below if below > 0.0 else 0.0)
+        assert high[k] == (above / most if most > 0.0 else math.inf)
+    few = _gaps(pairs_of(x[:, :3], y, steps, (1.0, 1.0)))
+    assert (few[0].tolist(), few[1].tolist()) == ([0.0] * 5, [math.inf] * 5)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_sides_that_touch_are_not_apart(swapped: bool) -> None:
+    """The largest of one is the least of the other: Welch's test has to agree, as it would not have to beyond."""
+    sides = np.array([0.01, 1.499, 1.5, 1.5]), np.array([1.5, 1.501, 1.502, 1.503, 1.504])
+    x, y = sides[::-1] if swapped else sides
+    found, expected = typical_ratio_test(x, y, 1.0), naive_pvalues(x, y)
+    assert (float(found.above), float(found.below)) == pytest.approx(expected, rel=1e-9)
+    assert min(expected) > 0.05 > min(naive_pvalue(x, y), naive_pvalue(y, x))
+
+
+def test_which_sizes_are_too_few() -> None:
+    """Fewer than five against five or more, and six against five or more."""
+    for n in range(1, 12):
+        for m in range(1, 12):
+            few = (n < 5 <= m) or (m < 5 <= n) or (n == 6 and m >= 5) or (m == 6 and n >= 5)
+            assert too_few(n, m) == few

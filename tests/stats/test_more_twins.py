@@ -123,3 +123,10 @@ def test_what_a_bisection_would_need() -> None:
             search = outlook_of_search(ends, step, left, 30, residuals, 0.01)
             assert search.more_runs == pytest.approx(2 * more)
             assert search.enough_noise == pytest.approx(noise * math.sqrt(30 / (30 + more)), nan_ok=True)
+
+
+def test_the_probability_of_one_order() -> None:
+    """1 over the orders, while that is a double; below there is none."""
+    for n, m in ((1, 1), (3, 3), (4, 9), (499, 499), (499, 501), (2, 100_000)):
+        assert one_order(n, m) == one_order(m, n) == 1 / math.comb(n + m, n)
+    assert one_order(500, 500) == one_order(4000, 600) == 0.0

@@ -6,10 +6,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import stats
+from msgspec import structs
+from scipy import special, stats
 
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.permutation import Studentised, null_distribution, one_order, tied_pvalue
+from speedproof.stats.ratio import RatioTest
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
 FloatArray = npt.NDArray[np.float64]
@@ -350,3 +352,103 @@ def test_many_groups_of_ties_against_enumeration() -> None:
     for count, many in ((99, False), (100, True)):  # C(100, 2) + 1 and C(101, 2) + 1
         sizes = (2,) + (1,) * count
         assert [math.isnan(tied_pvalue(sizes, n, 1.0)) for n in (2, count)] == [many, many]
+
+
+def naive_inflated(x: FloatArray, y: FloatArray, factors: tuple[float, float]) -> tuple[float, float]:
+    """Both p-values where dependence divides the sizes: the module's formulas with SciPy's distributions."""
+    sizes, found = (len(x) / factors[0], len(y) / factors[1]), []
+    pooled = np.unique(np.concatenate([x, y]), return_counts=True)[1]
+    total = len(x) + len(y)
+    tied = 1 - (pooled**3 - pooled).sum() / (total**3 - total)
+    equal = (len(y) * factors[0] + len(x) * factors[1] + 1) / (12 * len(x) * len(y)) * tied
+    smaller, alike = min(sizes), min(len(x), len(y)) / max(factors)
+    least = (
+        0.5 if alike < min(max(min(len(x), len(y)) / 5, 3), 4) else 1 / special.binom(sum(sizes), sizes[0])
+    )
+    for a, b, (p, q) in ((x, y, sizes), (y, x, sizes[::-1])):
+        won = 0.5 + 0.5 * np.sign(np.subtract.outer(a, b))
+        shares = won.mean(axis=1).var(ddof=1) / p, won.mean(axis=0).var(ddof=1) / q
+        df = sum(shares) ** 2 / (shares[0] ** 2 / max(p - 1, 1) + shares[1] ** 2 / max(q - 1, 1))
+        effect = won.mean() - 0.5
+        z = stats.norm.isf(stats.t.sf(abs(effect) / math.sqrt(sum(shares)), df))
+        z /= math.sqrt(max(1 + 2 * 0.2 / smaller * (z**2 - 2.7), 0.1))
+        z = min(z, abs(effect) / math.sqrt(FLOOR * equal))
+        found.append(max(stats.norm.sf(math.copysign(z, effect)), least))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("factors", [(1.6, 1.0), (1.0, 2.5), (2.2, 3.0), (4.0, 1.5)])
+@pytest.mark.parametrize(("n", "m"), [(9, 14), (14, 9), (25, 30)])
+def test_dependent_runs_count_for_fewer(n: int, m: int, factors: tuple[float, float]) -> None:
+    """Hill's deviate is within a thousandth; both sides have factors of their own, and ties lessen the floor."""
+    rng = np.random.default_rng([n, m])
+    for shift, digits in itertools.product((0.0, 0.3, -0.3, 0.5), (1, 9)):
+        x, y = np.round(rng.normal(3.0 + shift, 0.3, n), digits), np.round(rng.normal(3.0, 0.5, m), digits)
+        found, expected = typical_ratio_test(x, y, 1.0, inflation=factors), naive_inflated(x, y, factors)
+        assert (float(found.above), float(found.below)) == pytest.approx(expected, rel=0.03)
+        if digits == 1:
+            continue
+        for gamma in (0.95, 1.05):  # no less than the test of X and gamma Y, as of all smaller ratios
+            test = typical_ratio_test(x, y, gamma, inflation=factors)
+            above, below = naive_inflated(x, gamma * y, factors)
+            of = (min, max) if gamma < 1.0 else (max, min)
+            assert float(test.above) >= 0.97 * of[0](above, float(found.above))
+            assert float(test.below) >= 0.97 * of[1](below, float(found.below))
+
+
+def test_equal_values_speak_for_neither_side() -> None:
+    """Enumerated, approximated, and where neighbouring runs are alike."""
+    for n, inflation, expected in ((5, (1.0, 1.0), 1.0), (30, (1.0, 1.0), 1.0), (30, (2.0, 3.0), 0.5)):
+        found = typical_ratio(np.full(n, 7.0), np.full(n, 7.0), 0.05, inflation=inflation)
+        assert (float(found.pvalue), float(found.pvalue_less)) == (expected, expected)
+        assert (float(found.chance), float(found.estimate)) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_only_what_exceeds_the_drift_is_proven(swapped: bool) -> None:
+    """Runs so alike that they may be a walk: a gap of the factor that either side covers is explained."""
+    y, factors = np.array([1.0, 1.25, 1.5, 1.75, 2.0, 1.5, 1.25, 1.0]), (9.0, 9.0)
+    for x, steps, proof in (
+        (
+            4.0 * y,
+            (0.0, 0.0),
+            False,
+        ),  # the least is twice the other's greatest, and each side covers a factor of 2
+        (4.001 * y, (0.0, 0.0), True),
+        (np.sqrt(4.0 * y), (0.0, 0.0), False),
+        (4.001 * y, (0.5, 0.5), True),  # readings count as they are at a ratio of 1
+    ):
+        first, second = (y, x) if swapped else (x, y)
+        read = steps[::-1] if swapped else steps
+        found = typical_ratio(first, second, 0.05, steps=read, inflation=factors)
+        pvalues = [float(found.pvalue), float(found.pvalue_less)]
+        assert min(pvalues) == (0.05 if proof else 0.5)
+        assert pvalues[int(swapped)] == min(pvalues)
+        for gamma in (1.0, 1.0001, 1.1, 2.0):
+            least, most = x.min() - steps[0] / 2, y.max() + steps[1] / 2
+            drift = max((x.max() + steps[0] / 2) / least, most / (y.min() - steps[1] / 2))
+            beyond = proof if gamma == 1.0 else least / most / drift > gamma
+            at = 1 / gamma if swapped else gamma
+            test = typical_ratio_test(first, second, at, steps=read, inflation=factors)
+            assert min(float(test.above), float(test.below)) == (0.05 if beyond else 0.5)
+
+
+def test_the_answer_at_one_may_be_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several pairs in any shape, some at a time, with steps and factors of their own."""
+    rng = np.random.default_rng(8)
+    x, y = rng.lognormal(0.1, 0.2, (2, 3, 9)), rng.lognormal(0.0, 0.2, (3, 11))
+    steps, factors = 0.1 * rng.random((2, 1, 2)), 1.0 + rng.random((3, 2)).round()
+    whole = typical_ratio(x, y, 0.05, steps=steps, inflation=factors)
+    at_one = RatioTest(whole.pvalue, whole.pvalue_less)
+    tests = [typical_ratio_test(x, y, g, steps=steps, inflation=factors) for g in (0.9, 1.0, 1.2)]
+    monkeypatch.setattr("speedproof.stats.superiority._AT_ONCE", 200)
+    again = typical_ratio(x, y, 0.05, steps=steps, inflation=factors)
+    for gamma, test in zip((0.9, 1.0, 1.2), tests, strict=True):
+        other = typical_ratio_test(x, y, gamma, steps=steps, inflation=factors, at_one=at_one)
+        np.testing.assert_array_equal([other.above, other.below], [test.above, test.below])
+    for i, j in np.ndindex(2, 3):
+        alone = typical_ratio(x[i, j], y[j], 0.05, steps=steps[i, 0], inflation=factors[j])
+        for one, own, parts in zip(
+            structs.astuple(alone), structs.astuple(again), structs.astuple(whole), strict=True
+        ):
+            assert own[i, j] == parts[i, j] == pytest.approx(float(one), rel=1e-13)

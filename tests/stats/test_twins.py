@@ -306,7 +306,9 @@ def test_growth_and_what_is_missing() -> None:
     assert blocks_until(d[:10], 4.0, 0.0) > 0
     assert math.isnan(blocks_until(d[:9], 4.0, 0.0))
     assert blocks_until(d[:9], 0.0, 0.0) == 0.0
+    assert blocks_until(d, 0.4, 0.0) == pytest.approx(0.4 / growth(d, 0.0))
     assert blocks_until(d, 4.0, 1.0) == math.inf
+    assert blocks_until(np.zeros(12), 4.0, 0.0) == math.inf  # ties bet nothing
 
 
 def test_symmetry_against_all_signs() -> None:

@@ -51,12 +51,7 @@ def repetitions(variances: Sequence[float], costs: Sequence[float]) -> tuple[int
         choices.append((low, min(low + 1, _MOST)))
 
     def product(counts: tuple[int, ...]) -> float:
-        variance = cost = 0.0
-        units = 1
-        for s, c, n in zip(variances, costs, (1, *counts), strict=True):
-            units *= n
-            variance += s / units
-            cost += c * units
-        return variance * cost
+        units = np.cumprod((1, *counts))
+        return float((np.asarray(variances) / units).sum() * (np.asarray(costs) * units).sum())
 
     return min(itertools.product(*choices), key=product)

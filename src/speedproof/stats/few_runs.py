@@ -57,7 +57,7 @@ def _means(x: FloatArray, y: FloatArray) -> _Means:
     mx, my = common_moments(x, y)
     of_x, of_y = mx.variance / mx.n, my.variance / my.n
     total = of_x + of_y
-    share = np.divide(of_x, total, out=np.full_like(total, 0.5), where=total > 0.0)
+    share = of_x / np.where(total > 0.0, total, 1.0)
     df = 1.0 / (share**2 / max(mx.n - 1, 1) + (1.0 - share) ** 2 / max(my.n - 1, 1))
     return _Means(mx.mean - my.mean, np.sqrt(total), df)
 
