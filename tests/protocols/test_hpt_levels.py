@@ -46,6 +46,11 @@ def test_duels_of_small_samples_in_rational_numbers(span: int) -> None:
         assert (costs.a, costs.b) == tuple(
             exact_median([exact_median(y) / v for v in side]) for side in (x, y)
         )
+        level = None if math.comb(n + m, n) < 10 else 0.05 if min(n, m) >= 5 else 0.10
+        assert costs.level == score_duel(a, b).level == level
+        assert (duel.level, cost_duel(a, b, level=0.2).level) == (
+            (None, None) if level is None else (0.2, 0.2)
+        )
         for found, top, bottom in ((duel, x, y), (costs, y, x)):
             scale = None
             for side, values in ((found.upper, top), (found.lower, bottom)):
@@ -69,8 +74,10 @@ def test_digits_where_a_sixteenth_is_a_half() -> None:
     rng = np.random.default_rng(1)
     halves = rng.integers(10**14, 10**15 - 1, 300) + rng.choice([0.5, 0.375, 0.625, 0.0], 300)
     powers = 10.0 ** np.arange(-300, 300, 7)
+    nines = [float(f"9.9999999999999{last}e{k}") for k in range(-300, 300, 7) for last in (9, 8, 94, 96)]
     values = np.concatenate(
         [
+            nines,
             halves,
             halves / 2**60,
             halves * 2.0**70,
@@ -84,6 +91,18 @@ def test_digits_where_a_sixteenth_is_a_half() -> None:
         values.tolist(), mantissas.tolist(), exponents.tolist(), strict=True
     ):
         assert mantissa * Fraction(10) ** exponent == Fraction(format(value, ".14e"))
+
+
+@pytest.mark.parametrize("power", [-6, -3, 0, 3, 6])
+def test_products_beyond_64_bits(power: int) -> None:
+    """Of whole numbers of 15 digits with a speedup's: those that nearly tie are told apart in whole numbers."""
+    a = np.array([999999999999999.0, 123456789e6, 1e9, 5e3, 1.0])
+    for speedup in (Fraction(10) ** power, Fraction(10) ** power + Fraction(1, 10**9)):
+        for shift in (-2e-15, 0.0, 2e-15):
+            b = np.concatenate([a / float(speedup) * (1 + shift), a[:2]])
+            x, y = ([decimal(v) for v in side.tolist()] for side in (a, b))
+            twice = sum(2 * (u > speedup * v) + (u == speedup * v) for u in x for v in y)
+            assert hpt_levels.pairs_won(score_duel(a, b), speedup)[0] == twice
 
 
 @pytest.mark.parametrize("speedup", [Fraction(1), Fraction(2), Fraction(3, 2)])

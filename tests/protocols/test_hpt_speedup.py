@@ -186,3 +186,11 @@ def test_two_decimals_below_a_breakpoint_that_fails(rule: HptRule, certified: st
     (found,) = hpt_speedup.r_speedup(duels, [0.9], rule, literal=False)
     assert (found.certified_exact, found.certified_attained, found.hundredth) == (certified, False, hundredth)
     assert (found.supremum_exact, found.supremum_attained) == (certified, False)
+
+
+def test_a_risk_that_is_just_kept() -> None:
+    """Four benchmarks won have the p-value 1/16: enough at a confidence of 15/16, and at none above."""
+    duels = [score_duel([1.5 * k], [float(k)]) for k in range(1, 5)]
+    kept, lost = hpt_speedup.r_speedup(duels, [0.9375, 0.94], "exact", literal=False)
+    assert (kept.certified_exact, lost.certified) == ("3/2", None)
+    assert hpt_speedup.confidence_at(duels, Fraction(1), "exact", literal=False) == 0.9375

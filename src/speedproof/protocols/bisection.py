@@ -186,8 +186,6 @@ class Bisection:
         """A commit with one of the ends in turn: the same until it has told its side, then the middle."""
         positions = self._positions()
         low, high = int(positions[0]), int(positions[-1])
-        if len(positions) == 2:
-            return low, high
         inner = positions[1:-1]
         before = np.cumsum(masses)[: inner.size]  # the probability of a step up to there
         last = next((i for i in self._rows[-1][:2] if i in inner), None)

@@ -83,9 +83,11 @@ _UNRELATED = 2.0  # von Neumann's ratio of independent values
 
 def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Sample]) -> list[Check]:
     """Failed checks of one sample beside others that make the true risk another one than stated."""
-    order = order_tests([measured], [used])[0][0], steadiness([measured])[0]
+    (neighbours,), _ = order_tests([measured], [used])
+    (within,) = steadiness([measured])
     nested = any(other.nested for other in others)
-    checks = (*of_runs(measured, used, side, other_nested=nested), *of_order(measured, side, *order))
+    order = of_order(measured, side, neighbours, within)
+    checks = (*of_runs(measured, used, side, other_nested=nested), *order)
     return [check for check in checks if not check.held and check.kind in UNDERMINING]
 
 
@@ -120,7 +122,7 @@ def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) ->
 def same_values(reference: Sample, candidate: Sample) -> list[Check]:
     """The check that two samples are two measurements."""
     x, y = reference.values, candidate.values
-    if x.size < 2 or x.size != y.size or x[0] != y[0] or np.ptp(x) == 0 or not np.array_equal(x, y):
+    if not np.array_equal(x, y) or np.ptp(x) == 0:
         return []
     message = "both samples hold the same values in the same order, as if one file was given twice"
     return [Check.warning(Assumption.TWO_MEASUREMENTS, "", message)]
@@ -212,7 +214,7 @@ def steadiness(measured: Sequence[Sample]) -> list[Tested | None]:
         values = np.stack([measured[i].values for i in members])
         within = drift_within(values, np.asarray(measured[members[0]].processes))
         for i, *tested in zip(members, within.correlation.tolist(), within.pvalue.tolist(), strict=True):
-            found[i] = tested[0], tested[1]
+            found[i] = tuple(tested)
     return found
 
 

@@ -25,7 +25,7 @@ def highest_confidences(
     P-values come in rows, one a pair; so do the risks that are asked about, and the answers.
     """
     points = [sorted({p for p in row if 0 < p < 1}) for row in pvalues.tolist()]
-    where = np.full((len(points), 2 * max(map(len, points), default=0) + 1), 0.5)
+    where = np.full((len(points), 2 * max(map(len, points)) + 1), 0.5)
     for row, inner in zip(where, points, strict=True):
         # Alternate gaps and points: (0, p1), p1, (p1, p2), p2, ..., (pk, 1).
         ends = [0.0, *inner, 1.0]

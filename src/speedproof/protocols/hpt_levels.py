@@ -143,10 +143,12 @@ def _printed(values: FloatArray) -> tuple[IntArray, IntArray]:
     exponents = np.floor(np.log10(values)).astype(np.int64) + 1 - _DIGITS
     with np.errstate(all="ignore"):
         digits = values.astype(np.longdouble) / np.longdouble(10) ** exponents
-        rest = digits - np.floor(digits)
-        whole = np.floor(digits) + (rest > 0.5)
+        floor = np.floor(digits)
+        rest = digits - floor
+        whole = floor + (rest > 0.5)
+        # The logarithm of 999999999999999 rounds up: with one digit less it would print as another number.
         sure = (
-            (np.abs(rest - 0.5) > _UNSURE_DIGIT) & (whole >= 10.0 ** (_DIGITS - 1)) & (whole <= 10.0**_DIGITS)
+            (np.abs(rest - 0.5) > _UNSURE_DIGIT) & (floor >= 10.0 ** (_DIGITS - 1)) & (whole <= 10.0**_DIGITS)
         )
     mantissas = np.where(sure, whole, 0).astype(np.int64)
     for at in np.flatnonzero(~sure).tolist():
