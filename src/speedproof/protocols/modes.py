@@ -212,8 +212,7 @@ def _alignment(a: _Side, b: _Side, shift: float) -> tuple[float, list[tuple[int,
         if j and k:
             off = abs(float(b.places[k - 1] - a.places[j - 1]) - shift) / (2 * _APART)
             cost, pairs = table[j - 1, k - 1]
-            if off <= 1.0:
-                ways.append((cost + off * (shares[0][j - 1] + shares[1][k - 1]), [*pairs, (j - 1, k - 1)]))
+            ways.append((cost + off * (shares[0][j - 1] + shares[1][k - 1]), [*pairs, (j - 1, k - 1)]))
         table[j, k] = min(ways, key=lambda way: way[0])
     return table[a.places.size, b.places.size]
 
@@ -246,19 +245,19 @@ def _tested(
     alone = sorted({*range(a.places.size)} - {j for j, _ in pairs})
     new = sorted({*range(b.places.size)} - {k for _, k in pairs})
     inside = [(a.values(a.inside(j)), b.values(b.inside(k))) for j, k in pairs]
+    each = alpha / (2 * len(pairs) + len(alone) + len(new))
+    welch = [_welch(x, y, each) for x, y in inside]
     raw = []
-    for x, y in inside:
-        raw += [_welch(x, y)[0], _fisher(x.size, a.logs.size, y.size, b.logs.size)]
+    for (x, y), (pvalue, *_) in zip(inside, welch, strict=True):
+        raw += [pvalue, _fisher(x.size, a.logs.size, y.size, b.logs.size)]
     for side, other, modes, by in ((a, b, alone, shift), (b, a, new, -shift)):
         for mode in modes:
             there = other.values(side.inside(mode, by)).size
             raw.append(_fisher(side.counts[mode], side.logs.size, there, other.logs.size))
     adjusted = holm(raw).tolist()
     shown = [claims and p <= alpha for p in adjusted]
-    each = alpha / max(len(raw), 1)
     matched = []
-    for i, (x, y) in enumerate(inside):
-        _, ratio, half = _welch(x, y, each)
+    for i, ((x, y), (_, ratio, half)) in enumerate(zip(inside, welch, strict=True)):
         estimate = Estimate(exp(ratio), exp(ratio - half), exp(ratio + half), 1 - each)
         told = slice(2 * i, 2 * i + 2)
         matched.append((estimate, x.size / a.logs.size, y.size / b.logs.size, *shown[told], *adjusted[told]))
@@ -268,7 +267,7 @@ def _tested(
     return matched, gone, come
 
 
-def _welch(x: FloatArray, y: FloatArray, alpha: float = 0.05) -> tuple[float, float, float]:
+def _welch(x: FloatArray, y: FloatArray, alpha: float) -> tuple[float, float, float]:
     """Two-sided p-value of equal means, their difference, and half its interval at confidence 1 - alpha."""
     difference = float(x.mean() - y.mean())
     squares = [float(v.var(ddof=1)) / v.size for v in (x, y)]
@@ -277,11 +276,7 @@ def _welch(x: FloatArray, y: FloatArray, alpha: float = 0.05) -> tuple[float, fl
         return (1.0 if difference == 0.0 else 0.0), difference, 0.0
     df = error**2 / sum(s * s / (v.size - 1) for s, v in zip(squares, (x, y), strict=True))
     t = abs(difference) / np.sqrt(error)
-    return (
-        min(1.0, 2.0 * float(t_sf(t, df))),
-        difference,
-        t_quantile(1 - alpha / 2, df) * float(np.sqrt(error)),
-    )
+    return 2.0 * float(t_sf(t, df)), difference, t_quantile(1 - alpha / 2, df) * float(np.sqrt(error))
 
 
 def _fisher(a: int, n: int, b: int, m: int) -> float:
@@ -294,4 +289,4 @@ def _fisher(a: int, n: int, b: int, m: int) -> float:
     logs = choose(n, k) + choose(m, a + b - k)
     chances = np.exp(logs - logs.max())
     seen = chances[a - int(k[0])]
-    return float(min(1.0, chances[chances <= seen * (1 + 1e-7)].sum() / chances.sum()))
+    return float(chances[chances <= seen * (1 + 1e-7)].sum() / chances.sum())
