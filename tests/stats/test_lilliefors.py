@@ -73,3 +73,13 @@ def test_large_pvalues_of_normal_samples_are_uniform() -> None:
     """Nine in ten are below 0.9, within five binomial errors: the formula for the tail would say eight."""
     p = lilliefors(np.random.default_rng(1).normal(size=(10_000, 20))).pvalue
     assert float((p <= 0.9).mean()) == pytest.approx(0.9, abs=0.015)
+
+
+@pytest.mark.parametrize("n", [4, 50, 100, 101, 150, 1000])
+def test_small_pvalues_follow_the_published_formula(n: int) -> None:
+    """Dallal and Wilkinson's, as R's nortest extends it beyond 100 values; around p = 0.1, too."""
+    for p in (0.09, 0.03, 1e-3, 1e-6):
+        distance = critical_distance(n, p)
+        d, size = (distance, n) if n <= 100 else (distance * (n / 100) ** 0.49, 100)
+        exponent = -7.01256 * d**2 * (size + 2.78019) + 2.99587 * d * (size + 2.78019) ** 0.5 - 0.122119
+        assert np.exp(exponent + 0.974598 / size**0.5 + 1.67997 / size) == pytest.approx(p, rel=1e-9)

@@ -37,12 +37,23 @@ def test_bounds_are_the_same_on_both_ways(digits: int, monkeypatch: pytest.Monke
     """Rounded or not, the bounds without all ratios are those with all of them."""
     rng = np.random.default_rng(digits)
     x, y = rng.normal(10, 1, 400).round(digits), rng.normal(9.9, 1, 500).round(digits)
-    listed = ratio_of_medians(x, y, 0.05)
-    monkeypatch.setattr(ratio_medians, "_MOST_RATIOS", 1)
+    pairs = [
+        (x, y),
+        (x[:3], y[:4]),
+        (np.append(x[:9], 0.0), y[:12]),
+        (x[:9], np.append(y[:9], [0.0] * 3)),
+        (x[:1], y[:1]),
+    ]
+
+    def bounds() -> list[float]:
+        found = [ratio_of_medians(a, b, alpha) for a, b in pairs for alpha in (0.05, 0.4, 1e-4, 1e-300)]
+        return [float(end) for one in found for end in (one.low, one.high)]
+
+    listed = bounds()
+    monkeypatch.setattr(ratio_medians, "_MOST_RATIOS", 0)
     monkeypatch.setattr(pair_ratios, "_FEW", 1000)
-    counted = ratio_of_medians(x, y, 0.05)
-    assert float(counted.low) == pytest.approx(float(listed.low), rel=1e-12)
-    assert float(counted.high) == pytest.approx(float(listed.high), rel=1e-12)
+    assert bounds() == pytest.approx(listed, rel=1e-12)
+    assert {0.0, np.inf} < set(listed)
 
 
 def test_a_hundred_thousand_values_a_side() -> None:

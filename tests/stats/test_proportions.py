@@ -65,6 +65,7 @@ def test_intervals_against_scipy(a: int, b: int, alpha: float) -> None:
     for interval, method in ((clopper_pearson, "exact"), (wilson, "wilson")):
         expected = test.proportion_ci(1 - alpha, method=method)
         e = interval(a, b, alpha)
+        assert e.confidence == 1 - alpha
         np.testing.assert_allclose([e.low, e.high], [expected.low, expected.high], rtol=1e-9, atol=1e-12)
 
 

@@ -163,6 +163,12 @@ def test_what_is_not_defined_is_nan() -> None:
     assert np.isnan(ratio_of_means_test([5.0], [5.0], 0.98, True).above)
     assert np.isnan(ratio_of_means_test([-5.0, -6.0], [5.0, 6.0], 0.98, True).above)
     assert np.isnan(ratio_of_medians_test([-1.0, 5.0], [5.0, 6.0], 0.98).above)
+    for sides in (([-1.0, 5.0], [5.0, 6.0]), ([5.0, 6.0], [-1.0, 5.0])):
+        for gamma in (0.98, 1.0, 1.1):
+            found = ratio_of_medians_test(*sides, gamma)
+            assert np.isnan([found.above, found.below]).all()
+        bounds = ratio_of_medians(*sides, 0.3)
+        assert np.isnan([bounds.low, bounds.high]).all()
     for gamma in (0.0, -1.0, float("nan")):
         with pytest.raises(ValueError, match="positive gamma"):
             ratio_of_medians_test([1.0], [1.0], gamma)

@@ -134,6 +134,15 @@ def test_blocks_read_in_steps(kind: type[sequential.PairedSequence]) -> None:
         if isinstance(sequence, fixed_pairs.FixedPairs):
             sequence.close()
     assert (read.stepped, low.stepped) == (True, False)
+    exact = kind(alpha=0.05)
+    for a, b in zip(x.tolist(), y.tolist(), strict=True):
+        exact.add(a, b)
+    if isinstance(exact, fixed_pairs.FixedPairs):
+        exact.close()
+    for side in (1, -1):  # at a ratio of 1 readings count as they are
+        assert read.log_evidence(1.0, side=side) == pytest.approx(
+            exact.log_evidence(1.0, side=side), abs=1e-12
+        )
     assert read.blocks == 30
     middles = [np.exp(np.median(np.log(a / b))) for a, b in ((x - 0.05, y + 0.05), (x + 0.05, y - 0.05))]
     assert read.attainable(1) == pytest.approx(middles[0], rel=1e-9)

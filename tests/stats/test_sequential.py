@@ -16,7 +16,7 @@ from scipy import stats
 from speedproof.errors import DataError, UsageError
 from speedproof.stats.forecast import smallest_provable
 from speedproof.stats.multiplicity import closed_test
-from speedproof.stats.sequential import PairedSequence
+from speedproof.stats.sequential import PairedSequence, SequentialResult
 
 BETS = (
     (math.inf, 0.5, 0.15), (0.03, math.tanh(0.09), 0.03), (0.15, math.tanh(0.45), 0.09),
@@ -410,3 +410,19 @@ def test_differences_are_of_the_values_whatever_their_resolution() -> None:
     np.testing.assert_allclose(sequence.differences, np.log([1.5, 1.0, 0.25]), rtol=1e-15)
     sequence.differences[:] = 0.0  # a copy
     assert sequence.differences[0] > 0.0
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_the_middle_is_the_median(n: int) -> None:
+    d = np.random.default_rng(n).standard_normal(n)
+    assert sequence_of(d.tolist()).middle() == pytest.approx(math.exp(float(np.median(d))), rel=1e-12)
+
+
+def test_a_bound_on_one_side_has_no_precision() -> None:
+    """Infinite, whichever bound is missing; between 1 / (1 + margin) and 1 + margin neither end is inside."""
+    for low, high in ((0.0, math.inf), (0.5, math.inf), (0.0, 2.0)):
+        assert SequentialResult(9, 0, 0.05, low, high, 0.0, 0.0, 1.0, 1.0).precision == math.inf
+    found = SequentialResult(9, 0, 0.05, 0.8, 1.25, 0.0, 0.0, 0.05, 0.06)
+    assert found.precision == pytest.approx(0.25)
+    assert (found.faster, found.slower) == (True, False)
+    assert [found.equivalent(margin) for margin in (0.2499, 0.25, 0.2501)] == [False, False, True]

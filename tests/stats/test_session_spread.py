@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
+from speedproof.stats import session_spread
 from speedproof.stats.session_spread import (
     SessionSpread,
     _digamma,
@@ -105,7 +106,52 @@ def test_bounds_and_pvalues_agree() -> None:
     assert side.pvalue(reach * 1.000001) < 0.05 < side.pvalue(reach * 0.999999)
     assert reach > 0.01
     assert widened(math.inf, 0.05, (1, 1), SessionSpread(4e-4, 7.0, 0.0, 4), (1, 1)).pvalue(9.0) == 1.0
-    assert widened(0.0, 0.05, (3, 3), SessionSpread(0.0, 7.0, 0.0, 4), (1, 1)).pvalue(0.1) == 0.0
+    exact = widened(0.0, 0.05, (3, 3), SessionSpread(0.0, 7.0, 0.0, 4), (1, 1))
+    assert [exact.pvalue(gap) for gap in (0.1, 0.0, -0.1)] == [0.0, 1.0, 1.0]
+    nothing = widened(math.inf, 0.05, (3, 3), SessionSpread(0.0, 7.0, 0.0, 4), (1, 1))
+    assert (nothing.reach(0.05), nothing.degrees) == (math.inf, 1.0)
+
+
+@pytest.mark.parametrize("runs", [(10, 14), (1, 1), (2, 1), (2, 2)])
+@pytest.mark.parametrize("within", [0.0, 1e-5, 3e-4, 1.0])
+def test_the_error_of_a_ratio_adds_up(runs: tuple[float, float], within: float) -> None:
+    """The width over SciPy's quantile squared, less what it holds of the sessions already, and theirs."""
+    spread, sessions = SessionSpread(4e-4, 7.0, within, 4), (1, 3)
+    for alpha, width in ((0.05, 0.08), (0.01, 0.002), (0.2, 0.5)):
+        alone = (width / stats.t.ppf(1 - alpha, max(sum(runs) - 2, 1))) ** 2
+        expected = 4 / 3 * 4e-4 + max(alone - 4 / 3 * min(within, 4e-4), 0.0)
+        found = widened(width, alpha, runs, spread, sessions)
+        assert (found.error, found.degrees) == pytest.approx((math.sqrt(expected), 7.0), rel=1e-9)
+        assert found.reach(alpha) == pytest.approx(stats.t.ppf(1 - alpha, 7.0) * found.error, rel=1e-9)
+        assert found.pvalue(width) == pytest.approx(stats.t.sf(width / found.error, 7.0), rel=1e-9)
+
+
+def test_series_are_drawn_towards_their_common_variance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Smyth's posterior: weighted by degrees of freedom, of which others give no more than the sessions hold."""
+    rng = np.random.default_rng(5)
+    series, group, session = (
+        np.repeat(np.arange(6), 12),
+        np.tile(np.repeat(np.arange(4), 3), 6),
+        np.tile(np.arange(12), 6),
+    )
+    values = rng.standard_normal(72) * np.repeat([0.1, 1.0, 3.0, 1.0, 20.0, 0.5], 12)
+    within = np.where(np.arange(72) % 5 == 0, np.nan, rng.random(72))
+    cells = values.reshape(6, 4, 3)
+    own = cells.var(axis=2, ddof=1).mean(axis=1)
+    prior, weight = _prior(own, np.full(6, 8.0))
+    assert 0.0 < weight < 20.0
+    for most in (9.0, 25.0, 60.0):
+        monkeypatch.setattr(session_spread, "_degrees_together", lambda *_, most=most: most)
+        found, other = session_spreads(series, group, session, values, within)
+        assert other is not None
+        assert (other.variance, other.degrees, other.sessions) == pytest.approx((prior, min(weight, most), 0))
+        inside = [np.nan_to_num(part).mean() for part in within.reshape(6, 12)]
+        assert other.within == pytest.approx(min(inside))
+        for i in range(6):
+            from_others = min(weight, (most - 8) * weight / (weight + 8))
+            assert found[i].variance == pytest.approx((weight * prior + 8 * own[i]) / (weight + 8))
+            assert (found[i].degrees, found[i].sessions) == pytest.approx((8 + from_others, 12))
+            assert found[i].within == pytest.approx(inside[i])
 
 
 @pytest.mark.parametrize("silent", [0.0, 1e-9])

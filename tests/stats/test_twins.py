@@ -224,6 +224,16 @@ def test_the_table_of_the_scan() -> None:
         found = change_scan.scan_pvalue(row, int(size))
         several = [levels[row == value].max() for value in row]
         assert found.tolist() == pytest.approx(several, rel=1e-9)
+    for size, row in zip(
+        sizes.tolist(), quantiles, strict=True
+    ):  # beyond it log p falls evenly with the square
+        known, first = np.unique(row**2, return_index=True)
+        (a, b), (log_a, log_b) = known[-2:], np.log(levels[first[-2:]])
+        squares = b * np.array([1.0, 1.1, 2.0])
+        expected = np.exp(log_b + (log_b - log_a) / (b - a) * (squares - b))
+        assert change_scan.scan_pvalue(np.sqrt(squares), int(size)).tolist() == pytest.approx(
+            expected, rel=1e-6
+        )
     k = len(sizes) // 2
     between = math.sqrt(sizes[k] * sizes[k + 1])
     squares = np.square(
@@ -266,6 +276,13 @@ def test_confidence_sets() -> None:
         best = int(change_scan.change_scan(x).split)
         assert change_scan.confidence_set(x, 0.1).tolist() == naive_confidence_set(x, 0.1, best)
         assert change_scan.confidence_set(x, 0.1, best=20).tolist() == naive_confidence_set(x, 0.1, 20)
+    for seed in range(12):  # what is refused in between tells how long the walk goes on
+        x = (
+            np.random.default_rng(seed).standard_normal(60)
+            + 1.5 * (np.arange(60) >= 20)
+            - 1.2 * (np.arange(60) >= 38)
+        )
+        assert change_scan.confidence_set(x, 0.6, best=25).tolist() == naive_confidence_set(x, 0.6, 25)
 
 
 def test_bets_one_by_one_and_all_at_once() -> None:
@@ -359,7 +376,7 @@ def test_lilliefors_tail_is_in_one_piece() -> None:
     for n in (10, 30, 100, 400):
         scale = math.sqrt(n) - 0.01 + 0.85 / math.sqrt(n)
         tail = pvalue_of_distance(np.linspace(1e-3, 2.5 / scale, 40_000), n)
-        assert tail[0] == 1.0
+        assert tail[0] == tail.max() == 1.0
         assert tail[-1] < 1e-9
         assert np.diff(tail).max() < 1.5e-3
         assert np.diff(tail).min() > -9e-3
