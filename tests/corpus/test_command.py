@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -360,6 +361,22 @@ def test_nothing_in_common_is_an_error(
         assert found[:2] == ((0, "n\n6\n") if known else (2, ""))
         assert len(list(gcc.glob("answers/*"))) == known
         assert (gcc / "answers").exists() == known
+
+
+def test_answers_of_one_time_are_not_chosen_from(gcc: Path, speedproof: Callable[..., Outcome]) -> None:
+    """An object store counts seconds: which of two was last is then asked, not guessed."""
+    for where in ("benchmark < 'm'", "benchmark > 'm'"):
+        assert speedproof("corpus", "compare", gcc, "--workers", "1", "--where", where)[0] == 0
+    folders = sorted(path.name for path in gcc.glob("answers/*"))
+    for file in gcc.glob("answers/*/*.parquet"):
+        os.utime(file, ns=(10**18, 10**18))
+    code, out, err = speedproof("corpus", "query", gcc, "SELECT count(*) FROM answers")
+    assert (code, out, len(folders)) == (2, "", 2)
+    assert f"written at one time: answers/{folders[0]}, answers/{folders[1]}" in err
+    assert (
+        speedproof("corpus", "query", gcc / "answers" / folders[0], "SELECT count(*) AS n FROM answers")[0]
+        == 0
+    )
 
 
 def test_files_that_are_there_already_are_counted(gcc: Path, speedproof: Callable[..., Outcome]) -> None:

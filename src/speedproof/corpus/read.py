@@ -176,8 +176,13 @@ def _latest_answers(place: Place) -> list[str]:
     """The answers in a corpus that were written last: all files of their folder."""
     times = place.times("answers")
     own = {file: time for file, time in times.items() if file.endswith(".parquet")}
-    folder = max(own, key=own.__getitem__, default="").rpartition("/")[0]
-    return sorted(file for file in own if file.rpartition("/")[0] == folder)
+    newest = max(own.values(), default=0)
+    folders = sorted({file.rpartition("/")[0] for file, time in own.items() if time == newest})
+    if len(folders) > 1:  # object stores count seconds
+        raise UsageError(
+            f"{place.name}: written at one time: {', '.join(folders)}; query one of these folders"
+        )
+    return sorted(file for file in own if file.rpartition("/")[0] in folders)
 
 
 def _plain(given: pa.Schema) -> pa.Schema:
