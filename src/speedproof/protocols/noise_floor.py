@@ -103,12 +103,12 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
     sizes = (c.reference.n, c.candidate.n)
     ends = math.log(low) if low > 0.0 else -math.inf, math.log(high) if high > 0.0 else math.inf
     down, up, alone = (
-        widened(reach, c.alpha, sizes, spread, sessions)
-        for reach in (*(abs(end - at) if sound else math.inf for end in ends), 0.0)
+        widened(width, c.alpha, sizes, spread, sessions)
+        for width in (*(abs(end - at) if sound else math.inf for end in ends), 0.0)
     )
-    told = SessionFloor(
-        math.sqrt(spread.variance), spread.degrees, spread.sessions, math.expm1(alone.reach(c.alpha))
-    )
+    away = alone.reach(c.alpha)
+    reach = math.expm1(away) if away < _LARGEST_LOG else math.inf
+    told = SessionFloor(math.sqrt(spread.variance), spread.degrees, spread.sessions, reach)
     pvalue, slower = max(c.pvalue, down.pvalue(at)), max(c.pvalue_slower, up.pvalue(-at))
     margin = _at_margin(c.at_margin, at, down, up)
     verdict = verdict_of(pvalue, slower, margin, c.alpha)
@@ -129,7 +129,8 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
             high=estimate.high if loses else max(estimate.high, 0.5),
         )
 
-    in_turns = IN_TURNS.replace("that much", f"by up to {100 * told.reach:.2g} %")
+    by = "by any factor" if math.isinf(reach) else f"by up to {100 * reach:.2g} %"
+    in_turns = IN_TURNS.replace("that much", by)
     lost = verdict is Verdict.UNDECIDED and (c.verdict is not verdict or hides(told, ratio))
     return replace(
         c,

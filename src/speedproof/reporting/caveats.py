@@ -82,6 +82,8 @@ def told_of_sessions(found: Comparison) -> bool:
 
 def up_to(reaches: Sequence[float], confidence: float = 0.95) -> str:
     """By how much sessions differ, of the calmest and of the noisiest benchmark."""
+    if math.isinf(max(reaches)):
+        return f"any factor ({level(confidence)})"
     least, most = (percent(pick(reaches), 2) for pick in (min, max))
     seen = most if least == most else f"{least.removesuffix(' %')} to {most}, by benchmark"
     return f"up to {seen} ({level(confidence)})"
