@@ -14,7 +14,7 @@ from tests.protocols.asking import geometric_means
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
-from speedproof.protocols.aggregates import LogRatio, log_ratio, mean_log_ratio, with_sessions
+from speedproof.protocols.aggregates import LogRatio, MeanLogRatio, log_ratio, mean_log_ratio, with_sessions
 from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.machine_speeds import common_speeds, two_speeds_of
 from speedproof.protocols.modes import _aligned, _alignment, _one_distribution, _Side
@@ -202,11 +202,25 @@ def test_a_mean_of_logarithms_against_scipy() -> None:
     whole = geometric_means(pairs, 0.1)
     assert whole.like_these == like.estimate(0.1)
     assert (whole.benchmarks, whole.left_out) == (6, ())
-    single = LogRatio("", 0.1, (math.nan, 0.1), (0, 3))
+    single = LogRatio("", 0.1, (math.nan, 0.1), (0, 3), (0.0, math.inf))
     assert single.unbiased == 0.1
     assert math.isnan(mean_log_ratio([single], like_these=True).pvalue())
-    exact = mean_log_ratio([LogRatio("", 0.1, (0.0, 0.0), (3, 3))], like_these=False)
+    exact = mean_log_ratio([LogRatio("", 0.1, (0.0, 0.0), (3, 3), (0.0, math.inf))], like_these=False)
     assert (exact.pvalue(), exact.pvalue(0.1), exact.pvalue(less=True)) == (0.0, 1.0, 1.0)
+    # Where runs do not scatter, what is left is the sessions'; without an error nothing is.
+    alone = with_sessions(exact, 0.03, 5.0)
+    assert (alone.error, alone.df, alone.pvalue()) == pytest.approx((0.03, 5.0, stats.t.sf(0.1 / 0.03, 5)))
+    for alpha in (1e-9, 0.5, 0.999):
+        assert (exact.estimate(alpha).low, exact.estimate(alpha).high) == (math.exp(0.1), math.exp(0.1))
+        half = stats.t.isf(alpha / 2, like.df) * like.error
+        of_t = like.estimate(alpha)
+        assert (of_t.low, of_t.high) == pytest.approx(
+            (math.exp(like.centre - half), math.exp(like.centre + half))
+        )
+        assert (of_t.value, of_t.confidence) == (math.exp(like.value), 1 - alpha)
+    huge = math.log(1.7e308)
+    assert MeanLogRatio(huge, huge - 1e-9, 0.0, 1.0).estimate(0.1).value == math.inf
+    assert MeanLogRatio(huge, huge - 1e-9, 0.0, 1.0).estimate(0.1).high == pytest.approx(1.7e308)
 
 
 def test_highest_confidence_against_every_risk() -> None:

@@ -37,7 +37,7 @@ class LogRatio(Struct, frozen=True):
     variances: tuple[float, float]
     df: tuple[int, int]  # their degrees of freedom, n - 1
     # Standard deviation that the sessions add, with its degrees of freedom; 0 without a noise floor
-    sessions: tuple[float, float] = (0.0, math.inf)
+    sessions: tuple[float, float]
 
     @property
     def unbiased(self) -> float:

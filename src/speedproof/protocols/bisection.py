@@ -188,11 +188,9 @@ class Bisection:
         low, high = int(positions[0]), int(positions[-1])
         inner = positions[1:-1]
         before = np.cumsum(masses)[: inner.size]  # the probability of a step up to there
-        last = next((i for i in self._rows[-1][:2] if i in inner), None)
-        place = int(np.searchsorted(inner, last)) if last is not None else -1
-        if place < 0 or not _TOLD < before[place] < 1 - _TOLD:
-            place = int(np.argmin(np.abs(before - 0.5)))
-        middle = int(inner[place])
+        lately = [k for k, i in enumerate(inner.tolist()) if i in self._rows[-1][:2]]
+        told = not lately or not _TOLD < before[lately[0]] < 1 - _TOLD
+        middle = int(inner[np.argmin(np.abs(before - 0.5)) if told else lately[0]])
         return (low, middle) if len(self._rows) % 2 else (middle, high)
 
     def _positions(self) -> IntArray:
@@ -231,21 +229,15 @@ class Bisection:
         ends = self._ends()
         return ends is not None and ends.blocks >= _LEAST_PAIRS and ends.result().equivalent(self._min_change)
 
-    def _proven(self, pair: tuple[int, int], share: float = 0.5) -> bool:
-        """Whether a pair is proven to differ in the direction of the ends, at a share of the risk."""
-        ends, sequence = self._ends(), self._sequences.get(pair)
-        if ends is None or sequence is None or sequence.blocks < _LEAST_PAIRS:
-            return False
-        whole, result = ends.result(), sequence.result()
-        pvalue = result.pvalue_faster if whole.pvalue_faster < whole.pvalue_slower else result.pvalue_slower
-        return not result.contradictory and pvalue <= share * self._alpha
-
     def _confirmed(self, step: tuple[int, int]) -> bool:
-        """Proven; suspects share the risk, the first gets half of it."""
+        """Proven to differ in the direction of the ends; suspects share the risk, the first gets half of it."""
         if step not in self._suspects:
             return False
-        turn = self._suspects.index(step) + 1
-        return self._proven(step, 1 / (turn * (turn + 1)))
+        turn, sequence = self._suspects.index(step) + 1, self._sequences[step]
+        whole, result = self._sequences[0, self._last].result(), sequence.result()
+        pvalue = result.pvalue_faster if whole.faster else result.pvalue_slower
+        proven = sequence.blocks >= _LEAST_PAIRS and not result.contradictory
+        return proven and pvalue <= self._alpha / (turn * (turn + 1))
 
     def finding(self) -> BisectionFinding:
         """What is found so far."""
@@ -278,7 +270,8 @@ class Bisection:
         if ends is not None and outcome is BisectionOutcome.UNPROVEN:
             return outlook_of_ends(ends, noise_of(residuals), self._min_change, self._alpha / 2)
         if ends is not None and outcome is BisectionOutcome.OPEN:
-            step = self._sequences.get(self.next() or (0, 0)) if self.stage() is Stage.CONFIRM else None
+            pair = self.next()
+            step = self._sequences.get(pair) if pair and self.stage() is Stage.CONFIRM else None
             return outlook_of_search(ends, step, len(credible), self.pairs, residuals, self._alpha / 2)
         return BisectionOutlook(noise_of(residuals))
 

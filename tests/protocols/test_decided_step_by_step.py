@@ -1,0 +1,463 @@
+"""Bisections and races of candidates in loops, by what their docstrings say, looked at after every block."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import asdict, replace
+from tests.protocols.asking import stop_rules
+
+from speedproof.protocols import sequential
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.bisection import Bisection, BisectionFinding, BisectionOutcome, Stage
+from speedproof.protocols.bisection_outlook import (
+    BisectionOutlook,
+    noise_of,
+    outlook_of_ends,
+    outlook_of_search,
+    residuals_of,
+)
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import ALL_MEASURED, PROVEN, SequentialComparison
+from speedproof.protocols.stopping import Gate, StopRules
+from speedproof.stats.culprit import step_posterior
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.fixed_pairs import FixedPairs
+from speedproof.stats.ratio_medians import ratio_of_medians
+from speedproof.stats.resolution import Resolution, last_place
+from speedproof.stats.sequential import PairedSequence
+
+Row = tuple[int, int, float, float]
+UNPROVEN = math.nan, 0.0, math.inf
+
+
+def told(struct: Any) -> list[tuple[str, Any]]:
+    """Fields as texts, numbers to ten digits: NaN is itself."""
+    found = []
+    for name, value in asdict(struct).items():
+        if isinstance(value, BisectionOutlook):
+            found += told(value)
+        else:
+            found.append((name, f"{value:.10g}" if isinstance(value, float) else str(value)))
+    return found
+
+
+class NaiveBisection:
+    """All is computed anew from the pairs, the order of the suspects and the steps of the times apart."""
+
+    def __init__(self, count: int, alpha: float, least: float) -> None:
+        self.last, self.alpha, self.least = count - 1, alpha, least
+        self.rows: list[Row] = []
+        self.skipped: set[int] = set()
+        self.suspects: list[tuple[int, int]] = []
+        self.pairs: dict[tuple[int, int], PairedSequence] = {}
+        self.times = Resolution()
+
+    def add(self, *row: Any) -> None:
+        before, after, x, y = row
+        self.rows.append(row)
+        self.times.add(x)
+        self.times.add(y)
+        pair = before, after
+        self.pairs.setdefault(pair, PairedSequence(alpha=self.alpha / 2)).add(x, y, resolution=self.step())
+        if pair not in self.suspects and self.skipped >= set(range(before + 1, after)):
+            self.suspects.append(pair)
+
+    def step(self) -> float:
+        values: dict[int, set[float]] = {}
+        for before, after, x, y in self.rows:
+            values.setdefault(before, set()).add(x)
+            values.setdefault(after, set()).add(y)
+        if any(len(own) > 1 for own in values.values()):
+            return self.times.seen
+        return min(self.times.seen, *(last_place(value) for own in values.values() for value in own))
+
+    def posterior(self) -> tuple[list[tuple[int, int]], list[float], float]:
+        kept = [i for i in range(self.last + 1) if i not in self.skipped]
+        before, after = (np.array([row[k] for row in self.rows]) for k in (0, 1))
+        differences = np.array([math.log(y) - math.log(x) for *_, x, y in self.rows])
+        found = step_posterior(before, after, differences, np.array(kept))
+        masses = (found.first / found.first.sum()).tolist()
+        return list(itertools.pairwise(kept)), masses, found.second
+
+    def look(self) -> tuple[Stage, tuple[int, int] | None, BisectionFinding]:
+        whole, step = 0, (0, self.last)
+        ends = self.pairs.get(step)
+        result = None if ends is None else ends.result()
+        residuals = residuals_of(pair.differences for pair in self.pairs.values())
+        outlook = BisectionOutlook(noise_of(residuals))
+        tick = self.step() / min(min(row[2:]) for row in self.rows) if self.rows else 0.0
+        nothing = SimpleNamespace(credible=(), probability=math.nan, step=(None, None), second=0.0)
+        rest = math.nan, math.nan
+        if ends is None or result is None or ends.blocks < 6 or not (
+            result.faster or result.slower or result.equivalent(self.least)
+        ):  # fmt: skip
+            if ends is not None:
+                outlook = outlook_of_ends(ends, noise_of(residuals), self.least, self.alpha / 2)
+            stage, following, outcome, found = Stage.ENDS, step, BisectionOutcome.UNPROVEN, nothing
+            own: Any = UNPROVEN
+        elif result.equivalent(self.least):
+            stage, following, outcome, found = Stage.DONE, None, BisectionOutcome.NOTHING, nothing
+            own = UNPROVEN
+        else:
+            steps, masses, second = self.posterior()
+            ranked = sorted(range(len(steps)), key=lambda k: -masses[k])
+            whole = ranked[0]
+            best = steps[whole]
+            confirmed = False
+            if best in self.suspects:
+                turn, part = self.suspects.index(best) + 1, self.pairs[best]
+                p = part.result().pvalue_faster if result.faster else part.result().pvalue_slower
+                share = self.alpha * (1 / turn - 1 / (turn + 1))  # adds up to alpha over all turns
+                confirmed = part.blocks >= 6 and not part.result().contradictory and p <= share
+            chosen = [whole]
+            while not confirmed and sum(masses[k] for k in chosen) < 1 - self.alpha:
+                chosen.append(ranked[len(chosen)])
+            chosen.sort()
+            credible = tuple(i for k in chosen for i in range(steps[k][0] + 1, steps[k][1] + 1))
+            found = SimpleNamespace(
+                credible=credible, probability=sum(masses[k] for k in chosen), step=best, second=second
+            )
+            part_ = self.pairs.get(best)
+            if confirmed:
+                stage, following, outcome = Stage.DONE, None, BisectionOutcome.CULPRIT
+            else:
+                outcome = BisectionOutcome.OPEN
+                going = None
+                if masses[whole] >= (0.25 if best in self.suspects else 0.5):
+                    stage, following, going = Stage.CONFIRM, best, part_
+                else:
+                    stage, following = Stage.SEARCH, self.probe(steps, masses)
+                outlook = outlook_of_search(
+                    ends, going, len(credible), len(self.rows), residuals, self.alpha / 2
+                )
+            own = UNPROVEN if part_ is None else bounds(part_)
+            if part_ is not None and best != step and min(ends.blocks, part_.blocks) >= 3:
+                gain = ratio_of_medians(np.exp(-ends.differences), np.exp(-part_.differences), self.alpha / 2)
+                rest = float(gain.low), float(gain.high)
+        fields: list[Any] = [
+            outcome, self.alpha, found.credible, found.probability, *found.step,
+            *(UNPROVEN if ends is None else bounds(ends)), *own, *rest, found.second, len(self.rows),
+            tuple(sorted(self.skipped)), tick, outlook,
+        ]  # fmt: skip
+        return stage, following, BisectionFinding(*fields)
+
+    def probe(self, steps: list[tuple[int, int]], masses: list[float]) -> tuple[int, int]:
+        """A commit that was measured last, while the step may be on either side of it; else the middle one."""
+        inner = [after for _, after in steps[:-1]]
+        below = {i: sum(masses[: k + 1]) for k, i in enumerate(inner)}
+        lately = [i for i in self.rows[-1][:2] if i in below]
+        middle = min(inner, key=lambda i: abs(below[i] - 0.5))
+        if lately and 0.3 < below[lately[0]] < 1 - 0.3:
+            middle = lately[0]
+        return (0, middle) if len(self.rows) % 2 == 1 else (middle, self.last)
+
+
+def bounds(sequence: PairedSequence) -> tuple[float, float, float]:
+    result = sequence.result()
+    low = 1 / result.high if result.high < math.inf else 0.0
+    return 1 / sequence.estimate(), low, 1 / result.low if result.low else math.inf
+
+
+HISTORIES: list[tuple[list[float], float, int | None, float, float]] = [
+    ([1.0] * 9 + [1.04] * 8, 0.02, None, 0.05, 0.01),
+    ([1.0] * 4 + [0.8] * 5, 0.1, 1, 0.3, 0.01),
+    ([1.0] * 5 + [1.1] * 4 + [1.2] * 5, 0.03, 2, 0.3, 0.01),
+    ([1.0] * 2 + [1.5], 0.0, 2, 0.5, 0.01),
+    ([1.0] * 7, 0.01, None, 0.5, 1.0),
+    ([1.0] * 7, 0.0, 1, 0.05, 0.01),
+    ([1.0, 1.0, 0.9, 0.9], 0.0, 3, 0.05, 0.01),
+    ([2.0] * 6 + [3.0] * 5, 0.3, 1, 0.6, 0.01),
+    ([1.0] * 12 + [0.97, 0.96, 0.95, 0.93], 0.03, None, 0.2, 0.02),
+]
+
+
+@pytest.mark.parametrize("case", range(len(HISTORIES)))
+def test_a_bisection_in_loops(case: int) -> None:
+    """Stage, next pair and finding after every pair; commits that do not build are left out when they are met."""
+    level, noise, digits, alpha, least = HISTORIES[case]
+    rng = np.random.default_rng(case)
+    unbuildable = {k for k in range(1, len(level) - 1) if rng.random() < 0.2}
+    search, naive = (
+        Bisection(len(level), alpha=alpha, min_change=least),
+        NaiveBisection(len(level), alpha, least),
+    )
+    met = set()
+    for k in range(48):
+        stage, following, finding = naive.look()
+        assert (search.stage(), search.next(), search.pairs) == (stage, following, len(naive.rows))
+        assert told(search.finding()) == told(finding)
+        met.add(stage)
+        pair = following or ((0, len(level) - 1) if k % 2 else (len(level) - 2, len(level) - 1))
+        if lost := unbuildable.intersection(pair):
+            for one in (search, naive.skipped):
+                one.skip(min(lost)) if isinstance(one, Bisection) else one.add(min(lost))
+            continue
+        times = [level[i] * math.exp(noise * rng.normal()) for i in pair]
+        x, y = times if digits is None else [round(value, digits) for value in times]
+        search.add(*pair, x, y)
+        naive.add(*pair, x, y)
+    assert Stage.ENDS in met
+
+
+@pytest.mark.parametrize(("low", "high", "beside"), [
+    (1.0, 1.2, False), (0.8, 1.0, False), (1.0, 1.0, False), (0.8, 0.99, True), (1.01, 1.2, True),
+    (math.nan, math.nan, False),
+])  # fmt: skip
+def test_more_than_one_change(low: float, high: float, beside: bool) -> None:
+    """An interval that holds 1, its ends too, leaves nothing unexplained; a second step is told beyond a half."""
+    found = replace(Bisection(3).finding(), rest_low=low, rest_high=high, outcome=BisectionOutcome.CULPRIT)
+    for second, likely in ((0.0, False), (0.5, False), (0.5001, True)):
+        now = replace(found, second=second)
+        assert now.unexplained is beside
+        assert now.more is (beside or likely)
+        for outcome in BisectionOutcome:
+            other = replace(now, outcome=outcome)
+            assert other.more is (outcome is BisectionOutcome.CULPRIT and (beside or likely))
+            assert other.open is (outcome in (BisectionOutcome.OPEN, BisectionOutcome.UNPROVEN))
+
+
+def test_residuals_are_of_two_pairs_or_more() -> None:
+    """One pair is its own median, which says nothing of the noise."""
+    assert residuals_of([]).tolist() == residuals_of([np.array([3.0])]).tolist() == []
+    groups = [np.array([3.0]), np.array([1.0, 2.0]), np.array([]), np.array([9.0])]
+    assert residuals_of(groups).tolist() == [-0.5, 0.5]
+    for few, many in ((0, 1), (1, 1)):
+        assert math.isnan(noise_of(np.arange(float(few)))) is bool(many)
+
+
+class NaiveRace:
+    """All hypotheses of every candidate, all sets of them, after every block."""
+
+    def __init__(self, names: str, rules: StopRules, higher: bool) -> None:
+        self.rules, self.higher, self.names, self.blocks = rules, higher, names, 0
+        kind = FixedPairs if rules.fixed else PairedSequence
+        self.pairs = {name: kind(alpha=rules.alpha / len(names)) for name in names}
+        self.proven: dict[tuple[str, int], bool] = {}
+        self.lost: set[str] = set()
+        self.reasons: dict[str, str] = {}
+        self.times = Resolution()
+
+    def add(self, block: dict[str, float]) -> None:
+        rules = self.rules
+        self.blocks += 1
+        for value in block.values():
+            self.times.add(value)
+        for name in [n for n in self.names if n in block and "X" in block]:
+            x, y = block["X"], block[name]
+            self.pairs[name].add(y if self.higher else x, x if self.higher else y, resolution=self.times.step)
+        last = rules.max_blocks is not None and self.blocks >= rules.max_blocks
+        for pair in self.pairs.values():
+            if last and isinstance(pair, FixedPairs):
+                pair.close()
+        for side in (1, -1):
+            results = {n: pair.result() for n, pair in self.pairs.items()}
+            logs = {
+                n: r.log_evidence_faster if side == 1 else r.log_evidence_slower for n, r in results.items()
+            }
+            for name in self.names:
+                sets = [s for k in range(len(logs)) for s in itertools.combinations(logs, k + 1) if name in s]
+                least = min(sum(math.exp(logs[n]) for n in s) / len(s) for s in sets)
+                if least >= (1 + 1e-9) / rules.alpha:
+                    self.proven[name, side] = True
+        for name in self.names if rules.gate else "":
+            assert rules.gate is not None
+            against = self.pairs[name].log_evidence(1 / (1 + rules.gate.margin), side=-1)
+            if name not in self.reasons and against >= math.log(rules.gate.family / rules.alpha) + 1e-9:
+                self.lost.add(name)
+        if last and rules.fixed:
+            for name in self.names:
+                self.reasons.setdefault(name, ALL_MEASURED)
+        if not last and self.blocks >= rules.min_blocks:
+            for name in self.names:
+                if name not in self.reasons and (why := self.why(name)):
+                    self.reasons[name] = why
+
+    def verdict(self, name: str) -> Verdict:
+        result = self.pairs[name].result()
+        faster, slower = ((name, side) in self.proven for side in (1, -1))
+        if result.contradictory or (faster and slower):
+            return Verdict.UNDECIDED
+        m = self.rules.margin
+        if m is not None and 1 / (1 + m) < result.low and result.high < 1 + m:
+            return Verdict.EQUIVALENT
+        if not (faster or slower):
+            return Verdict.UNDECIDED
+        return Verdict.FASTER if faster else Verdict.SLOWER
+
+    def gate(self, name: str) -> str:
+        if self.rules.gate is None:
+            return ""
+        result = self.pairs[name].result()
+        kept, lost = result.low > 1 / (1 + self.rules.gate.margin), name in self.lost
+        if result.contradictory or (kept and lost) or not (kept or lost):
+            return "undecided"
+        return "pass" if kept else "fail"
+
+    def why(self, name: str) -> str:
+        rules, pair, verdict = self.rules, self.pairs[name], self.verdict(name)
+        result = pair.result()
+        if result.contradictory:
+            return "no single speedup fits all blocks"
+        if rules.gate is not None:
+            return {"pass": "it passes", "fail": "it fails", "undecided": ""}[self.gate(name)]
+        if rules.precision is not None:
+            return "the precision is reached" if result.precision <= rules.precision else ""
+        if verdict is Verdict.UNDECIDED:
+            return ""
+        if rules.stop_at_proof or verdict is Verdict.EQUIVALENT:
+            return PROVEN
+        side = 1 if verdict is Verdict.FASTER else -1
+        bound = side * math.log(result.low if side == 1 else result.high)
+        ends = [0.5 * side * math.log(v) for v in (pair.middle(), pair.centre())]
+        wanted = max(ends) if bound >= ends[0] else ends[0]
+        if bound >= wanted or (pair.stepped and side * math.log(pair.attainable(side)) <= wanted):
+            return PROVEN
+        return ""
+
+    def to_go(self, name: str) -> float:
+        rules, pair, verdict = self.rules, self.pairs[name], self.verdict(name)
+        result = pair.result()
+        if name in self.reasons and (not rules.fixed or verdict is not Verdict.UNDECIDED):
+            return 0.0
+        if rules.precision is not None:
+            if result.precision <= rules.precision:
+                return 0.0
+            early = result.blocks < 10 or math.isinf(result.precision)
+            return math.nan if early else result.blocks * ((result.precision / rules.precision) ** 2 - 1)
+        if rules.gate is not None:
+            edge = 1 / (1 + rules.gate.margin)
+            ways = [pair.blocks_to_go(gamma=edge, side=side) for side in (1, -1)]
+        elif verdict in (Verdict.FASTER, Verdict.SLOWER) and not rules.stop_at_proof:
+            side = 1 if verdict is Verdict.FASTER else -1
+            ways = [pair.blocks_to_go(gamma=math.sqrt(pair.middle()), side=side)]
+        else:
+            ways = [pair.blocks_to_go(gamma=1.0, side=side) for side in (1, -1)]
+            if rules.margin is not None:
+                both = [
+                    pair.blocks_to_go(gamma=1 / (1 + rules.margin), side=1),
+                    pair.blocks_to_go(gamma=1 + rules.margin, side=-1),
+                ]
+                ways.append(math.nan if any(map(math.isnan, both)) else max(both))
+        return min((way for way in ways if not math.isnan(way)), default=math.nan)
+
+
+RACES: list[tuple[StopRules, str, float, int | None]] = [
+    (stop_rules(alpha=0.1), "ABC", 0.03, None),
+    (stop_rules(alpha=0.1, stop_at_proof=True, margin=0.04), "AB", 0.02, None),
+    (stop_rules(alpha=0.3, margin=0.2, min_blocks=3), "AB", 0.05, 1),
+    (stop_rules(alpha=0.2, min_blocks=1), "AB", 0.1, 1),
+    (stop_rules(alpha=0.1, precision=0.05), "AB", 0.03, None),
+    (stop_rules(alpha=0.2, gate=Gate(0.03, 5)), "ABC", 0.02, None),
+    (stop_rules(alpha=0.2, max_blocks=14, margin=0.05), "AB", 0.04, None),
+    (stop_rules(alpha=0.1, min_blocks=14, max_blocks=14, fixed=True), "AB", 0.04, None),
+    (stop_rules(alpha=0.1, min_blocks=14, max_blocks=14, fixed=True, gate=Gate(0.02, 2)), "AB", 0.02, 2),
+]
+
+
+@pytest.mark.parametrize("higher", [False, True])
+@pytest.mark.parametrize("case", range(len(RACES)))
+def test_a_race_in_loops(case: int, higher: bool) -> None:
+    """What is found after every block, of a faster, a slower and an equal candidate; some values are lost."""
+    rules, names, noise, digits = RACES[case]
+    rng = np.random.default_rng([case, higher])
+    level = dict(zip(names, (1.09, 0.9, 1.0), strict=False)) | {"X": 1.0}
+    race = SequentialComparison("sort", ["X", *names], rules, metric="rate", higher_is_better=higher)
+    naive = NaiveRace(names, rules, higher)
+    for _ in range(rules.max_blocks or 26):
+        open_ = tuple(n for n in names if n not in naive.reasons)
+        assert (race.open(), race.runners, race.blocks) == (open_, ("X", *open_), naive.blocks)
+        times = {
+            n: 1 / level[n] * math.exp(noise * rng.normal()) for n in race.runners if rng.random() > 0.06
+        }
+        block = {n: t if digits is None else round(t, digits) for n, t in times.items()}
+        race.add(block)
+        naive.add(block)
+        for found in race.findings():
+            name = found.candidate
+            pair = naive.pairs[name]
+            assert (found.benchmark, found.reference, found.metric) == ("sort", "X", "rate")
+            assert found.result == pair.result()
+            assert (found.verdict, found.gate) == (naive.verdict(name), naive.gate(name))
+            assert found.reason == naive.reasons.get(name, "")
+            assert found.estimate == pytest.approx(pair.estimate(), nan_ok=True)
+            assert found.blocks_to_go == pytest.approx(naive.to_go(name), nan_ok=True)
+            ends = Estimate(
+                found.estimate, pair.result().low, pair.result().high, 1 - rules.alpha / len(names)
+            )
+            assert repr(found.certified) == repr(ends)
+        left = [n for n in naive.reasons if naive.pairs[n].blocks]
+        if rules.precision is not None:
+            left = [n for n in left if naive.pairs[n].result().contradictory]
+        assert race.stopped() == (() if rules.fixed else tuple(left))
+    race.drop(names[0], "it failed")
+    assert names[0] not in race.open()
+    with pytest.raises(Exception, match=f"sort, {names[1]} against X, rate: .*decide by a metric"):
+        race.add({"X": 1.0, names[1]: 0.0})
+
+
+@pytest.mark.parametrize(
+    ("p", "level"), [(0.0, 2), (0.01, 2), (0.0101, 1), (0.05, 1), (0.0501, 0), (math.nan, 0)]
+)
+def test_when_blocks_are_called_skewed(p: float, level: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 5 % where mean, median and most blocks differ about who is faster, else at 1 %; of blocks, no others."""
+    monkeypatch.setattr(sequential, "symmetry", lambda _: SimpleNamespace(pvalue=p))
+    result = SimpleNamespace(contradictory=False, low=0.5, high=2.0)
+    for values, agreed in (
+        ([1.0, 2.0, 3.0], True), ([-1.0, -2.0, 1.0], True), ([-1.0, -2.0, 4.0], False), ([1.0, 1.0, -9.0], False),
+        ([-1.0, 0.0, 2.0], False),
+    ):  # fmt: skip
+        race = SequentialComparison("b", ["X", "Y"], stop_rules())
+        blocks: Any = SimpleNamespace(differences=np.array(values), result=lambda: result, centre=lambda: 1.0)
+        race._sequences["Y"] = blocks
+        found = race.warnings("Y")
+        assert len(found) == (level >= (2 if agreed else 1))
+        for check in found:
+            assert (check.kind, check.pvalue) == (Assumption.BLOCK_SYMMETRY, p)
+            assert ("agree on who is faster" in check.message) is agreed
+
+
+@pytest.mark.parametrize(
+    ("centre", "beyond"), [(0.5, False), (2.0, False), (1.0, False), (0.4999, True), (2.0001, True)]
+)
+def test_a_centre_beyond_the_bounds(centre: float, beyond: bool) -> None:
+    """At a bound it is inside; where the bounds contradict each other, or nothing is measured, nothing is told."""
+    for low, high, values in ((0.5, 2.0, [0.1]), (2.0, 0.5, [0.1]), (0.5, 2.0, [])):
+        race = SequentialComparison("b", ["X", "Y"], stop_rules())
+        result = SimpleNamespace(contradictory=low > high, low=low, high=high)
+        own = np.array(values)
+        blocks: Any = SimpleNamespace(differences=own, result=lambda r=result: r, centre=lambda: centre)
+        race._sequences["Y"] = blocks
+        kinds = [check.kind for check in race.warnings("Y")]
+        assert kinds == [Assumption.STEADY_SPEEDUP] * (beyond and low < high and own.size > 0)
+
+
+@pytest.mark.parametrize("faster", [True, False])
+def test_half_of_the_effect_at_equality(faster: bool) -> None:
+    """4x is shown from 2x on, by median and estimate; in steps where no bound can come beyond that."""
+    race = SequentialComparison("b", ["X", "Y"], stop_rules())
+
+    def shown(bound: float, middle: float, centre: float, attainable: float, *, stepped: bool) -> bool:
+        turn = 1 if faster else -1
+        blocks: Any = SimpleNamespace(
+            middle=lambda: middle**turn, centre=lambda: centre**turn, stepped=stepped,
+            attainable=lambda side: attainable**turn if side == turn else math.nan,
+        )  # fmt: skip
+        race._sequences["Y"] = blocks
+        ends: Any = SimpleNamespace(low=bound if faster else 0.0, high=math.inf if faster else 1 / bound)
+        return race._shown("Y", Verdict.FASTER if faster else Verdict.SLOWER, ends)
+
+    assert shown(2.0, 4.0, 4.0, 3.9, stepped=True)
+    assert not shown(1.99, 4.0, 1.0, 2.01, stepped=True)
+    assert shown(1.99, 4.0, 1.0, 2.0, stepped=True)
+    assert not shown(1.99, 4.0, 1.0, 2.0, stepped=False)
+    assert not shown(2.0, 4.0, 4.1, 2.1, stepped=True)
+    assert shown(2.0, 4.0, 4.1, 2.01, stepped=True)
+    assert shown(2.0, 3.0, 4.0, 9.0, stepped=False)
+    assert not shown(2.0, math.inf, 4.0, 2.0, stepped=True)
+    assert not shown(math.inf, 4.0, 4.0, 2.0, stepped=True)
