@@ -107,7 +107,7 @@ class ModeComparison(Struct, frozen=True):
 
 
 class _Side(Struct, frozen=True):
-    """One sample on the scale of logarithms, and its modes: places, the ends between them, numbers of values."""
+    """One sample on the scale of logarithms, and its modes: places, both ends of each, numbers of values."""
 
     logs: FloatArray
     places: FloatArray
@@ -115,7 +115,8 @@ class _Side(Struct, frozen=True):
     counts: tuple[int, ...]
 
     def inside(self, mode: int, shift: float = 0.0) -> tuple[float, float]:
-        return float(self.ends[mode] + shift), float(self.ends[mode + 1] + shift)
+        low, high = self.ends[mode] + shift
+        return float(low), float(high)
 
     def values(self, between: tuple[float, float]) -> FloatArray:
         return self.logs[(self.logs > between[0]) & (self.logs <= between[1])]
@@ -176,8 +177,9 @@ def _side(values: FloatArray, K_max: int) -> _Side:
     # What lies in a mode of a few values is an outlier of no mode.
     places = np.log(np.maximum(found.places[kept], np.finfo(float).tiny))
     edges = np.concatenate([[-inf], ends, [inf]])
-    between = np.concatenate([[edges[kept[0]]], edges[kept[1:]], [edges[kept[-1] + 1]]])
-    return _Side(logs, places, between, tuple(counts[kept].tolist()))
+    return _Side(
+        logs, places, np.stack([edges[kept], edges[kept + 1]], axis=-1), tuple(counts[kept].tolist())
+    )
 
 
 def _aligned(a: _Side, b: _Side) -> tuple[list[tuple[int, int]], float]:
