@@ -115,7 +115,7 @@ class Bench:
         *benchmarks: PlannedBenchmark,
         rules: StopRules | None = None,
         warmup: int | None = 0,
-        asked: Mapping[str, object] | None = None,
+        asked: Mapping[str, Any] | None = None,
         **options: object,
     ) -> None:
         self.clock = FakeClock()
@@ -124,7 +124,7 @@ class Bench:
         self.seen: list[Progress] = []
         self.session = compared(
             head(*(benchmarks or (benchmark(*times),))),
-            SessionQuestion(rules or stop_rules(stop_at_proof=True), **(asked or {})),  # type: ignore[arg-type]
+            SessionQuestion(rules or stop_rules(stop_at_proof=True), **(asked or {})),
             self.executor,
             clock=self.clock,
             append=self.lines.append,

@@ -419,6 +419,9 @@ class FakeHarness:
     def explain(self, run: Run, metric: str) -> str:
         return ""
 
+    def clock(self) -> float:
+        return self.now
+
     def measure_all(
         self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
     ) -> Mapping[str, Run]:
@@ -440,7 +443,7 @@ def test_false_alarms_of_every_benchmark_are_held() -> None:
             RunLoop(
                 SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan),
                 harness,
-                lambda harness=harness: harness.now,  # type: ignore[misc]
+                harness.clock,
                 lines.append,
             ),
             SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=40, max_time=None)),
