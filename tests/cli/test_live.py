@@ -51,7 +51,7 @@ def watch(
         for i in range(20):
             now[0] += seconds
             run = Run({"time": 1.0 + i % 3})
-            watcher(Progress(PLAN, "XY"[i % 2], run, warmup, now[0]), race)
+            watcher(Progress(PLAN, "XY"[i % 2], run, warmup, now[0], 1), race)
     return err.getvalue()
 
 
@@ -85,7 +85,7 @@ def test_decided_before_the_least_number_of_runs() -> None:
     with Watcher(Console(io.StringIO(), text), clock=lambda: now[0]) as watcher:
         now[0] = 11.0
         race = race_of([(2.0, 1.0)] * 9, stop_rules(min_blocks=50))
-        watcher(Progress(PLAN, "X", Run({"time": 1.0}), False, 11.0), race)
+        watcher(Progress(PLAN, "X", Run({"time": 1.0}), False, 11.0, 1), race)
     assert text.getvalue().rstrip().endswith("faster, enough is known")
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from speedproof.errors import UsageError
 from speedproof.measuring import build
-from speedproof.measuring.build import BuildCache, build_all
+from speedproof.measuring.build import BuildCache, CachedBuild, build_all, tools
 from speedproof.measuring.execute import RunError
 from speedproof.measuring.revisions import Revision
 from speedproof.measuring.store import ResultsFile
@@ -129,3 +133,199 @@ def test_a_build_says_how_long_it_took(tmp_path: Path, monkeypatch: pytest.Monke
     (stamp,) = tmp_path.glob("*/built.json")
     stamp.write_text('{"name": "a"}')
     assert found().seconds == 0.0
+
+
+def test_tools_are_told_by_the_first_line_that_they_say(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whatever their exit code; nothing of one that hangs or cannot be started. Variables are what is set."""
+    for name, text in (
+        ("cc", '#!/bin/sh\necho "cc 1.0 $*"\necho more'),
+        ("go", '#!/bin/sh\necho "go 2.0 $*"'),
+        ("make", "#!/bin/sh\nprintf 'make\\377'; exit 3"),
+        ("cmake", "#!/bin/sh\n"),
+        ("ld", "#!/no/such/interpreter\n"),
+        ("rustc", "#!/bin/sh\necho late"),
+        ("javac", "no program"),
+    ):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755 if name != "javac" else 0o644)
+    for name in build._VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"PATH": str(tmp_path), "CC": "clang -m32", "OWN": "", "FOREIGN": "1"}.items():
+        monkeypatch.setenv(name, value)
+    run = subprocess.run
+
+    def hanging(words: Sequence[str], **options: Any) -> object:
+        if words[0].endswith("/rustc"):
+            raise subprocess.TimeoutExpired(words, options["timeout"])
+        return run(words, **options)
+
+    monkeypatch.setattr(subprocess, "run", hanging)
+    assert tools(["OWN", "ABSENT"]) == {
+        "CC": "clang -m32",
+        "OWN": "",
+        "cc --version": "cc 1.0 --version",
+        "go --version": "go 2.0 version",
+        "make --version": "make\ufffd",
+        "cmake --version": "",
+    }
+    assert "OWN" not in tools()
+
+
+def test_a_build_is_known_by_all_that_it_is_made_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder has the first 16 digits of the hash of what its stamp says; other sessions look for it there."""
+    monkeypatch.setattr(build, "tools", lambda variables: {"CC": "cc", "A": "1"})
+    told: list[str] = []
+    revision = Revision("a", "c0")
+    cases: list[tuple[Revision, dict[str, object]]] = [
+        (revision, {}),
+        (Revision("a", "c1", content="dirty"), {"commit": "c1", "content": "dirty"}),
+        (Revision("a", "c0", again=True), {"again": "yes"}),
+        (Revision("a", "c0", number=0), {"number": 0}),
+        (Revision("a", "c0", number=3, drawn=7), {"number": 3, "drawn": 7}),
+    ]
+    with BuildCache(tmp_path).builder(tmp_path / "top", "echo {seed}", tell=told.append) as builder:
+        made = [builder(one, None) for one, _ in cases]
+    assert told == [f"building a{more}" for more in ("", "", "", ", build 1", ", build 4")]
+    for (one, more), found in zip(cases, made, strict=True):
+        parts: dict[str, object] = {
+            "build": ["", "echo {seed}"],
+            "commit": "c0",
+            "content": "",
+            "top": str(tmp_path / "top"),
+            "with": {"A": "1", "CC": "cc"},
+            **more,
+        }
+        digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        folder = tmp_path / digest[:16]
+        assert (found.revision, found.folder, found.cached) == (one, folder / "tree", False)
+        assert (folder / "build.log").read_text() == f"{one.seed}\n"
+        stamp = json.loads((folder / "built.json").read_text())
+        assert stamp.pop("seconds") == found.seconds
+        assert stamp == {"name": "a", **parts}
+
+
+def test_a_build_runs_in_its_part_of_the_repository(tmp_path: Path) -> None:
+    with BuildCache(tmp_path).builder(tmp_path, "true", inside="part/deep", tell=str) as builder:
+        with pytest.raises(RunError, match=r"^a: has no folder part/deep$"):
+            builder(Revision("a", "a"), None)
+        assert not BuildCache(tmp_path).builds()
+    (tmp_path / "file").touch()
+    nowhere = BuildCache(tmp_path / "file" / "builds")
+    with (
+        pytest.raises(UsageError, match="builds cannot be kept there: Not a directory"),
+        nowhere.builder(tmp_path, "true"),
+    ):
+        pass
+
+
+def entries(folder: Path, sizes: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Builds of these sizes, each used after those before it, and made before them."""
+    names = [f"{number:016}" for number in range(len(sizes))]
+    for number in reversed(range(len(sizes))):
+        stamp = folder / names[number] / "built.json"
+        stamp.parent.mkdir(parents=True)
+        stamp.write_text(f'{{"name": "n{number}"}}')
+        os.utime(stamp, (number, number))
+    monkeypatch.setattr(build, "_size", lambda of: dict(zip(names, sizes, strict=True))[of.name])
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize(
+    ("sizes", "limit", "gone"),
+    [
+        ((3, 5, 7), 15, 0),
+        ((3, 5, 7), 14, 1),
+        ((3, 5, 7), 12, 1),
+        ((3, 5, 7), 11, 2),
+        ((3, 5, 7), 7, 2),
+        ((3, 5, 7), 6, 3),
+        ((3, 5, 7), 0, 3),
+        ((0, 5 * 2**30), None, 0),
+        ((1, 5 * 2**30), None, 1),
+        ((), 0, 0),
+    ],
+)
+def test_the_longest_unused_are_removed_down_to_the_limit(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: tuple[int, ...],
+    limit: int | None,
+    gone: int,
+    ends: bool,
+) -> None:
+    """No more of them, by default to 5 GiB; when that is asked for, and at the end of a session."""
+    entries(tmp_path, sizes, monkeypatch)
+    expected = [CachedBuild(tmp_path / f"{k:016}", f"n{k}", size, float(k)) for k, size in enumerate(sizes)]
+    cache = BuildCache(tmp_path, limit=limit) if ends and limit is not None else BuildCache(tmp_path)
+    assert cache.builds() == expected
+    if ends:
+        with cache.builder(tmp_path, "true"):
+            assert cache.builds() == expected
+    else:
+        assert cache.trim(limit) == expected[:gone]
+    assert cache.builds() == expected[gone:]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "3", "null"])
+def test_a_damaged_stamp_is_no_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    entries(tmp_path, (1, 2, 4), monkeypatch)
+    (tmp_path / "0000000000000001" / "built.json").write_text(text)
+    assert [found.name for found in BuildCache(tmp_path).builds()] == ["n0", "n2"]
+
+
+def test_the_size_of_a_build_is_what_its_files_take_on_the_disk(tmp_path: Path) -> None:
+    """Links are not followed; a file with a hole takes less than its length."""
+    (tmp_path / "f" / "deep").mkdir(parents=True)
+    (tmp_path / "f" / "one").write_bytes(b"x" * 10_000)
+    (tmp_path / "f" / "deep" / "two").write_bytes(b"y" * 5000)
+    (tmp_path / "f" / "empty").touch()
+    (tmp_path / "large").write_bytes(b"z" * 1_000_000)
+    (tmp_path / "f" / "link").symlink_to(tmp_path / "large")
+    with (tmp_path / "f" / "hole").open("wb") as file:
+        file.truncate(1 << 30)
+    files = [path for path in (tmp_path / "f").rglob("*") if path.is_symlink() or path.is_file()]
+    assert len(files) == 5
+    assert build._size(tmp_path / "f") == sum(path.lstat().st_blocks for path in files) * 512
+
+
+def test_what_is_half_removed_is_no_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its stamp goes first; what else cannot be removed is no error, and tried again."""
+    entries(tmp_path, (1, 2), monkeypatch)
+    tried: list[Path] = []
+
+    def failing(path: Path, ignore_errors: bool = False) -> None:
+        tried.append(path)
+        if not ignore_errors:
+            raise OSError
+
+    monkeypatch.setattr(shutil, "rmtree", failing)
+    cache = BuildCache(tmp_path)
+    assert [found.name for found in cache.trim(2)] == ["n0"]
+    assert [found.name for found in cache.builds()] == ["n1"]
+    assert cache.trim(2) == []
+    assert tried == [tmp_path / "0000000000000000"] * 2
+
+
+def test_a_build_is_in_use_for_as_long_as_is_said(tmp_path: Path) -> None:
+    """Its holder's time, or to the end of the session; found again it is the last used. No file stays open."""
+    cache, descriptors = BuildCache(tmp_path), Path("/proc/self/fd")
+    one, other = Revision("one", "1"), Revision("other", "2")
+    before = len([*descriptors.iterdir()])
+    with cache.builder(tmp_path, "true", tell=str) as builder:
+        with ExitStack() as held:
+            assert not builder(one, held).cached
+            assert not builder(other, None).cached
+            opened = len([*descriptors.iterdir()])
+            assert cache.trim(0) == []
+            assert len([*descriptors.iterdir()]) == opened == before + 2
+        for number, found in enumerate(cache.builds(), start=1):
+            os.utime(found.folder / "built.json", (number, number))
+        (first, second) = (found.name for found in cache.builds())
+        with ExitStack() as held:
+            assert builder(one if first == "one" else other, held).cached
+        assert [found.name for found in cache.builds()] == [second, first]
+        assert [found.name for found in cache.trim(0)] == ["one"]
+    assert [found.name for found in cache.builds()] == ["other"]
+    assert len([*descriptors.iterdir()]) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 
@@ -33,3 +34,24 @@ def test_a_damaged_memory_tells_again(text: str) -> None:
 def test_without_a_place_everything_is_told(tmp_path: Path) -> None:
     (tmp_path / "speedproof").write_text("no folder")
     assert untold(["a"]) == untold(["a"]) == ("a",)
+
+
+@pytest.mark.parametrize("base", [None, "", "relative"])
+def test_the_folder_is_in_the_home_by_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, base: str | None
+) -> None:
+    """A path that is not absolute is to be ignored, by the XDG specification."""
+    monkeypatch.delenv("XDG_CACHE_HOME") if base is None else monkeypatch.setenv("XDG_CACHE_HOME", base)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert cache_folder() == tmp_path / "home" / ".cache" / "speedproof"
+    assert untold(["a"]) == ("a",)
+    assert json.loads((cache_folder() / "told.json").read_text()) == {"a": date.today().isoformat()}
+    assert untold(["a"]) == ()
+
+
+def test_yesterdays_notes_are_forgotten(tmp_path: Path) -> None:
+    monday, tuesday = date(2026, 1, 5), date(2026, 1, 6)
+    for notes, day in ((["a"], monday), (["b"], tuesday), (["b"], tuesday), (["c", "b"], tuesday)):
+        untold(notes, today=day)
+    told = json.loads((tmp_path / "speedproof" / "told.json").read_text())
+    assert told == {"b": "2026-01-06", "c": "2026-01-06"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 import statistics
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from speedproof import bisect
 from speedproof.data.session_file import Line, PlannedVersion, RunLine
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring import build, commits
@@ -38,10 +40,13 @@ def test_times_are_kept_to_the_microsecond(
     head = head_of(request, ["a"], ())
     runs = RunLoop(head, CommandExecutor(), lambda: next(times), lines.append, ignore_failure=True)
     with ExitStack() as held, pytest.raises(RunError):
-        CommitRunner(request, {"a": Revision("a", "a")}, runs, held, builds={}, tell=str).ready("a", 0)
+        CommitRunner(request, {"a": Revision("a", "a")}, runs, held, builds={}, tell=str).ready("a", 3)
     (line,) = lines
     assert isinstance(line, RunLine)
-    assert (line.at, line.exit, line.metrics == {}) == (2.345678, 1, command == "false")
+    assert (line.metrics == {}) is (command == "false")
+    assert replace(line, metrics={}) == RunLine(
+        head.session, "command", "a", 3, 0, 2.345678, {}, exit=1, warmup=True
+    )
 
 
 REQUEST = BisectRequest("/repository", "", ("a", "b", "c", "d"), "true")
@@ -64,7 +69,9 @@ def test_what_earlier_sessions_tell_a_bisection(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     assert recalled(path, REQUEST, "abcd") == Recalled()
     path.touch()
-    assert recalled(path, REQUEST, "abcd") == Recalled()
+    assert recalled(path, REQUEST, "abcd") == Recalled((), (), 0, {}, 0.0)
+    store(tmp_path / "begun.jsonl", [])
+    assert recalled(tmp_path / "begun.jsonl", REQUEST, "abcd") == Recalled(("s0true",))
     fails = [run_line(v, 2 + k, 9.0, exit=1, warmup=v == "b") for k, v in enumerate("abcd")]
     whole = [run_line("d", 0, 4.0), run_line("a", 0, 3.0), run_line("a", 0, 99.0, warmup=True)]
     store(path, [*fails, *whole, run_line("b", 1, 1.0)], load="1.5")
@@ -204,3 +211,57 @@ def test_commits_are_built_when_they_are_first_needed(
     drawn = [Revision(r.version, r.version, number=r.build, drawn=6) if fresh else None for r in runs]
     assert paddings == [0 if revision is None else revision.padding for revision in drawn]
     assert {version.command for version in asked} == {shell_command("true", "sh")}
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_fresh_builds_are_in_use_until_the_next_pair(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh: bool
+) -> None:
+    """Others until the end."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "check_out", lambda top, revision, tree: tree.mkdir())
+    monkeypatch.setattr(build, "tools", lambda variables: {})
+    monkeypatch.setattr(CommandExecutor, "measure", lambda self, version: Run({"time": 2.0}))
+    request = BisectRequest(str(tmp_path), "", ("a", "b"), "true", build="true {seed}" if fresh else "true")
+    head = head_of(request, ["a", "b"], ())
+    cache = build.BuildCache()
+    with ExitStack() as held:
+        loop = RunLoop(head, CommandExecutor(), lambda: 0.0, lambda line: None)
+        revisions = {name: Revision(name, name) for name in "ab"}
+        runner = CommitRunner(request, revisions, loop, held, builds={}, tell=str)
+        for block in (1, 2, 3):
+            for name in "ab":
+                runner.ready(name, block)
+            gone = [found.name for found in cache.trim(0)]
+            assert sorted(gone) == (["a", "b"] if fresh and block > 1 else [])
+    assert sorted(found.name for found in cache.trim(0)) == ["a", "b"]
+
+
+def test_a_commit_without_the_program_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "check_out", lambda top, revision, tree: tree.mkdir())
+    request = BisectRequest(str(tmp_path), "", ("a",), "./gone")
+    runs = RunLoop(head_of(request, ["a"], ()), CommandExecutor(), lambda: 0.0, lambda line: None)
+    with ExitStack() as held:
+        runner = CommitRunner(request, {"a": Revision("a", "a")}, runs, held, builds={}, tell=str)
+        with pytest.raises(RunError, match=r"^a: has no \./gone; if it has to be built, give --build CMD$"):
+            runner.ready("a", 0)
+
+
+def test_what_a_bisection_does_not_say_is_as_the_library_has_it() -> None:
+    """So that a file may be short; nothing is built, no shell, no time-out, one run a side."""
+    known = inspect.signature(bisect).parameters
+    assert BisectRequest("r", "", ("a",), "c") == BisectRequest(
+        "r",
+        "",
+        ("a",),
+        "c",
+        "",
+        (),
+        "",
+        known["confidence"].default,
+        known["min_change"].default,
+        None,
+        0,
+        1,
+    )

@@ -7,11 +7,12 @@ import re
 import stat
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 from tests.command import speedproof
 from tests.protocols.asking import stop_rules
@@ -23,9 +24,10 @@ from speedproof.data.session_file import (
     RunLine,
     SessionLine,
 )
-from speedproof.errors import UsageError
-from speedproof.measuring.drivers import DRIVERS, planned
-from speedproof.measuring.execute import Run
+from speedproof.errors import FormatError, UsageError
+from speedproof.measuring.drivers import DRIVERS, ToolExecutor, planned
+from speedproof.measuring.execute import Run, RunError
+from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.results import Verdict
@@ -263,6 +265,8 @@ def test_words_that_leave_one_of_two_out(tool: str, words: list[str], asked: lis
         ("jmh", ["java"], ["java", "-rf", "json", "-rff", "F"]),
         ("pyperf", ["python", "b.py", "timeit"], ["python", "b.py", "timeit", "-o", "F"]),
         ("pyperf", ["pyperf", "timeit", "x"], ["pyperf", "timeit", "-o", "F", "x"]),
+        ("pyperf", ["pyperf", "command", "timeit"], ["pyperf", "command", "-o", "F", "timeit"]),
+        ("pyperf", ["timeit", "pyperf", "x"], ["timeit", "pyperf", "x", "-o", "F"]),
         ("pytest-benchmark", ["pytest"], ["pytest", "--benchmark-json=F"]),
     ],
 )
@@ -316,6 +320,9 @@ def test_what_is_absent_at_one_side_is_named_and_the_others_go_on() -> None:
         UsageError, match="no benchmark in common: a: not in B; b: not in B; e: not in A, the reference"
     ):
         planned(sides("A", "B"), {"A": {"a": 1.0, "b": 1.0}, "B": {"e": 1.0}})
+    many = {"A": dict.fromkeys("abcd", 1.0), "B": dict.fromkeys("efgh", 1.0)}
+    with pytest.raises(UsageError, match=r": a: not in B; .*; f: not in A, the reference$"):
+        planned(sides("A", "B"), many)
 
 
 def test_a_gate_does_not_pass_what_the_candidate_lacks() -> None:
@@ -402,6 +409,162 @@ def test_a_tool_that_fails_is_shown() -> None:
     assert code == 2
     assert "printed nothing" in err
     assert not list(Path().glob("*.jsonl"))
+
+
+class Scripted(CommandExecutor, frozen=True):
+    """A tool that does what the test says, and is told whether its output is kept."""
+
+    does: Callable[[PlannedVersion, bool], Run] = lambda version, capture: Run({})
+
+    def measure(self, version: PlannedVersion) -> Run:
+        return self.does(version, self.capture)
+
+
+RESULTS = Path("results/results")
+FOUND = {"a": 1.0, "b": 2.0, "c": 3.0}
+ASKED = PlannedVersion(
+    "v", ("./b", "-x"), "./b -x", {"A": "1"}, "/cwd", "set", "prepare", "conclude", "clean"
+)
+
+
+def scripted(
+    driver: str,
+    does: Callable[[PlannedVersion, bool], Run],
+    aliases: Mapping[str, Mapping[str, str]] | None = None,
+) -> ToolExecutor:
+    RESULTS.parent.mkdir(exist_ok=True)
+    return ToolExecutor(
+        driver,
+        Scripted(does=does),
+        RESULTS.parent,
+        lambda path: json.loads(path.read_text()),
+        aliases or {},
+    )
+
+
+def asked_for(*words: str) -> PlannedVersion:
+    """As the tool is started: with its hooks around the run, not those around all runs."""
+    place = (f"--benchmark_out={RESULTS}", "--benchmark_out_format=json")
+    return PlannedVersion(
+        "v",
+        ("./b", "-x", *place, *words),
+        "./b -x",
+        {"A": "1"},
+        "/cwd",
+        prepare="prepare",
+        conclude="conclude",
+    )
+
+
+@pytest.mark.parametrize("loses", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_tool_is_asked_for_what_is_left(loses: bool, fails: bool) -> None:
+    """For all when its filter loses some, now and from then on; a run that fails tells nothing of that."""
+    asked: list[PlannedVersion] = []
+
+    def does(version: PlannedVersion, capture: bool) -> Run:
+        assert not RESULTS.exists()
+        assert not capture
+        asked.append(version)
+        (chosen,) = [w.partition("=")[2] for w in version.command if "filter" in w] or ["."]
+        found = {n: x for n, x in FOUND.items() if re.search(chosen, n) and not (loses and chosen != ".")}
+        RESULTS.write_text(json.dumps(found))
+        return Run({"time": 9.0}, exit=int(fails and len(asked) > 1), left_behind=len(asked))
+
+    tool = scripted("google-benchmark", does)
+    assert tool.discover(ASKED) == FOUND
+    assert asked == [asked_for()]
+    narrowed, times = asked_for("--benchmark_filter=^(b|a)$"), {} if fails else {"time": 1.0}
+    runs = tool.measure_all(ASKED, ["a"], ["b", "a", "foreign"])
+    again = loses and not fails
+    assert asked[1:] == ([narrowed, asked_for()] if again else [narrowed])
+    assert runs == {"a": Run(times, exit=int(fails), left_behind=2 + again)}
+    runs = tool.measure_all(ASKED, ["a", "foreign"], ["b", "a"])
+    assert asked[-1] == (asked_for() if again else narrowed)
+    assert len(asked) == 3 + again
+    assert [run.metrics for run in runs.values()] == [times, {}]
+    # Who would measure it all anyway is not asked.
+    assert tool.measure_all(ASKED, ["c"], ["c", "b", "a"]).keys() == {"c"}
+    assert asked[-1] == asked_for()
+    assert not RESULTS.exists()
+
+
+def test_what_is_called_differently_at_each_side_is_asked_for_by_its_own_name() -> None:
+    def does(version: PlannedVersion, capture: bool) -> Run:
+        RESULTS.write_text(json.dumps({f"./{version.name}": 4.0, "other": 5.0}))
+        return Run({"time": 9.0})
+
+    tool = scripted("google-benchmark", does, aliases={"v": {"command": "./v"}})
+    tool.discover(ASKED)
+    assert tool.measure_all(ASKED, ["command", "other"], ["command"]) == {
+        "command": Run({"time": 4.0}),
+        "other": Run({"time": 5.0}),
+    }
+
+
+def test_a_tools_versions_are_set_up_and_cleaned_up() -> None:
+    tool = scripted("hyperfine", lambda version, capture: Run({}))
+    version = PlannedVersion("v", ("x",), "x", setup="echo set > set", cleanup="mv set clean")
+    tool.begin(version)
+    assert Path("set").exists()
+    tool.finish(version)
+    assert Path("clean").read_text() == "set\n"
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_a_tool_prints_is_its_file(kept: bool) -> None:
+    """Blank output is none, nor is that of a run that failed; captured as well when that is asked for."""
+    runs = iter(
+        [
+            Run({}, stdout=json.dumps(FOUND).encode()),
+            Run({}, stdout=b" \n"),
+            Run({}, stdout=b"{}", exit=1),
+        ]
+    )
+
+    def does(version: PlannedVersion, capture: bool) -> Run:
+        assert capture
+        return next(runs)
+
+    tool = scripted("go", does)
+    tool.executor = replace(tool.executor, capture=kept)
+    assert tool.discover(ASKED) == FOUND
+    with pytest.raises(RunError, match="printed nothing in which the reader of go finds a time"):
+        tool.discover(ASKED)
+    with pytest.raises(RunError, match="exited with code 1"):
+        tool.discover(ASKED)
+    assert not RESULTS.exists()
+    tool = scripted("hyperfine", lambda version, capture: Run({}))
+    with pytest.raises(RunError, match="wrote nothing in which the reader of hyperfine finds a time"):
+        tool.discover(ASKED)
+
+
+@pytest.mark.parametrize("capture", [False, True])
+def test_results_that_are_a_folder_or_unreadable_are_removed(capture: bool) -> None:
+    """Where the variables say; what is kept of a run's output is kept here, too."""
+
+    def does(version: PlannedVersion, kept: bool) -> Run:
+        assert kept is capture
+        assert version.env == {"A": "1", "CRITERION_HOME": str(RESULTS)}
+        RESULTS.mkdir()
+        (RESULTS / "x").write_text("7.0")
+        return Run({}, stderr=b"trouble")
+
+    tool = scripted("criterion", does)
+    tool.executor = replace(tool.executor, capture=capture)
+    tool.read = lambda path: {"x": float((path / "x").read_text())}
+    assert tool.discover(ASKED) == {"x": 7.0}
+    assert not RESULTS.exists()
+
+    def refuse(path: Path) -> dict[str, float]:
+        raise FormatError(str(path), "line 1", "is odd")
+
+    tool.read = refuse
+    with pytest.raises(
+        RunError, match=r"^'\./b -x' wrote results that cannot be read: is odd; its output:\ntr"
+    ):
+        tool.discover(ASKED)
+    assert not RESULTS.exists()
 
 
 class FakeHarness:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
+import time
 from pathlib import Path
 
 import pytest
 
+from speedproof import __version__
 from speedproof.measuring.environment import busy, differences, disturbances, load_of, snapshot
 
 
@@ -101,3 +104,113 @@ def test_the_load_of_the_session_itself_is_not_told(monkeypatch: pytest.MonkeyPa
     for now, loads, told in ((3.0, (0.0,), ""), (3.2, (0.0,), "2.2 on 4"), (0.0, (0.1, 2.5), "2.5 on 4")):
         monkeypatch.setattr(os, "getloadavg", lambda now=now: (now, 0.0, 0.0))
         assert (told in busy(*loads)) if told else busy(*loads) == ""
+
+
+def test_facts_of_the_running_system(tree: Path) -> None:
+    """As Python tells them."""
+    facts = snapshot(tree)
+    assert facts["host"] == platform.node()
+    assert (facts["system"], facts["kernel"]) == (platform.system(), platform.release())
+    assert (facts["machine"], facts["python"]) == (platform.machine(), platform.python_version())
+    assert facts["cpus"] == str(os.cpu_count())
+    assert facts["affinity"].split(",") == [str(cpu) for cpu in sorted(os.sched_getaffinity(0))]
+    assert facts["clock resolution"] == f"{time.get_clock_info('perf_counter').resolution:g} s"
+    assert facts["speedproof"] == __version__
+    assert all(facts.values())
+
+
+def test_what_a_machine_does_not_tell(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A processor of another kind is called by its model, or as Python knows it; the rest is left out."""
+    monkeypatch.setattr(platform, "processor", lambda: "unknown")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    (tree / "proc/cpuinfo").write_text("processor: 0\nflags: fpu\nModel\t: Board 4\n")
+    facts = snapshot(tree)
+    assert facts["cpu"] == "Board 4"
+    assert not {"virtual", "cpus"} & facts.keys()
+    bare = snapshot(tmp_path_factory.mktemp("bare"))
+    assert bare["cpu"] == "unknown"
+    assert not {"load", "memory", "governor", "turbo", "smt", "aslr", "power", "clock source"} & bare.keys()
+
+
+@pytest.mark.parametrize(
+    ("supplies", "power"),
+    [
+        ({}, None),
+        ({"BAT0": ("Battery", "")}, None),
+        ({"AC": ("Mains", "1")}, "mains"),
+        ({"AC": ("Mains", "0")}, "battery"),
+        ({"AC": ("Mains", "0"), "USB": ("Mains", "1"), "BAT0": ("Battery", "")}, "mains"),
+        ({"AC": ("Mains", "0"), "BAT0": ("Battery", "1")}, "battery"),
+    ],
+)
+def test_power_comes_from_any_mains(
+    tmp_path: Path, supplies: dict[str, tuple[str, str]], power: str | None
+) -> None:
+    for name, (kind, online) in supplies.items():
+        folder = tmp_path / "sys/class/power_supply" / name
+        folder.mkdir(parents=True)
+        (folder / "type").write_text(f"{kind}\n")
+        (folder / "online").write_text(f"{online}\n")
+    assert snapshot(tmp_path).get("power") == power
+
+
+@pytest.mark.parametrize(
+    ("file", "value", "turbo"),
+    [
+        ("intel_pstate/no_turbo", "1", "off"),
+        ("intel_pstate/no_turbo", "0", "on"),
+        ("cpufreq/boost", "1", "on"),
+        ("cpufreq/boost", "0", "off"),
+        ("cpufreq/boost", "?", None),
+    ],
+)
+def test_turbo_is_told_by_either_driver(tmp_path: Path, file: str, value: str, turbo: str | None) -> None:
+    path = tmp_path / "sys/devices/system/cpu" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(f"{value}\n")
+    assert snapshot(tmp_path).get("turbo") == turbo
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({"governor": "performance"}, ""),
+        ({"governor": "powersave"}, "the frequency governor is 'powersave'"),
+        ({"turbo": "off"}, ""),
+        ({"turbo": "on"}, "turbo is on"),
+        ({"smt": "0"}, ""),
+        ({"smt": "1"}, "hyper-threads share cores"),
+        ({"aslr": "0"}, ""),
+        ({"aslr": "1"}, "ASLR lays memory out anew"),
+        ({"aslr": "2"}, "ASLR lays memory out anew"),
+        ({"power": "mains"}, ""),
+        ({"power": "battery"}, "the machine runs on battery"),
+        ({"virtual": "yes"}, "this is a virtual machine"),
+        ({"clock source": "tsc"}, ""),
+        ({"clock source": "kvm-clock"}, ""),
+        ({"clock source": "arch_sys_counter"}, ""),
+        ({"clock source": "acpi_pm"}, "the clock source 'acpi_pm' is slow"),
+    ],
+)
+def test_each_disturbance_by_itself(facts: dict[str, str], told: str) -> None:
+    found = disturbances(facts)
+    assert len(found) == bool(told)
+    assert all(sentence.startswith(told) for sentence in found)
+
+
+def test_a_load_of_an_unknown_number_of_cpus_is_that_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 5.0, 5.0))
+    assert "0.6 on 1 CPUs" in busy(0.6)
+    assert busy(0.5) == ""
+
+
+def test_a_load_is_no_difference() -> None:
+    """Two sessions on one machine differ by their load and by nothing else."""
+    assert differences({"load": "1", "cpu": "A"}, {"load": "2", "cpu": "A"}) == ()
+    assert differences({"cpu": "A"}, {"load": "2", "cpu": "B", "turbo": "on"}) == (
+        "cpu: 'A' and 'B'",
+        "turbo: '' and 'on'",
+    )

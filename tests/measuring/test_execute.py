@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 import resource
+import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from speedproof.measuring.execute import Job, Run, RunError, execute
+from speedproof.measuring import execute as executing
+from speedproof.measuring.execute import Job, Run, RunError, execute, find_program, shell_command
+
+
+def open_files() -> list[str]:
+    return sorted(path.name for path in Path("/proc/self/fd").iterdir())
 
 
 def test_wall_time_against_a_known_sleep() -> None:
@@ -213,3 +221,144 @@ def test_how_a_run_ended(run: Run, how: str) -> None:
     told = Run(run.metrics, run.exit, run.timed_out, b"x" * 9, b"y" * 3999).describe_failure()
     assert told == f"{how}; its output:\nx{'y' * 3999}"
     assert run.failed is (how != "exited with code 0")
+
+
+@pytest.mark.parametrize(("peak", "memory"), [(999, None), (1000, None), (1001, 1001 * 1024.0)])
+def test_metrics_are_the_kernels_numbers_in_base_units(
+    monkeypatch: pytest.MonkeyPatch, peak: int, memory: float | None
+) -> None:
+    """Seconds of the processor to the microsecond; a peak counts where it is above the runner's own."""
+    wait = os.wait4
+    usage = resource.struct_rusage((1.2345678, 0.7654321, peak, *[0] * 3, 11, 12, *[0] * 6, 13, 14))
+    own = resource.struct_rusage((0.0, 0.0, 1000, *[0] * 13))
+    times = iter([5, 2_500_000_005])
+    monkeypatch.setattr(os, "wait4", lambda pid, options: (*wait(pid, options)[:2], usage))
+    monkeypatch.setattr(resource, "getrusage", lambda who: own)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: next(times))
+    run = execute(Job(("true",)))
+    monkeypatch.undo()
+    assert run == Run(
+        {
+            "time": 2.5,
+            "user": 1.234568,
+            "system": 0.765432,
+            "minor-faults": 11.0,
+            "major-faults": 12.0,
+            "voluntary-switches": 13.0,
+            "involuntary-switches": 14.0,
+            **({} if memory is None else {"memory": memory}),
+        },
+        0,
+        False,
+        b"",
+        b"",
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "left"),
+    [
+        ([ProcessLookupError], 0),
+        ([None, ProcessLookupError], 0),
+        ([PermissionError, ProcessLookupError], 0),
+        ([None, None], 2),
+        ([PermissionError, PermissionError], 2),
+    ],
+)
+def test_a_group_is_asked_twice_before_it_is_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answers: Sequence[type[OSError] | None], left: int
+) -> None:
+    """Its living processes, by their states; between the two questions there is a moment."""
+    for name, text in {
+        "12": "12 (a) S (b) S 1 77 77 0",
+        "13": "13 (zombie) Z 1 77 77 0",
+        "14": "14 (dead) X 1 77 77 0",
+        "15": "15 (other) R 77 78 77 0",
+        "16": "16 (waiting) D 1 77 0 0",
+        "self": "9 (again) R 1 77 77 0",
+    }.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "stat").write_text(text)
+    (tmp_path / "17" / "stat").mkdir(parents=True)  # cannot be read, as of a process that has just ended
+    script, asked, slept = iter(answers), list[tuple[int, int]](), list[float]()
+
+    def killpg(group: int, number: int) -> None:
+        asked.append((group, number))
+        if (failure := next(script)) is not None:
+            raise failure
+
+    monkeypatch.setattr(executing, "Path", lambda path: tmp_path if path == "/proc" else None)
+    monkeypatch.setattr(os, "killpg", killpg)
+    monkeypatch.setattr(time, "sleep", slept.append)
+    found = executing._left_behind(77)
+    monkeypatch.undo()
+    assert found == left
+    assert asked == [(77, 0)] * len(answers)
+    assert len(slept) == len(answers) - 1
+    assert all(0.0 < seconds <= 0.01 for seconds in slept)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_time_out_is_waited_for_in_milliseconds(monkeypatch: pytest.MonkeyPatch, ended: bool) -> None:
+    asked: list[object] = []
+
+    class Poll:
+        def register(self, descriptor: int, events: int) -> None:
+            asked.append((Path(f"/proc/self/fd/{descriptor}").readlink().name, events))
+
+        def poll(self, milliseconds: float) -> list[tuple[int, int]]:
+            asked.append(milliseconds)
+            return [(9, select.POLLIN)] if ended else []
+
+    before = open_files()
+    monkeypatch.setattr(select, "poll", Poll)
+    assert executing._ends_within(os.getpid(), 0.25) is ended
+    monkeypatch.undo()
+    assert asked[1:] == [250.0]
+    assert asked[0] in [("anon_inode:[pidfd]", select.POLLIN), (f"pidfd:[{os.getpid()}]", select.POLLIN)]
+    assert open_files() == before
+
+
+def test_runs_leave_no_file_open_and_signals_as_they_were() -> None:
+    """Also those that end late, or cannot be started."""
+    before = open_files()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    try:
+        for job in (
+            Job(("true",), capture=True),
+            Job(("true",), timeout=10.0),
+            Job(("sleep", "30"), timeout=0.001),
+            Job(("true", "x" * 200_000)),
+            Job(("no-such-program-anywhere",), capture=True),
+        ):
+            with suppress(RunError):
+                assert execute(job).timed_out is (job.timeout == 0.001)
+            assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == {*mask, signal.SIGUSR1}
+            assert open_files() == before
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def test_what_the_kernel_refuses_is_said_in_its_words() -> None:
+    with pytest.raises(RunError, match=r"^true: cannot be started: Argument list too long$"):
+        execute(Job(("true", "x" * 200_000)))
+
+
+def test_programs_are_looked_for_as_the_system_does(tmp_path: Path) -> None:
+    """By the variables' own PATH; without one where systems have their programs; a path is what it says."""
+    (tmp_path / "sh").write_text("#!/bin/sh\n")
+    (tmp_path / "sh").chmod(0o755)
+    assert find_program("sh", {"PATH": str(tmp_path)}) == str(tmp_path / "sh")
+    assert find_program("sh", {}) == shutil.which("sh", path=os.defpath)
+    assert find_program("sh", {"PATH": "/nowhere"}) is None
+    assert find_program("./gone", {}) == "./gone"
+
+
+def test_a_shell_is_the_runners(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By its path, with the options that it is given; one that is not there stays as it is called."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "sh").symlink_to("/bin/sh")
+    assert shell_command("a | b") == (str(tmp_path / "sh"), "-c", "a | b")
+    assert shell_command("a", "sh -e 'x y'") == (str(tmp_path / "sh"), "-e", "x y", "-c", "a")
+    assert shell_command("a", "gone -e") == ("gone", "-e", "-c", "a")

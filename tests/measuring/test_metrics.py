@@ -112,10 +112,31 @@ def test_perf_output_is_read(tmp_path: Path) -> None:
     assert PerfStat(("instructions",), path).read() == expected
 
 
+def test_lines_of_perf_that_are_no_counts_are_passed_over(tmp_path: Path) -> None:
+    """A number, its unit and the name, at the least."""
+    path = tmp_path / "perf.txt"
+    path.write_text("5;x\n6\n7;;exact\n1.2.3;;odd;1\n8.5;msec;clock;1;2;3\n;;none;1\n0;;idle\n")
+    assert PerfStat((), path).read() == {"exact": 7.0, "clock": 8.5, "idle": 0.0}
+
+
 def test_perf_wraps_the_command(tmp_path: Path) -> None:
     job = PerfStat(("a", "b"), tmp_path / "p").wrap(Job(("true", "x"), timeout=3))
-    assert job.command[-4:] == ("duration_time,a,b", "--", "true", "x")
-    assert job.timeout == 3
+    words = (
+        "perf",
+        "stat",
+        "-x",
+        ";",
+        "-o",
+        str(tmp_path / "p"),
+        "-e",
+        "duration_time,a,b",
+        "--",
+        "true",
+        "x",
+    )
+    assert job == Job(words, timeout=3)
+    own = PerfStat((), tmp_path / "p", "/bin/perf").wrap(Job(("true",)))
+    assert (own.command[0], own.command[-4:]) == ("/bin/perf", ("-e", "duration_time", "--", "true"))
 
 
 def test_absent_perf_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -157,6 +178,40 @@ def test_a_misspelt_counter_is_perfs_complaint(monkeypatch: pytest.MonkeyPatch, 
     stat, message = perf_counters(["instrutions", "page-faults"], tmp_path / "p")
     assert stat is not None
     assert (stat.events, message) == (("page-faults",), said)
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["exit 0", "printf '5;;cycles;1\\n6;;faults;1\\n' > \"$5\"; echo trouble >&2; exit 1", "exit 129"],
+)
+def test_a_perf_that_counts_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
+    """It writes no file, or fails for another reason than a name: all are named, with what the kernel allows."""
+    (tmp_path / "perf").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "perf").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    level = Path("/proc/sys/kernel/perf_event_paranoid")
+    paranoid = level.read_text().strip() if level.exists() else "absent"
+    assert perf_counters(["cycles", "faults"], tmp_path / "p") == (
+        None,
+        f"perf cannot count cycles, faults here (perf_event_paranoid is {paranoid}, 1 or less is needed; virtual "
+        "machines often offer none)",
+    )
+
+
+def test_a_perf_that_counts_all_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = "#!/bin/sh\nprintf '5;;cycles;1\\n6;;faults;1\\n' > \"$5\"\n"
+    (tmp_path / "perf").write_text(script)
+    (tmp_path / "perf").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    whole = PerfStat(("cycles", "faults"), tmp_path / "p", str(tmp_path / "perf"))
+    assert perf_counters(["cycles", "faults"], tmp_path / "p") == (whole, "")
+    assert units_of([parse_metric("t:ms=x"), parse_metric("s:ops/s=x")], whole) == {
+        "t": ("s", "lower"),
+        "s": ("ops/s", "higher"),
+        "cycles": ("cycles", "lower"),
+        "faults": ("", "lower"),
+    }
+    assert units_of([], None) == {}
 
 
 @pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
@@ -278,6 +333,54 @@ def test_a_failed_run_has_no_metric_of_its_own(tmp_path: Path) -> None:
     run = CommandExecutor(capture=True, output_metrics=(parse_metric(r"score=score (\d)"),)).measure(version)
     assert (run.exit, "score" in run.metrics, "time" in run.metrics) == (1, False, True)
     assert (tmp_path / "done").exists()
+
+
+def test_the_start_of_a_shell_is_the_median_of_twenty(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([float(3 * k % 20) for k in range(20)])
+    asked: list[Job] = []
+
+    def fake(job: Job) -> Run:
+        asked.append(job)
+        return Run({"time": next(times)})
+
+    monkeypatch.setattr("speedproof.measuring.executor.execute", fake)
+    assert shell_start(("sh", "-c", "")) == 10.0
+    assert asked == [Job(("sh", "-c", ""))] * 20
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_run_under_perf_has_its_counters_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, failed: bool
+) -> None:
+    """Not what the kernel accounts to perf; with the numbers of the output and of the meter around it."""
+    (tmp_path / "p").write_text("7;;cycles\n3000000000;ns;duration_time\n")
+    readings = iter(["5", "8"])
+    read = Path.read_text
+    monkeypatch.setattr(
+        Path, "read_text", lambda path: next(readings) if path.name == "energy" else read(path)
+    )
+    asked: list[Job] = []
+
+    def fake(job: Job) -> Run:
+        asked.append(job)
+        return Run({"time": 9.0, "user": 1.0}, exit=int(failed), stdout=b"score 4")
+
+    monkeypatch.setattr("speedproof.measuring.executor.execute", fake)
+    perf = PerfStat(("cycles",), tmp_path / "p", "/bin/perf")
+    executor = CommandExecutor(
+        "/in",
+        True,
+        2.0,
+        (parse_metric(r"score=score (\d)"), parse_metric("none=x")),
+        perf,
+        Energy(((tmp_path / "energy", 100.0),)),
+    )
+    version = PlannedVersion("v", ("a", "b"), "a b", {"A": "1"}, "/cwd")
+    run = executor.measure(version)
+    assert asked == [perf.wrap(Job(("a", "b"), {"A": "1"}, "/cwd", "/in", True, 2.0))]
+    own = {"cycles": 7.0, "time": 3.0, "score": 4.0, "energy": pytest.approx(3e-6)}
+    assert run.metrics == ({"time": 9.0, "user": 1.0} if failed else own)
+    assert next(readings, None) == ("8" if failed else None)
 
 
 def test_start_of_a_shell_takes_time() -> None:

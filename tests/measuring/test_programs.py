@@ -19,7 +19,7 @@ from speedproof.data.session_file import (
 )
 from speedproof.measuring import programs
 from speedproof.measuring.execute import shell_command
-from speedproof.measuring.programs import fingerprints, not_found, ran_until, replaced, was_changed
+from speedproof.measuring.programs import fingerprints, lacks, not_found, ran_until, replaced, was_changed
 
 STARTED = 1_767_225_600.0  # 2026-01-01 UTC
 
@@ -97,6 +97,25 @@ def test_large_and_unreadable_files_are_told_by_size_and_time(monkeypatch: pytes
     assert fingerprints(plan("./tool")) == {str(path): f"size:{facts.st_size} changed:{facts.st_mtime_ns}"}
 
 
+@pytest.mark.parametrize("readable", [False, True])
+@pytest.mark.parametrize("more", [0, 1])
+def test_files_up_to_256_mib_that_can_be_read_are_hashed(
+    monkeypatch: pytest.MonkeyPatch, readable: bool, more: int
+) -> None:
+    """What a larger one is told by moves with its size and its time."""
+    path = program("tool")
+    with path.open("r+b") as file:
+        file.truncate(256 * 2**20 + more)
+    os.utime(path, ns=(5, 7))
+    monkeypatch.setattr(os, "access", lambda of, mode: readable and (of, mode) == (path, os.R_OK))
+    monkeypatch.setattr(hashlib, "file_digest", lambda file, kind: hashlib.new(kind, b"x"))
+    told = programs._fingerprint(path)
+    monkeypatch.undo()
+    hashed = f"sha256:{hashlib.sha256(b'x').hexdigest()}"
+    assert told == (hashed if readable and not more else f"size:{256 * 2**20 + more} changed:7")
+    assert programs._fingerprint(path.with_name("gone")) == "unreadable"
+
+
 def test_a_program_that_was_built_anew_is_named_whatever_its_date() -> None:
     path = program("tool")
     benchmarks = plan("./tool", "true")
@@ -165,3 +184,57 @@ def test_the_program_that_is_missing_is_named_and_not_its_last_word() -> None:
     program("here")
     assert not_found(plan("./here a b")) == ""
     assert not_found(plan("./here a", "./gone a b")) == "./gone"
+
+
+def test_a_program_is_there_where_its_version_runs() -> None:
+    """In its folder, by its own PATH; one that a setup command may still make is not missed."""
+    (Path.cwd() / "sub").mkdir()
+    program("sub/tool")
+    assert not_found(plan("./tool", cwd="sub")) == ""
+    assert not_found(plan("./tool")) == "./tool"
+    assert not_found(plan("./tool", setup="make")) == ""
+    assert not_found(plan("./tool", cwd="sub", setup="make")) == ""
+    assert not_found(plan("tool")) == "tool"
+    assert not_found(plan("tool", env={"PATH": str(Path.cwd() / "sub")})) == ""
+    assert not_found([*plan("./sub/tool"), *plan("./gone")]) == "./gone"
+
+
+def test_what_may_be_done_about_a_missing_program() -> None:
+    assert lacks("a", "./x", "make") == "a: has no ./x after its build"
+    assert lacks("a", "./x", "") == "a: has no ./x; if it has to be built, give --build CMD"
+
+
+def test_words_and_programs_of_a_shells_text() -> None:
+    """The first after an operator that starts a command, assignments before it left out."""
+    for text, words, starts in (
+        ("a b | c > d e && f", ["a", "b", "c", "d", "e", "f"], ["a", "c", "f"]),
+        ("A=1 B=2 a C=3; b", ["A=1", "B=2", "a", "C=3", "b"], ["a", "b"]),
+        ("(a) < in", ["a", "in"], ["a"]),
+        ("a 'b c' & d", ["a", "b c", "d"], ["a", "d"]),
+        ("a >& b", ["a", "b"], ["a"]),
+        ("", [], []),
+    ):
+        assert programs._shell_words(text) == (words, starts), text
+
+
+def test_only_the_program_of_a_version_counts_as_replaced() -> None:
+    """Not its inputs; of every version whose program it is, and of none where nothing is known."""
+    tool, data = program("tool"), program("data")
+    benchmarks = plan("./tool data", "true", "./tool")
+    before = fingerprints(benchmarks)
+    changed = {**before, str(tool): "new", str(data): "new"}
+    assert replaced(benchmarks, before, changed) == [("b", "v0", str(tool)), ("b", "v2", str(tool))]
+    assert replaced(benchmarks, before, before) == []
+    assert replaced(benchmarks, {}, changed) == []
+
+
+def test_an_input_that_is_gone_has_changed() -> None:
+    """One that the commands name no longer is looked at, too, where it is still there."""
+    program("tool")
+    data = program("data")
+    benchmarks = plan("./tool data")
+    before = fingerprints(benchmarks)
+    assert was_changed(session(benchmarks, before), before) == []
+    assert was_changed(session(benchmarks, before), {}) == [str(Path.cwd() / "tool")]
+    data.unlink()
+    assert was_changed(session(benchmarks, before), fingerprints(benchmarks)) == [str(data)]

@@ -34,6 +34,16 @@ def test_order_depends_on_seed_benchmark_and_block_only() -> None:
     assert again != [block_order("ABC", seed=3, benchmark=2, block=b) for b in range(50)]
 
 
+def test_orders_are_those_that_numpy_draws() -> None:
+    """From the seed, the benchmark and the block: a stored session is gone on with in the same sequence."""
+    for seed, benchmark, block, names in ((5, 0, 0, "XY"), (0, 2, 1, "XYZ"), (2**32 - 1, 1, 3, "ABCDE")):
+        child = np.random.SeedSequence(seed, spawn_key=(benchmark, block))
+        drawn = np.random.Generator(np.random.PCG64(child)).permutation(len(names))
+        assert block_order(names, seed=seed, benchmark=benchmark, block=block) == tuple(
+            names[i] for i in drawn
+        )
+
+
 def test_one_version() -> None:
     assert block_order(["only"], seed=0, benchmark=0, block=0) == ("only",)
 

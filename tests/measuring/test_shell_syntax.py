@@ -82,6 +82,12 @@ def test_patterns_that_match_a_file_are_the_shells(tmp_path: Path) -> None:
         (r"sort \*.txt", ""),
         ("sort '['x].*", ""),
         ("sort ?hidden", ""),
+        ("*.txt", "*.txt"),
+        ("*.txt x", "*.txt"),
+        ("*.csv *.txt", "*.txt"),
+        ("a.txt [x] x", ""),
+        ("a.txt", ""),
+        ("x* a.txt", ""),
     ):
         assert shell_syntax(text, str(tmp_path)) == piece, text
     assert shell_syntax("sort *.txt", str(tmp_path / "nowhere")) == ""

@@ -91,7 +91,7 @@ class BuildCache:
         """Remove what is unfinished, and the longest unused above the limit; not what is in use."""
         known = self.builds()
         for folder in self._folder.glob("?" * _KEY):
-            if folder.is_dir() and not (folder / "built.json").exists():
+            if not (folder / "built.json").exists():
                 self._remove(folder)
         most = self._limit if limit is None else limit
         total, gone = sum(build.size for build in known), []
@@ -113,7 +113,7 @@ class BuildCache:
         return True
 
     def _lock(self, stack: contextlib.ExitStack, key: str, how: int) -> bool:
-        file = os.open(self._folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        file = os.open(self._folder / f"{key}.lock", os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(file, how)
         except BlockingIOError:
@@ -174,7 +174,7 @@ class BuildCache:
             self._lock(building, f"{key}.building", fcntl.LOCK_EX)
             if not stamp.exists():
                 shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir(parents=True)
+                folder.mkdir()
                 which = "" if revision.number is None else f", build {revision.number + 1}"
                 tell(f"building {revision.name}{which}")
                 begun = time.monotonic()

@@ -188,7 +188,7 @@ class CommitRunner:
         self._held = held.enter_context(ExitStack())
         self._planned: dict[str, tuple[PlannedVersion, int | None]] = {}
         self._used = dict(builds)
-        self._block = -1
+        self._block: int | None = None
         self.spent = 0.0
 
     def ready(self, name: str, block: int) -> None:

@@ -28,7 +28,7 @@ def snapshot(root: Path = Path("/")) -> dict[str, str]:
     for line in _read(root, "proc/cpuinfo").splitlines():
         name, _, value = line.partition(":")
         cpuinfo[name.strip()] = value.strip()
-    memory = _read(root, "proc/meminfo").split("\n", 1)[0].removeprefix("MemTotal:").strip()
+    memory = _read(root, "proc/meminfo").partition("\n")[0].removeprefix("MemTotal:").strip()
     facts = {
         "host": platform.node(),
         "system": platform.system(),
@@ -46,7 +46,7 @@ def snapshot(root: Path = Path("/")) -> dict[str, str]:
         "virtual": "yes" if "hypervisor" in cpuinfo.get("flags", "").split() else "",
         "clock source": _read(root, "sys/devices/system/clocksource/clocksource0/current_clocksource"),
         "clock resolution": f"{time.get_clock_info('perf_counter').resolution:g} s",
-        "load": _read(root, "proc/loadavg").split(" ", 1)[0],
+        "load": _read(root, "proc/loadavg").partition(" ")[0],
         "python": platform.python_version(),
         "speedproof": __version__,
     }

@@ -100,15 +100,15 @@ def execute(job: Job) -> Run:
             return descriptor
 
         try:
-            stdin = opened(os.open(job.stdin, os.O_RDONLY | os.O_CLOEXEC))
+            stdin = opened(os.open(job.stdin, os.O_RDONLY))
             if job.cwd:
                 # Spawning has no directory of its own to offer, so the runner goes there for the moment.
                 stack.enter_context(contextlib.chdir(job.cwd))
         except OSError as error:
             raise RunError(f"{error.filename}: {error.strerror}") from None
-        kept = os.memfd_create("output", os.MFD_CLOEXEC) if job.capture else None
-        stdout = opened(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC) if kept is None else kept)
-        stderr = opened(os.memfd_create("output", os.MFD_CLOEXEC))
+        kept = os.memfd_create("output") if job.capture else None
+        stdout = opened(os.open(os.devnull, os.O_WRONLY) if kept is None else kept)
+        stderr = opened(os.memfd_create("output"))
         actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
         program = find_program(job.command[0], environment)
         if program is None:

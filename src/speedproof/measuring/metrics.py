@@ -153,7 +153,7 @@ def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, s
         return PerfStat(tuple(working), path, program) if working else None
 
     stat = PerfStat(tuple(events), path, program)
-    trial = execute(stat.wrap(Job(("true",), capture=True)))
+    trial = execute(stat.wrap(Job(("true",))))
     if trial.failed and b"syntax error" in trial.stderr:
         if len(events) > 1:  # one that it does not know, and perf counts none of them
             each = [perf_counters([event], path) for event in events]

@@ -49,7 +49,7 @@ class Progress(Struct, frozen=True):
     run: Run  # its measurements
     warmup: bool  # whether it was a warm-up run
     elapsed: float  # seconds since the benchmark's start
-    together: int = 1  # how many benchmarks are measured at once, and open
+    together: int  # how many benchmarks are measured at once, and open
 
 
 class Tally(Struct):

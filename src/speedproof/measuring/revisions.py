@@ -138,7 +138,7 @@ def _commit(top: Path, name: str) -> str:
 def _near(top: Path, name: str) -> str:
     """A branch or tag of nearly that name, or where revisions are listed."""
     known = _text(top, "for-each-ref", "--format=%(refname:short)").splitlines()
-    if near := difflib.get_close_matches(name, known, 1):
+    if near := difflib.get_close_matches(name, known):
         return f"; did you mean {near[0]}?"
     return "; 'git log --oneline --all' lists them"
 

@@ -107,7 +107,7 @@ class RunLoop:
 
     def deciding(self, run: Run | RunLine) -> bool:
         """Whether a run has the metric that decides, and a value that a speedup can be made of."""
-        value = run.metrics.get(self.metric, 0.0)
+        value = run.metrics.get(self.metric, math.nan)
         return value > 0.0 and math.isfinite(value)
 
     def _fault(self, benchmark: PlannedBenchmark, version: PlannedVersion, run: Run) -> RunError:

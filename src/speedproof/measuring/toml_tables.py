@@ -13,7 +13,7 @@ def check_members(file: str, where: str, table: Iterable[str], known: Collection
     """Refuse a member that has no meaning: it is misspelt, or was meant for another place."""
     for name in table:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+            near = difflib.get_close_matches(name, known)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
             raise FormatError(file, where, f"unknown member {name!r}; {hint}")
 
