@@ -235,6 +235,7 @@ def test_the_largest_difference_of_a_candidates_own_controls_counts(sizes: tuple
     own, other = (sequential(1.02, Verdict.FASTER, candidate=name) for name in ("new", "newer"))
     found = withheld([own, other, *controls], question)
     assert [f.verdict for f in found[:2]] == [Verdict.UNDECIDED, Verdict.FASTER]
+    assert withheld([*controls, own, other], question) == (*found[2:], *found[:2])
 
 
 def test_the_tool_of_2010_tells_of_no_slowdown() -> None:

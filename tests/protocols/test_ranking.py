@@ -145,6 +145,8 @@ def test_the_least_number_of_runs_is_the_least(versions: int) -> None:
         )
         assert len(undecided(found)) == expected
         assert found.enough_runs == (runs == needed)
+    lone = {f"v{i}": Sample(np.linspace(1, 2, 3 if i else needed) + 10 * i) for i in range(versions)}
+    assert not rank_runs(lone, resamples=0).enough_runs
 
 
 def test_warnings_are_those_of_a_comparison() -> None:

@@ -78,6 +78,8 @@ def test_how_much_few_sessions_differ() -> None:
     other = sessions([1.0, 1.3], tool="x")
     assert told((several, other)) == [(*spread, (), "those of one version differ by 20 %")]
     assert told((one(3.0), one(4.0)), (several, other))[0][2] == ("b1",)
+    skewed = Sample(np.array([1.0, 1.0, 9.0, 1.5, 1.5, 2.0]), sessions=np.arange(6) // 3, tool="x")
+    assert told((skewed, single))[0][3] == "those of one version differ by 50 %"
     zero = Sample(np.array([0.0, 0.0, 1.0, 1.0]), sessions=np.array([0, 0, 1, 1]), tool="x")
     assert told((zero, single))[0][3] == "those of one version differ by 0 %"
     negative = Sample(np.array([-2.0, -1.0]), "B", sessions=np.array([0, 1]), tool="x")
@@ -104,6 +106,8 @@ def test_of_one_process_twice_the_same_and_stopped() -> None:
     )
     several = Assumption.SEVERAL_PROCESSES
     assert told((process, free)) == [(several, ("old",), (), "")]
+    both = Sample(np.array([1.0, 2.0]), processes=np.zeros(2, dtype=np.int64))
+    assert told((free, both)) == told((run, both)) == [(several, ("new",), (), "")]
     assert told((two, marked)) == [(several, ("new",), (), "")]
     assert told((process, marked), (free, run)) == [(several, BOTH, ("b0",), "")]
     assert told((run, two), (process, process), (free, free)) == [

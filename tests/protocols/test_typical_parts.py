@@ -327,6 +327,10 @@ def test_sessions_that_are_no_pairs() -> None:
         (sessions([*a, "a4"], [*number, 4]), sessions(a, number)),
         (sessions(a, number), sessions([*a, "a4"], [*number, 4])),
         (sessions([*a, "a4"], number), sessions([*a, "a4"], number)),
+        (sessions(a, number), sessions([*a, "a0"], number)),
+        (sessions([*a, "a0"], number), sessions(a, number)),
+        (sessions(a, number), sessions(a, [0, 1, 2, 2])),
+        (sessions(a, [0, 1, 2, 2]), sessions(a, number)),
         (sessions(a, number, span=(0.0, 1.0)), sessions(b, number, span=(1.0, 2.0))),
         (sessions(a, number, span=(1.0, 2.0)), sessions(b, number, span=(0.0, 1.0))),
     ]
@@ -360,6 +364,8 @@ def test_what_repeats_on_both_sides() -> None:
         for sample, numbers in zip((x, y), clusters_of((x, y)), strict=True):
             own = sample.sessions if x is y is four else sample.processes if sample.nested else None
             assert numbers is own
+    uneven = Sample(np.tile([1.0, 2.0, 9.0], 4), sessions=np.arange(12) // 3)
+    assert [s.values.tolist() for s in typical_units(Pair(KEY, uneven, uneven))] == [[2.0] * 4] * 2
     skewed = Sample(np.array([1.0, 2.0, 9.0, 4.0]), processes=np.array([0, 0, 0, 1]))
     assert [s.values.tolist() for s in independent_units((skewed, skewed), "mean")] == [[4.0, 4.0]] * 2
     assert [s.values.tolist() for s in independent_units((skewed, skewed), "median")] == [[2.0, 4.0]] * 2
@@ -386,6 +392,15 @@ def test_what_is_cut_and_what_is_not() -> None:
     ):
         pair = Pair(KEY, x, y)
         assert last_values(pair) is pair
+    many = side([4, 5], sessions=each // 2)
+    for x, y, kept in (
+        (side([2, 3]), side([2, 2]), 2),
+        (side([2, 2]), side([2, 3]), 2),
+        (many, side([5, 4]), 4),
+        (side([5, 4]), many, 4),
+    ):
+        found = last_values(Pair(KEY, x, y))
+        assert [s.n for s in (found.reference, found.candidate)] == [2 * kept] * 2
     mixed = np.array([0, 1, 1, 0, 1, 0, 1, 1, 0])
     x = Sample(np.arange(9.0), processes=mixed, sessions=each // 3)
     for y in (side([2, 3]), side([2, 2])):

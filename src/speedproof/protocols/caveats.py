@@ -111,8 +111,7 @@ _OF_THREE = "12.5 %"
 
 
 def _one_process(sample: Sample) -> bool:
-    known = Trait.ONE_PROCESS in sample.traits or (sample.processes is not None and sample.process_count == 1)
-    return sample.n > 1 and known
+    return sample.n > 1 and (Trait.ONE_PROCESS in sample.traits or sample.process_count == 1)
 
 
 def _spread_of_sessions(sample: Sample) -> float:

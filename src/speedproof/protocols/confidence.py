@@ -9,7 +9,7 @@ passes its Shapiro-Wilk p-value, and the test changes from Student to Welch when
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, zip_longest
 
 import numpy as np
 
@@ -24,16 +24,13 @@ def highest_confidences(
 
     P-values come in rows, one a pair; so do the risks that are asked about, and the answers.
     """
-    points = [sorted({p for p in row if 0 < p < 1}) for row in pvalues.tolist()]
-    where = np.full((len(points), 2 * max(map(len, points)) + 1), 0.5)
-    for row, inner in zip(where, points, strict=True):
-        # Alternate gaps and points: (0, p1), p1, (p1, p2), p2, ..., (pk, 1).
-        ends = [0.0, *inner, 1.0]
-        row[0 : 2 * len(inner) + 1 : 2] = [(a + b) / 2 for a, b in pairwise(ends)]
-        row[1 : 2 * len(inner) : 2] = inner
+    ends = [[0.0, *sorted({p for p in row if p < 1}), 1.0] for row in pvalues.tolist()]
+    # Alternate gaps and points: (0, p1), p1, (p1, p2), p2, ..., (pk, 1).
+    cells = [sorted([*own[1:-1], *((a + b) / 2 for a, b in pairwise(own))]) for own in ends]
+    where = np.array(list(zip_longest(*cells, fillvalue=0.5))).T
     return [
-        _read([0.0, *inner, 1.0], row[: 2 * len(inner) + 1])
-        for inner, row in zip(points, significant(where).tolist(), strict=True)
+        _read(own, row[: len(inside)])
+        for own, inside, row in zip(ends, cells, significant(where).tolist(), strict=True)
     ]
 
 

@@ -158,7 +158,7 @@ class PreparedPairs:
             at_slow, at_fast = (at_y, at_x) if turned else (at_x, at_y)
             slow, fast = used[at_slow].values, used[at_fast].values
             own = summaries[at_x], summaries[at_y]
-            if max(own[0].maximum, own[1].maximum, -own[0].minimum, -own[1].minimum) >= _LARGE:
+            if max(abs(end) for one in own for end in (one.minimum, one.maximum)) >= _LARGE:
                 slow, fast = with_headroom(slow, fast)
             of_both, of_x, of_y = lasting[i]
             told = (

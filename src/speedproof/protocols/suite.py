@@ -166,20 +166,17 @@ def _answers(
 
 
 def _overall(prepared: Sequence[PreparedPairs]) -> tuple[tuple[Location, OverallGain], ...]:
-    if not prepared or prepared[0].pairs[0].reference.higher_is_better:
+    pairs = [pair for part in prepared for pair in part.pairs]
+    if not pairs or any(pair.reference.higher_is_better for pair in pairs):
         return ()
     # The same locations as in the benchmarks' own rows: of their units; the minimum is of all values.
     found: dict[Location, list[tuple[float, float]]] = {
-        "min": [
-            (float(pair.reference.values.min()), float(pair.candidate.values.min()))
-            for part in prepared
-            for pair in part.pairs
-        ]
+        "min": [(float(pair.reference.values.min()), float(pair.candidate.values.min())) for pair in pairs]
     }
     for location in ("mean", "median"):
         sides = [side.summaries for part in prepared for side in part.sides(location)]
         found[location] = [(getattr(x, location), getattr(y, location)) for x, y in sides]
-    equal = [1.0] * len(found["min"])
+    equal = [1.0] * len(pairs)
     return tuple(
         (location, overall_gain([x for x, _ in found[location]], [y for _, y in found[location]], equal))
         for location in LOCATIONS

@@ -38,9 +38,9 @@ class Summary(Struct, frozen=True):
     higher_is_better: bool | None = None  # of the values; None: as the unit says
 
 
-def summarise(sample: Sample, used: Sample | None = None) -> Summary:
+def summarise(sample: Sample) -> Summary:
     """Reduce a sample to its summary."""
-    return summarise_all([sample], [sample if used is None else used])[0]
+    return summarise_all([sample], [sample])[0]
 
 
 def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Summary]:

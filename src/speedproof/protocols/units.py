@@ -93,12 +93,14 @@ def last_values(pair: Pair) -> Pair:
     """
     x, y = pair.reference, pair.candidate
     several = x.nested and y.nested and min(x.process_count, y.process_count) > 1
-    if x.groups is None or y.groups is None or not several or sessions_are_units((x, y)):
+    if not several or sessions_are_units((x, y)):
         return pair
+    assert x.groups is not None
+    assert y.groups is not None
     few = int(min(x.groups.sizes.min(), y.groups.sizes.min()))
     if max(x.groups.sizes.max(), y.groups.sizes.max()) == few:
         return pair
-    few -= few % 2 if few > 1 else 0
+    few = max(few - few % 2, 1)
     return Pair(pair.key, _last(x, x.groups, few), _last(y, y.groups, few))
 
 
