@@ -85,7 +85,7 @@ def _gaps(pairs: Pairs) -> tuple[FloatArray, FloatArray]:
 def held_back(gamma: float, found: RatioTest, pairs: Pairs) -> RatioTest:
     """The larger of both tests' p-values, but for complete separation."""
     if gamma == 1.0:
-        means, positive = _logarithms(Pairs(pairs.x, pairs.y, 0.0 * pairs.step, pairs.inflation, ()), 0.0)
+        means, positive = _logarithms(pairs, 0.0)
         logs, plain = means.tails(0.0), _means(pairs.x, pairs.y).tails(0.0)
         above, below = (np.where(positive, own, other) for own, other in zip(logs, plain, strict=True))
         apart = pairs.x.min(axis=1) > pairs.y.max(axis=1), pairs.x.max(axis=1) < pairs.y.min(axis=1)

@@ -20,6 +20,7 @@ that table.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from functools import lru_cache
 
 import numpy as np
@@ -105,32 +106,31 @@ def studentised(
 def _orders(groups: tuple[int, ...], n: int) -> tuple[Spread, FloatArray]:
     """Every way to call n of the tied values x and the rest y, as sums of the placements, with multiplicities.
 
-    The three sums are packed into one integer: twice `won`, and four times each sum of squares, are whole.
+    The three sums are packed into one integer: twice `won`, and four times each sum of squares, are whole. Of many
+    values that tie it has more than 64 bits.
     """
     total = sum(groups)
     m = total - n
     bits_x, bits_y = ((4 * size * other**2).bit_length() for size, other in ((n, m), (m, n)))
-    states: list[tuple[IntArray, FloatArray] | None] = [None] * (n + 1)
-    states[0] = (np.zeros(1, dtype=np.int64), np.ones(1))
+    few = bits_x + bits_y + (2 * n * m).bit_length() < 64
+    states = {0: (np.zeros(1, dtype=np.int64 if few else object), np.ones(1))}
     before = 0
     for size in groups:
-        following: list[list[tuple[IntArray, FloatArray]]] = [[] for _ in range(n + 1)]
-        for i, state in enumerate(states):
-            if state is None:
-                continue
+        following: dict[int, list[tuple[IntArray, FloatArray]]] = defaultdict(list)
+        for i, (packed, ways) in states.items():
             j = before - i
             for k in range(max(0, size - (m - j)), min(size, n - i) + 1):
                 below_x, below_y = 2 * j + size - k, 2 * i + k
                 step = (k * below_x) << (bits_x + bits_y)
                 step += (k * below_x**2) << bits_y
                 step += (size - k) * below_y**2
-                following[i + k].append((state[0] + step, state[1] * math.comb(size, k)))
-        states = [
-            (np.concatenate([p for p, _ in parts]), np.concatenate([w for _, w in parts])) if parts else None
-            for parts in following
-        ]
+                following[i + k].append((packed + step, ways * math.comb(size, k)))
+        states = {
+            i: (np.concatenate([p for p, _ in parts]), np.concatenate([w for _, w in parts]))
+            for i, parts in following.items()
+        }
         before += size
-    packed, ways = _merged(*(states[n] or (np.zeros(0, dtype=np.int64), np.zeros(0))))
+    packed, ways = _merged(*states[n])
     square_y = (packed & ((1 << bits_y) - 1)).astype(np.float64) / 4.0
     square_x = ((packed >> bits_y) & ((1 << bits_x) - 1)).astype(np.float64) / 4.0
     return Spread((packed >> (bits_x + bits_y)).astype(np.float64) / 2.0, square_x, square_y), ways
@@ -141,10 +141,8 @@ def _merged(packed: IntArray, ways: FloatArray) -> tuple[IntArray, FloatArray]:
     if (ways == 1.0).all():
         packed, counts = np.unique(packed, return_counts=True)
         return packed, counts.astype(np.float64)
-    order = np.argsort(packed)
-    packed, ways = packed[order], ways[order]
-    first = np.flatnonzero(np.diff(packed, prepend=-1))
-    return packed[first], np.add.reduceat(ways, first) if first.size else ways
+    packed, place = np.unique(packed, return_inverse=True)
+    return packed, np.bincount(place, ways).astype(np.float64)
 
 
 Table = tuple[FloatArray, FloatArray]

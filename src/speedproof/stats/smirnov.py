@@ -73,13 +73,13 @@ def _tolerance(x: FloatArray, y: FloatArray, u: FloatArray, v: FloatArray) -> Fl
 def kolmogorov_sf(x: npt.ArrayLike) -> FloatArray:
     """Upper tail of Kolmogorov's limiting distribution, its series summed to double precision."""
     x = np.asarray(x, dtype=np.float64)
-    # Each of the two expansions of the theta function where it converges within five terms.
+    # Each of the two expansions of the theta function where it converges within four terms.
     small = np.clip(x, 1e-2, 1.0)
     square = -(math.pi**2) / (8.0 * small * small)
     large = -2.0 * np.maximum(x, 1.0) ** 2
     with np.errstate(under="ignore"):
-        lower = sum(np.exp(k * k * square) for k in (1, 3, 5, 7)) * (math.sqrt(2.0 * math.pi) / small)
-        upper = 2.0 * sum((-1) ** (k - 1) * np.exp(k * k * large) for k in (1, 2, 3, 4, 5))
+        lower = sum(np.exp(k * k * square) for k in (1, 3, 5)) * (math.sqrt(2.0 * math.pi) / small)
+        upper = 2.0 * sum((-1) ** (k - 1) * np.exp(k * k * large) for k in (1, 2, 3, 4))
     return np.asarray(np.where(x < 1.0, 1.0 - lower, upper))
 
 

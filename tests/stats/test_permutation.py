@@ -1,0 +1,262 @@
+"""The permutation distribution part by part: rational numbers, every order listed, the formulas as written."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import special, stats
+
+from speedproof.stats.permutation import (
+    Null,
+    Spread,
+    Studentised,
+    _normal_deviate,
+    _orders,
+    null_distribution,
+    one_order,
+    studentised,
+    tied_pvalue,
+)
+from speedproof.stats.superiority import typical_ratio_test
+
+FloatArray = npt.NDArray[np.float64]
+Sums = tuple[Fraction, Fraction, Fraction]
+HALF = Fraction(1, 2)
+
+
+def sums_of(x: list[int], y: list[int]) -> Sums:
+    """The pairs won, and the sums of squares of what lies below each value, a tie counting one half."""
+    below_x = [sum(((b < a) + HALF * (b == a) for b in y), Fraction(0)) for a in x]
+    below_y = [sum(((a < b) + HALF * (a == b) for a in x), Fraction(0)) for b in y]
+    none = Fraction(0)
+    return sum(below_x, none), sum((v**2 for v in below_x), none), sum((v**2 for v in below_y), none)
+
+
+def naive(sums: Sums, n: int, m: int, factors: tuple[Fraction, Fraction], tied: Fraction) -> list[float]:
+    """The statistic, its error, its degrees of freedom and the largest statistic under the floor."""
+    won, square_x, square_y = sums
+    share_x = (square_x - won**2 / n) / (n - 1) / m**2 * factors[0] / n
+    share_y = (square_y - (n * m - won) ** 2 / m) / (m - 1) / n**2 * factors[1] / m
+    free_x, free_y = max(n / factors[0] - 1, Fraction(1)), max(m / factors[1] - 1, Fraction(1))
+    total, effect = share_x + share_y, won / (n * m) - HALF
+    df = total**2 / (share_x**2 / free_x + share_y**2 / free_y) if total else min(free_x, free_y)
+    equal = (m * factors[0] + n * factors[1] + 1) / (12 * n * m) * (1 - tied)
+    se, floor = math.sqrt(total), math.sqrt(Fraction(85, 100) * equal)
+    apart = math.copysign(math.inf, effect) if effect else math.nan
+    return [effect / se if se else apart, se, float(df), abs(effect) / floor if floor else math.inf]
+
+
+def spread(of: list[Sums]) -> Spread:
+    return Spread(*(np.array([float(one[k]) for one in of]) for k in range(3)))
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 5), (4, 3), (5, 5), (3, 7)])
+def test_the_statistic_in_rational_numbers(n: int, m: int) -> None:
+    rng = np.random.default_rng([n, m])
+    drawn = [(rng.integers(0, k, n).tolist(), rng.integers(0, k, m).tolist()) for k in (2, 3, 9, 40) * 4]
+    found_sums = [sums_of(x, y) for x, y in [*drawn, ([9] * n, [1] * m), ([1] * n, [9] * m)]]
+    for factors in [(Fraction(f), Fraction(g)) for f in (1, 1.5, 6) for g in (1, 1.5, 6)]:
+        for tied in (Fraction(0), Fraction(1, 3), Fraction(1)):
+            found = studentised(spread(found_sums), n, m, (float(factors[0]), float(factors[1])), float(tied))
+            expected = np.array([naive(one, n, m, factors, tied) for one in found_sums]).T
+            for one, other in zip((found.statistic, found.se, found.df, found.most), expected, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-12)
+    plain = studentised(spread(found_sums), n, m)
+    usual = studentised(spread(found_sums), n, m, (1.0, 1.0), 0.0)
+    np.testing.assert_array_equal([plain.statistic, plain.most], [usual.statistic, usual.most])
+
+
+def test_the_floor_cuts_what_is_finite() -> None:
+    most = Studentised(np.zeros(7), np.zeros(7), np.zeros(7), np.ones(7))
+    deviates = np.array([np.inf, -np.inf, 2.0, -2.0, 0.5, -0.5, 0.0])
+    assert most.floored(deviates).tolist() == [np.inf, -np.inf, 1.0, -1.0, 0.5, -0.5, 0.0]
+
+
+PATTERNS = [(1, 1, 1, 1), (1,) * 7, (4,), (2, 1, 3), (1, 2, 2, 1), (3, 3), (1, 5), (1, 1, 1, 4), (2, 2, 2, 2)]
+
+
+def listed(groups: tuple[int, ...], n: int) -> list[Sums]:
+    """The sums of every way to call n of the values x."""
+    pool = [k for k, size in enumerate(groups) for _ in range(size)]
+    ways = itertools.combinations(range(len(pool)), n)
+    return [
+        sums_of([pool[i] for i in way], [pool[i] for i in range(len(pool)) if i not in way]) for way in ways
+    ]
+
+
+@pytest.mark.parametrize("groups", PATTERNS)
+def test_orders_of_ties_are_all_there_are(groups: tuple[int, ...]) -> None:
+    for n in range(2, sum(groups) - 1):
+        found, ways = _orders(groups, n)
+        triples = zip(found.won.tolist(), found.square_x.tolist(), found.square_y.tolist(), strict=True)
+        told = dict(zip(triples, ways.tolist(), strict=True))
+        assert len(told) == ways.size
+        assert told == {tuple(map(float, one)): k for one, k in Counter(listed(groups, n)).items()}
+
+
+def floored(of: list[Sums], n: int, m: int, tied: Fraction) -> FloatArray:
+    """The statistics with the floor; 0 where all values are equal."""
+    found = [naive(one, n, m, (Fraction(1), Fraction(1)), tied) for one in of]
+    return np.array(
+        [
+            0.0 if math.isnan(t) else t if math.isinf(t) else math.copysign(min(abs(t), most), t)
+            for t, _, _, most in found
+        ]
+    )
+
+
+@pytest.mark.parametrize("groups", PATTERNS)
+def test_tied_pvalues_are_shares_of_the_orders(groups: tuple[int, ...]) -> None:
+    size = sum(groups)
+    tied = Fraction(sum(t**3 - t for t in groups), size**3 - size)
+    for n in range(2, size - 1):
+        every = floored(listed(groups, n), n, size - n, tied)
+        for t in {*every.tolist(), 0.0 if len(groups) == 1 else every.max()}:
+            share = float(np.mean((every >= t - 1e-9) | (every == t)))
+            for near in (t, t * (1 + 1e-12), t * (1 - 1e-12)):
+                assert tied_pvalue(groups, n, near) == pytest.approx(share, rel=1e-12)
+    assert tied_pvalue((5,), 2, math.nan) == 1.0
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 6), (3, 3), (5, 3), (4, 5)])
+def test_the_table_without_ties_is_of_every_order(n: int, m: int) -> None:
+    """P-values at, between and beyond the statistics; where each risk begins, with the floor and without."""
+    null, sums = null_distribution(n, m, True), listed((1,) * (n + m), n)
+    every = floored(sums, n, m, Fraction(0))
+    plain = np.array([naive(one, n, m, (Fraction(1), Fraction(1)), Fraction(0))[0] for one in sums])
+    assert null.exact
+    assert null.critical(1.0 / math.comb(n + m, n) * (1 - 1e-9)) == math.inf
+    for values, critical in (
+        (every, null.critical),
+        (plain, lambda p: float(null.quantile(p, np.ones(1))[0])),
+    ):
+        finite = np.clip(values, -1e9, 1e9)
+        levels = np.unique(np.round(finite, 9))
+        tails = [float(np.mean(finite >= level - 1e-6)) for level in levels]
+        for (level, tail), following in zip(
+            zip(levels.tolist(), tails, strict=True), [*tails[1:], 0.0], strict=True
+        ):
+            for alpha in (tail, tail * (1 + 1e-9), 0.5 * (tail + following) + 1e-12):
+                at = critical(alpha)
+                if alpha < tail:
+                    assert at > level or at == math.inf
+                elif abs(level) < 1e9:
+                    assert at == pytest.approx(level, abs=1e-8 * max(1.0, abs(level)))
+                    assert at < level
+                else:
+                    assert at == math.copysign(math.inf, level)
+            if values is every and abs(level) < 1e9:
+                between = [level, level + 1e-12, level - 1e-12, level + 1e-5, level + 1e-4]
+                assert null.pvalue(np.array(between)).tolist() == pytest.approx([tail] * 5, rel=1e-12)
+    beyond = null.pvalue(np.array([np.inf, -np.inf, 1e9]))
+    assert beyond.tolist() == pytest.approx(
+        [one_order(n, m), 1.0, np.mean(every >= every[every < 1e300].max())]
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "enumerated"),
+    [
+        ((10, 10), (10, 10)), ((9, 10), (9, 10)), ((9, 12), None), ((10, 11), None), ((11, 11), None),
+        ((8, 12), (8, 12)), ((8, 13), (8, 12)), ((40, 8), (8, 12)), ((500, 4), (4, 44)), ((3, 3000), (3, 104)),
+        ((2, 630), (2, 630)), ((2, 631), (2, 630)), ((10**6, 2), (2, 630)), ((600, 700), None), ((9, 10**5), None),
+    ],
+)  # fmt: skip
+def test_which_sizes_are_enumerated(sizes: tuple[int, int], enumerated: tuple[int, int] | None) -> None:
+    """At most 200,000 orders; with eight runs or fewer of a side the other is cut to that."""
+    found = null_distribution(*sizes, True)
+    assert (found.n, found.m) == sizes
+    assert not null_distribution(*sizes, False).exact
+    assert found.exact == (enumerated is not None)
+    if enumerated:
+        small, large = enumerated
+        assert math.comb(small + large, small) <= 200_000
+        assert sizes == enumerated or math.comb(small + large + 1, small) > 200_000
+        other = null_distribution(small, large, True)
+        assert found.floored is not None
+        assert found.plain is not None
+        assert other.floored is not None
+        assert other.plain is not None
+        for one, two in ((found.floored, other.floored), (found.plain, other.plain)):
+            np.testing.assert_array_equal(one[0], two[0])
+            np.testing.assert_array_equal(one[1], two[1])
+
+
+def naive_score(t: float, df: float, most: float, smaller: float) -> float:
+    """Hill's deviate, stretched, and no larger than the floor leaves."""
+    if math.isinf(t):
+        return t
+    z = float(_normal_deviate(np.array(abs(t)), np.array(df)))
+    z /= math.sqrt(max(1 + 2 * 0.2 / smaller * (z * z - 2.7), 0.1))
+    return math.copysign(min(z, most), t)
+
+
+@pytest.mark.parametrize("smaller", [None, 1.5, 4.0, 30.0])
+def test_approximated_scores_and_quantiles(smaller: float | None) -> None:
+    null = Null(11, 14)
+    size = 11.0 if smaller is None else smaller
+    t = np.array([0.3, -0.3, 1.7, -4.0, 25.0, -1e200, np.inf, -np.inf, np.nan, 0.0])
+    for df, most in itertools.product((1.0, 7.5, 90.0), (0.5, 3.0, 1e300)):
+        found = Studentised(t, np.ones(10), np.full(10, df), np.full(10, most))
+        expected = [0.0 if math.isnan(v) else naive_score(max(-1e150, v), df, most, size) for v in t.tolist()]
+        expected[6:8] = [np.inf, -np.inf]
+        assert null.score(found, smaller).tolist() == pytest.approx(expected, rel=1e-12)
+    for alpha in (0.9, 0.5, 0.3, 0.05, 1e-3, 1e-6):
+        z, k = float(stats.norm.isf(alpha)), 0.2 / size
+        square = z * z * (1 - 2 * k * 2.7) / max(1 - 2 * k * z * z, 0.1)
+        quantile = math.copysign(math.sqrt(max(square, 0.0)), z)
+        free = np.array([2.0, 9.0, 200.0])
+        expected_t = special.stdtrit(free, special.ndtr(quantile))
+        np.testing.assert_allclose(null.quantile(alpha, free, smaller), expected_t, rtol=1e-9, atol=1e-15)
+        assert null.critical(alpha) == pytest.approx(z, rel=1e-9, abs=1e-15)
+    scores = np.array([-3.0, 0.0, 2.0, 9.0, np.inf])
+    least = 1 / math.comb(25, 11)
+    expected = [*stats.norm.sf(scores[:3]), least, least]
+    assert null.pvalue(scores).tolist() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "groups"), [(150, 150, (140, 160)), (300, 200, (3, 490, 7)), (360, 360, (719, 1))]
+)
+def test_hundreds_of_values_that_tie(n: int, m: int, groups: tuple[int, ...]) -> None:
+    """The sums of so many need more than 64 bits together: every division, weighed by how often it is there."""
+    size = n + m
+    tied = Fraction(sum(t**3 - t for t in groups), size**3 - size)
+    sums, ways = [], []
+    for first, last in itertools.product(
+        range(groups[0] + 1), range(groups[2] + 1 if len(groups) > 2 else 1)
+    ):
+        here = [first, n - first - last, last][: len(groups)]
+        rest = [group - own for group, own in zip(groups, here, strict=True)]
+        if min(*here, *rest) < 0:
+            continue
+        below_x = [sum(rest[:k]) + rest[k] * HALF for k in range(len(groups))]
+        below_y = [sum(here[:k]) + here[k] * HALF for k in range(len(groups))]
+        won = sum((own * v for own, v in zip(here, below_x, strict=True)), Fraction(0))
+        squares = [
+            sum((own * v * v for own, v in zip(*of, strict=True)), Fraction(0))
+            for of in ((here, below_x), (rest, below_y))
+        ]
+        sums.append((won, squares[0], squares[1]))
+        ways.append(math.prod(math.comb(group, own) for group, own in zip(groups, here, strict=True)))
+    every = floored(sums, n, m, tied)
+    for t in np.quantile(every, [0.3, 0.5, 0.7], method="lower").tolist():
+        reached = sum(way for way, own in zip(ways, every.tolist(), strict=True) if own >= t - 1e-9)
+        share = float(Fraction(reached, math.comb(size, n)))
+        assert tied_pvalue(groups, n, t) == pytest.approx(share, rel=1e-9)
+
+
+def test_many_runs_of_a_coarse_clock() -> None:
+    """Two readings only, of hundreds of runs a side: Fisher's exact test, either way."""
+    for n in (128, 200, 360):
+        x, y = np.repeat([1.0, 2.0], [n // 2 - 15, n // 2 + 15]), np.repeat([1.0, 2.0], n // 2)
+        for one, other in ((x, y), (y, x)):
+            slow, fast = int((one == 2.0).sum()), int((other == 2.0).sum())
+            exact = stats.hypergeom.sf(slow - 1, 2 * n, slow + fast, n)
+            assert float(typical_ratio_test(one, other, 1.0).above) == pytest.approx(exact, rel=1e-9)
