@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1
+from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1, midranks, variance_inflation
+from speedproof.stats.normality import lilliefors, shapiro_wilk
 
 LABELS = np.repeat(np.arange(6), 4)
 
@@ -143,3 +144,103 @@ def test_a_process_of_far_smaller_values_counts_as_much() -> None:
     x[8:12] = 7.0
     expected = 5 / 6 * np.corrcoef([0, 1, 2, 3], [1, 2, 3, 5])[0, 1]
     assert float(drift_within(x, LABELS).correlation) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3,), (9,), (30,), (1, 7), (5, 1), (4, 8), (2, 3, 5)])
+def test_midranks_against_scipy(shape: tuple[int, ...]) -> None:
+    """Without ties, with many, all equal, the first and the last ones equal."""
+    rng = np.random.default_rng(shape)
+    for high in (1, 2, 4, 1000):
+        x = rng.integers(0, high, shape) / 8
+        np.testing.assert_array_equal(midranks(x), scipy_stats.rankdata(x, axis=-1))
+
+
+@pytest.mark.parametrize("n", [4, 5, 8, 31])
+@pytest.mark.parametrize("high", [2, 3, 50])
+def test_run_order_written_out(n: int, high: int) -> None:
+    """Autocorrelation, von Neumann's ratio and Spearman's test, with ties and ranks that are given, too."""
+    x = np.random.default_rng([n, high]).integers(0, high, (12, n)) / 4 + 1.0
+    found = lag1(x), drift(x)
+    np.testing.assert_array_equal(found[0].pvalue, lag1(x, midranks(x)).pvalue)
+    np.testing.assert_array_equal(found[1].pvalue, drift(x, midranks(x)).pvalue)
+    for row, values in enumerate(x.tolist()):
+        if len(set(values)) == 1:
+            assert np.isnan(
+                [part[row] for part in (found[0].lag1, found[0].statistic, found[1].pvalue)]
+            ).all()
+            continue
+        mean, ranks = sum(values) / n, scipy_stats.rankdata(values).tolist()
+        power = sum((v - mean) ** 2 for v in values)
+        lagged = sum((a - mean) * (b - mean) for a, b in itertools.pairwise(values))
+        squares = sum((r - (n + 1) / 2) ** 2 for r in ranks)
+        assert found[0].lag1[row] == pytest.approx(lagged / power, rel=1e-12, abs=1e-15)
+        steps = sum((a - b) ** 2 for a, b in itertools.pairwise(ranks))
+        assert found[0].statistic[row] == pytest.approx(steps / squares, rel=1e-12)
+        expected = scipy_stats.spearmanr(range(n), values)
+        assert found[1].correlation[row] == pytest.approx(expected.statistic, rel=1e-12, abs=1e-15)
+        assert found[1].pvalue[row] == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_ranks_that_are_given_are_taken() -> None:
+    """The ranks alone tell the order; the values tell no more than which runs are equal."""
+    x, other = np.array([3.0, 1.0, 2.0, 5.0, 4.0, 0.5]), np.array([1.0, 2.0, 3.0, 4.0, 6.0, 5.0])
+    assert lag1(x, other).pvalue == lag1(other).pvalue != lag1(x).pvalue
+    assert drift(x, other) == drift(other)
+
+
+@pytest.mark.parametrize("n", [5, 9])
+def test_inflation_broadcasts(n: int) -> None:
+    """Every series of one side with every one of the other, also where too few runs tell nothing."""
+    rng = np.random.default_rng(n)
+    x, y = rng.standard_normal((3, 1, n)).cumsum(axis=-1), rng.standard_normal((4, n))
+    whole = variance_inflation(x, y)
+    assert whole.shape == variance_inflation(y, x).shape == (3, 4)
+    assert variance_inflation(x[0, 0], y).shape == variance_inflation(y, x[0, 0]).shape == (4,)
+    for i, j in np.ndindex(3, 4):
+        assert whole[i, j] == variance_inflation(x[i, 0], y[j]) == variance_inflation(y[j], x[i, 0])
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        lambda x: lag1(x).pvalue,
+        lambda x: lag1(x).lag1,
+        lambda x: drift(x).pvalue,
+        lambda x: drift(x).correlation,
+        lambda x: drift_within(x, np.arange(x.shape[-1]) // 2).pvalue,
+        lambda x: drift_within(x, np.arange(x.shape[-1]) // 2).correlation,
+        lambda x: shapiro_wilk(x).pvalue,
+        lambda x: lilliefors(x).statistic,
+        hurst_factor,
+    ],
+)
+@pytest.mark.parametrize("n", [1, 2, 12])
+@pytest.mark.parametrize("leading", [(), (4,), (2, 3), (3, 1, 2)])
+def test_results_have_the_leading_shape(statistic: Any, n: int, leading: tuple[int, ...]) -> None:
+    """One answer a row, also where too few runs have none; each the one that the row gets alone."""
+    x = np.random.default_rng(n).standard_normal((*leading, n))
+    found = statistic(x)
+    assert found.shape == leading
+    assert np.isnan(found).all() == (n < 12)
+    for at in np.ndindex(leading):
+        assert found[at] == pytest.approx(float(statistic(x[at])), rel=1e-12, nan_ok=True)
+
+
+def test_a_likeness_that_just_does_not_stand_out() -> None:
+    """Four changes among twelve: r = (12 / 4 + 1 + 1) / 100, half a standard error of 1 / 10 and no more."""
+    x, y = np.repeat([1.0, 2.0, 1.0, 2.0, 1.0], [2, 3, 3, 3, 1]), np.ones(88)
+    assert (x == 2.0).sum() == 6
+    assert variance_inflation(x, y) == variance_inflation(y, x) == 1.0
+    assert variance_inflation(x, np.ones(89)) == 1.0 < variance_inflation(x, y[1:])
+    assert variance_inflation(np.repeat([1.0, 2.0, 1.0, 2.0], [3, 3, 3, 3]), y) > 1.0
+
+
+def test_rounding_leaves_the_whole_correlation() -> None:
+    """Of a million values in order: the sums of their ranks are beyond 2^53, and no longer exact."""
+    for n in (600_000, 700_010, 1_000_003):
+        ranks = np.arange(1.0, n + 1)
+        for sign in (1.0, -1.0):
+            found = drift(ranks, sign * ranks if sign > 0 else ranks[::-1])
+            assert abs(float(found.correlation)) <= 1.0
+            assert float(found.correlation) == pytest.approx(sign, rel=1e-12)
+            assert float(found.pvalue) < 1e-100

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,30 @@ def test_larger_pvalues_follow_the_published_statistic(n: int) -> None:
     assert p[:3] == pytest.approx([1.0, 1.0, 1.0], abs=1e-4)
     assert p[3] == pytest.approx(p[4], abs=2e-3)
     assert p[5] == pytest.approx(0.15, abs=6e-3)
+
+
+STEPHENS = [
+    (0.302, (1.0,)),
+    (0.5, (2.76773, -19.828315, 80.709644, -138.55152, 81.218052)),
+    (0.9, (-4.901232, 40.662806, -97.490286, 94.029866, -32.355711)),
+]
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 20, 100, 400])
+def test_the_published_polynomials(n: int) -> None:
+    """Written out for D sqrt n and its corrections, up to their limits, where the other formula exceeds 0.1."""
+    by_root = math.sqrt(n) - 0.01 + 0.85 / math.sqrt(n)
+    distances = [float(d) for d in np.linspace(0.01, 0.9, 300) / by_root]
+    for at in (0.302 / by_root, 0.5 / by_root):  # the very distances at the limits, and their neighbours
+        distances += [math.nextafter(at, 1), at, math.nextafter(at, 0)]
+    for d, found in zip(distances, _lilliefors_pvalue(np.array(distances), n).tolist(), strict=True):
+        own, size = (d, n) if n <= 100 else (d * (n / 100) ** 0.49, 100)
+        exponent = -7.01256 * own**2 * (size + 2.78019) + 2.99587 * own * math.sqrt(size + 2.78019) - 0.122119
+        expected = math.exp(exponent + 0.974598 / math.sqrt(size) + 1.67997 / size)
+        if expected > 0.1:
+            tail = next(tail for limit, tail in STEPHENS if by_root * d <= limit)
+            expected = math.fsum(c * (by_root * d) ** k for k, c in enumerate(tail))
+        assert found == pytest.approx(expected, rel=1e-9)
 
 
 def test_large_pvalues_of_normal_samples_are_uniform() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats as scipy_stats
 
-from speedproof.stats.power import runs_needed_means, runs_needed_ranks
+from speedproof.stats.power import _fewest_that_can_reject, runs_needed_means, runs_needed_ranks
 from speedproof.stats.ranks import rank_sum
 from speedproof.stats.ttests import student, welch
 
@@ -115,3 +118,69 @@ def test_more_is_needed_for_less_risk_and_for_the_larger_side() -> None:
     assert runs_needed_means(x, y, 0.01).x > runs_needed_means(x, y, 0.05).x
     needed = runs_needed_ranks(x, y, 0.05)
     assert float(needed.y) == pytest.approx(2 * float(needed.x), abs=2)
+
+
+def whole(total: float, n: int, m: int) -> tuple[float, float]:
+    """The runs of either side, whole ones, at least two."""
+    if total == math.inf:
+        return math.inf, math.inf
+    return max(math.ceil(total * (n / (n + m))), 2), max(math.ceil(total * (m / (n + m))), 2)
+
+
+def naive_means(x: list[float], y: list[float], alpha: float, power: float) -> tuple[float, float]:
+    """Guenther's (1981) formula with the shares of the sides."""
+    n, m = len(x), len(y)
+    d = sum(x) / n - sum(y) / m
+    if d == 0 or min(n, m) < 2:
+        return whole(math.inf, n, m)
+    of_x, of_y = float(np.var(x, ddof=1)) * (n + m) / n, float(np.var(y, ddof=1)) * (n + m) / m
+    z_alpha, z_power = scipy_stats.norm.isf(alpha), scipy_stats.norm.ppf(power)
+    return whole((z_alpha + z_power) ** 2 * (of_x + of_y) / d**2 + z_alpha**2 / 2, n, m)
+
+
+def naive_ranks(x: list[float], y: list[float], alpha: float, power: float) -> tuple[float, float]:
+    """The formula of the docstring by all pairs; never fewer runs than have one order of probability alpha."""
+    n, m = len(x), len(y)
+    wins = np.array([[(a > b) + 0.5 * (a == b) for b in y] for a in x])
+    p, total, q = float(wins.mean()), n + m, n / (n + m)
+    if p == 0.5:
+        return whole(math.inf, n, m)
+    ties = sum(c**3 - c for c in np.unique([*x, *y], return_counts=True)[1].tolist())
+    tested = math.sqrt((1 - ties / (total**3 - total)) / (12 * q * (1 - q)))
+    own = tested
+    if min(n, m) > 1:
+        own = math.sqrt((wins.mean(axis=1).var(ddof=1) / n + wins.mean(axis=0).var(ddof=1) / m) * total)
+        own = 0.0 if p in (0.0, 1.0) else own
+    noise = scipy_stats.norm.isf(alpha) * tested + scipy_stats.norm.ppf(power) * own
+    fewest = next(
+        k
+        for k in itertools.count(4)
+        if alpha * math.comb(sum(of := [max(math.ceil(k * s), 2) for s in (q, 1 - q)]), of[0]) >= 1
+    )
+    return whole(max((noise / (p - 0.5)) ** 2, fewest), n, m)
+
+
+@pytest.mark.parametrize(
+    ("needed", "naive"), [(runs_needed_means, naive_means), (runs_needed_ranks, naive_ranks)]
+)
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 4), (2, 2), (5, 3), (3, 9), (20, 20)])
+def test_runs_needed_written_out(needed: Any, naive: Any, n: int, m: int) -> None:
+    """Continuous values, few values, separated ones; several at once, and with the power that is asked."""
+    rng = np.random.default_rng([n, m])
+    x, y = rng.standard_normal((40, n)), 0.7 * rng.standard_normal((40, m)) - 0.4
+    x[10:20], y[10:20] = np.round(x[10:20]), np.round(y[10:20])
+    x[20:25] += 9.0
+    x[25:30], y[25:28] = 3.0, 3.0
+    for alpha, power in ((0.05, 0.8), (0.011, 0.8), (0.05, 0.93), (0.3, 0.55)):
+        found = needed(x, y, alpha, power)
+        expected = [naive(a, b, alpha, power) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        np.testing.assert_array_equal(np.stack([found.x, found.y], axis=1), expected)
+    np.testing.assert_array_equal(needed(x, y, 0.05).x, needed(x, y, 0.05, 0.8).x)
+
+
+@pytest.mark.parametrize(("k", "alpha"), [(2, 1 / 6), (3, 1 / 20), (4, 1 / 70), (5, 1 / 252)])
+def test_a_risk_that_one_order_just_reaches(k: int, alpha: float) -> None:
+    """C(2k, k) orders: at their inverse k runs a side may reject, below it k + 1: halves are rounded up."""
+    assert alpha * math.comb(2 * k, k) == 1.0
+    assert _fewest_that_can_reject(0.5, alpha) == max(2 * k - 1, 4)
+    assert _fewest_that_can_reject(0.5, alpha * (1 - 1e-9)) == 2 * k + 1

@@ -22,7 +22,7 @@ from speedproof.stats.pooled import tie_excess
 from speedproof.stats.rank_nulls import rank_sum_tail
 from speedproof.stats.ranks import brunner_munzel, rank_sum
 from speedproof.stats.smirnov import kolmogorov_sf, ks_location
-from speedproof.stats.ttests import student, variance_ratio, welch
+from speedproof.stats.ttests import Moments, moments, student, student_from, variance_ratio, welch, welch_from
 
 SMALL = st.integers(1, 5).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 5).map(float)))
 PAIR_TESTS = [variance_ratio, student, welch, ks_location, rank_sum, brunner_munzel]
@@ -327,3 +327,60 @@ def test_undefined_tests_are_nan() -> None:
     assert float(student(single, spread).df) == 2.0
     assert float(rank_sum(constant, constant).pvalue) == 1.0
     assert float(ks_location(constant, single).pvalue) == 1.0
+
+
+@pytest.mark.parametrize(("x", "y"), [([3.0], [1.0, 2.0]), ([1.0, 2.5], [7.0]), ([4.0], [1.0, 2.0, 6.0])])
+def test_a_single_run_beside_a_few(x: list[float], y: list[float]) -> None:
+    """One degree of freedom is enough for Student, not for Welch nor for the variances."""
+    found = student(x, y)
+    for pvalue, side in ((found.pvalue, "greater"), (found.pvalue_less, "less")):
+        expected = scipy_stats.ttest_ind(x, y, alternative=side)
+        assert float(pvalue) == pytest.approx(expected.pvalue, rel=1e-12)
+        assert float(found.df) == expected.df
+    assert np.isnan([welch(x, y).pvalue, welch(x, y).df, variance_ratio(x, y).pvalue]).all()
+    assert np.isnan([student([1.0], [2.0]).pvalue, student([1.0], [2.0]).df]).all()
+
+
+@pytest.mark.parametrize("means", [(1.0, 0.25), (0.25, 1.0), (-1.0, 0.0), (0.0, -1.0)])
+@pytest.mark.parametrize("test", [student_from, welch_from])
+def test_the_least_error_that_is_resolved(means: tuple[float, float], test: Any) -> None:
+    """R's t.test: no test where the standard error is below 10 eps times the larger mean, of either sign."""
+    least = 10.0 * 2.0**-52
+    for error, defined in (
+        (least, True),
+        (least * (1 - 1e-15), False),
+        (least * 1.1, True),
+        (least * 0.9, False),
+    ):
+        found = test(*(Moments(2, np.array(mean), np.array(error**2)) for mean in means))
+        assert math.sqrt(error**2) == error
+        assert bool(np.isnan(found.statistic)) != defined
+        assert bool(np.isnan(found.df)) != defined
+        assert not defined or float(found.statistic) == pytest.approx((means[0] - means[1]) / error)
+    for sides in (([0.0, 0.0], [0.0, 0.0]), ([5.0, 5.0], [0.0, 0.0, 0.0])):
+        assert np.isnan([student(*sides).pvalue, welch(*sides).pvalue]).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10])
+def test_moments_in_fractions(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for start in (0, 2**40):
+        x = start + rng.integers(0, 64, n)
+        exact = [Fraction(int(v)) for v in x]
+        mean = sum(exact) / n
+        found = moments(x)
+        assert (found.n, float(found.mean)) == pytest.approx((n, float(mean)), rel=1e-15)
+        variance = sum((v - mean) ** 2 for v in exact) / max(n - 1, 1)
+        assert float(found.variance) == pytest.approx(float(variance), rel=1e-14, abs=1e-14)
+
+
+def test_equal_variances_are_no_less_likely_than_certain() -> None:
+    """Swapped sides have the same p-value, of at most 1."""
+    rng = np.random.default_rng(3)
+    for n, m in ((2, 2), (5, 5), (4, 9), (31, 30)):
+        x, y = rng.normal(size=(50, n)), rng.normal(size=(50, m))
+        there, back = variance_ratio(x, y), variance_ratio(y, x)
+        np.testing.assert_allclose(there.pvalue, back.pvalue, rtol=1e-12)
+        assert (there.pvalue <= 1.0).all()
+        assert (there.df, back.df) == ((n - 1, m - 1), (m - 1, n - 1))
+    assert float(variance_ratio(x[0], x[0] + 0.5).pvalue) == pytest.approx(1.0, rel=1e-12)

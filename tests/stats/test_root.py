@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.root import decreasing_roots
+from speedproof.stats.root import decreasing_roots, halved
 
 ROOTS = np.array([-40.0, -1.5, 0.0, 1e-7, 0.3, 2.0, 55.0])
 SHAPES: dict[str, Callable[[FloatArray], FloatArray]] = {
@@ -44,3 +45,65 @@ def test_a_sign_that_never_changes() -> None:
     assert last[0] == math.inf
     assert first[1] == -math.inf
     assert (first[2], last[2]) == pytest.approx((5.0, 5.0), abs=1e-5)
+
+
+def one_by_one(
+    function: Callable[[float], float], low: float, high: float, narrow: float
+) -> tuple[float, float]:
+    """The search written out for one function: out to where the signs differ, then false position and halving."""
+    width = high - low
+    at_low, at_high = function(low), function(high)
+    while not at_low > 0 and low > -1500:
+        high, at_high, width = low, at_low, 4 * width
+        low -= width
+        at_low = function(low)
+    while at_high > 0 and high < 1500:
+        low, at_low, width = high, at_high, 4 * width
+        high += width
+        at_high = function(high)
+    if not at_low > 0 or at_high > 0:
+        return (low if at_low > 0 else -math.inf), (math.inf if at_high > 0 else high)
+    before, since = high - low, 0
+    while high - low > narrow * max(1.0, abs(low), abs(high)):
+        middle = low + (high - low) * (at_low / (at_low - at_high))
+        if since == 2:
+            middle, before, since = (low + high) / 2, high - low, 0
+        elif not low < middle < high:
+            middle = (low + high) / 2
+        value = function(middle)
+        if value > 0:
+            low, at_low, at_high = middle, value, at_high / 2
+        else:
+            high, at_high, at_low = middle, value, at_low / 2
+        if high - low > before / 2:
+            since += 1
+        else:
+            before, since = high - low, 0
+    return low, high
+
+
+def one_value(shape: Callable[[FloatArray], FloatArray], root: float, at: float) -> float:
+    return float(shape(np.array(at - root)))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("narrow", [1e-2, 1e-6, None])
+def test_the_search_written_out(name: str, narrow: float | None) -> None:
+    """Many at once end where each ends by itself, wherever they begin; unless told they end at 1e-11."""
+    shape, roots = SHAPES[name], np.append(ROOTS, [-1400.0, -3.3, 1400.0])
+    for low, width in ((-1.0, 2.0), (-60.0, 120.0), (3.0, 0.001), (-2.0, 0.001), (-7.0, 1.0), (0.5, 40.0)):
+        starts = np.full(roots.size, low)
+        given = () if narrow is None else (np.full(roots.size, narrow),)
+        found = decreasing_roots(lambda at: shape(at - roots), starts, starts + width, *given)
+        for first, last, root in zip(*(ends.tolist() for ends in found), roots.tolist(), strict=True):
+            own = partial(one_value, shape, root)
+            assert (first, last) == one_by_one(own, low, low + width, narrow or 1e-11)
+
+
+@pytest.mark.parametrize("root", [1.0, 0.3, 1e-300, -0.7, 5.0])
+def test_the_first_double_of_the_upper_part(root: float) -> None:
+    """The boundary itself where it belongs to the upper part, else its neighbour; the end, if there is none."""
+    assert halved(lambda x: x >= root, -3.0, 7.0) == root
+    assert halved(lambda x: x > root, -3.0, 7.0) == math.nextafter(root, math.inf)
+    assert halved(lambda _: False, -3.0, root) == root
+    assert halved(lambda _: True, root, 9.0) == math.nextafter(root, math.inf)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from scipy import optimize, special, stats
 from speedproof.stats import session_spread
 from speedproof.stats.session_spread import (
     SessionSpread,
+    _degrees_together,
     _digamma,
     _inverse_trigamma,
     _prior,
@@ -171,3 +174,146 @@ def test_at_a_risk_of_one_half_or_more_the_sessions_speak_alone(alpha: float) ->
     """A bound at such a risk is not beyond the ratio: its distance tells no standard error."""
     found = widened(0.25, alpha, (10, 10), SessionSpread(4e-4, 7.0, 1e-5, 4), (1, 2))
     assert found.error == pytest.approx(math.sqrt(1.5 * 4e-4), rel=1e-12)
+
+
+def naive_prior(variance: list[float], degrees: list[float]) -> tuple[float, float]:
+    """Smyth's moments one by one, by SciPy; infinite weight where the variances scatter no more than they must."""
+    if len(variance) < 2:
+        return variance[0], 0.0
+    if max(variance) == 0.0:
+        return 0.0, math.inf
+    least = 1e-5 * statistics.median([v for v in variance if v > 0.0])
+    logs = [
+        math.log(max(v, least)) - float(special.digamma(d / 2)) + math.log(d / 2)
+        for v, d in zip(variance, degrees, strict=True)
+    ]
+    excess = statistics.variance(logs) - statistics.mean(float(special.polygamma(1, d / 2)) for d in degrees)
+    if excess <= 0.0:
+        return math.exp(statistics.mean(logs)), math.inf
+    half = optimize.brentq(lambda x: special.polygamma(1, math.exp(x)) - excess, -15.0, 15.0, xtol=1e-15)
+    at = math.exp(half)
+    return math.exp(statistics.mean(logs) + float(special.digamma(at)) - half), 2.0 * at
+
+
+def dot(a: list[float], b: list[float]) -> float:
+    return math.fsum(x * y for x, y in zip(a, b, strict=True))
+
+
+def naive_together(columns: list[list[float]], degrees: int) -> float:
+    """The mean squared correlation of every two series about 0, and what it leaves of their degrees."""
+    columns = [column for column in columns if any(column)]
+    k = len(columns)
+    if k < 2 or degrees < 2:
+        return degrees
+    squares = [dot(a, b) ** 2 / (dot(a, a) * dot(b, b)) for a, b in itertools.combinations(columns, 2)]
+    shared = (statistics.mean(squares) - 1 / degrees) / (1 - 1 / degrees)
+    return degrees * k / (1 + (k - 1) * min(max(shared, 0.0), 1.0))
+
+
+def naive_spreads(
+    rows: list[tuple[int, int, int, float, float]],
+) -> tuple[dict[int, tuple[float, float, float, int]], tuple[float, float, float, int] | None]:
+    """Of rows of series, version, session, location, part within: the model's numbers in plain loops."""
+    cells: dict[tuple[int, int], list[tuple[int, float, float]]] = {}
+    for series, group, session, location, within in rows:
+        cells.setdefault((series, group), []).append((session, location, within))
+    cells = {key: cell for key, cell in cells.items() if len(cell) > 1}
+    if not cells:
+        return {}, None
+    names = sorted({series for series, _ in cells})
+    places = sorted({(session, group) for (_, group), cell in cells.items() for session, *_ in cell})
+    columns = [[0.0] * len(places) for _ in names]
+    variance, degrees, inside, sessions = [], [], [], []
+    for column, name in zip(columns, names, strict=True):
+        own = {group: cell for (series, group), cell in cells.items() if series == name}
+        for group, cell in own.items():
+            for session, location, _ in cell:
+                centre = statistics.mean(value for _, value, _ in cell)
+                column[places.index((session, group))] = location - centre
+        sessions.append(sum(map(len, own.values())))
+        degrees.append(sessions[-1] - len(own))
+        variance.append(dot(column, column) / degrees[-1])
+        parts = [0.0 if math.isnan(within) else within for cell in own.values() for *_, within in cell]
+        inside.append(statistics.mean(parts))
+    most = naive_together(columns, len(places) - len({group for _, group in cells}))
+    prior, weight = naive_prior(variance, [float(d) for d in degrees])
+    found = {}
+    for i, name in enumerate(names):
+        if math.isinf(weight):
+            found[name] = prior, most, inside[i], sessions[i]
+        else:
+            common = (weight * prior + degrees[i] * variance[i]) / (weight + degrees[i])
+            others = min(weight, (most - degrees[i]) * weight / (weight + degrees[i]))
+            found[name] = common, others + degrees[i], inside[i], sessions[i]
+    return found, (prior, min(weight, most), min(inside), 0) if weight > 0.0 else None
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 30])
+@pytest.mark.parametrize("scatter", [0.0, 1.0, 3.0])
+def test_everything_written_out(count: int, scatter: float) -> None:
+    """Series that miss versions, versions with any number of sessions, a part of the noise common to all."""
+    for seed in range(4):
+        rng = np.random.default_rng([count, int(scatter), seed])
+        common = rng.standard_normal(12)
+        rows = []
+        for series in (3 * rng.permutation(40)[:count]).tolist():
+            scale = 0.02 * math.exp(scatter * rng.standard_normal())
+            for session in range(12):
+                group = 7 * (session // 3) if session < 9 else 70 + session // 11
+                noise = rng.standard_normal() + seed * common[session]
+                part = math.nan if rng.random() < 0.2 else scale**2 * rng.random()
+                if rng.random() < 0.8:
+                    rows.append((series, group, 100 - session, 5.0 + group + scale * noise, part))
+        # One series never varies, and one was never measured twice.
+        rows += [(500, 0, 100, 2.0, 0.0), (500, 0, 99, 2.0, 1.0)] * (seed % 2) + [(600, 7, 100, 2.0, 0.0)]
+        order = rng.permutation(len(rows))
+        rows = [rows[i] for i in order]
+        found, other = session_spreads(*(np.array(column) for column in zip(*rows, strict=True)))
+        expected, expected_other = naive_spreads(rows)
+        assert sorted(found) == sorted(expected)
+        pairs = [(found[name], expected[name]) for name in expected]
+        assert (other is None) == (expected_other is None)
+        if other is not None and expected_other is not None:
+            pairs.append((other, expected_other))
+        for own, told in pairs:
+            assert (own.variance, own.degrees, own.within) == pytest.approx(told[:3], rel=1e-7)
+            assert own.sessions == told[3]
+
+
+@pytest.mark.parametrize(("rows", "count"), [(3, 9), (9, 3), (5, 5), (4, 2), (6, 1)])
+def test_the_degrees_of_all_together(rows: int, count: int) -> None:
+    """Of series that share all, half or nothing, silent ones left out; one degree is what it is."""
+    rng = np.random.default_rng([rows, count])
+    row, column = (index.reshape(-1) for index in np.indices((rows, count)))
+    for share in (0.0, 0.7, 1.0):
+        table = rng.standard_normal((rows, count)) * (1 - share) + share * rng.standard_normal((rows, 1))
+        table[:, count // 2] *= share > 0.5
+        for degrees in (1, 2, rows):
+            found = _degrees_together(table.reshape(-1), row, column, degrees)
+            assert found == pytest.approx(naive_together(table.T.tolist(), degrees), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_variances_that_scatter_no_more_than_they_must(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal ones weigh infinitely; so they do at equality, where the scatter is what chance gives."""
+    degrees = np.arange(1.0, n + 1)
+    alike = np.exp(special.digamma(degrees / 2)) * 2 / degrees  # whose logarithms have one expectation
+    assert _prior(3.0 * alike, degrees) == pytest.approx((3.0, math.inf), rel=1e-9)
+    variance = np.array([1.0, 2.0, 5.0, 9.0, 40.0])[:n]
+    logs = np.log(variance) - _digamma(degrees / 2) + np.log(degrees / 2)
+    scatter = float(logs.var(ddof=1))
+    for times, weightless in ((1.0, True), (1 - 1e-9, False), (1 + 1e-9, True)):
+        monkeypatch.setattr(session_spread, "_trigamma", lambda x, v=scatter * times: np.full(x.shape, v))
+        monkeypatch.setattr(session_spread, "_inverse_trigamma", lambda _: 4.0)
+        assert math.isinf(_prior(variance, degrees)[1]) == weightless
+
+
+def test_how_far_the_inverse_is_sought() -> None:
+    """From e^-20 to e^20 degrees, beyond which nothing differs; next to the ends against SciPy."""
+    for at in (-19.9, -19.0, -1.0, 0.5, 18.0):
+        value = float(special.polygamma(1, math.exp(at)))
+        assert math.log(_inverse_trigamma(value)) == pytest.approx(at, abs=1e-9)
+    for at in (19.3, 19.9):  # 1 / x + 1 / (2 x^2) to the last digit
+        assert math.log(_inverse_trigamma(math.exp(-at))) == pytest.approx(at, abs=1e-7)
+    assert _inverse_trigamma(1e-12) == pytest.approx(math.exp(20.0))
+    assert _inverse_trigamma(1e20) == pytest.approx(math.exp(-20.0))

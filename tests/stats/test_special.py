@@ -173,3 +173,69 @@ def test_importing_the_statistics_imports_no_scipy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_normal_quantile_in_every_piece() -> None:
+    """The quantile far out, near and in the middle: the tails at which AS 241 changes its formula among them."""
+    p = np.concatenate([10.0 ** -np.linspace(0.31, 30, 300), [0.075, 0.925, math.exp(-25.0)]])
+    p = np.concatenate([p, 1.0 - p[p > 1e-9]])
+    np.testing.assert_allclose(ndtri(p), scipy_special.ndtri(p), rtol=2e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("few", [1, 40])
+def test_tails_of_the_arcsine_law(few: int) -> None:
+    """I_x(1/2, 1/2) = 2 / pi asin sqrt x: each of the tails of F with 1 and 1 degrees to its last digits."""
+    f = np.concatenate([10.0 ** np.linspace(-280, 280, 113), np.linspace(0.1, 4.0, 79)])
+    for part in np.split(f, range(few, f.size, few)):
+        lower, upper = f_tails(part, 1.0, 1.0)
+        close(lower, 2.0 / np.pi * np.arctan(np.sqrt(part)), 1.5e-13)
+        close(upper, 2.0 / np.pi * np.arctan(1.0 / np.sqrt(part)), 1.5e-13)
+    x = 10.0 ** np.linspace(-280, -0.001, 60)
+    close(betainc(0.5, 0.5, x), 2.0 / np.pi * np.arcsin(np.sqrt(x)), 1.5e-13)
+
+
+@pytest.mark.parametrize("d", [1.0, 2.0, 9.0, 77.0])
+def test_both_tails_of_f_against_closed_forms(d: float) -> None:
+    """With two degrees of freedom on either side, the lower tail far down and the upper one far up."""
+    f = 10.0 ** np.linspace(-250, 250, 126)
+    lower, upper = f_tails(f, 2.0, d)
+    log_tail = -0.5 * d * np.log1p(2.0 * f / d)
+    close(lower, -np.expm1(log_tail), 3e-13)
+    close(upper[log_tail > -600], np.exp(log_tail[log_tail > -600]), 1e-12)
+    back = f_tails(1.0 / f, d, 2.0)
+    close(back[1], lower, 1e-12)
+    lower, upper = f_tails([0.0, np.inf] * int(d), 1.0, 1.0)
+    assert (lower[:2].tolist(), upper[:2].tolist()) == ([0.0, 1.0], [1.0, 0.0])
+
+
+@pytest.mark.parametrize("df", [0.5, 1.0, 2.0, 3.0, 1e3])
+@pytest.mark.parametrize("many", [1, 30])
+def test_ends_of_t_whatever_the_degrees(df: float, many: int) -> None:
+    """Beyond all numbers there is nothing, however heavy the tail; quantiles of no probability are NaN."""
+    np.testing.assert_array_equal(t_sf([np.inf, -np.inf, 0.0] * many, df), [0.0, 1.0, 0.5] * many)
+    found = t_ppf([0.0, 1.0, 0.5, -0.1, 1.1, np.nan] * many, df)[:6]
+    np.testing.assert_array_equal(found, [-np.inf, np.inf, 0.0, np.nan, np.nan, np.nan])
+    assert not np.signbit(found[2])
+
+
+@pytest.mark.parametrize("df", [0.3, 1.0, 2.0])
+def test_t_quantiles_of_heavy_tails(df: float) -> None:
+    """Of one and two degrees in closed form, of fewer by the inverted tail, far out and near the middle."""
+    p = np.concatenate([10.0 ** -np.linspace(0.302, 40.0, 200), 0.5 - 10.0 ** -np.linspace(0.5, 12.0, 40)])
+    t = -t_ppf(p, df)
+    if df == 1.0:
+        close(t, 1.0 / np.tan(np.pi * p), 1e-12 + 1e-15 / np.abs(0.5 - p).min())
+    elif df == 2.0:
+        close(t[p < 0.4], ((1.0 - 2.0 * p) / np.sqrt(2.0 * p * (1.0 - p)))[p < 0.4], 1e-13)
+    close(t_sf(t, df), p, 1e-12)
+
+
+@pytest.mark.parametrize("a", [0.5, 1.0, 2.5, 30.0, 1000.0])
+def test_the_border_of_the_fraction(a: float) -> None:
+    """On either side of the mean, where the other tail's fraction takes over, and at it, against SciPy."""
+    for b in (0.5, 1.0, 4.0, 77.5, 3000.0):
+        border = (a + 1.0) / (a + b + 2.0)
+        x = np.unique(np.clip(border * np.array([0.5, 0.8, 0.99, 1.0, 1.01, 1.2, 1.5]), 1e-9, 1 - 1e-9))
+        np.testing.assert_allclose(betainc(a, b, x), scipy_special.betainc(a, b, x), rtol=1e-12)
+        one = [float(betainc(a, b, v)) for v in x.tolist()]
+        np.testing.assert_allclose(one, betainc(a, b, np.repeat(x, 9))[::9], rtol=1e-14)

@@ -52,7 +52,7 @@ def naive_inflation(x: FloatArray, y: FloatArray) -> float:
 @pytest.mark.parametrize("rho", [0.0, 0.4, 0.9, 1.0])
 def test_variance_inflation(n: int, m: int, rho: float) -> None:
     rng = np.random.default_rng([n, m, int(10 * rho)])
-    x, y = walk(rng, 6, n, rho), walk(rng, 6, m, rho)
+    x, y = walk(rng, 60, n, rho), walk(rng, 60, m, rho)
     x[0], y[1] = np.round(x[0]), 5.0
     x[2], y[2] = np.arange(n), np.arange(m)
     found = variance_inflation(x, y)
@@ -69,6 +69,7 @@ def test_what_may_be_a_random_walk() -> None:
         sizes = least * np.array([0.5, 0.999, 1.001, 2.0])
         assert drifting(n, m, smaller / sizes).tolist() == [True, True, False, False]
     assert drifting(2, 30, [1.0, 1.01]).tolist() == [False, True]  # no dependence, no walk
+    assert not any(drifting(n, 99, n / least) for n, least in ((12, 3.0), (18, 3.6), (20, 4.0), (64, 4.0)))
 
 
 @pytest.mark.parametrize("shuffled", [False, True])

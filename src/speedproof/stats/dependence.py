@@ -77,8 +77,7 @@ def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Autocorrelation:
     ratio = (np.diff(ranks, axis=-1) ** 2).sum(axis=-1) / squares
     # ratio / 4 as a symmetric beta variable whose variance is that of the ratio, 4 / (2 s + 1)
     s = 5.0 * n * (n + 1) * (n - 1) ** 2 / (2.0 * (n - 2) * (5.0 * n * n - 2.0 * n - 9.0)) - 0.5
-    smaller = np.clip(np.minimum(ratio, 4.0 - ratio) / 4.0, 0.0, 0.5)
-    return Autocorrelation(correlation, ratio, 2.0 * betainc(s, s, smaller))
+    return Autocorrelation(correlation, ratio, 2.0 * betainc(s, s, np.minimum(ratio, 4.0 - ratio) / 4.0))
 
 
 def variance_inflation(

@@ -32,9 +32,8 @@ def hodges_lehmann(ordered: FloatArray) -> float:
     n = ordered.size
     pairs = n * (n + 1) // 2
     lower, upper = (pairs - 1) // 2, pairs // 2
-    # At least 9/16 of all means have both parts below the upper quartile, and as many above the lower one.
-    low = 2.0 * float(ordered[n // 4 - 1]) if n >= 4 else -np.inf
-    high = 2.0 * float(ordered[n - n // 4]) if n >= 4 else np.inf
+    # More than half of all means have both parts up to the upper quartile, and as many from the lower one on.
+    low, high = 2.0 * float(ordered[n // 4]), 2.0 * float(ordered[n - 1 - n // 4])
     below, upto = _partners(ordered, low, "left"), _partners(ordered, high, "right")
     for _ in range(_HALVINGS):
         if (upto - below).sum() <= _FEW:

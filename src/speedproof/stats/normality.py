@@ -145,4 +145,4 @@ def _lilliefors_pvalue(distance: FloatArray, n: int) -> FloatArray:
     for limit, coefficients in reversed(_TAILS):
         polynomial = np.polynomial.polynomial.polyval(modified, coefficients)
         large = np.where(modified <= limit, polynomial, large)
-    return np.where(np.isnan(distance), np.nan, np.where(small > 0.1, np.clip(large, 0.0, 1.0), small))
+    return np.where(small > 0.1, large, small)

@@ -55,8 +55,8 @@ def session_spreads(
     known = np.where(np.isnan(within[used]), 0.0, within[used])
     inside = np.bincount(column, known, minlength=names.size) / np.bincount(column, minlength=names.size)
     _, row = np.unique(np.stack([session[used], group[used]], axis=1), axis=0, return_inverse=True)
-    total = row.max() + 1 - np.unique(group[used]).size
-    most = _degrees_together(rest, row.reshape(-1), column, max(int(total), 1))
+    total = int(row.max()) + 1 - np.unique(group[used]).size
+    most = _degrees_together(rest, row.reshape(-1), column, total)
     prior, weight = _prior(variance, degrees)
     if math.isinf(weight):
         common, of_each = np.full(names.size, prior), np.full(names.size, most)

@@ -185,7 +185,7 @@ def betainc(a: npt.ArrayLike, b: npt.ArrayLike, x: npt.ArrayLike) -> FloatArray:
 def beta_ppf(q: float, a: float, b: float) -> float:
     """Quantile of the beta distribution, by bisection down to neighbouring floats."""
     if q <= 0.0 or q >= 1.0:
-        return min(max(q, 0.0), 1.0)
+        return float(q >= 1.0)
     own = float(a), float(b)
     return halved(lambda x: float(_beta_tails(*own, x, 1.0 - x)[0]) >= q, 0.0, 1.0)
 

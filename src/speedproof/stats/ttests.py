@@ -63,7 +63,7 @@ def variance_ratio(x: npt.ArrayLike, y: npt.ArrayLike) -> VarianceRatio:
         return VarianceRatio(undefined, df, undefined)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         f = np.divide(mx.variance, my.variance)
-    return VarianceRatio(f, df, np.minimum(2.0 * np.minimum(*f_tails(f, *df)), 1.0))
+    return VarianceRatio(f, df, 2.0 * np.minimum(*f_tails(f, *df)))
 
 
 def student(x: npt.ArrayLike, y: npt.ArrayLike) -> TTest:
