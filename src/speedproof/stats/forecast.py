@@ -67,7 +67,7 @@ def smallest_provable(differences: npt.ArrayLike, blocks: float, *, alpha: float
     low, high = 0.0, scale
     while growth(d, high) * blocks < missing:
         high *= 2.0
-        if high > 1e6 * scale or high > _LOG_SPEEDUP_MAX:
+        if high > _LOG_SPEEDUP_MAX:
             return math.inf
     while high - low > 1e-3 * high:
         middle = 0.5 * (low + high)

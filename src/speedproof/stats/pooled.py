@@ -66,7 +66,7 @@ def tie_excess(ends: BoolArray) -> FloatArray:
     # A run never goes on in the next row, for every row ends one.
     at = np.flatnonzero(ends)
     runs = np.diff(at, prepend=-1).astype(np.float64)
-    first = np.cumsum(np.count_nonzero(ends, axis=-1).reshape(-1))[:-1]
+    first = np.cumsum(np.count_nonzero(ends, axis=-1))[:-1]
     excess = np.add.reduceat(runs * (runs * runs - 1.0), np.append(0, first))
     return np.asarray(excess.reshape(ends.shape[:-1]))
 
@@ -74,7 +74,7 @@ def tie_excess(ends: BoolArray) -> FloatArray:
 def gathered(values: FloatArray, order: IntArray) -> FloatArray:
     """Values in an order along the last axis, also of one long row, where `np.take_along_axis` is slow."""
     if values.size == values.shape[-1]:
-        return values.reshape(-1)[order.reshape(-1)].reshape(order.shape)
+        return values.ravel()[order.ravel()].reshape(order.shape)
     return np.asarray(np.take_along_axis(values, order, axis=-1))
 
 

@@ -25,11 +25,10 @@ class RunsNeeded(Struct, frozen=True):
 
 
 def _whole(total: FloatArray, n: int, m: int) -> RunsNeeded:
-    with np.errstate(invalid="ignore"):
-        return RunsNeeded(
-            np.maximum(np.ceil(total * (n / (n + m))), _LEAST),
-            np.maximum(np.ceil(total * (m / (n + m))), _LEAST),
-        )
+    return RunsNeeded(
+        np.maximum(np.ceil(total * (n / (n + m))), _LEAST),
+        np.maximum(np.ceil(total * (m / (n + m))), _LEAST),
+    )
 
 
 def runs_needed_means(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
@@ -43,9 +42,9 @@ def runs_needed_means(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
     effect = np.abs(mx.mean - my.mean)
     noise = mx.variance * ((n + m) / n) + my.variance * ((n + m) / m)
     known = (effect > 0.0) & (min(n, m) >= 2)
-    need = np.where(known, noise, 0.0) / np.where(known, effect, 1.0) ** 2
     z = normal_quantile(1.0 - alpha)
-    total = (z + normal_quantile(power)) ** 2 * need + 0.5 * z * z
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = (z + normal_quantile(power)) ** 2 * (noise / effect**2) + 0.5 * z * z
     return _whole(np.where(known, total, np.inf), n, m)
 
 
@@ -65,17 +64,17 @@ def runs_needed_ranks(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
     known = effect > 0.0
     size = n + m
     untied = 1.0 - tie_excess(pooled_order(x, y).ends) / (size**3 - size)
-    tested = np.sqrt(np.maximum(untied, 0.0) * (size * size / (12.0 * n * m)))
+    tested = np.sqrt(untied * (size * size / (12.0 * n * m)))
     own = np.where(np.isnan(test.se), tested, test.se * np.sqrt(size))
     noise = normal_quantile(1.0 - alpha) * tested + normal_quantile(power) * own
-    total = (noise / np.where(known, effect, 1.0)) ** 2
-    total = np.maximum(total, _fewest_that_can_reject(n / size, alpha))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = np.maximum((noise / effect) ** 2, _fewest_that_can_reject(n / size, alpha))
     return _whole(np.where(known, total, np.inf), n, m)
 
 
 def _fewest_that_can_reject(share: float, alpha: float) -> float:
     """Fewest runs of both sides with which complete separation, one order of all, has a p-value up to alpha."""
-    total = 2.0 * _LEAST
+    total = _LEAST + _LEAST
     while True:
         of_x, of_y = (max(math.ceil(total * part), int(_LEAST)) for part in (share, 1.0 - share))
         if alpha * math.comb(of_x + of_y, of_x) >= 1.0:

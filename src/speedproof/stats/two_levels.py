@@ -86,7 +86,7 @@ def places_of_step(x: FloatArray, split: int, alpha: float) -> tuple[int, int]:
     left = np.array([_squares(x[:k]) + _squares(x[k:]) for k in range(1, n)])
     limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
     possible = 1 + np.flatnonzero((n - 2) * (left - left[split - 1]) <= limit * left[split - 1])
-    return min(split, int(possible.min(initial=split))), max(split, int(possible.max(initial=split)))
+    return int(possible.min()), int(possible.max())
 
 
 @lru_cache(maxsize=1)
