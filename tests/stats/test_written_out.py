@@ -376,8 +376,10 @@ def test_where_a_step_may_be_holds_its_split() -> None:
     x = np.repeat([1.0, 5.0], [4, 6])
     assert places_of_step(x, 4, 0.05) == (4, 4)
     noisy = x + 2.0 * np.random.default_rng(1).normal(size=10)
-    low, high = places_of_step(noisy, 4, 1e-9)
-    assert (low, high) == (1, 9)
+    assert places_of_step(noisy, 4, 1e-9) == (1, 9)
+    for unit in (2.0**-700, 2.0**700):
+        assert places_of_step(unit * x, 4, 0.05) == (4, 4)
+        assert places_of_step(unit * noisy, 4, 0.3) == places_of_step(noisy, 4, 0.3) != (1, 9)
 
 
 @pytest.mark.parametrize("test", [shapiro_wilk, lilliefors])

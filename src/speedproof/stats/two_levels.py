@@ -82,7 +82,7 @@ def places_of_step(x: FloatArray, split: int, alpha: float) -> tuple[int, int]:
 
     B. E. Hansen, "Sample splitting and threshold estimation", Econometrica 68(3), 2000: equation 10.
     """
-    n = x.size
+    x, n = usual(x), x.size
     left = np.array([_squares(x[:k]) + _squares(x[k:]) for k in range(1, n)])
     limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
     possible = 1 + np.flatnonzero((n - 2) * (left - left[split - 1]) <= limit * left[split - 1])
