@@ -27,7 +27,7 @@ from speedproof.errors import UsageError
 from speedproof.formats.suites import read as read_suite
 from speedproof.measuring.build import BuildCache, build_all
 from speedproof.measuring.execute import Job, Run, RunError
-from speedproof.measuring.revisions import WORKTREE, Revision, check_out, repository, resolve
+from speedproof.measuring.revisions import WORKTREE, Revision, check_out, control_of, repository, resolve
 from speedproof.measuring.store import read_sessions
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -143,6 +143,194 @@ def test_worktree_is_the_files_as_they_are(repo: Path, tmp_path: Path) -> None:
     assert state(repo) == before
 
 
+def test_files_links_and_folders_take_each_others_places(repo: Path, tmp_path: Path) -> None:
+    """What lies behind a link is not the repository's, and nothing is written there."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x").write_text("not ours")
+    for folder in ("to file", "to link", "to outside", "other"):
+        (repo / folder / "deep").mkdir(parents=True)
+        (repo / folder / "x").write_text(folder)
+        (repo / folder / "deep" / "y").write_text(folder)
+    (repo / "file").write_text("file")
+    (repo / "link").symlink_to("other")
+    (repo / "broken").symlink_to("nowhere")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "Many kinds")
+    for folder in ("to file", "to link", "to outside"):
+        shutil.rmtree(repo / folder)
+    (repo / "to file").write_text("now a file")
+    (repo / "to link").symlink_to("other")
+    (repo / "to outside").symlink_to(outside)
+    for name in ("file", "link", "broken"):
+        (repo / name).unlink()
+    for name in ("file", "link"):
+        (repo / name / "a" / "b").mkdir(parents=True)
+        for k in "xy":
+            (repo / name / "a" / "b" / k).write_text(f"{name} {k}")
+    (repo / "broken").write_text("whole")
+    (repo / "source").unlink()
+    (repo / "source").symlink_to("gone")
+    _, revision = resolve(repo, ["HEAD~1", WORKTREE])
+    tree = tmp_path / "tree"
+    check_out(repo, revision, tree)
+    assert (tree / "to file").read_text() == "now a file"
+    assert (tree / "to link").readlink() == Path("other")
+    assert (tree / "to outside").readlink() == outside
+    assert (tree / "source").readlink() == Path("gone")
+    for name in ("file", "link"):
+        assert not (tree / name).is_symlink()
+        assert [(tree / name / "a" / "b" / k).read_text() for k in "xy"] == [f"{name} x", f"{name} y"]
+    assert not (tree / "broken").is_symlink()
+    assert (tree / "broken").read_text() == "whole"
+    assert [(tree / "other" / name).read_text() for name in ("x", "deep/y")] == ["other"] * 2
+    assert [path.name for path in outside.iterdir()] == ["x"]
+    assert (outside / "x").read_text() == "not ours"
+    assert git(tree, "status", "--porcelain") == git(repo, "status", "--porcelain")
+
+
+def test_the_state_of_the_files_is_a_hash_of_what_differs(repo: Path) -> None:
+    """In the order of the paths: the name, and the right to execute it with its content, or where a link leads."""
+    commit(repo, "1", "With a blank", name="name with blanks")
+    assert resolve(repo, ["HEAD~1", WORKTREE])[1] == resolve(repo, ["HEAD~1", "HEAD"])[1]
+    (repo / "name with blanks").write_text("changed")
+    (repo / "source").unlink()
+    (repo / "a link").symlink_to("source")
+    (repo / "folder").mkdir()
+    (repo / "folder" / "z").write_bytes(b"\0")
+    (repo / "folder" / "z").chmod(0o755)
+    (repo / "bench").write_text("ignored")
+    head = git(repo, "rev-parse", "HEAD")
+    parts = [b"a link\0linksource", b"folder/z\x00111\0", b"name with blanks\x000changed", b"source\0"]
+
+    def state_of_files() -> str:
+        _, found = resolve(repo, ["HEAD~1", WORKTREE])
+        short = git(repo, "log", "-1", "--format=%h %s")
+        assert (found.name, found.commit) == (f"WORKTREE on {short}", head)
+        return found.content
+
+    assert state_of_files() == hashlib.sha256(b"".join(parts)).hexdigest()
+    (repo / "folder" / "z").chmod(0o640)
+    parts[1] = b"folder/z\x000\0"
+    assert state_of_files() == hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def test_files_of_a_merge_that_is_not_done_are_among_the_changed(repo: Path, tmp_path: Path) -> None:
+    commit(repo, "1", "Ours", name="both sides")
+    git(repo, "checkout", "-q", "-b", "side", "main~1")
+    commit(repo, "2", "Theirs", name="both sides")
+    git(repo, "checkout", "-q", "main")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repo, "merge", "side")
+    _, revision = resolve(repo, ["HEAD~1", WORKTREE])
+    check_out(repo, revision, tmp_path / "tree")
+    assert "<<<<<<<" in (tmp_path / "tree" / "both sides").read_text()
+
+
+def test_a_submodule_that_was_just_added_is_no_obstacle(repo: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q", "-b", "main", ".")
+    commit(inner, "1", "Inside")
+    git(repo, "submodule", "--quiet", "add", str(inner), "part")
+    _, revision = resolve(repo, ["HEAD~1", WORKTREE])
+    check_out(repo, revision, tmp_path / "tree")
+    assert (tmp_path / "tree" / ".gitmodules").is_file()
+
+
+def test_a_list_of_submodules_may_be_empty(repo: Path, tmp_path: Path) -> None:
+    (repo / ".gitmodules").touch()
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "None yet")
+    check_out(repo, resolve(repo, ["HEAD", "HEAD~1"])[0], tmp_path / "tree")
+    assert (tmp_path / "tree" / "source").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["main~2..main"], ["Begin", "Improve", "Repair"]),
+        (["main~2...main"], ["Begin", "Improve", "Repair"]),
+        (["main~1.."], ["Improve", "Repair"]),
+        (["main~1..."], ["Improve", "Repair"]),
+        (["main..main", "main~1"], ["Repair", "Improve"]),
+        (["..", "main~1"], ["Repair", "Improve"]),
+        (["main~1", "main~2..", "main"], ["Improve", "Begin", "Repair"]),
+    ],
+)
+def test_either_end_of_a_range_may_be_left_out(repo: Path, words: list[str], found: list[str]) -> None:
+    """It is then HEAD; whatever was named before is not named again."""
+    assert names(repo, *words) == found
+    git(repo, "checkout", "-q", "--detach", "main~2")
+    assert names(repo, "..main~1") == ["Begin", "Improve"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["..main~2"], "HEAD is not an ancestor of main~2; do you mean main~2..HEAD?"),
+        (["main.."], "main.. is only one revision; give two, or a range A..B"),
+        (["main..main~1"], "main is not an ancestor of main~1; do you mean main~1..main?"),
+        (["main", "mainn"], "'mainn' is not a revision of TOP; did you mean main?"),
+        (["main", "v1.00"], "'v1.00' is not a revision of TOP; did you mean v1.0.0?"),
+        (["main", "zzz"], "'zzz' is not a revision of TOP; 'git log --oneline --all' lists them"),
+        (["main", "./x"], "'./x' is not a revision of TOP; give the command before --revisions, or after --"),
+        (["main", ".x"], "'.x' is not a revision of TOP; give the command before --revisions, or after --"),
+        (["main", "/x"], "'/x' is not a revision of TOP; give the command before --revisions, or after --"),
+        (
+            ["main", "ls x"],
+            "'ls x' is not a revision of TOP; give the command before --revisions, or after --",
+        ),
+        ([f"main~1..{WORKTREE}"], "WORKTREE is no commit, so no range ends there; commit the files first"),
+    ],
+)
+def test_what_is_no_revision_is_told_in_full(repo: Path, words: list[str], message: str) -> None:
+    for tag in ("v1.0", "v1.0.0"):
+        git(repo, "tag", tag, "main")
+    git(repo, "tag", "-d", "v1.0")
+    with pytest.raises(UsageError) as caught:
+        resolve(repo, words)
+    assert str(caught.value) == message.replace("TOP", str(repo))
+
+
+@pytest.mark.parametrize(("subject", "shown"), [(40 * "s", 40 * "s"), (41 * "s", 39 * "s" + "…"), ("", "")])
+def test_long_subjects_are_cut(repo: Path, subject: str, shown: str) -> None:
+    (repo / "source").write_text(subject)
+    git(repo, "commit", "-q", "-a", "--allow-empty-message", "-m", subject)
+    found, _ = resolve(repo, ["HEAD", "HEAD~1"])
+    assert found.name == f"{git(repo, 'log', '-1', '--format=%h')} {shown}".strip()
+
+
+def test_git_is_asked_of_this_repository_alone(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever an outer git command says of its own; what git itself says, and that it is absent, is passed on."""
+    (repo / "part").mkdir()
+    for variable in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"):
+        monkeypatch.setenv(variable, "/nowhere")
+    assert repository(repo / "part") == repo
+    found, _ = resolve(repo, ["HEAD", "HEAD~1"])
+    with pytest.raises(UsageError, match=f"^git clone in {repo}: fatal: destination path"):
+        check_out(repo, found, repo)
+    monkeypatch.setenv("PATH", str(repo))
+    with pytest.raises(UsageError, match=r"^revisions need git, which is not installed$"):
+        repository(repo)
+
+
+def test_the_layout_of_a_build_is_drawn_by_all_that_it_is() -> None:
+    """The first 31 bits of the hash; the control is the same source under another name."""
+    plain = Revision("a", "c0ffee")
+    for revision, text in (
+        (plain, "c0ffee  False None"),
+        (Revision("b", "c0ffee", "dirty"), "c0ffee dirty False None"),
+        (control_of(plain), "c0ffee  True None"),
+        (Revision("a", "c0ffee", number=3), "c0ffee  False 3"),
+        (Revision("a", "c0ffee", number=0, drawn=0), "c0ffee  False 0 0"),
+        (Revision("a", "c0ffee", number=3, drawn=7), "c0ffee  False 3 7"),
+    ):
+        seed = int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) // 2
+        assert (revision.seed, revision.padding) == (seed, 1 + seed % 4096)
+    assert control_of(plain) == Revision("a (again)", "c0ffee", again=True)
+
+
 def test_submodules_come_from_where_they_are(repo: Path, tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
@@ -180,6 +368,14 @@ def test_files_of_git_lfs_come_from_the_users_own_copy(repo: Path, tmp_path: Pat
     (repo / "a.bin").write_bytes(content[:1025])
     (repo / "b.bin").write_text("no pointer")
     (repo / "c.bin").symlink_to("data.bin")
+    pointer = (repo / "data.bin").read_text()
+    outside = tmp_path / "outside.bin"
+    outside.write_text(pointer)
+    (repo / "d.bin").symlink_to(outside)
+    for name, length in (("e", 1024), ("f", 1025)):
+        first, rest = pointer.split("\n", 1)
+        (repo / f"{name}.bin").write_text(f"{first}\n{'x' * (length - len(pointer) - 1)}\n{rest}")
+        assert (repo / f"{name}.bin").stat().st_size == length
     git(
         repo,
         "-c",
@@ -203,6 +399,16 @@ def test_files_of_git_lfs_come_from_the_users_own_copy(repo: Path, tmp_path: Pat
         b"no pointer",
         content,
     ]
+    assert outside.read_text() == pointer
+    assert (tree / "e.bin").read_bytes() == content
+    assert (tree / "f.bin").stat().st_size == 1025
+    # Where the user keeps them, from the folder of the repository or from anywhere.
+    for storage in ("elsewhere", str(tmp_path / "anywhere")):
+        kept.parents[3].rename(repo / ".git" / storage)
+        git(repo, "config", "lfs.storage", storage)
+        check_out(repo, revision, tmp_path / Path(storage).name / "tree")
+        kept = repo / ".git" / storage / "objects" / oid[:2] / oid[2:4] / oid
+        assert (tmp_path / Path(storage).name / "tree" / "data.bin").read_bytes() == content
 
 
 def test_builds_move_the_stack_by_up_to_a_page() -> None:

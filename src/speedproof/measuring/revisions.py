@@ -194,11 +194,19 @@ def check_out(top: Path, revision: Revision, tree: Path) -> None:
     )
     _large_files(top, tree, revision)
     _submodules(top, tree)
-    for path in _changed(top) if revision.content else ():
+    changed = _changed(top) if revision.content else []
+    for path in changed:
         source, target = top / path, tree / path
         if target.is_symlink() or target.is_file():
             target.unlink()
-        if source.is_symlink() or source.is_file():
+        elif source.is_symlink() or source.is_file():  # in the place of a folder
+            shutil.rmtree(target, ignore_errors=True)
+    for path in changed:
+        source, target = top / path, tree / path
+        # What lies behind a link now is not in the repository.
+        if (source.is_symlink() or source.is_file()) and not any(
+            (top / part).is_symlink() for part in Path(path).parents
+        ):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target, follow_symlinks=False)
 
