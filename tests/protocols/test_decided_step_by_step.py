@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import asdict, replace
+from scipy import stats
 from tests.protocols.asking import stop_rules
 
-from speedproof.protocols import sequential
+from speedproof.protocols import bisection, sequential
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.bisection import Bisection, BisectionFinding, BisectionOutcome, Stage
 from speedproof.protocols.bisection_outlook import (
@@ -25,7 +27,7 @@ from speedproof.protocols.bisection_outlook import (
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import ALL_MEASURED, PROVEN, SequentialComparison
 from speedproof.protocols.stopping import Gate, StopRules
-from speedproof.stats.culprit import step_posterior
+from speedproof.stats.culprit import StepPosterior, step_posterior
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.ratio_medians import ratio_of_medians
@@ -203,6 +205,69 @@ def test_a_bisection_in_loops(case: int) -> None:
         search.add(*pair, x, y)
         naive.add(*pair, x, y)
     assert Stage.ENDS in met
+
+
+def drawn_posterior(before: Any, after: Any, differences: Any, positions: Any) -> StepPosterior:
+    """Eighths or twentieths, other ones after every pair: so that masses meet every threshold."""
+    rng = np.random.default_rng([before.size, positions.size, int(before.sum() + after.sum())])
+    whole = int(rng.choice([8, 20]))
+    steps = positions.size - 1
+    masses = rng.multinomial(whole, rng.dirichlet(np.full(steps, 0.7))) / whole
+    return StepPosterior(masses * 0.75, 0.25, float(rng.random()))
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_whatever_the_posterior_says(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pairs that are chosen and the answer of an adequate search, at and beside each threshold."""
+    for module in (bisection, sys.modules[__name__]):
+        monkeypatch.setattr(module, "step_posterior", drawn_posterior)
+    rng = np.random.default_rng(case)
+    count, alpha, noise = int(rng.integers(3, 10)), float(rng.choice([0.05, 0.25, 0.4])), 0.001
+    level = np.where(np.arange(count) >= rng.integers(1, count), float(rng.choice([0.9, 1.2])), 1.0)
+    search, naive = Bisection(count, alpha=alpha), NaiveBisection(count, alpha, 0.01)
+    met = set()
+    for _ in range(40):
+        stage, following, finding = naive.look()
+        assert (search.stage(), search.next()) == (stage, following)
+        assert told(search.finding()) == told(finding)
+        met.add(stage)
+        pair = following or (0, count - 1)
+        if len(naive.rows) > 9 and count > 4 and rng.random() < 0.1 and pair[0] not in (0, count - 1):
+            search.skip(pair[0])
+            naive.skipped.add(pair[0])
+            continue
+        x, y = (float(level[i] * math.exp(noise * rng.normal())) for i in pair)
+        search.add(*pair, x, y)
+        naive.add(*pair, x, y)
+    assert met >= {Stage.ENDS, Stage.CONFIRM}
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.2, 0.3, 0.5])
+def test_what_a_step_leaves_of_the_ends(alpha: float) -> None:
+    """From three pairs of both on; half of the risk on each side; of the ends alone nothing is left."""
+    rng = np.random.default_rng(7)
+    search = Bisection(5, alpha=alpha)
+    ends, part = list[float](), list[float]()
+    for k in range(11):
+        x, y, z = (math.exp(0.02 * rng.normal()) for _ in range(3))
+        search.add(0, 4, x, 1.2 * y)
+        search.add(1, 2, 1.0, 1.1 * z)
+        ends.append(1.2 * y / x)
+        part.append(1.1 * z)
+        found = search._rest((1, 2))
+        if k < 2:
+            assert np.isnan(found).all()
+            continue
+        ratios = np.sort(np.divide.outer(ends, part).ravel())
+        p = [
+            stats.mannwhitneyu(np.array(ends) / r, part, alternative="greater", method="exact").pvalue
+            for r in (found[0] * (1 - 1e-9), found[0] * (1 + 1e-9))
+            if found[0] > 0
+        ]
+        assert not p or (p[0] <= alpha / 2 < p[1])
+        assert (found[0] == 0) == (ratios.size < 9 or 1 / math.comb(2 * k + 2, k + 1) > alpha / 2)
+        assert np.isnan(search._rest((0, 4))).all()
+        assert np.isnan(search._rest((2, 3))).all()
 
 
 @pytest.mark.parametrize(("low", "high", "beside"), [

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from speedproof.stats import culprit
 from speedproof.stats.culprit import step_posterior
 
 
@@ -23,11 +24,13 @@ def brute_force(
     away = [(p, abs(d - kinds[p])) for p, d in zip(pairs, differences, strict=True)]
     ends = [a for p, a in away if p == (positions[0], positions[-1])]
     scatter = 1.4826 * max(np.median([a for _, a in away]), np.median(ends))
+    scatter = max(scatter, 1e-3 * abs(whole), 1e-12)
     noises = scatter * 2.0 ** np.linspace(-2.0, 2.0, 11)
     steps = list(itertools.pairwise(positions))
     span = positions[-1] - positions[0]
     share = {step: (step[1] - step[0]) / span for step in steps}
     enclosing = {step: tuple(a < step[1] <= b for a, b in pairs) for step in steps}
+    groups = [list(group) for _, group in itertools.groupby(steps, key=lambda step: enclosing[step])]
 
     def likelihood(sizes: dict[tuple[int, int], float]) -> float:
         """Averaged over noises."""
@@ -47,7 +50,7 @@ def brute_force(
     single = sum(first.values())
     sizes = [(i, j) for i in range(3, 11) for j in range(3, 11) if 8 <= i + j <= 13]
     for one, two in itertools.combinations(steps, 2):
-        if enclosing[one] != enclosing[two]:
+        if not any(one in group and two in group for group in groups):
             first[one] += (
                 0.5
                 * 0.05
@@ -57,8 +60,7 @@ def brute_force(
                 * mean(likelihood({one: whole * i / 10, two: whole * j / 10}) for i, j in sizes)
             )
     # A group of steps that nothing tells apart shares its mass.
-    for group in set(enclosing.values()):
-        members = [step for step in steps if enclosing[step] == group]
+    for members in groups:
         mass = sum(first[step] for step in members)
         for step in members:
             first[step] = mass * share[step] / sum(share[m] for m in members)
@@ -91,3 +93,44 @@ def test_equal_readings_do_not_divide_by_zero() -> None:
     found = step_posterior(before, after, np.zeros(6), np.arange(5))
     assert found.first.sum() + found.none == pytest.approx(1.0)
     assert found.first == pytest.approx(found.first[0])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_any_pairs_against_the_written_out_sum(seed: int) -> None:
+    """In any order and number, of both ends, one end or neighbours; scattered or all the same, of any sign."""
+    rng = np.random.default_rng(seed)
+    last = int(rng.integers(1, 9))
+    skipped = [k for k in range(1, last) if rng.random() < 0.2]
+    positions = [k for k in range(last + 1) if k not in skipped]
+    kinds = [(0, last), *itertools.pairwise(positions)]
+    kinds += [(0, k) for k in positions[1:-1]] + [(k, last) for k in positions[1:-1]]
+    count = int(rng.integers(1, 12))
+    pairs = [(0, last)] + [kinds[int(k)] for k in rng.integers(0, len(kinds), count)]
+    pairs = [pairs[int(k)] for k in rng.permutation(len(pairs))]
+    level = np.where(np.arange(last + 1) >= rng.integers(1, last + 1), rng.choice([-0.03, 0.05]), 0.0)
+    level += np.where(np.arange(last + 1) >= rng.integers(1, last + 1), rng.choice([0.0, 0.03]), 0.0)
+    noise = [0.02, 0.01, 0.0, 0.001, 0.3][seed % 5]
+    differences = [float(level[b] - level[a] + noise * rng.standard_normal()) for a, b in pairs]
+    before, after = np.array(pairs).T
+    found = step_posterior(before, after, np.array(differences), np.array(positions))
+    first, none, second = brute_force(pairs, differences, positions)
+    assert found.first.tolist() == pytest.approx(first, rel=1e-7, abs=1e-250)
+    assert found.none == pytest.approx(none, rel=1e-7, abs=1e-250)
+    assert found.second == pytest.approx(second, rel=1e-7, abs=1e-12)
+
+
+def test_sums_of_what_underflows() -> None:
+    """Likelihoods that are no doubles by themselves: their logarithms count, and an infinite one is a zero."""
+    rng = np.random.default_rng(1)
+    first, second = rng.normal(-2000, 300, (3, 4, 2)), rng.normal(900, 300, (2, 4, 2))
+    first[0, 1], second[1, 2] = -np.inf, -np.inf
+    found = culprit._log_products(first, second)
+    for r, s, n in itertools.product(range(3), range(2), range(2)):
+        assert found[r, s, n] == pytest.approx(np.logaddexp.reduce(first[r, :, n] + second[s, :, n]))
+    second[1, 2] = -3000.0
+    for axis in (0, 1, 2):
+        expected = np.logaddexp.reduce(second, axis=axis)
+        assert culprit._log_sum(second, axis) == pytest.approx(expected)
+    prior, logs = np.array([0.5, 0.2, 0.3]), np.array([1000.0, 1001.0, 800.0])
+    ratio = 0.2 * np.e / (0.5 + 0.2 * np.e)
+    assert culprit._weights(prior, logs) == pytest.approx([1 - ratio, ratio, 0.0])

@@ -71,7 +71,7 @@ def naive_change_pvalue(x: np.ndarray) -> float:
                 count = 2 * math.ceil(n / size) - 1
                 starts = sorted({int(v) for v in np.linspace(0, n - size, count)})
                 windows += [x[s : s + size] for s in starts if 18 <= size <= 72]
-                length /= math.sqrt(2)
+                length *= 2**-0.5
             least = min(float(two_levels(w[None]).pvalue[0]) for w in windows)
             found.append(least * len(windows) / passing)
     return min(1.0, *found)

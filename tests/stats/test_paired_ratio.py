@@ -1,5 +1,6 @@
 """The signed-rank test of ratios within sessions, against SciPy, the definition of its bounds and its null."""
 
+import itertools
 import math
 
 import numpy as np
@@ -163,3 +164,157 @@ def test_swapped_sides_give_the_mirrored_answer(worst: float) -> None:
         d = np.log(x[1] / y[1]) if worst > 0.0 else x[1] - y[1]
         for pvalue, side in ((found.pvalue, "greater"), (found.pvalue_less, "less")):
             assert pvalue[1] == pytest.approx(stats.wilcoxon(d, alternative=side, method="exact").pvalue)
+
+
+def table_of(n: int) -> list[float]:
+    """P[T >= t] of the rank sum of n values without ties, by listing all signs."""
+    sums = [
+        sum(rank for rank, up in enumerate(signs, 1) if up) for signs in itertools.product((0, 1), repeat=n)
+    ]
+    return [sum(s >= t for s in sums) / 2**n for t in range(n * (n + 1) // 2 + 1)]
+
+
+def naive_p(d: list[float], edge: float) -> float:
+    """The table's p-value of the Walsh averages above the edge; Student's, if smaller and all values are above."""
+    n = len(d)
+    walsh = [0.5 * (a + b) for a, b in itertools.combinations_with_replacement(d, 2)]
+    ranks = table_of(n)[sum(w > edge for w in walsh)]
+    off = np.array([v - edge for v in d])
+    if n < 2 or not (off > 0).all() or not np.isfinite(off).all():
+        return ranks
+    off = off / off.max()
+    error = off.std(ddof=1) / math.sqrt(n)
+    student = float(stats.t.sf(off.mean() / error, n - 1)) if error > 0 else 0.0
+    return min(ranks, max(student, 1 / math.comb(2 * n, n)))
+
+
+def naive_chances(x: list[float], y: list[float], alpha: float) -> tuple[float, float, float]:
+    """The share of pairs with x > y, ties counting half, and Clopper and Pearson's bounds of either side."""
+    n, won = len(x), sum(a > b for a, b in zip(x, y, strict=True))
+    lost = sum(a < b for a, b in zip(x, y, strict=True))
+    low = float(stats.beta.ppf(alpha, won, n - won + 1)) if won else 0.0
+    high = 1 - float(stats.beta.ppf(alpha, lost, n - lost + 1)) if lost else 1.0
+    return (won + (n - won - lost) / 2) / n, low, high
+
+
+def naive_ratio(x: list[float], y: list[float], alpha: float, steps: tuple[float, float]) -> list[float]:
+    """Estimate, bounds, p-values, chances of one pair of samples, in the order of the answer's fields."""
+    n, meant = len(x), min(*x, *y) > 0
+    with np.errstate(divide="ignore"):
+        logs = {
+            sign: [
+                float(np.log(max(a + sign * steps[0] / 2, 0.0)) - np.log(max(b - sign * steps[1] / 2, 0.0)))
+                for a, b in zip(x, y, strict=True)
+            ]
+            for sign in ((-1, 0, 1) if meant else ())
+        }
+    read = logs[0] if meant else [a / 4 - b / 4 for a, b in zip(x, y, strict=True)]
+    p = [naive_p(read, 0.0), naive_p([-v for v in read], 0.0)]
+    chance, chance_low, chance_high = naive_chances(x, y, alpha)
+    chance_low = max(chance_low, np.nextafter(0.5, 1)) if p[0] <= alpha else min(chance_low, 0.5)
+    chance_high = min(chance_high, np.nextafter(0.5, 0)) if p[1] <= alpha else max(chance_high, 0.5)
+    if not meant:
+        return [math.nan] * 3 + [*p, chance, chance_low, chance_high]
+    ends, table = [], table_of(n)
+    for own in (logs[-1], [-v for v in logs[1]]):
+        walsh = sorted(0.5 * (a + b) for a, b in itertools.combinations_with_replacement(own, 2))
+        enough = [t for t, tail in enumerate(table) if tail <= alpha]
+        if enough:
+            ends.append(walsh[-enough[0]])
+        elif 1 / math.comb(2 * n, n) <= alpha:
+            mean, error = np.mean(own), np.std(own, ddof=1) / math.sqrt(n)
+            bound = float(mean - stats.t.ppf(1 - alpha, n - 1) * error)
+            ends.append(-math.inf if math.isnan(bound) else min(walsh[0], bound))
+        else:
+            ends.append(-math.inf)
+    low, high = math.exp(ends[0]), math.exp(-ends[1])
+    low = max(low, np.nextafter(1.0, 2)) if p[0] <= alpha else min(low, 1.0)
+    high = min(high, np.nextafter(1.0, 0)) if p[1] <= alpha else max(high, 1.0)
+    middle = np.median([0.5 * (a + b) for a, b in itertools.combinations_with_replacement(logs[0], 2)])
+    return [math.exp(float(middle)), low, high, *p, chance, chance_low, chance_high]
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of the loops: infinite logarithms
+@pytest.mark.parametrize("n", range(1, 8))
+def test_few_sessions_in_loops(n: int) -> None:
+    """Of a batch: continuous, tied, equal, opposite, far apart; with zeros and below; read in steps."""
+    rng = np.random.default_rng(n)
+    x, y = rng.lognormal(0.1, 0.3, (12, n)), rng.lognormal(0.0, 0.3, (12, n))
+    x[1:3], y[1:3] = np.ceil(3 * x[1:3]), np.ceil(3 * y[1:3])
+    x[3] = y[3]
+    x[4], y[4] = 5.0 + np.arange(n) / 8, 1.0
+    x[5], y[5] = 2.0, 3.0
+    x[6, 0], y[7, -1] = 0.0, -1.0
+    x[8], y[8] = np.ldexp(1.7, 1023), -np.ldexp(1.0 + np.arange(n) / 8, 1023)
+    x[9], y[9] = 0.0, 0.0
+    x[10], y[10] = 4 * 5e-324, 0.0
+    x[11, 0], y[11] = 1e20, 1e-10
+    steps = np.zeros((12, 2))
+    steps[[2, 4]], steps[0], steps[5] = (1.0, 0.5), (0.02, 0.05), (4.5, 0.25)
+    fields = ("estimate", "low", "high", "pvalue", "pvalue_less", "chance", "chance_low", "chance_high")
+    for alpha in (0.5, 0.3, 0.25, 1 / 6, 0.05, 1 / 32, 0.02, 1e-3):
+        found = paired_ratio(x, y, alpha, steps=steps)
+        mirrored = paired_ratio(y, x, alpha, steps=steps[:, ::-1])
+        for row in range(12):
+            own = x[row].tolist(), y[row].tolist()
+            expected = naive_ratio(*own, alpha, (float(steps[row, 0]), float(steps[row, 1])))
+            told = [float(getattr(found, name)[row]) for name in fields]
+            assert told == pytest.approx(expected, rel=1e-9, nan_ok=True)
+            other = [float(getattr(mirrored, name)[row]) for name in fields]
+            with np.errstate(divide="ignore"):
+                turned = [*(1 / np.array([other[0], other[2], other[1]])), other[4], other[3], 1 - other[5]]
+            assert told[:6] == pytest.approx(turned, rel=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("gamma", [0.5, 0.999, 1.0, 1.25, 1.5, 3.0])
+def test_any_ratio_in_loops(n: int, gamma: float) -> None:
+    """What equals gamma speaks for neither side; the answer at 1 holds beyond it; values at 0 have no ratio."""
+    rng = np.random.default_rng(n)
+    x, y = rng.lognormal(0.2, 0.3, (5, n)), rng.lognormal(0.0, 0.3, (5, n))
+    y[1] = x[1] / 1.25
+    x[2], y[2] = 3.0, 2.0
+    x[3, 0] = 0.0
+    steps = np.zeros((5, 2))
+    steps[4] = 0.2, 0.4
+    found = paired_ratio_test(x, y, gamma, steps=steps)
+    read = [naive_ratio(a.tolist(), b.tolist(), 0.05, (0.0, 0.0))[3:5] for a, b in zip(x, y, strict=True)]
+    for row in range(5):
+        half = steps[row] / 2
+        least = np.log(x[row] - half[0]) - np.log(y[row] + half[1]) if row != 3 else np.zeros(n)
+        most = np.log(x[row] + half[0]) - np.log(y[row] - half[1]) if row != 3 else np.zeros(n)
+        tie = 1e-14 if gamma != 1 else 0.0
+        above = naive_p(least.tolist(), math.log(gamma) + tie)
+        below = naive_p((-most).tolist(), -math.log(gamma) + tie)
+        if gamma == 1:
+            above, below = read[row]
+        elif gamma < 1:
+            above, below = min(above, read[row][0]), max(below, read[row][1])
+        else:
+            above, below = max(above, read[row][0]), min(below, read[row][1])
+        expected = [math.nan] * 2 if row == 3 and gamma != 1 else [above, below]
+        assert [found.above[row], found.below[row]] == pytest.approx(expected, rel=1e-9, nan_ok=True)
+
+
+def test_sessions_needed_by_guenthers_formula() -> None:
+    """By the efficiency of ranks, 3 / pi; as many as one order of all takes; infinite without an effect."""
+    rng = np.random.default_rng(1)
+    x, y = rng.lognormal(0.1, 0.1, (6, 5)), rng.lognormal(0, 0.1, (6, 5))
+    x[1] = 2 * y[1]
+    x[2] = y[2]
+    x[3, 0] = 0.0
+    x[4], y[4] = [2.0, 1.0, 2.0, 1.0, 1.0], [1.0, 2.0, 1.0, 2.0, 1.0]
+    for alpha in (0.5, 0.2, 1 / 6, 0.05, 1 / 252, 0.001):
+        fewest = next(n for n in range(2, 99) if 1 / math.comb(2 * n, n) <= alpha)
+        for power in (0.8, 0.95):
+            found = runs_needed_pairs(x, y, alpha, power)
+            assert found.x is found.y
+            z, reach = stats.norm.isf(alpha), stats.norm.isf(alpha) + stats.norm.ppf(power)
+            for row in (0, 5):
+                d = np.log(x[row] / y[row])
+                plain = (reach / d.mean()) ** 2 * d.var(ddof=1) * math.pi / 3 + z * z / 2
+                assert found.x[row] == max(math.ceil(plain), fewest)
+            assert found.x[1] == max(math.ceil(z * z / 2), fewest)
+            assert found.x[[2, 3, 4]].tolist() == [math.inf] * 3
+        assert (runs_needed_pairs(x, y, alpha).x == runs_needed_pairs(x, y, alpha, 0.8).x).all()
+    assert runs_needed_pairs(x[0], y[0], 0.05).x.shape == ()

@@ -202,7 +202,7 @@ def naive_dependence(scores: FloatArray, splits: list[int]) -> float:
     """The autoregression of what steps leave, raised by its bias, no larger than what differences allow."""
     n, steps = scores.size, len(splits)
     rest = np.concatenate([part - part.mean() for part in np.split(scores, splits) if part.size])
-    raw = float(rest[1:] @ rest[:-1]) / float(rest @ rest)
+    raw = float(rest[1:] @ rest[:-1]) / float(rest @ rest) if rest.any() else 0.0
     raised = (raw + (2 + 5 * steps) / n) / max(1 - 10 * steps / n, 0.4)
     far, near = np.mean((scores[2:] - scores[:-2]) ** 2), np.mean((scores[1:] - scores[:-1]) ** 2)
     return max(0.0, min(raised, float(far / near) - 1 + 3 / math.sqrt(n), 0.95))

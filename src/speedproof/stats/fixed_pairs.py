@@ -12,11 +12,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.stats.forecast import FORECAST_FROM
-from speedproof.stats.sequential import PairedSequence, SequentialResult
+from speedproof.stats.sequential import PairedSequence, SequentialResult, bounds_of
 from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, upper_tail
 from speedproof.stats.special import ndtri
 
@@ -39,6 +38,9 @@ class FixedPairs(PairedSequence):
     """Blocks are added as to a :class:`PairedSequence`; nothing is proven before :meth:`close`."""
 
     _closed: SequentialResult | None = None
+
+    def _bet(self, difference: float, scale: float) -> None:
+        """Nothing: the blocks are tested once."""
 
     def close(self) -> None:
         """All blocks are there: test them, once."""
@@ -63,9 +65,9 @@ class FixedPairs(PairedSequence):
         if self._n < FORECAST_FROM or self._closed is None:
             return math.nan
         spread = float(self._rows[1, self._n - 1])
-        effect = side * (math.log(self.centre()) - math.log(gamma))
-        if effect <= 0.0 or spread == 0.0:
+        if spread == 0.0:
             return math.inf
+        effect = side * (math.log(self.centre()) - math.log(gamma))
         return max(blocks_needed(effect / spread, alpha=self._alpha) - self._n, 1.0)
 
     def _sided(self, side: int, gamma: float) -> FloatArray:
@@ -82,31 +84,23 @@ class FixedPairs(PairedSequence):
             bound = self._bound(np.sort(side * self._rows[3 if side == 1 else 4, : self._n]))
             # The verdict looks at the differences as they were read, bounds at what they may have been.
             bounds[side] = side * (max(bound, 0.0) if p[side] <= self._alpha else min(bound, 0.0))
-        low, high = bounds[1], bounds[-1]
         # The e-value that is all or nothing: so that several candidates can share a risk.
         proven = {
             side: -math.log(self._alpha) * (1 + 1e-9) if p[side] <= self._alpha else -math.inf for side in p
         }
-        return replace(
-            super().result(),
-            low=math.exp(low),
-            high=math.exp(high) if high < 700.0 else math.inf,
-            log_evidence_faster=proven[1],
-            log_evidence_slower=proven[-1],
-            pvalue_faster=p[1],
-            pvalue_slower=p[-1],
-        )
+        ends = bounds_of(bounds[1], bounds[-1])
+        return SequentialResult(self._n, self._ties, self._alpha, *ends, proven[1], proven[-1], p[1], p[-1])
 
     def _bound(self, ordered: FloatArray) -> float:
         """The largest shift that is rejected, among the Walsh averages; minus infinity for too few blocks."""
         n = ordered.size
-        if n == 0 or 2.0**-n > self._alpha:
+        if 2.0**-n > self._alpha:
             return -math.inf
         rows, columns = np.triu_indices(n)
         averages = np.sort(0.5 * (ordered[rows] + ordered[columns]))
         if n < COUNTS_BELOW:
-            tail = upper_tail(tuple(range(2, 2 * n + 1, 2)))
-            least = -(-int(np.searchsorted(-tail, -self._alpha)) // 2)  # the smallest sum that rejects
+            tail = upper_tail(tuple(range(2, 2 * n + 1, 2)))[::2]  # of no ties
+            least = int(np.argmax(tail <= self._alpha))  # the smallest sum that rejects
         else:
             total = n * (n + 1)
             deviation = math.sqrt(total * (2 * n + 1) / 24)

@@ -40,7 +40,7 @@ def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArra
     at_one = paired_ratio_test(x, y, 1.0, steps=steps)
     rejecting = np.flatnonzero(tail <= alpha)
     with np.errstate(invalid="ignore"):
-        estimate = np.exp(np.median(_walsh(x, y, 0.0 * steps, 0.0), axis=1))
+        estimate = np.exp(np.median(_walsh(x, y, steps, 0.0), axis=1))
         least, most = _walsh(x, y, steps, -1.0), _walsh(x, y, steps, 1.0)
     low, high = np.zeros(len(x)), np.full(len(x), np.inf)
     if rejecting.size:
@@ -75,7 +75,7 @@ def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: Floa
     """
     meant = _meant(x, y)
     if gamma == 1.0:
-        d = np.where(meant[:, None], _logs(x, y, 0.0 * steps, 0.0), np.ldexp(x, -2) - np.ldexp(y, -2))
+        d = np.where(meant[:, None], _logs(x, y, steps, 0.0), np.ldexp(x, -2) - np.ldexp(y, -2))
         return RatioTest(_pvalues(d, 0.0), _pvalues(-d, 0.0))
     below, above = np.log(edges(gamma))
     found = (
@@ -147,9 +147,7 @@ def _walsh(x: FloatArray, y: FloatArray, steps: FloatArray, sign: float) -> Floa
 
 
 def _logs(x: FloatArray, y: FloatArray, steps: FloatArray, sign: float) -> FloatArray:
-    """The least (sign -1) or greatest (+1) log ratios that the steps leave."""
+    """The least (sign -1) or greatest (+1) log ratios that the steps leave, or (0) those of the readings."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        d = np.log(np.maximum(x + sign * 0.5 * steps[:, :1], 0.0)) - np.log(
-            np.maximum(y - sign * 0.5 * steps[:, 1:], 0.0)
-        )
-    return np.where(np.isnan(d), sign * np.inf if sign else 0.0, d)
+        least, most = x + sign * 0.5 * steps[:, :1], y - sign * 0.5 * steps[:, 1:]
+        return np.asarray(np.log(np.maximum(least, 0.0)) - np.log(np.maximum(most, 0.0)))

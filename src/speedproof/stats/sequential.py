@@ -91,6 +91,11 @@ def _speedup(logarithm: float) -> float:
     return math.exp(logarithm) if logarithm < _LOG_SPEEDUP_MAX else math.inf
 
 
+def bounds_of(low: float, high: float) -> tuple[float, float]:
+    """Bounds from their logarithms; beyond double precision the largest speedup there is, and infinity."""
+    return math.exp(min(low, _LOG_SPEEDUP_MAX)), _speedup(high)
+
+
 class PairedSequence:
     """The running comparison of two versions; add blocks, look whenever you like.
 
@@ -164,11 +169,15 @@ class PairedSequence:
         ordered[at] = difference
         self._n += 1
         self._ties += difference == 0.0
+        self._bet(difference, scale)
+
+    def _bet(self, difference: float, scale: float) -> None:
+        """Bet on the block that was added, and move the bounds."""
         for side in (1, -1):
             at_one, bound = self._at_one[side], self._at_bound[side]
             at_one.bet(difference, scale)
             self._best[side] = max(self._best[side], at_one.log_wealth)
-            bound.bet(float(self._rows[self._row(side, bound.shift), n]), scale)
+            bound.bet(float(self._rows[self._row(side, bound.shift), self._n - 1]), scale)
             beyond_one = at_one.log_wealth >= self._threshold and side * bound.shift < 0.0
             if beyond_one or (bound.log_wealth >= self._threshold and self._n >= self._next_try[side]):
                 self._at_bound[side] = self._moved(bound)
@@ -186,17 +195,15 @@ class PairedSequence:
 
     def result(self) -> SequentialResult:
         """What the blocks so far prove."""
-        low, high = self._at_bound[1].shift, self._at_bound[-1].shift
         return SequentialResult(
-            blocks=self._n,
-            ties=self._ties,
-            alpha=self._alpha,
-            low=math.exp(min(low, _LOG_SPEEDUP_MAX)),
-            high=_speedup(high),
-            log_evidence_faster=self._at_one[1].log_wealth,
-            log_evidence_slower=self._at_one[-1].log_wealth,
-            pvalue_faster=math.exp(-max(self._best[1] - _ROUNDING, 0.0)),
-            pvalue_slower=math.exp(-max(self._best[-1] - _ROUNDING, 0.0)),
+            self._n,
+            self._ties,
+            self._alpha,
+            *bounds_of(self._at_bound[1].shift, self._at_bound[-1].shift),
+            self._at_one[1].log_wealth,
+            self._at_one[-1].log_wealth,
+            math.exp(-max(self._best[1] - _ROUNDING, 0.0)),
+            math.exp(-max(self._best[-1] - _ROUNDING, 0.0)),
         )
 
     def estimate(self) -> float:
