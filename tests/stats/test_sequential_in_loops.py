@@ -1,0 +1,162 @@
+"""The bounds of a running comparison: what a search for one finds, when one is tried, what is kept of blocks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from tests.stats.test_sequential import naive_wealth, sequence_of
+
+from speedproof.stats.betting import BettingMartingale, mix
+from speedproof.stats.sequential import PairedSequence, SequentialResult
+
+BLOCKS = {
+    "few": [0.1, 0.2],
+    "faster": [0.10, 0.11, 0.09, 0.12, 0.10, 0.13, 0.08],
+    "slower": [-0.3, -0.1, -0.2, -0.25, -0.15, -0.2, -0.22, -0.18],
+    "same": [0.0] * 9,
+    "one ratio": [0.7] * 12,
+    "far": [30.0, 31.0, 29.0, 28.0, 33.0, 30.5],
+    "scattered": (0.02 + 0.1 * np.random.default_rng(1).standard_normal(41)).tolist(),
+    "spiked": (0.02 * np.random.default_rng(2).standard_t(2, 30) - 0.01).tolist(),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+def test_a_bound_by_the_definition(name: str, side: int, alpha: float) -> None:
+    """Rejected where it is, not so a hundredth of a step further; from wherever the search begins.
+
+    A step is what one block of n moves a bound by: the distance of the means of both halves, over 2 n.
+    """
+    sequence = sequence_of(BLOCKS[name], alpha)
+    mirrored = [side * d for d in sequence.differences.tolist()]
+    n, ordered = len(mirrored), sorted(mirrored)
+    spread = sum(ordered[n - n // 2 :]) - sum(ordered[: n // 2])
+    tolerance = max(0.01 * spread / n**2, 1e-10)
+    threshold = math.log(1 / alpha) + 1e-9
+
+    def rejected(shift: float) -> bool:
+        return math.log(naive_wealth(mirrored, shift)[-1]) >= threshold
+
+    none = BettingMartingale(side, -side * math.inf)
+    found = sequence._moved(none)
+    if not rejected(-600.0):
+        assert found is none
+        return
+    end = side * found.shift
+    assert rejected(end)
+    assert end + tolerance >= ordered[-1] or not rejected(end + 1.001 * tolerance)
+    assert found.side == side
+    assert found.log_wealth == pytest.approx(math.log(naive_wealth(mirrored, end)[-1]), abs=1e-9)
+    for away in (1e-3, 0.3, 50.0):
+        again = sequence._moved(BettingMartingale(side, side * (end - away)))
+        assert side * again.shift == pytest.approx(end, abs=1.001 * tolerance)
+        assert rejected(side * again.shift)
+    # What is beyond 1 by the readings is so, whatever their steps leave of it.
+    sequence._rows[3], sequence._rows[4] = -1e3, 1e3
+    at_one = sequence._at_one[side].log_wealth >= threshold
+    held = sequence._moved(BettingMartingale(side, -0.5 * side))
+    assert side * held.shift == pytest.approx(0.0 if at_one else -0.5, abs=1.01 * tolerance)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_search_takes_few_passes(side: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the first bound about 40 over the blocks at most, next to the last one a dozen."""
+    sequence = sequence_of(BLOCKS["scattered"])
+    found = sequence._moved(BettingMartingale(side, -side * math.inf))
+    passes = 0
+    original = PairedSequence._log_wealths
+
+    def counted(self: PairedSequence, side: int, shift: float) -> list[float]:
+        nonlocal passes
+        passes += 1
+        return original(self, side, shift)
+
+    monkeypatch.setattr(PairedSequence, "_log_wealths", counted)
+    sequence._moved(BettingMartingale(side, -side * math.inf))
+    assert passes <= 40
+    passes = 0
+    sequence._moved(BettingMartingale(side, found.shift - side * 0.1 / 41))
+    assert passes <= 12
+
+
+@pytest.mark.parametrize("shift", [0.02, 0.0, -0.01])
+def test_when_a_bound_is_tried(shift: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is rejected, after a hundredth of the blocks since the last try; at once when 1 is beyond it."""
+    tried, expected = list[tuple[int, int]](), list[tuple[int, int]]()
+    original = PairedSequence._moved
+
+    def noted(self: PairedSequence, bound: BettingMartingale) -> BettingMartingale:
+        tried.append((self.blocks, bound.side))
+        return original(self, bound)
+
+    monkeypatch.setattr(PairedSequence, "_moved", noted)
+    rng = np.random.default_rng(3)
+    sequence, following, threshold = PairedSequence(alpha=0.2), {1: 0, -1: 0}, math.log(5) + 1e-9
+    most = {1: 1.0, -1: 1.0}
+    differences = list[float]()
+    for n in range(1, 231):
+        known = {side: sequence._at_bound[side].shift for side in (1, -1)}
+        x, y = math.exp(shift + 0.03 * rng.standard_normal()), math.exp(0.03 * rng.standard_normal())
+        x, y = (round(x, 2), round(y, 2)) if n % 3 else (x, y)
+        sequence.add(x, y)
+        differences.append(math.log(x) - math.log(y) if x != y else 0.0)
+        for side, bound in known.items():
+            at_one = sequence.log_evidence(1.0, side=side)
+            most[side] = max(most[side], math.exp(at_one))
+            at_bound = mix(sequence._log_wealths(side, bound))
+            beyond = at_one >= threshold and side * bound < 0
+            if beyond or (at_bound >= threshold and n >= following[side]):
+                expected.append((n, side))
+                following[side] = n + 1 + n // 100
+        assert tried == expected
+    result = sequence.result()
+    ties = sum(d == 0 for d in differences)
+    low, high = (math.exp(sequence._at_bound[side].shift) for side in (1, -1))
+    evidence = [sequence.log_evidence(1.0, side=side) for side in (1, -1)]
+    pvalues = [1 / most[side] for side in (1, -1)]
+    assert (result.blocks, result.ties, result.alpha) == (230, ties, 0.2)
+    assert (result.low, result.high) == (low, high)
+    assert [result.log_evidence_faster, result.log_evidence_slower] == pytest.approx(evidence, abs=1e-9)
+    assert [result.pvalue_faster, result.pvalue_slower] == pytest.approx(pvalues, rel=1e-7)
+    assert sequence.differences.tolist() == differences
+    assert sequence.middle() == pytest.approx(math.exp(float(np.median(differences))))
+    walsh = [(a + b) / 2 for a, b in itertools.combinations_with_replacement(differences, 2)]
+    assert sequence.centre() == pytest.approx(math.exp(float(np.median(walsh))))
+    assert sequence.attainable(1) == sequence.attainable(-1) == pytest.approx(sequence.middle())
+
+
+def test_values_smaller_than_their_step() -> None:
+    """They may have been 0: no ratio at all on that side."""
+    sequence = PairedSequence()
+    for a, b in ((1.0, 4.0), (3.0, 1.0), (1.0, 1.0)):
+        sequence.add(a, b, resolution=2.0)
+    least, most = sequence._rows[3, :3].tolist(), sequence._rows[4, :3].tolist()
+    assert least == pytest.approx([-700.0, 0.0, -700.0])
+    assert most == pytest.approx([math.log(2 / 3), 700.0, 700.0])
+    assert sequence.attainable(1) == math.exp(-700)
+    assert sequence.attainable(-1) == math.exp(700)
+    for a, b in ((1e300, 1e-300),) * 3:
+        sequence.add(a, b)
+    assert sequence.middle() == pytest.approx(
+        math.exp(0.5 * (math.log(3) + math.log(1e300) - math.log(1e-300))), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.9, 1.1), (1.0, 1.0), (1.1, 1.0), (0.0, 1.0), (1.0, math.inf)])
+def test_what_bounds_say(low: float, high: float) -> None:
+    for p, q in ((0.05, 0.0501), (0.0501, 0.05), (0.01, 0.02)):
+        found = SequentialResult(9, 0, 0.05, low, high, 0.0, 0.0, p, q)
+        against = low > high
+        assert found.contradictory is against
+        assert (found.faster, found.slower) == (p <= 0.05 and not against, q <= 0.05 and not against)
+        for margin in (0.05, 0.1, 0.11, 0.12, 1e9):
+            inside = 1 / (1 + margin) < low and high < 1 + margin
+            assert found.equivalent(margin) is (inside and not against)
+        open_ = low == 0.0 or high == math.inf
+        expected = math.inf if open_ else max(0.0, math.sqrt(high / low) - 1)
+        assert found.precision == pytest.approx(expected)
