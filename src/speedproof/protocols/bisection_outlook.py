@@ -66,11 +66,11 @@ def outlook_of_search(
     missing = math.nan if step is None else step.blocks_to_go(side=1 if change > 0 else -1)
     if not math.isfinite(missing):
         missing = proof
-    more = missing + _PER_HALVING * math.log2(max(left, 1)) * proof
+    more = missing + _PER_HALVING * math.log2(left) * proof
     noise = noise_of(residuals)
     return BisectionOutlook(noise, 2 * more, _enough(noise, pairs, more))
 
 
 def _enough(noise: float, pairs: int, more: float) -> float:
     """Runs needed grow with the square of the noise."""
-    return noise * math.sqrt(pairs / (pairs + more)) if math.isfinite(more) and pairs else math.nan
+    return noise * math.sqrt(pairs / (pairs + more)) if math.isfinite(more) else math.nan
