@@ -5,13 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.plan import (
     Hooks,
+    as_built,
     idle_parameters,
+    leftover_placeholders,
     plan_calibration,
     plan_commands,
+    plan_trees,
     read_plan,
 )
 
@@ -231,3 +236,120 @@ def test_patterns_in_a_suite_are_looked_for_in_its_folder(tmp_path: Path) -> Non
         read_plan(path)
     path.write_text("shell = 'sh'\n" + path.read_text())
     assert read_plan(path)[0].versions[0].command[-1] == "sort *.in"
+
+
+def test_one_command_in_several_folders_is_its_versions() -> None:
+    """Each in the folder of its build; where there are several, or one that moves the stack, in each in turn."""
+    trees = {
+        "old": [PlannedBuild("/o", 0)],
+        "padded": [PlannedBuild("/p", 5)],
+        "two": [PlannedBuild("/q", 0), PlannedBuild("/r", 0)],
+        "late": [PlannedBuild("/s", 0), PlannedBuild("/t", 3)],
+    }
+    hooks = Hooks(cwd="sub", env={"A": "{n}{version}"}, prepare="p {n}")
+    one, two = plan_trees("./x {n} {version}", trees, {"n": ["1", "2"]}, hooks)
+    assert (one.name, two.name, two.parameters) == ("command n=1", "command n=2", {"n": "2"})
+    for benchmark, n in ((one, "1"), (two, "2")):
+        for version, (name, builds) in zip(benchmark.versions, trees.items(), strict=True):
+            inside = tuple(PlannedBuild(f"{build.cwd}/sub", build.padding) for build in builds)
+            assert version == PlannedVersion(
+                name, ("./x", n, name), f"./x {n} {name}", {"A": f"{n}{name}"}, inside[0].cwd,
+                prepare=f"p {n}", builds=() if name == "old" else inside,
+            )  # fmt: skip
+    (named,) = plan_trees(["x", "{n}"], {"old": trees["old"]}, {}, Hooks(), benchmark="B")
+    assert (named.name, named.versions[0].command, named.versions[0].cwd) == ("B", ("x", "{n}"), "/o")
+
+
+def test_a_version_as_built_has_its_folder_and_its_padding() -> None:
+    version = PlannedVersion("v", ("x",), "x", {"A": "1", "SPEEDPROOF_PADDING": "y"}, "/elsewhere")
+    for padding in (0, 1, 7):
+        found = as_built(version, PlannedBuild("/b", padding))
+        assert (found.cwd, found.env) == ("/b", {"A": "1", "SPEEDPROOF_PADDING": "x" * padding})
+        assert found.command == version.command
+
+
+def test_placeholders_that_are_left_over_are_told_with_their_first_command() -> None:
+    plan = plan_commands(["x {n} {m} {a b}", "y {m} {k-1} {_}"], [], {"n": ["1"]}, Hooks())
+    assert leftover_placeholders(plan) == {
+        "m": "x 1 {m} {a b}",
+        "k-1": "y {m} {k-1} {_}",
+        "_": "y {m} {k-1} {_}",
+    }
+
+
+def test_hooks_and_variables_are_filled_in_each_at_its_place() -> None:
+    hooks = Hooks("", "/{n}", {"A": "{n}"}, "s {n}", "p {n}", "c {n}", "l {version}")
+    (benchmark,) = plan_commands(["x {n}"], ["v"], {"n": ["1"]}, hooks, benchmark="B")
+    assert benchmark == PlannedBenchmark("B", benchmark.versions, {})
+    assert benchmark.versions == (
+        PlannedVersion("v", ("x", "1"), "x 1", {"A": "1"}, "/1", "s 1", "p 1", "c 1", "l v"),
+    )
+
+
+def test_labels_of_commands_that_occur_again() -> None:
+    """The first number that is free, counted from 2; names count as taken."""
+    (benchmark,) = plan_commands(["a", "a", "a (2)", "a", "a"], ["a (2)"], {}, Hooks())
+    names = [version.name for version in benchmark.versions]
+    assert names == ["a (2)", "a", "a (2) (2)", "a (3)", "a (4)"]
+    (benchmark,) = plan_commands(["a", "a"], ["x", "y"], {}, Hooks())
+    assert [version.name for version in benchmark.versions] == ["x", "y"]
+
+
+def test_parameters_of_words_and_of_twos() -> None:
+    """A list of words has placeholders, too; of values given twice the first is named."""
+    (benchmark,) = plan_commands([["x", "{n} y"], "z"], [], {"n": ["1"]}, Hooks())
+    assert [(v.name, v.command) for v in benchmark.versions] == [
+        ("x '{n} y'", ("x", "1 y")),
+        ("z", ("z",)),
+    ]
+    with pytest.raises(UsageError, match="the parameter n has the value '2' twice"):
+        plan_commands(["x {n}"], [], {"n": ["1", "2", "2", "1", "3"]}, Hooks())
+    many = plan_commands(["x {n} {k}", "y {n} {k}"], [], {"n": ["1", "2"], "k": ["a", "b", "c"]}, Hooks())
+    assert [b.name for b in many] == [f"command n={n} k={k}" for n in "12" for k in "abc"]
+
+
+def test_a_parameter_that_is_idle_for_one_version_in_one_of_its_benchmarks() -> None:
+    """Where the others decide whether it is: n matters to x for k = a alone."""
+    plan = plan_commands(["x {n} {k}", "y {n}"], ["x", "y"], {"n": ["1", "2"], "k": ["a", "b"]}, Hooks())
+    same = [
+        structs.replace(b, versions=(structs.replace(b.versions[0], command=("x",), text="x"), b.versions[1]))
+        if b.parameters["k"] == "b"
+        else b
+        for b in plan
+    ]
+    assert {name: list(found) for name, found in idle_parameters(same).items()} == {
+        "n": ["x"],
+        "k": ["y"],
+    }
+
+
+@pytest.mark.parametrize(("folder", "expected"), [(".", ""), ("sub", "sub")])
+def test_a_suite_is_where_its_path_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, expected: str
+) -> None:
+    """Its commands run there; in the working directory they run where they are."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    path = Path(folder) / "suite.toml"
+    path.write_text(
+        "[versions.a]\nsize = '1'\n[versions.b]\ncwd = 'in'\nsize = '2'\nenv = {B = '{size}'}\n"
+        "[benchmarks.c]\ncommand = 'x {size} {version}'\nenv = {A = '0', B = '0'}\n"
+        "[benchmarks.d]\ncommands = {a = 'y {size}', b = 'z {size}'}\nparameters = {size = [7]}\n"
+        "setup = 's'\nprepare = 'p'\nconclude = 'e'\ncleanup = 'l'\n"
+    )
+    c, d = read_plan(path)
+    inside = str(Path(folder) / "in")
+    assert c.versions == (
+        PlannedVersion("a", ("x", "1", "a"), "x 1 a", {"A": "0", "B": "0"}, expected),
+        PlannedVersion("b", ("x", "2", "b"), "x 2 b", {"A": "0", "B": "2"}, inside),
+    )
+    assert d.versions == (
+        PlannedVersion("a", ("y", "7"), "y 7", {}, expected, "s", "p", "e", "l"),
+        PlannedVersion("b", ("z", "7"), "z 7", {"B": "7"}, inside, "s", "p", "e", "l"),
+    )
+    path.write_text("[versions.a]\n[benchmarks.c]\ncommand = 'x'\ncommands = {a = 'y', b = 'z', d = 'w'}\n")
+    with pytest.raises(FormatError, match=r"benchmarks\.c\.commands: b, d: no such version"):
+        read_plan(path)
+    path.write_text("[versions.a]\n[versions.b]\n[benchmarks.c]\nsetup = 'x'\ncommands = {}\n")
+    with pytest.raises(FormatError, match=r"benchmarks\.c: no command for a, b"):
+        read_plan(path)

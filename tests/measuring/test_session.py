@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from speedproof.data.session_file import (
     SCHEMA,
@@ -19,11 +20,13 @@ from speedproof.data.session_file import (
     PlannedVersion,
     RunLine,
     SessionLine,
+    SessionOptions,
     StoredSession,
 )
 from speedproof.measuring.execute import Run
 from speedproof.measuring.results import Limits
 from speedproof.measuring.runs import RunLoop
+from speedproof.measuring.schedule import BuildOrder, block_order
 from speedproof.measuring.session import Session, _steady
 
 UNLIMITED = Limits(None, None, None)
@@ -238,3 +241,128 @@ def test_a_benchmark_has_its_time(seconds: float, blocks: int, together: bool) -
     assert [line.reason for line in lines if isinstance(line, EndLine)] == [
         f"{seconds * (2 if together else 1):g} s were allowed"
     ]
+
+
+@pytest.mark.parametrize("warmup", [0, 1, None])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_blocks_of_builds_run_in_the_drawn_orders(warmup: int | None, repeats: int) -> None:
+    """Each build once before, in the first order and at the first place; then one order for each repeat."""
+    executor = Alone(lambda name: {"time": 1.0})
+    (benchmark,) = plans = plan("b", versions="XYZ", builds=4)
+    found, lines = session(plans, executor, {"b": Judge("XYZ", 4)}, warmup=warmup, repeats=repeats)
+    steps = [*found.steps()]
+    builds = BuildOrder(dict.fromkeys("XYZ", 4), seed=5, benchmark=0)
+    expected: list[tuple[object, ...]] = []
+    for block in range(4):
+        orders = [block_order("XYZ", seed=5, benchmark=0, block=block * repeats + i) for i in range(repeats)]
+        drawn = builds.upcoming()
+        expected += [(block, 0, name, True, drawn[name]) for name in orders[0] if warmup != 0]
+        flat = [name for order in orders for name in order]
+        expected += [(block, place, name, False, drawn[name]) for place, name in enumerate(flat)]
+        assert builds.use(drawn)
+    runs = [line for line in lines if isinstance(line, RunLine)]
+    assert [(r.block, r.position, r.version, r.warmup, r.build) for r in runs] == expected
+    assert [(s.benchmark, s.version, s.warmup, s.elapsed, s.together) for s in steps] == [
+        (benchmark, name, warm, k, 1) for k, (_, _, name, warm, _) in enumerate(expected, start=1)
+    ]
+    assert [line for line in lines if isinstance(line, EndLine)] == [
+        EndLine("s", "decided", {}, {"b": ("Y",)})
+    ]
+
+
+@pytest.mark.parametrize("versions", ["X", "XYZ"])
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_what_counts_of_a_block_that_was_cut_short(versions: str, repeats: int) -> None:
+    """The candidates that had all their runs, if the reference had, at the median of those; one alone as it is."""
+    plans = plan("b", versions=versions)
+    subsets = [s for k in range(len(versions) + 1) for s in itertools.combinations(versions, k)]
+    runs, expected, cut = [], [], 0
+    for block, whole in enumerate(subsets):
+        seen = False
+        for name in versions:
+            count = repeats if name in whole else repeats - 1
+            seen |= count > 0
+            runs += [
+                RunLine("before", "b", name, block, 0, 0.0, {"time": ord(name) + block + k})
+                for k in range(count)
+            ]
+        useful = whole[:1] == ("X",) and (len(whole) > 1 or versions == "X")
+        cut += seen and versions != "X" and not useful
+        if useful or (seen and versions == "X"):
+            expected.append({name: ord(name) + block + (repeats - 1) / 2 for name in whole})
+    judge = Judge(versions)
+    found, _ = session(plans, Alone(lambda name: {}), {"b": judge}, repeats=repeats)
+    assert found.recall([stored(plans, *runs)]) == len(expected)
+    assert judge.added == expected
+    assert found.review().cut == ({"b": cut} if cut else {})
+
+
+def test_values_that_do_not_count_are_not_recalled() -> None:
+    """Failed runs, and those without a value of what decides, which may be zero or without end."""
+    plans = plan("b", versions="XYZ")
+    runs = [
+        RunLine("before", "b", name, block, 0, 0.0, metrics, exit=code)
+        for block, own in enumerate(
+            [
+                {"X": ({"time": 1.0}, 0), "Y": ({"time": 2.0}, 1), "Z": ({"time": 3.0}, 0)},
+                {"X": ({"time": 1.0}, 0), "Y": ({}, 0), "Z": ({"time": 0.0}, 0)},
+                {"X": ({"time": math.inf}, 0), "Y": ({"time": 5e-324}, 0), "Z": ({"time": 1e308}, 0)},
+            ]
+        )
+        for name, (metrics, code) in own.items()
+    ]
+    judge = Judge("XYZ")
+    found, _ = session(plans, Alone(lambda name: {}), {"b": judge})
+    assert found.recall([stored(plans, *runs)]) == 3
+    assert judge.added == [{"X": 1.0, "Z": 3.0}, {"X": 1.0}, {"Y": 5e-324, "Z": 1e308}]
+    assert [(t.runs, t.failed, t.lacking) for t in found.review().tallies] == [
+        (3, 0, 1),
+        (3, 1, 1),
+        (3, 0, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hopeless", "last", "counted", "cut"),
+    [
+        ("", "XYZ", 11, 0),
+        ("", "XY", 10, 0),
+        ("Z", "XY", 11, 0),
+        ("Z", "X", 10, 0),
+        ("Y", "XZ", 11, 0),
+        ("Y", "X", 10, 0),
+        ("YZ", "X", 10, 1),
+        ("X", "YZ", 10, 1),
+        ("X", "Y", 10, 1),
+    ],
+)
+def test_a_block_of_builds_is_whole_without_what_is_hopeless(
+    hopeless: str, last: str, counted: int, cut: int
+) -> None:
+    """Ten runs of it failed and none counts; of what is left all must be there, or it is measured again."""
+    plans = plan("b", versions="XYZ", builds=14)
+    order = BuildOrder(dict.fromkeys("XYZ", 14), seed=9, benchmark=0)
+    runs = []
+    for block in range(11):
+        drawn = order.upcoming()
+        runs += [
+            RunLine(
+                "before",
+                "b",
+                name,
+                block,
+                0,
+                0.0,
+                {"time": 1.0},
+                exit=int(name in hopeless),
+                build=drawn[name],
+            )
+            for name in ("XYZ" if block < 10 else last)
+        ]
+        order.use(drawn)
+    before = structs.replace(stored(plans, *runs), options=SessionOptions(ignore_failure=True))
+    judge = Judge("XYZ")
+    found, _ = session(plans, Alone(lambda name: {}), {"b": judge})
+    assert found.recall([before]) == counted
+    assert found.review().cut == ({"b": cut} if cut else {})
+    assert judge.blocks == counted

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from speedproof.stats import location
 from speedproof.stats.forecast import blocks_for_proof, growth, smallest_provable
 from speedproof.stats.location import hodges_lehmann, median_interval
 from speedproof.stats.multiplicity import closed_test
@@ -406,11 +407,17 @@ def test_shapiro_and_wilk_against_scipy(n: int) -> None:
         assert float(shapiro_wilk(own).pvalue) == pytest.approx(found.pvalue[row], rel=1e-9)
 
 
+def neighbours(value: float) -> list[float]:
+    return [float(np.nextafter(value, 0.0)), value, float(np.nextafter(value, 9.0))]
+
+
 @pytest.mark.parametrize("n", [4, 5, 20, 99, 100, 101, 250])
 def test_pvalues_of_lilliefors_formula_by_formula(n: int) -> None:
     """Dallal and Wilkinson (1986) up to 0.1, Stephens' (1974) pieces above, each up to its limit."""
     scale = math.sqrt(n) - 0.01 + 0.85 / math.sqrt(n)
-    at = np.linspace(0.2, 1.4, 500) / scale
+    limits = [near for k in (0.302, 0.5) for near in neighbours(k / scale)]
+    assert {0.302, 0.5} & {scale * d for d in limits}
+    at = np.concatenate([np.linspace(0.2, 1.4, 500) / scale, limits])
     found = _lilliefors_pvalue(at, n)
     for d, p in zip(at.tolist(), found.tolist(), strict=True):
         own, size = (d, n) if n <= 100 else (d * (n / 100) ** 0.49, 100)
@@ -450,26 +457,40 @@ def test_lilliefors_distance_of_rows(n: int) -> None:
         assert found.pvalue[row] == pytest.approx(float(_lilliefors_pvalue(np.array(distance), n)), rel=1e-9)
 
 
+@pytest.mark.parametrize("few", [None, 3, 0])
 @pytest.mark.parametrize("n", range(1, 14))
-def test_hodges_and_lehmann_of_small_samples_to_the_bit(n: int) -> None:
-    """Of eighths, whose means are doubles."""
+def test_hodges_and_lehmann_of_small_samples(
+    monkeypatch: pytest.MonkeyPatch, n: int, few: int | None
+) -> None:
+    """Of eighths, whose means are doubles, to the bit where they are listed."""
     rng = np.random.default_rng(n)
+    if few is not None:
+        monkeypatch.setattr(location, "_FEW", few)
     for spread in (2, 5, 1000):
         x = np.sort(rng.integers(-spread, spread, n) / 8)
         means = sorted((a + b) / 2 for a, b in itertools.combinations_with_replacement(x.tolist(), 2))
         middle = len(means) // 2
         expected = means[middle] if len(means) % 2 else (means[middle - 1] + means[middle]) / 2
-        assert hodges_lehmann(x) == expected
+        assert hodges_lehmann(x) == (expected if few is None else pytest.approx(expected, abs=1e-12))
 
 
 def test_ranks_of_a_median_of_many_values() -> None:
-    """Of more than a thousand by the normal distribution, the binomial one's with continuity, rounded outwards."""
-    for n, alpha in itertools.product((1001, 1002, 1500, 4000), (0.05, 0.01, 0.3)):
+    """Of more than a thousand by the normal distribution, rounded outwards; up to it by the binomial one."""
+
+    def by_normal(n: int, alpha: float) -> int:
+        return math.floor((n - math.sqrt(n) * float(stats.norm.isf(alpha / 2))) / 2)
+
+    def exact(n: int, alpha: float) -> int:
+        return int(np.searchsorted(2 * stats.binom.cdf(np.arange(n), n, 0.5), alpha, side="right"))
+
+    tried = np.linspace(0.003, 0.5, 300).tolist()
+    apart = [[a for a in tried if by_normal(n, a) != exact(n, a)][:3] for n in (1000, 1001)]
+    assert all(apart)
+    risks = [0.05, *itertools.chain(*apart)]
+    for n, rank in ((1000, exact), (1001, by_normal), (4000, by_normal)):
         values = np.arange(1.0, n + 1)
-        rank = math.floor((n - math.sqrt(n) * float(stats.norm.isf(alpha / 2))) / 2)
-        assert median_interval(values, alpha) == (rank, n + 1 - rank)
-    assert median_interval(np.arange(1.0, 1002.0)) == median_interval(np.arange(1.0, 1002.0), 0.05)
+        assert [median_interval(values, a) for a in risks] == [
+            (rank(n, a), n + 1 - rank(n, a)) for a in risks
+        ]
+        assert median_interval(values) == median_interval(values, 0.05)
     assert np.isnan(median_interval(np.arange(1001.0), 1e-300)).all()
-    for n in (1000, 12):
-        rank = next(r for r in range(n) if 2 * stats.binom.cdf(r, n, 0.5) > 0.05)
-        assert median_interval(np.arange(1.0, n + 1))[0] == rank

@@ -54,7 +54,6 @@ def _weights(n: int) -> FloatArray:
         weights = m / math.sqrt((total - 2.0 * m[-1] ** 2 - 2.0 * m[-2] ** 2) / rest)
         weights[[1, -2]] = -following, following
     weights[[0, -1]] = -last, last
-    weights.flags.writeable = False
     return weights
 
 
@@ -70,7 +69,7 @@ def shapiro_wilk(x: npt.ArrayLike) -> TestResult:
     if n < 3:
         undefined = np.full(values.shape[:-1], np.nan)
         return TestResult(undefined, undefined)
-    values = values - 0.5 * (values[..., (n - 1) // 2, None] + values[..., n // 2, None])
+    values = values - np.median(values, axis=-1, keepdims=True)
     constant = values[..., -1] <= values[..., 0]
     values = values - values.mean(axis=-1, keepdims=True)
     length = np.where(constant, np.nan, np.sqrt((values * values).sum(axis=-1)))
