@@ -237,17 +237,17 @@ def naive_ratio(x: list[float], y: list[float], alpha: float, steps: tuple[float
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of the loops: infinite logarithms
 @pytest.mark.parametrize("n", range(1, 8))
 def test_few_sessions_in_loops(n: int) -> None:
-    """Of a batch: continuous, tied, equal, opposite, far apart; with zeros and below; read in steps."""
+    """Of a batch: continuous, tied, equal, opposite, far apart; below zero; read in steps."""
     rng = np.random.default_rng(n)
     x, y = rng.lognormal(0.1, 0.3, (12, n)), rng.lognormal(0.0, 0.3, (12, n))
     x[1:3], y[1:3] = np.ceil(3 * x[1:3]), np.ceil(3 * y[1:3])
     x[3] = y[3]
     x[4], y[4] = 5.0 + np.arange(n) / 8, 1.0
     x[5], y[5] = 2.0, 3.0
-    x[6, 0], y[7, -1] = 0.0, -1.0
+    x[6, 0], y[7, -1] = -2.0, -1.0
     x[8], y[8] = np.ldexp(1.7, 1023), -np.ldexp(1.0 + np.arange(n) / 8, 1023)
-    x[9], y[9] = 0.0, 0.0
-    x[10], y[10] = 4 * 5e-324, 0.0
+    x[9], y[9] = -1.0, -1.0
+    x[10], y[10] = 8 * 5e-324, -4 * 5e-324
     x[11, 0], y[11] = 1e20, 1e-10
     steps = np.zeros((12, 2))
     steps[[2, 4]], steps[0], steps[5] = (1.0, 0.5), (0.02, 0.05), (4.5, 0.25)
@@ -269,12 +269,12 @@ def test_few_sessions_in_loops(n: int) -> None:
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("gamma", [0.5, 0.999, 1.0, 1.25, 1.5, 3.0])
 def test_any_ratio_in_loops(n: int, gamma: float) -> None:
-    """What equals gamma speaks for neither side; the answer at 1 holds beyond it; values at 0 have no ratio."""
+    """What equals gamma speaks for neither side; the answer at 1 holds beyond it; values below 0 have no ratio."""
     rng = np.random.default_rng(n)
     x, y = rng.lognormal(0.2, 0.3, (5, n)), rng.lognormal(0.0, 0.3, (5, n))
     y[1] = x[1] / 1.25
     x[2], y[2] = 3.0, 2.0
-    x[3, 0] = 0.0
+    x[3, 0] = -1.0
     steps = np.zeros((5, 2))
     steps[4] = 0.2, 0.4
     found = paired_ratio_test(x, y, gamma, steps=steps)
@@ -302,7 +302,7 @@ def test_sessions_needed_by_guenthers_formula() -> None:
     x, y = rng.lognormal(0.1, 0.1, (6, 5)), rng.lognormal(0, 0.1, (6, 5))
     x[1] = 2 * y[1]
     x[2] = y[2]
-    x[3, 0] = 0.0
+    x[3, 0] = -1.0
     x[4], y[4] = [2.0, 1.0, 2.0, 1.0, 1.0], [1.0, 2.0, 1.0, 2.0, 1.0]
     for alpha in (0.5, 0.2, 1 / 6, 0.05, 1 / 252, 0.001):
         fewest = next(n for n in range(2, 99) if 1 / math.comb(2 * n, n) <= alpha)
