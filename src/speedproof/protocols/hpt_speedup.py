@@ -37,7 +37,6 @@ _NEAR = 1e-9
 _ROWS = 4096
 LISTED = 1 << 21  # states of benchmarks that are all looked at, however far from the speedup sought
 _SAMPLED = 130
-_ROUNDS = 8
 
 
 class RSpeedup(Struct, frozen=True):
@@ -116,7 +115,7 @@ class _Line:
         a, b, n = self.a, self.b, len(self.duels)
         # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
         end = float((a / b).max()) * (1 + _TOGETHER)
-        i, j = np.triu_indices(n, 1)
+        i, j = np.triu_indices(n)  # a benchmark's own medians are its sum with itself
         parts: list[tuple[FloatArray, int, IntArray, IntArray]] = [
             (np.ones(1), 0, np.zeros(1, int), np.zeros(1, int))
         ]
@@ -129,13 +128,9 @@ class _Line:
             # What cancellation has spoilt is worked out exactly, unless it is far outside.
             spoilt = (error > _ERROR) & (g + error >= 1) & (g - error <= end)
             for k in np.flatnonzero(spoilt | ~usable):
-                exact = self._crossing(int(i[k]), int(j[k]), sign)
-                g[k] = 0.0 if exact is None else float(min(max(exact, Fraction(0)), Fraction(2 * end)))
+                g[k] = float(self._crossing(int(i[k]), int(j[k]), sign))
             inside = (g >= 1 - _TOGETHER / 2) & (g <= end)
             parts.append((g[inside], sign, i[inside], j[inside]))
-        # A benchmark's own medians are its sum with itself.
-        own = np.flatnonzero(a / b >= 1 - _TOGETHER / 2)
-        parts.append(((a / b)[own], 1, own, own))
         for at, steps in enumerate(self.steps):
             places = np.arange(steps.points.size)
             parts.append((steps.points, 2, np.full_like(places, at), places))
@@ -148,10 +143,11 @@ class _Line:
         self._starts = np.concatenate(([0], np.flatnonzero(wide) + 1))
         self._ends = np.concatenate((self._starts[1:], [self._values.size]))
 
-    def _crossing(self, i: int, j: int, sign: int) -> Fraction | None:
+    def _crossing(self, i: int, j: int, sign: int) -> Fraction:
+        """Where two differences tie in size; 0, which is no speedup, where they never do."""
         x, y = self.duels[i], self.duels[j]
         bottom = x.b + sign * y.b
-        return (x.a + sign * y.a) / bottom if bottom else None
+        return (x.a + sign * y.a) / bottom if bottom else Fraction(0)
 
     def _meeting(self, cluster: int) -> set[Fraction]:
         """The different breakpoints of a cluster, exactly."""
@@ -163,8 +159,7 @@ class _Line:
             elif kind == 2:
                 found.update(self.steps[i].exact(j))
             else:
-                point = self._crossing(i, j, kind)
-                found.update(() if point is None else (point,))
+                found.add(self._crossing(i, j, kind))
         return found
 
     def _exact_points(self, cluster: int) -> list[Fraction]:
@@ -186,17 +181,16 @@ class _Line:
             return
         lines = Counter((duel.a, duel.b) for duel in self.duels)
         tied = int((self._ends - self._starts).max()) + sum(t * (t - 1) // 2 for t in lines.values())
-        first, last = 0, clusters - 1
-        for _ in range(_ROUNDS):
-            at = np.unique(np.linspace(first, last, _SAMPLED).astype(int)[1:-1])
-            gaps = (self._values[self._ends[at] - 1] + self._values[self._starts[at + 1]]) / 2
+        first, last, left = 0, clusters - 1, 0
+        while last - first != left:
+            left = last - first
+            at = np.linspace(first, last, _SAMPLED).astype(int)[:-1]
+            gaps = (self._values[self._ends[at] - 1] + self._values[self._ends[at]]) / 2
             states = np.column_stack([steps.state_at(gaps) for steps in self.steps])
             lower, upper = self._bound_rows(gaps, states, tied)
             first = int(at[upper <= least].max(initial=first))
             last = int(at[lower > most].min(initial=last))
-            if last - first < _SAMPLED:
-                break
-        kept = slice(first, last + 2)
+        kept = slice(first, last + 1)
         self._starts, self._ends = self._starts[kept], self._ends[kept]
 
     def _bound(self) -> None:
@@ -204,7 +198,7 @@ class _Line:
         clusters = self._starts.size
         low, high = self._values[self._starts], self._values[self._ends - 1]
         speedups = np.empty(2 * clusters)
-        speedups[::2] = (low + high) / 2
+        speedups[::2] = low
         speedups[1:-1:2] = (high[:-1] + low[1:]) / 2
         speedups[-1] = 2 * high[-1]
         self._rows, self._middles = self._states(clusters), speedups

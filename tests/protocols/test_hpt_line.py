@@ -1,0 +1,137 @@
+"""The r-speedup against a brute-force twin in rational numbers, however its half-line is cut up and narrowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from speedproof.protocols import hpt_speedup
+from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, decimal, score_duel
+from speedproof.protocols.hpt_speedup import _Line, r_speedup
+
+RULES: tuple[HptRule, HptRule] = ("paper", "exact")
+Piece = tuple[Fraction, Fraction, float]
+Kind = Callable[[np.random.Generator], list[Duel]]
+
+
+def every_piece(duels: list[Duel], rule: HptRule, literal: bool) -> list[Piece]:
+    """From 1 on every point at which anything can change, and what lies between: both ends and the p-value."""
+    points = {Fraction(1)}
+    for x in duels:
+        points |= {Fraction(u, v) for u in x.upper.values.tolist() for v in x.lower.values.tolist()}
+        for y in duels:
+            points |= {(x.a + s * y.a) / (x.b + s * y.b) for s in (-1, 1) if x.b + s * y.b}
+    line = sorted(p for p in points if p >= 1)
+    cells = [(line[0], line[0], line[0])]
+    for left, right in pairwise([*line, 2 * line[-1]]):
+        cells += [(left, right, (left + right) / 2), (right, right, right)]
+    return [
+        (left, right, hpt_speedup._pvalue_at(duels, inside, rule, literal)) for left, right, inside in cells
+    ]
+
+
+def told(pieces: list[Piece], confidence: float) -> tuple[str, bool, str, bool]:
+    """The first piece that fails and the last that passes, by definition."""
+    passed = [pvalue <= float(1 - decimal(confidence)) for *_, pvalue in pieces]
+    if not passed[0]:
+        return "", False, "", False
+    first, last = pieces[passed.index(False)], pieces[len(passed) - 1 - passed[::-1].index(True)]
+    return str(first[0]), first[0] < first[1], str(last[1]), last[0] == last[1]
+
+
+def tied(rng: np.random.Generator) -> list[Duel]:
+    """Small whole numbers: ties within runs, across versions and between benchmarks."""
+    return [
+        score_duel(rng.integers(4, 11, rng.integers(1, 5)), rng.integers(3, 7, rng.integers(1, 5)))
+        for _ in range(rng.integers(2, 7))
+    ]
+
+
+def single(rng: np.random.Generator) -> list[Duel]:
+    """One run a side, some benchmarks alike, a few lost."""
+    pairs = rng.integers((9, 8), (16, 11), (int(rng.integers(3, 9)), 2))
+    return [score_duel([a], [b]) for a, b in [*pairs.tolist(), *pairs[:2].tolist()]]
+
+
+def beside_one(rng: np.random.Generator) -> list[Duel]:
+    """The points are as near to 1, and to each other, as digits go."""
+    return [score_duel([1.0 + k * 1e-12], [1.0 + (k % 3) * 1e-13]) for k in rng.integers(-8, 30, 5).tolist()]
+
+
+def wide(rng: np.random.Generator) -> list[Duel]:
+    """Scores of all sizes, speedups of up to 1e40."""
+    size = 10.0 ** rng.integers(-60, 60, 4)
+    gain = 10.0 ** rng.integers(0, 40, 4)
+    return [
+        cost_duel(rng.lognormal(0, 0.1, 3) * s, rng.lognormal(0, 0.1, 2) * s * g)
+        for s, g in zip(size.tolist(), gain.tolist(), strict=True)
+    ]
+
+
+def crowded(rng: np.random.Generator) -> list[Duel]:
+    """Differences that all tie in size around one speedup, won and lost."""
+    b = rng.permutation(np.arange(20, 29))
+    c = np.where(rng.random(b.size) < 0.7, 9, -9) + 0.1 * rng.integers(-4, 5, b.size)
+    return [score_duel([x], [y]) for x, y in zip((1.5 * b + c).tolist(), b.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("kind", "seeds"), [(tied, 5), (single, 3), (beside_one, 1), (wide, 1), (crowded, 1)]
+)
+def test_r_speedups_however_the_line_is_cut(
+    kind: Kind, seeds: int, rule: HptRule, literal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Breakpoints judged one by one or many together, all of them or those that a search leaves; risks that are
+    p-values themselves, and between two of them."""
+    for seed in range(seeds):
+        duels = kind(np.random.default_rng([seed, 17]))
+        pieces = every_piece(duels, rule, literal)
+        different = sorted({pvalue for *_, pvalue in pieces if pvalue < 1})
+        between = [(p + q) / 2 for p, q in pairwise([0.0, *different, 1.0])]
+        confidences = [1 - p for p in [*different, *between]]
+        confidences = sorted({r for r in confidences if 0 < r < 1})[:: 1 + len(confidences) // 9]
+        expected = [told(pieces, r) for r in confidences]
+        for listed, together in ((1 << 30, 1e-11), (0, 1e-11), (0, 1e-3), (1 << 30, 0.02)):
+            monkeypatch.setattr(hpt_speedup, "LISTED", listed)
+            monkeypatch.setattr(hpt_speedup, "_TOGETHER", together)
+            monkeypatch.setattr(hpt_speedup, "_NEAR", 1e-9 if together < 1e-9 else 11 * together)
+            found = r_speedup(duels, confidences, rule, literal=literal)
+            assert [
+                (s.certified_exact, s.certified_attained, s.supremum_exact, s.supremum_attained)
+                for s in found
+            ] == expected
+
+
+def test_what_a_search_leaves_of_a_long_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the last gap that surely keeps every risk to the first that surely exceeds it, and no more."""
+    monkeypatch.setattr(hpt_speedup, "_SAMPLED", 1000)
+    left = whole = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        b = rng.lognormal(1, 0.3, 14)
+        duels = [score_duel([x], [y]) for x, y in zip(b * rng.normal(1.3, 0.2, 14), b, strict=True)]
+        duels += duels[: seed % 3]
+        monkeypatch.setattr(hpt_speedup, "LISTED", 1 << 30)
+        line = _Line(duels, "exact", False, [0.05, 0.2])
+        ends = line._values[line._ends - 1]
+        gaps = (ends[:-1] + line._values[line._starts[1:]]) / 2
+        states = np.full((gaps.size, len(duels)), 2, np.int8)
+        most = int((line._ends - line._starts).max()) + seed % 3  # pairs that tie: at a point, or everywhere
+        lower, upper = line._bound_rows(gaps, states, most)
+        surely, never = np.flatnonzero(upper <= 0.05), np.flatnonzero(lower > 0.2)
+        assert (np.diff(lower) >= 0).all()
+        assert (np.diff(upper) >= 0).all()
+        monkeypatch.setattr(hpt_speedup, "LISTED", 0)
+        found = _Line(duels, "exact", False, [0.05, 0.2])
+        first = int(surely[-1]) if surely.size else 0
+        last = int(never[0]) if never.size else gaps.size
+        np.testing.assert_array_equal(found._starts, line._starts[first : last + 1])
+        np.testing.assert_array_equal(found._ends, line._ends[first : last + 1])
+        left, whole = left + found._starts.size, whole + line._starts.size
+    assert left < whole / 2
