@@ -518,3 +518,9 @@ def test_too_few_runs_are_told_apart_by_their_medians(speedup: str, state: int) 
     assert duel.level is None
     found = hpt_levels.within_benchmark(duel, Fraction(speedup), "exact")
     assert (found.state, found.d) == (state, 4 - Fraction(speedup) * 2)
+
+
+def test_a_process_counts_by_the_median_of_its_values() -> None:
+    sides = (np.array(values) for values in ([1.0, 2.0, 2.0], [1.0, 2.0, 9.0]))
+    pair = Pair(Key("b"), *(Sample(values, processes=np.zeros(3, dtype=np.int64)) for values in sides))
+    assert [row.difference for row in hpt_of_pairs([pair]).benchmarks] == [0.0]

@@ -200,3 +200,17 @@ def test_differences_across_benchmarks_against_counts_of_signs(seed: int, rule: 
             ]
             assert found.pvalue_positive == pytest.approx(np.mean([s >= positive for s in sums]))
             assert found.pvalue_negative == pytest.approx(np.mean([s <= positive for s in sums]))
+
+
+def test_whole_numbers_at_the_end_of_64_bits() -> None:
+    """Below 2^63 they are 64-bit, from there on Python's own; so are products with a speedup, which are exact."""
+    for digits, exact in ((562949953421311.0, True), (562949953421312.0, False)):
+        for duel in (score_duel([digits * 1e14], [5.0**14]), cost_duel([5.0**14], [digits * 1e14])):
+            assert (duel.upper.values.dtype == np.int64) is exact
+            assert duel.upper.values.tolist() == [int(digits) << 14]
+            assert duel.lower.values.tolist() == [1]
+    duel = score_duel([4.0], [1.0, 4.0])
+    assert duel.lower.values.dtype == np.int64
+    for product in (2**61 - 1, 2**61, 2**61 + 1, 2**62):  # four times this, against the largest of 64 bits
+        for other, won in ((product - 1, 2), (product + 1, 4)):
+            assert hpt_levels.pairs_won(duel, Fraction(product, other))[0] == won

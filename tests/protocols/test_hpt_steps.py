@@ -11,16 +11,15 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from speedproof.protocols import hpt_steps
-from speedproof.protocols.hpt_levels import Duel, HptRule, score_duel
+from speedproof.protocols.hpt_levels import Duel, HptRule, Side, score_duel
 from speedproof.protocols.hpt_steps import OPEN, Steps, _bounded_states, _clean, _limits, _ratios, _windows
 
 RULES: tuple[HptRule, HptRule] = ("paper", "exact")
 FloatArray = npt.NDArray[np.float64]
 
 
-def values(side: hpt_steps.Side) -> list[float]:
-    return np.repeat(side.rounded, side.counts).tolist()
+def values(side: Side) -> list[float]:
+    return [float(v) for v in np.repeat(side.rounded, side.counts)]
 
 
 def of_size(n: int, m: int, gain: float, digits: int, seed: int = 0) -> Duel:
@@ -66,7 +65,9 @@ def test_what_ties_do_to_the_pairs_that_decide(n: int, m: int, rule: HptRule) ->
                 within = sum(t**3 - t for t in counts)
                 ties = within, min(within + 3 * c * (c + 1), whole**3 - whole)
                 expected = [
-                    n * m + 1 + 2 * z * math.sqrt(max(n * m / 12 * (whole + 1 - t / (whole * (whole - 1))), 0))
+                    n * m
+                    + 1
+                    + 2 * z * math.sqrt(max(n * m / 12 * (whole + 1 - t / (whole * (whole - 1))), 0))
                     for t in ties
                 ]
             assert surely[at] == pytest.approx(expected[0] + margin, rel=1e-13)
@@ -75,13 +76,10 @@ def test_what_ties_do_to_the_pairs_that_decide(n: int, m: int, rule: HptRule) ->
 
 @pytest.mark.parametrize("rule", RULES)
 def test_what_bounds_of_the_pairs_won_decide(rule: HptRule) -> None:
-    """A from the sure limit on, B from its mirror image on, neither where both sides stay below the other limit."""
+    """A from the sure limit on, B from its mirror image on, neither where both stay below the other limit."""
     duel = of_size(6, 7, 1.0, 1)
     twice = 2 * 6 * 7
-    least, most, crossed = (
-        np.array(column)
-        for column in zip(*((l, u, c) for l in range(twice + 1) for u in range(l, twice + 1) for c in (0, 3)))
-    )
+    least, most, crossed = (grid.ravel() for grid in np.indices((twice + 1, twice + 1, 4)))
     surely, possibly = _limits(duel, rule, crossed)
     found = _bounded_states(duel, rule, least, most, crossed)
     for state, low, high, sure, open_ in zip(
@@ -154,8 +152,8 @@ def test_ratios_of_a_window(digits: int, window: tuple[float, float]) -> None:
 )
 def test_whether_a_state_ever_rises(start: int, states: list[tuple[int, int]], falls: bool) -> None:
     """With the speedup, as far as it is known; and what it is between the points."""
-    points = np.arange(len(states)) + 2.0
+    points = np.arange(2.0, len(states) + 2)
     at, after = (np.array([pair[k] for pair in states], np.int8) for k in (0, 1))
     steps = Steps(of_size(3, 3, 1.0, 1), start, points, at, after, ())
     assert steps.falls is falls
-    assert steps.state_at(np.arange(len(states) + 1) + 1.5).tolist() == [start, *after.tolist()]
+    assert steps.state_at(np.arange(1.5, len(states) + 2)).tolist() == [start, *after.tolist()]

@@ -11,7 +11,7 @@ import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.formats.suites import read as read_suite
-from speedproof.protocols.machine_speeds import machine_speeds
+from speedproof.protocols.machine_speeds import _two_speeds, machine_speeds
 from speedproof.reporting.caveats import two_speeds
 from speedproof.reporting.text import render
 
@@ -134,3 +134,12 @@ def test_two_speeds_are_six_pooled_deviations_apart(few: int, many: int, apart: 
     assert (found is not None) == (apart > 6)
     if found is not None:
         assert (found.factor, found.speedup) == pytest.approx((np.exp(apart * pooled), 1.0))
+
+
+def test_exactly_six_deviations_are_not_far_apart() -> None:
+    """Logarithms 9, 11 and 15, 16, 16, 17: six apart, and squares of 4 within on four degrees of freedom."""
+    logs = np.array([15.0, 9.0, 16.0, 17.0, 11.0, 16.0])
+    assert np.log(np.exp(logs)).tolist() == logs.tolist()
+    for more, apart in ((0.0, False), (1e-9, True)):
+        far = np.exp(logs + more * (logs > 12))
+        assert np.isfinite(_two_speeds(far[None])).all() == apart

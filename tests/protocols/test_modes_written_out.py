@@ -278,3 +278,10 @@ def test_every_sentence() -> None:
     weights = "same modes, other weights: runs fall into them more or less often"
     assert told(((False, True), (False, False))) == weights
     assert told(((False, False),)) == told() == "no change of the modes is shown"
+
+
+@pytest.mark.parametrize("counts", [(900, 1000, 400, 1000), (0, 2000, 1500, 3000), (40, 5000, 2500, 5000)])
+def test_counts_whose_chances_no_double_holds(counts: tuple[int, int, int, int]) -> None:
+    a, n, b, m = counts
+    expected = float(stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue)
+    assert modes._fisher(*counts) == pytest.approx(expected, rel=1e-7, abs=1e-300)

@@ -283,3 +283,17 @@ class TestComparison:
     def test_units_do_not_matter(self, unit: float) -> None:
         one, other = compare(T1, T2), compare((np.array(T1) * unit).tolist(), (np.array(T2) * unit).tolist())
         assert (one.pvalue, one.speedup.low) == pytest.approx((other.pvalue, other.speedup.low), rel=1e-9)
+
+
+def test_the_risk_itself_proves_a_speedup() -> None:
+    pvalue = decide_2009(T1, T2, 0.05).pvalue
+    for alpha, state in ((pvalue, State2009.SPEEDUP), (pvalue * (1 - 1e-9), State2009.NO_SPEEDUP)):
+        assert decide_2009(T1, T2, alpha).state is state
+
+
+@pytest.mark.parametrize(("unit", "better"), [("s", "lower"), ("1/s", "higher")])
+def test_what_is_asked(unit: str, better: str) -> None:
+    direction = Direction.LOWER if unit == "s" else Direction.HIGHER
+    found = compare_2009(*(Sample(np.array(v), unit, direction) for v in (T1, T2)))
+    asked = f"is the mean of the candidate {better}?"
+    assert (found.protocol, found.question) == ("touati2009", asked)

@@ -247,7 +247,7 @@ def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
     top, bottom = speedup.denominator, speedup.numerator
     largest = max(int(upper.values[-1]) * top, int(lower.values[-1]) * bottom)
     whole = np.int64 if largest < 2**63 else np.object_
-    reached, steps = (side.values.astype(whole, copy=False) for side in (upper, lower))
+    reached, steps = (side.values.astype(whole) for side in (upper, lower))
     reached, steps = reached[unsure] * top, steps * bottom
     beaten[unsure] = np.searchsorted(steps, reached, "left")
     equal[unsure] = steps[np.minimum(beaten[unsure], steps.size - 1)] == reached
