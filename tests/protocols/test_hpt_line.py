@@ -139,3 +139,20 @@ def test_what_a_search_leaves_of_a_long_line(monkeypatch: pytest.MonkeyPatch) ->
         np.testing.assert_array_equal(found._ends, line._ends[first : last + 1])
         left, whole = left + found._starts.size, whole + line._starts.size
     assert left < whole / 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_breakpoints_where_digits_cancel(seed: int) -> None:
+    """Medians alike to the last digits: their differences meet wherever these digits say, exactly and in order."""
+    rng = np.random.default_rng(seed)
+    digits = rng.integers((-40, -20), (40, 20), (7, 2)) * 10.0 ** rng.integers(-14, -9)
+    duels = [score_duel([3.0 + of_a], [1.0 + of_b]) for of_a, of_b in digits.tolist()]
+    line = _Line(duels, "exact", False, [0.05])
+    wanted = {Fraction(1)}
+    for x in duels:
+        for y in duels:
+            wanted |= {(x.a + s * y.a) / (x.b + s * y.b) for s in (-1, 1) if x.b + s * y.b}
+    found = [point for k in range(line._starts.size) for point in line._exact_points(k)]
+    assert found == sorted(set(found))
+    end = max(duel.a / duel.b for duel in duels)
+    assert [p for p in found if p <= end] == sorted(p for p in wanted if 1 <= p <= end)

@@ -177,7 +177,9 @@ def test_how_little_a_mixture_says_something_of() -> None:
             assert found is not None
             assert found.sizes == (sides[0].size, sides[1].size)
     zero = np.append(0.0, x)
-    for short in (x[1:], zero):
+    nine = np.repeat([1.0, 2.0], (5, 4))  # one mode of five, as ten values have it
+    assert _side(nine, 9).counts == (9,)
+    for short in (x[1:], zero, nine):
         assert compare_modes(pair(short, np.append(x, 1.5))) is None
         assert compare_modes(pair(np.append(x, 1.5), short)) is None
     # What the largest value of each side is decides, wherever the others are.

@@ -294,6 +294,6 @@ def test_the_risk_itself_proves_a_speedup() -> None:
 @pytest.mark.parametrize(("unit", "better"), [("s", "lower"), ("1/s", "higher")])
 def test_what_is_asked(unit: str, better: str) -> None:
     direction = Direction.LOWER if unit == "s" else Direction.HIGHER
-    found = compare_2009(*(Sample(np.array(v), unit, direction) for v in (T1, T2)))
+    found = compare_2009(Sample(np.array(T1), unit, direction), Sample(np.array(T2), unit, direction))
     asked = f"is the mean of the candidate {better}?"
     assert (found.protocol, found.question) == ("touati2009", asked)

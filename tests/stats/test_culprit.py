@@ -79,6 +79,21 @@ def brute_force(
 def test_against_a_written_out_sum(positions: list[int], differences: list[float]) -> None:
     """Also where commits between cannot be looked at, and where two steps are likely."""
     pairs = [(0, 6)] * 4 + [(0, 3), (3, 6), (2, 6), (0, 2), (0, 3), (2, 3)]
+    against_a_written_out_sum(pairs, differences, positions)
+
+
+@pytest.mark.parametrize("scattered", [0, 3])
+def test_the_noise_is_the_larger_median(scattered: int) -> None:
+    """Of what all pairs scatter by, and of what those of both ends do: with an outlier that draws a mean."""
+    wide, narrow = [-0.03, 0.0, 0.004, 0.007, 0.3], [0.0199, 0.02, 0.02005, 0.02012, 0.021]
+    pairs = [(0, 6)] * 5 + [(0, 3)] * 5 + [(3, 6)] * 5
+    parts = [narrow, wide, wide] if scattered else [wide, narrow, narrow]
+    against_a_written_out_sum(pairs, [d for part in parts for d in part], [0, 2, 3, 6])
+
+
+def against_a_written_out_sum(
+    pairs: list[tuple[int, int]], differences: list[float], positions: list[int]
+) -> None:
     before, after = np.array(pairs).T
     found = step_posterior(before, after, np.array(differences), np.array(positions))
     first, none, second = brute_force(pairs, differences, positions)

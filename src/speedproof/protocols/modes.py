@@ -177,9 +177,7 @@ def _side(values: FloatArray, K_max: int) -> _Side:
     # What lies in a mode of a few values is an outlier of no mode.
     places = np.log(np.maximum(found.places[kept], np.finfo(float).tiny))
     edges = np.concatenate([[-inf], ends, [inf]])
-    return _Side(
-        logs, places, np.stack([edges[kept], edges[kept + 1]], axis=-1), tuple(counts[kept].tolist())
-    )
+    return _Side(logs, places, np.column_stack((edges[kept], edges[kept + 1])), tuple(counts[kept].tolist()))
 
 
 def _aligned(a: _Side, b: _Side) -> tuple[list[tuple[int, int]], float]:
@@ -189,13 +187,13 @@ def _aligned(a: _Side, b: _Side) -> tuple[list[tuple[int, int]], float]:
     off by a tenth, and the better filled modes count more.
     """
     shifts = [0.0, *(float(q - p) for p, q in product(a.places, b.places))]
-    best: tuple[float, list[tuple[int, int]], float] = (inf, [], 0.0)
+    ways = []
     for shift in shifts:
         cost, pairs = _alignment(a, b, shift)
         cost += 0.5 * (abs(shift) > 0.25 * _APART) + 0.01 * abs(shift)  # rather the same place than another
-        if cost < best[0] - 1e-12:
-            best = cost, pairs, shift
-    return best[1], best[2]
+        ways.append((round(cost, 12), pairs, shift))
+    _, pairs, shift = min(ways, key=lambda way: way[0])
+    return pairs, shift
 
 
 def _alignment(a: _Side, b: _Side, shift: float) -> tuple[float, list[tuple[int, int]]]:
