@@ -23,8 +23,8 @@ from speedproof.data.session_file import (
     SessionOptions,
     StoredSession,
 )
-from speedproof.measuring.execute import Run
-from speedproof.measuring.results import Limits
+from speedproof.measuring.execute import Run, RunError
+from speedproof.measuring.results import Limits, Tally
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.schedule import BuildOrder, block_order
 from speedproof.measuring.session import Session, _steady
@@ -366,3 +366,105 @@ def test_a_block_of_builds_is_whole_without_what_is_hopeless(
     assert found.recall([before]) == counted
     assert found.review().cut == ({"b": cut} if cut else {})
     assert judge.blocks == counted
+
+
+def test_a_tally_counts_what_became_of_runs() -> None:
+    """One run may leave several processes behind; metrics in the order in which they first appeared."""
+    tally = Tally("b", "X")
+    assert (tally.useless, tally) == (False, Tally("b", "X", 0, 0, 0, 0, (), {}))
+    for run, deciding, useless in (
+        (Run({"time": 1.0}, exit=1, left_behind=1), True, True),
+        (Run({"user": 1.0, "time": 1.0}, left_behind=2), False, True),
+        (Run({}, timed_out=True), False, True),
+        (Run({"time": 1.0, "cycles": 2.0}), True, False),
+        (Run({"time": 1.0}, exit=2), False, False),
+    ):
+        tally.count(run, deciding=deciding)
+        assert tally.useless is useless
+    assert tally == Tally("b", "X", 5, 3, 1, 2, ("time", "user", "cycles"), {})
+
+
+def test_why_a_metric_is_absent_is_asked_once_and_of_runs_that_succeeded() -> None:
+    """Not of the warm-up; of a failed run nothing is expected."""
+    plans, asked = plan("b"), list[str]()
+    runs = itertools.cycle([Run({"time": 1.0}, exit=1), Run({"time": 1.0, "had": 2.0}), Run({"time": 1.0})])
+
+    class Lacking(Alone):
+        def measure(self, version: PlannedVersion) -> Run:
+            return next(runs)
+
+        def explain(self, run: Run, metric: str) -> str:
+            asked.append(metric)
+            return f"reason {len(asked)}"
+
+    head = SessionLine(
+        SCHEMA, "s", "2026-01-01T00:00:00+00:00", 5, tuple(plans), units={"had": ("", ""), "not": ("", "")}
+    )
+    loop = RunLoop(head, Lacking(lambda name: {}), lambda: 0.0, lambda line: None, ignore_failure=True)
+    version = plans[0].versions[0]
+    for warmup in (True, True, True, False, False, False, False, False, False):
+        loop.execute(plans, (version, None), (0, 0), warmup=warmup, asked=plans)
+    assert asked == ["not", "had"]
+    assert loop.tallies["b", "X"].absent == {"not": "reason 1", "had": "reason 2"}
+    assert loop.tallies["b", "X"].runs == 6
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (Run({}, exit=3, stderr=b"oops"), "'X' exited with code 3; its output:\noops"),
+        (
+            Run({"user": 1.0}, stderr=b"oops"),
+            "'X'{of} did not give the metric 'time' that decides; why; its output:\noops",
+        ),
+        (Run({"time": -2.0}), "'X'{of} has the value -2 of 'time', which decides: a speedup is a ratio and"),
+        (
+            Run({"time": math.inf}),
+            "'X'{of} has the value inf of 'time', which decides: a speedup is a ratio and",
+        ),
+    ],
+)
+def test_a_run_that_ends_the_session_is_told_with_its_benchmark(
+    monkeypatch: pytest.MonkeyPatch, run: Run, said: str, together: bool
+) -> None:
+    """Where a tool measures several; it is stored first."""
+
+    executor = (Together if together else Alone)(lambda name: {})
+    monkeypatch.setattr(executor, "measure", lambda version: run)
+    monkeypatch.setattr(executor, "explain", lambda run, metric: "why")
+    found, lines = session(plan("b"), executor, {"b": Judge("XY")})
+    with pytest.raises(RunError) as caught:
+        list(found.steps())
+    assert str(caught.value).replace("'Y'", "'X'").startswith(said.format(of=" (b)" if together else ""))
+    assert "\n(ignore_failure=True leaves such runs out; output='capture' also shows standard output)" in str(
+        caught.value
+    )
+    assert [type(line) for line in lines] == [SessionLine, RunLine, EndLine]
+    assert lines[-1] == EndLine("s", "error")
+
+
+def test_one_round_warms_up_again_whatever_was_measured_before() -> None:
+    """Six rounds in the first turn, which has time for one block; one in the next turn."""
+    plans = [
+        PlannedBenchmark(name, tuple(PlannedVersion(f"{name}{v}", ("x",), "x") for v in "XY"))
+        for name in "ab"
+    ]
+    executor = Alone(lambda name: {"time": 5.0 if name[0] == "a" else 0.1})
+    judges = {"a": Judge(["aX", "aY"], 4), "b": Judge(["bX", "bY"], 1)}
+    found, lines = session(plans, executor, judges, limits=Limits(None, None, 130.0), warmup=None)
+    assert [*found.steps()]
+    rounds = [
+        (name, warm, len([*some]))
+        for (name, warm), some in itertools.groupby(
+            (line for line in lines if isinstance(line, RunLine)), lambda r: (r.benchmark, r.warmup)
+        )
+    ]
+    assert rounds == [
+        ("a", True, 12),
+        ("a", False, 2),
+        ("b", True, 12),
+        ("b", False, 2),
+        ("a", True, 2),
+        ("a", False, 6),
+    ]

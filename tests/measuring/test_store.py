@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,35 @@ def test_a_session_that_begins_now_has_a_name_and_a_seed_of_its_own() -> None:
         one.started.replace("-", "").replace(":", "")[:15]
     }
     assert new_head(PLAN, seed=0).seed == 0
+
+
+def test_what_is_no_file_holds_no_results(tmp_path: Path) -> None:
+    for path in (tmp_path, Path(os.devnull)):
+        with pytest.raises(FormatError, match="is not a file that can be read again"):
+            ResultsFile(path)
+    with pytest.raises(FormatError, match="cannot be read: No such file or directory"):
+        read_sessions(tmp_path / "none")
+
+
+def test_who_goes_on_is_told_of_damaged_lines(tmp_path: Path) -> None:
+    """Where that is asked for, each with the file's name."""
+    path = tmp_path / "r.jsonl"
+    with ResultsFile(path) as store:
+        store.append(head("s"))
+    with path.open("a") as file:
+        file.write('{"damaged\n[]\n')
+    told: list[object] = []
+    (session,) = read_sessions(path, left_out=told.append)
+    assert [session] == read_sessions(path)
+    assert len(told) > 0
+    assert all(str(text).startswith(f"{path}: ") for text in told)
+
+
+def test_the_first_line_says_when_it_began() -> None:
+    """To the second, in its own time zone; the name tells the moment, too."""
+    moment = datetime(2026, 3, 4, 5, 6, 7, 890_000, tzinfo=timezone(timedelta(hours=2)))
+    line = new_head(PLAN, seed=9, started=moment, environment={"host": "h"})
+    assert (line.schema, line.seed, line.benchmarks) == (SCHEMA, 9, PLAN)
+    assert (line.started, line.environment) == ("2026-03-04T05:06:07+02:00", {"host": "h"})
+    assert line.session.startswith("20260304T050607-")
+    assert len(line.session) == len("20260304T050607-") + 6
