@@ -10,6 +10,7 @@ from tests.stats.test_superiority import naive_pvalue
 
 from speedproof.stats.few_runs import _gaps, _means, too_few
 from speedproof.stats.rank_states import pairs_of
+from speedproof.stats.ratio import edges
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 from speedproof.stats.ttests import welch
 
@@ -204,3 +205,47 @@ def test_which_sizes_are_too_few() -> None:
         for m in range(1, 12):
             few = (n < 5 <= m) or (m < 5 <= n) or (n == 6 and m >= 5) or (m == 6 and n >= 5)
             assert too_few(n, m) == few
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_at_one_values_are_compared_as_they_are_read(swapped: bool) -> None:
+    """Whatever the steps: the p-values at 1 are those without them, and with steps no other ratio has them."""
+    rng = np.random.default_rng(8)
+    for n in (1, 2, 3, 4):
+        sides = rng.lognormal(0.3, 0.2, n) + 1.0, rng.lognormal(0.0, 0.1, 8)
+        x, y = sides[::-1] if swapped else sides
+        plain, coarse = (typical_ratio_test(x, y, 1.0, steps=steps) for steps in ((0.0, 0.0), (0.3, 0.1)))
+        assert (plain.above, plain.below) == (coarse.above, coarse.below)
+        if n > 1:
+            assert (float(plain.above), float(plain.below)) == pytest.approx(naive_pvalues(x, y), rel=1e-9)
+        near = [typical_ratio_test(x, y, g, steps=(0.3, 0.1)) for g in (1 - 1e-9, 1 + 1e-9)]
+        assert float(near[0].below) >= float(plain.below)
+        assert float(near[1].above) >= float(plain.above)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_apart_by_more_than_the_ratio_and_its_rounding(swapped: bool) -> None:
+    """Complete separation at gamma itself, or within its rounding, is none: Welch's test has to agree."""
+    gamma = 1.25
+    _, above = edges(gamma)
+    y = np.array([0.96, 0.97, 0.98, 0.99, 1.0])
+    for least, apart in ((gamma, False), (above, False), (np.nextafter(above, 9.0), True), (1.3, True)):
+        x = least * np.array([1.0, 2.0, 30.0, 900.0])
+        found = typical_ratio_test(y, x, 1 / gamma) if swapped else typical_ratio_test(x, y, gamma)
+        if swapped and least != 1.3:
+            continue  # the inverse is rounded anew
+        p = float(found.below if swapped else found.above)
+        assert (p == pytest.approx(1 / math.comb(9, 4))) is apart
+
+
+def test_from_which_risk_on_the_ranks_bound_alone() -> None:
+    """From three quarters on Welch's test is never asked, of values without any spread, too."""
+    for x, y in (
+        (np.full(3, 2.0), np.full(6, 1.5)),
+        (np.array([1.0, 1.2, 1.1]), np.array([1.0, 0.9, 1.05, 0.97, 1.1])),
+    ):
+        for alpha in (0.74, 0.75, 0.76):
+            found = typical_ratio(x, y, alpha)
+            for gamma in (float(found.low) * (1 - 1e-6), float(found.low) * (1 + 1e-6)):
+                if 0.0 < gamma < math.inf:
+                    assert (typical_ratio_test(x, y, gamma).above <= alpha) == (found.low > gamma)

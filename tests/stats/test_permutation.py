@@ -23,7 +23,7 @@ from speedproof.stats.permutation import (
     studentised,
     tied_pvalue,
 )
-from speedproof.stats.superiority import typical_ratio_test
+from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
 FloatArray = npt.NDArray[np.float64]
 Sums = tuple[Fraction, Fraction, Fraction]
@@ -260,3 +260,11 @@ def test_many_runs_of_a_coarse_clock() -> None:
             slow, fast = int((one == 2.0).sum()), int((other == 2.0).sum())
             exact = stats.hypergeom.sf(slow - 1, 2 * n, slow + fast, n)
             assert float(typical_ratio_test(one, other, 1.0).above) == pytest.approx(exact, rel=1e-9)
+
+
+def test_the_probability_of_one_order_of_many_runs() -> None:
+    """0 where it is no double any more; so many runs are compared."""
+    for n, m in ((100, 100_000), (300, 30_000), (499, 10**6)):
+        assert one_order(n, m) == one_order(m, n) == 0.0
+    x, y = np.linspace(3.0, 4.0, 100_000), np.linspace(1.0, 2.0, 100)
+    assert (float(typical_ratio(x, y, 0.05).pvalue), float(typical_ratio(y, x, 0.05).pvalue)) == (0.0, 1.0)

@@ -43,7 +43,7 @@ _SAME = 1e-9  # statistics that differ by less are equal but for rounding
 
 def one_order(n: int, m: int) -> float:
     """The probability of one order of n + m values, the least p-value; 0 below the smallest double."""
-    return 1.0 / math.comb(n + m, n) if min(n, m) < _ENOUGH else 0.0
+    return 1 / math.comb(n + m, n) if min(n, m) < _ENOUGH else 0.0
 
 
 class Spread(Struct, frozen=True):

@@ -51,7 +51,7 @@ def ks_location(x: npt.ArrayLike, y: npt.ArrayLike, rule: Literal["legacy", "r42
     pvalue = kolmogorov_sf(math.sqrt(n * m / (n + m)) / (n * m) * distance)
     if exact.any():
         pvalue = np.asarray(pvalue)
-        free = exact & ~ties
+        free = ~ties
         if free.any():
             levels, which = np.unique(distance[free], return_inverse=True)
             pvalue[free] = _exact(n, m, levels, None)[which.reshape(-1)]
@@ -76,7 +76,7 @@ def kolmogorov_sf(x: npt.ArrayLike) -> FloatArray:
     # Each of the two expansions of the theta function where it converges within four terms.
     small = np.clip(x, 1e-2, 1.0)
     square = -(math.pi**2) / (8.0 * small * small)
-    large = -2.0 * np.maximum(x, 1.0) ** 2
+    large = -2.0 * x * x
     with np.errstate(under="ignore"):
         lower = sum(np.exp(k * k * square) for k in (1, 3, 5)) * (math.sqrt(2.0 * math.pi) / small)
         upper = 2.0 * sum((-1) ** (k - 1) * np.exp(k * k * large) for k in (1, 2, 3, 4))
