@@ -10,7 +10,7 @@ import pytest
 from tests.stats.test_sequential import naive_wealth, sequence_of
 
 from speedproof.stats.betting import BettingMartingale, mix
-from speedproof.stats.sequential import PairedSequence, SequentialResult
+from speedproof.stats.sequential import PairedSequence, SequentialResult, bounds_of
 
 BLOCKS = {
     "few": [0.1, 0.2],
@@ -118,16 +118,29 @@ def test_when_a_bound_is_tried(shift: float, monkeypatch: pytest.MonkeyPatch) ->
     ties = sum(d == 0 for d in differences)
     low, high = (math.exp(sequence._at_bound[side].shift) for side in (1, -1))
     evidence = [sequence.log_evidence(1.0, side=side) for side in (1, -1)]
-    pvalues = [1 / most[side] for side in (1, -1)]
+    pvalues = [min(1.0, math.exp(1e-9) / most[side]) for side in (1, -1)]  # what rounding may have added
     assert (result.blocks, result.ties, result.alpha) == (230, ties, 0.2)
     assert (result.low, result.high) == (low, high)
     assert [result.log_evidence_faster, result.log_evidence_slower] == pytest.approx(evidence, abs=1e-9)
-    assert [result.pvalue_faster, result.pvalue_slower] == pytest.approx(pvalues, rel=1e-7)
+    assert [result.pvalue_faster, result.pvalue_slower] == pytest.approx(pvalues, rel=2e-10)
     assert sequence.differences.tolist() == differences
     assert sequence.middle() == pytest.approx(math.exp(float(np.median(differences))))
     walsh = [(a + b) / 2 for a, b in itertools.combinations_with_replacement(differences, 2)]
     assert sequence.centre() == pytest.approx(math.exp(float(np.median(walsh))))
     assert sequence.attainable(1) == sequence.attainable(-1) == pytest.approx(sequence.middle())
+
+
+def test_what_is_held_back_and_what_is_no_double() -> None:
+    """Of every rejection a billionth; a speedup of exp(700) or more is infinite as an upper bound only."""
+    for alpha in (0.5, 0.05):
+        assert PairedSequence(alpha=alpha)._threshold == pytest.approx(
+            -math.log(alpha) + 1e-9, rel=0, abs=1e-13
+        )
+    for logarithm in (699.5, 700.0, 700.5, 1400.0):
+        low, high = bounds_of(logarithm, logarithm)
+        assert low == math.exp(min(logarithm, 700.0))
+        assert high == (math.inf if logarithm >= 700 else low)
+    assert bounds_of(-math.inf, math.inf) == (0.0, math.inf)
 
 
 def test_values_smaller_than_their_step() -> None:

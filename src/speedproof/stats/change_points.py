@@ -105,7 +105,7 @@ def find_changes(x: npt.ArrayLike, alpha: float, *, known: float | None = None) 
     known = float(levels.pvalue[0]) / _share(series.size)
     step = int(levels.split[0])
     plain = (ChangePoint(step, *places_of_step(series, step, alpha), known),) if known <= alpha else ()
-    if plain and (series.size < 2 * LEAST or float(change_scan(series).pvalue) > alpha):
+    if plain and float(change_scan(series).pvalue) > alpha:
         return plain
     scores = normal_scores(series)
     # Steps that are not known yet would be taken for dependence; differences know little of steps.

@@ -129,7 +129,7 @@ class Ratios:
         ratios = self.xs[of_x] / self.ys[of_y]
         order = np.argsort(ratios)
         reached = self.count(first) + np.cumsum((self.weight_x[of_x] * self.weight_y[of_y])[order])
-        return float(ratios[order[min(int(np.searchsorted(reached, k, side="right")), order.size - 1)]])
+        return float(ratios[order[np.searchsorted(reached, k, side="right")]])
 
 
 def _listed(first: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray]:
