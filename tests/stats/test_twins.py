@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from speedproof.stats import change_scan, cusum
-from speedproof.stats.betting import BettingMartingale, log_factors, mix, scale_of
+from speedproof.stats import cusum
+from speedproof.stats.betting import log_factors, scale_of
 from speedproof.stats.dependence import drift_within, drifting, midranks, variance_inflation
 from speedproof.stats.forecast import blocks_until, growth
 from speedproof.stats.normality import _TAILS as TAILS
@@ -196,121 +196,6 @@ def test_places_of_a_step(alpha: float) -> None:
         squares = {k: x[:k].var() * k + x[k:].var() * (14 - k) for k in range(1, 14)}
         kept = [k for k, s in squares.items() if (s - squares[5]) / (squares[5] / 12) <= limit]
         assert places_of_step(x, 5, alpha) == (min(5, *kept), max(5, *kept))
-
-
-def naive_dependence(scores: FloatArray, splits: list[int]) -> float:
-    """The autoregression of what steps leave, raised by its bias, no larger than what differences allow."""
-    n, steps = scores.size, len(splits)
-    rest = np.concatenate([part - part.mean() for part in np.split(scores, splits) if part.size])
-    raw = float(rest[1:] @ rest[:-1]) / float(rest @ rest) if rest.any() else 0.0
-    raised = (raw + (2 + 5 * steps) / n) / max(1 - 10 * steps / n, 0.4)
-    far, near = np.mean((scores[2:] - scores[:-2]) ** 2), np.mean((scores[1:] - scores[:-1]) ** 2)
-    return max(0.0, min(raised, float(far / near) - 1 + 3 / math.sqrt(n), 0.95))
-
-
-@pytest.mark.parametrize(("n", "splits"), [(20, [9]), (40, [10, 30]), (100, [50]), (12, [6]), (60, [])])
-@pytest.mark.parametrize("rho", [0.0, 0.5, 0.95])
-def test_step_dependence(n: int, splits: list[int], rho: float) -> None:
-    rng = np.random.default_rng(n)
-    scores = change_scan.normal_scores(walk(rng, 5, n, rho))
-    places = np.tile(np.array(splits, dtype=np.int64), (5, 1))
-    found = change_scan.step_dependence(scores, places)
-    assert found.tolist() == pytest.approx([naive_dependence(row, splits) for row in scores])
-
-
-def test_the_table_of_the_scan() -> None:
-    """At a size of the table each quantile has its level; between sizes the quantile moves with log n."""
-    sizes, levels, quantiles = change_scan._null_table()
-    for size, row in zip(sizes.tolist(), quantiles, strict=True):
-        found = change_scan.scan_pvalue(row, int(size))
-        several = [levels[row == value].max() for value in row]
-        assert found.tolist() == pytest.approx(several, rel=1e-9)
-    for size, row in zip(
-        sizes.tolist(), quantiles, strict=True
-    ):  # beyond it log p falls evenly with the square
-        known, first = np.unique(row**2, return_index=True)
-        (a, b), (log_a, log_b) = known[-2:], np.log(levels[first[-2:]])
-        squares = b * np.array([1.0, 1.1, 2.0])
-        expected = np.exp(log_b + (log_b - log_a) / (b - a) * (squares - b))
-        assert change_scan.scan_pvalue(np.sqrt(squares), int(size)).tolist() == pytest.approx(
-            expected, rel=1e-6
-        )
-    k = len(sizes) // 2
-    between = math.sqrt(sizes[k] * sizes[k + 1])
-    squares = np.square(
-        quantiles[k]
-        + (math.log(round(between)) - math.log(sizes[k]))
-        / (math.log(sizes[k + 1]) - math.log(sizes[k]))
-        * (quantiles[k + 1] - quantiles[k])
-    )
-    assert change_scan._null_row(round(between))[0].tolist() == pytest.approx(sorted(set(squares.tolist())))
-
-
-def test_the_least_pvalues_of_a_split_count_orders() -> None:
-    for n in (8, 9, 30):
-        expected = [2 / math.comb(n, k) for k in range(n // 2 + 1)]
-        assert change_scan._least_pvalues(n).tolist() == pytest.approx(expected)
-
-
-def naive_confidence_set(x: FloatArray, alpha: float, best: int) -> list[int]:
-    kept = {best}
-    for step in (-1, 1):
-        refused, split = 0, best + step
-        while 0 < split < x.size and refused < 10:
-            parts = [part for part in (x[:split], x[split:]) if part.size >= 8]
-            if all(
-                change_scan.scan_pvalue(change_scan.change_scan(part).statistic, part.size) > alpha / 2
-                for part in parts
-            ):
-                kept.add(split)
-                refused = 0
-            else:
-                refused += 1
-            split += step
-    return sorted(kept)
-
-
-def test_confidence_sets() -> None:
-    rng = np.random.default_rng(6)
-    for size in (1.0, 2.5):
-        x = rng.standard_normal(50) + size * (np.arange(50) >= 22)
-        best = int(change_scan.change_scan(x).split)
-        assert change_scan.confidence_set(x, 0.1).tolist() == naive_confidence_set(x, 0.1, best)
-        assert change_scan.confidence_set(x, 0.1, best=20).tolist() == naive_confidence_set(x, 0.1, 20)
-    for seed in range(12):  # what is refused in between tells how long the walk goes on
-        x = (
-            np.random.default_rng(seed).standard_normal(60)
-            + 1.5 * (np.arange(60) >= 20)
-            - 1.2 * (np.arange(60) >= 38)
-        )
-        assert change_scan.confidence_set(x, 0.6, best=25).tolist() == naive_confidence_set(x, 0.6, 25)
-
-
-def test_bets_one_by_one_and_all_at_once() -> None:
-    """Against the definition 1 + sign(d - c) tanh(min(slope |d - c| / S, top))."""
-    rng = np.random.default_rng(2)
-    d = np.round(0.1 * rng.standard_normal(40), 2)
-    bets = ((math.inf, math.atanh(0.5), 0.15), (0.03, 0.09, 0.03), (0.15, 0.45, 0.09), (0.5, 0.75, 0.2),
-            (0.9, 0.63, 0.42), (1.5, 3.0, 0.11))  # fmt: skip
-    assert math.fsum(share for *_, share in bets) == pytest.approx(1.0)
-    scales = [scale_of(np.sort(d[:k])) for k in range(40)]
-    for k in range(2, 40):
-        assert scales[k] == pytest.approx(1.4826 * stats.median_abs_deviation(d[:k]))
-    assert scales[:2] == [0.0, 0.0]
-    for shift, side in itertools.product((0.0, 0.02, -0.07), (1, -1)):
-        one_by_one = BettingMartingale(side, shift)
-        expected = [math.log(share) for *_, share in bets]
-        for value, scale in zip(d.tolist(), scales, strict=True):
-            one_by_one.bet(value, scale)
-            v = side * (value - shift)
-            for b, (slope, top, _) in enumerate(bets):
-                stake = min(slope * (abs(v) / scale if scale > 0 else 1.0), top) if abs(v) > 1e-12 else 0.0
-                expected[b] += math.log1p(math.copysign(math.tanh(stake), v))
-        total = math.log(sum(map(math.exp, expected)))
-        assert one_by_one.log_wealth == pytest.approx(total, abs=1e-9)
-        factors = log_factors(side * d, np.array(scales), side * shift).sum(axis=0)
-        shares = [math.log(share) for *_, share in bets]
-        assert mix((factors + shares).tolist()) == pytest.approx(total, abs=1e-9)
 
 
 def test_growth_and_what_is_missing() -> None:

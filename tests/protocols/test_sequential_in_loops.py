@@ -1,0 +1,254 @@
+"""Races of candidates in loops, by what their docstrings say, looked at after every block."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.protocols.asking import stop_rules
+
+from speedproof.protocols import sequential
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import ALL_MEASURED, PROVEN, SequentialComparison
+from speedproof.protocols.stopping import Gate, StopRules
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.fixed_pairs import FixedPairs
+from speedproof.stats.resolution import Resolution
+from speedproof.stats.sequential import PairedSequence
+
+
+class NaiveRace:
+    """All hypotheses of every candidate, all sets of them, after every block."""
+
+    def __init__(self, names: str, rules: StopRules, higher: bool) -> None:
+        self.rules, self.higher, self.names, self.blocks = rules, higher, names, 0
+        kind = FixedPairs if rules.fixed else PairedSequence
+        self.pairs = {name: kind(alpha=rules.alpha / len(names)) for name in names}
+        self.proven: dict[tuple[str, int], bool] = {}
+        self.lost: set[str] = set()
+        self.reasons: dict[str, str] = {}
+        self.times = Resolution()
+
+    def add(self, block: dict[str, float]) -> None:
+        rules = self.rules
+        self.blocks += 1
+        for value in block.values():
+            self.times.add(value)
+        for name in [n for n in self.names if n in block and "X" in block]:
+            x, y = block["X"], block[name]
+            self.pairs[name].add(y if self.higher else x, x if self.higher else y, resolution=self.times.step)
+        last = rules.max_blocks is not None and self.blocks >= rules.max_blocks
+        for pair in self.pairs.values():
+            if last and isinstance(pair, FixedPairs):
+                pair.close()
+        for side in (1, -1):
+            results = {n: pair.result() for n, pair in self.pairs.items()}
+            logs = {
+                n: r.log_evidence_faster if side == 1 else r.log_evidence_slower for n, r in results.items()
+            }
+            for name in self.names:
+                sets = [s for k in range(len(logs)) for s in itertools.combinations(logs, k + 1) if name in s]
+                least = min(sum(math.exp(logs[n]) for n in s) / len(s) for s in sets)
+                if least >= (1 + 1e-9) / rules.alpha:
+                    self.proven[name, side] = True
+        for name in self.names if rules.gate else "":
+            assert rules.gate is not None
+            against = self.pairs[name].log_evidence(1 / (1 + rules.gate.margin), side=-1)
+            if name not in self.reasons and against >= math.log(rules.gate.family / rules.alpha) + 1e-9:
+                self.lost.add(name)
+        if last and rules.fixed:
+            for name in self.names:
+                self.reasons.setdefault(name, ALL_MEASURED)
+        if not last and self.blocks >= rules.min_blocks:
+            for name in self.names:
+                if name not in self.reasons and (why := self.why(name)):
+                    self.reasons[name] = why
+
+    def verdict(self, name: str) -> Verdict:
+        result = self.pairs[name].result()
+        faster, slower = ((name, side) in self.proven for side in (1, -1))
+        if result.contradictory or (faster and slower):
+            return Verdict.UNDECIDED
+        m = self.rules.margin
+        if m is not None and 1 / (1 + m) < result.low and result.high < 1 + m:
+            return Verdict.EQUIVALENT
+        if not (faster or slower):
+            return Verdict.UNDECIDED
+        return Verdict.FASTER if faster else Verdict.SLOWER
+
+    def gate(self, name: str) -> str:
+        if self.rules.gate is None:
+            return ""
+        result = self.pairs[name].result()
+        kept, lost = result.low > 1 / (1 + self.rules.gate.margin), name in self.lost
+        if result.contradictory or (kept and lost) or not (kept or lost):
+            return "undecided"
+        return "pass" if kept else "fail"
+
+    def why(self, name: str) -> str:
+        rules, pair, verdict = self.rules, self.pairs[name], self.verdict(name)
+        result = pair.result()
+        if result.contradictory:
+            return "no single speedup fits all blocks"
+        if rules.gate is not None:
+            return {"pass": "it passes", "fail": "it fails", "undecided": ""}[self.gate(name)]
+        if rules.precision is not None:
+            return "the precision is reached" if result.precision <= rules.precision else ""
+        if verdict is Verdict.UNDECIDED:
+            return ""
+        if rules.stop_at_proof or verdict is Verdict.EQUIVALENT:
+            return PROVEN
+        side = 1 if verdict is Verdict.FASTER else -1
+        bound = side * math.log(result.low if side == 1 else result.high)
+        ends = [0.5 * side * math.log(v) for v in (pair.middle(), pair.centre())]
+        wanted = max(ends) if bound >= ends[0] else ends[0]
+        if bound >= wanted or (pair.stepped and side * math.log(pair.attainable(side)) <= wanted):
+            return PROVEN
+        return ""
+
+    def to_go(self, name: str) -> float:
+        rules, pair, verdict = self.rules, self.pairs[name], self.verdict(name)
+        result = pair.result()
+        if name in self.reasons and (not rules.fixed or verdict is not Verdict.UNDECIDED):
+            return 0.0
+        if rules.precision is not None:
+            if result.precision <= rules.precision:
+                return 0.0
+            early = result.blocks < 10 or math.isinf(result.precision)
+            return math.nan if early else result.blocks * ((result.precision / rules.precision) ** 2 - 1)
+        if rules.gate is not None:
+            edge = 1 / (1 + rules.gate.margin)
+            ways = [pair.blocks_to_go(gamma=edge, side=side) for side in (1, -1)]
+        elif verdict in (Verdict.FASTER, Verdict.SLOWER) and not rules.stop_at_proof:
+            side = 1 if verdict is Verdict.FASTER else -1
+            ways = [pair.blocks_to_go(gamma=math.sqrt(pair.middle()), side=side)]
+        else:
+            ways = [pair.blocks_to_go(gamma=1.0, side=side) for side in (1, -1)]
+            if rules.margin is not None:
+                both = [
+                    pair.blocks_to_go(gamma=1 / (1 + rules.margin), side=1),
+                    pair.blocks_to_go(gamma=1 + rules.margin, side=-1),
+                ]
+                ways.append(math.nan if any(map(math.isnan, both)) else max(both))
+        return min((way for way in ways if not math.isnan(way)), default=math.nan)
+
+
+RACES: list[tuple[StopRules, str, float, int | None]] = [
+    (stop_rules(alpha=0.1), "ABC", 0.03, None),
+    (stop_rules(alpha=0.1, stop_at_proof=True, margin=0.04), "AB", 0.02, None),
+    (stop_rules(alpha=0.3, margin=0.2, min_blocks=3), "AB", 0.05, 1),
+    (stop_rules(alpha=0.2, min_blocks=1), "AB", 0.1, 1),
+    (stop_rules(alpha=0.1, precision=0.05), "AB", 0.03, None),
+    (stop_rules(alpha=0.2, gate=Gate(0.03, 5)), "ABC", 0.02, None),
+    (stop_rules(alpha=0.2, max_blocks=14, margin=0.05), "AB", 0.04, None),
+    (stop_rules(alpha=0.1, min_blocks=14, max_blocks=14, fixed=True), "AB", 0.04, None),
+    (stop_rules(alpha=0.1, min_blocks=14, max_blocks=14, fixed=True, gate=Gate(0.02, 2)), "AB", 0.02, 2),
+]
+
+
+@pytest.mark.parametrize("higher", [False, True])
+@pytest.mark.parametrize("case", range(len(RACES)))
+def test_a_race_in_loops(case: int, higher: bool) -> None:
+    """What is found after every block, of a faster, a slower and an equal candidate; some values are lost."""
+    rules, names, noise, digits = RACES[case]
+    rng = np.random.default_rng([case, higher])
+    level = dict(zip(names, (1.09, 0.9, 1.0), strict=False)) | {"X": 1.0}
+    race = SequentialComparison("sort", ["X", *names], rules, metric="rate", higher_is_better=higher)
+    naive = NaiveRace(names, rules, higher)
+    for _ in range(rules.max_blocks or 26):
+        open_ = tuple(n for n in names if n not in naive.reasons)
+        assert (race.open(), race.runners, race.blocks) == (open_, ("X", *open_), naive.blocks)
+        times = {
+            n: 1 / level[n] * math.exp(noise * rng.normal()) for n in race.runners if rng.random() > 0.06
+        }
+        block = {n: t if digits is None else round(t, digits) for n, t in times.items()}
+        race.add(block)
+        naive.add(block)
+        for found in race.findings():
+            name = found.candidate
+            pair = naive.pairs[name]
+            assert (found.benchmark, found.reference, found.metric) == ("sort", "X", "rate")
+            assert found.result == pair.result()
+            assert (found.verdict, found.gate) == (naive.verdict(name), naive.gate(name))
+            assert found.reason == naive.reasons.get(name, "")
+            assert found.estimate == pytest.approx(pair.estimate(), nan_ok=True)
+            assert found.blocks_to_go == pytest.approx(naive.to_go(name), nan_ok=True)
+            ends = Estimate(
+                found.estimate, pair.result().low, pair.result().high, 1 - rules.alpha / len(names)
+            )
+            assert repr(found.certified) == repr(ends)
+        left = [n for n in naive.reasons if naive.pairs[n].blocks]
+        if rules.precision is not None:
+            left = [n for n in left if naive.pairs[n].result().contradictory]
+        assert race.stopped() == (() if rules.fixed else tuple(left))
+    race.drop(names[0], "it failed")
+    assert names[0] not in race.open()
+    with pytest.raises(Exception, match=f"sort, {names[1]} against X, rate: .*decide by a metric"):
+        race.add({"X": 1.0, names[1]: 0.0})
+
+
+@pytest.mark.parametrize(
+    ("p", "level"), [(0.0, 2), (0.01, 2), (0.0101, 1), (0.05, 1), (0.0501, 0), (math.nan, 0)]
+)
+def test_when_blocks_are_called_skewed(p: float, level: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 5 % where mean, median and most blocks differ about who is faster, else at 1 %; of blocks, no others."""
+    monkeypatch.setattr(sequential, "symmetry", lambda _: SimpleNamespace(pvalue=p))
+    result = SimpleNamespace(contradictory=False, low=0.5, high=2.0)
+    for values, agreed in (
+        ([1.0, 2.0, 3.0], True), ([-1.0, -2.0, 1.0], True), ([-1.0, -2.0, 4.0], False), ([1.0, 1.0, -9.0], False),
+        ([-1.0, 0.0, 2.0], False),
+    ):  # fmt: skip
+        race = SequentialComparison("b", ["X", "Y"], stop_rules())
+        blocks: Any = SimpleNamespace(differences=np.array(values), result=lambda: result, centre=lambda: 1.0)
+        race._sequences["Y"] = blocks
+        found = race.warnings("Y")
+        assert len(found) == (level >= (2 if agreed else 1))
+        for check in found:
+            assert (check.kind, check.pvalue) == (Assumption.BLOCK_SYMMETRY, p)
+            assert ("agree on who is faster" in check.message) is agreed
+
+
+@pytest.mark.parametrize(
+    ("centre", "beyond"), [(0.5, False), (2.0, False), (1.0, False), (0.4999, True), (2.0001, True)]
+)
+def test_a_centre_beyond_the_bounds(centre: float, beyond: bool) -> None:
+    """At a bound it is inside; where the bounds contradict each other, or nothing is measured, nothing is told."""
+    for low, high, values in ((0.5, 2.0, [0.1]), (2.0, 0.5, [0.1]), (0.5, 2.0, [])):
+        race = SequentialComparison("b", ["X", "Y"], stop_rules())
+        result = SimpleNamespace(contradictory=low > high, low=low, high=high)
+        own = np.array(values)
+        blocks: Any = SimpleNamespace(differences=own, result=lambda r=result: r, centre=lambda: centre)
+        race._sequences["Y"] = blocks
+        kinds = [check.kind for check in race.warnings("Y")]
+        assert kinds == [Assumption.STEADY_SPEEDUP] * (beyond and low < high and own.size > 0)
+
+
+@pytest.mark.parametrize("faster", [True, False])
+def test_half_of_the_effect_at_equality(faster: bool) -> None:
+    """4x is shown from 2x on, by median and estimate; in steps where no bound can come beyond that."""
+    race = SequentialComparison("b", ["X", "Y"], stop_rules())
+
+    def shown(bound: float, middle: float, centre: float, attainable: float, *, stepped: bool) -> bool:
+        turn = 1 if faster else -1
+        blocks: Any = SimpleNamespace(
+            middle=lambda: middle**turn, centre=lambda: centre**turn, stepped=stepped,
+            attainable=lambda side: attainable**turn if side == turn else math.nan,
+        )  # fmt: skip
+        race._sequences["Y"] = blocks
+        ends: Any = SimpleNamespace(low=bound if faster else 0.0, high=math.inf if faster else 1 / bound)
+        return race._shown("Y", Verdict.FASTER if faster else Verdict.SLOWER, ends)
+
+    assert shown(2.0, 4.0, 4.0, 3.9, stepped=True)
+    assert not shown(1.99, 4.0, 1.0, 2.01, stepped=True)
+    assert shown(1.99, 4.0, 1.0, 2.0, stepped=True)
+    assert not shown(1.99, 4.0, 1.0, 2.0, stepped=False)
+    assert not shown(2.0, 4.0, 4.1, 2.1, stepped=True)
+    assert shown(2.0, 4.0, 4.1, 2.01, stepped=True)
+    assert shown(2.0, 3.0, 4.0, 9.0, stepped=False)
+    assert not shown(2.0, math.inf, 4.0, 2.0, stepped=True)
+    assert not shown(math.inf, 4.0, 4.0, 2.0, stepped=True)
