@@ -7,22 +7,32 @@ import math
 import statistics
 from bisect import bisect_left
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from msgspec.structs import astuple
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.confidence import highest_confidences
-from speedproof.protocols.figures import NO_SPREAD, forecasts
+from speedproof.protocols.figures import NO_SPREAD, Decision, forecasts, highest_of
+from speedproof.protocols.findings import RowFinding, article_mean, article_median
+from speedproof.protocols.mean import decide_mean, mean_tests
+from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, answers
+from speedproof.protocols.results import Check, Comparison, Needed, State, Step, Verdict
 from speedproof.protocols.summaries import outermost, repeated_in, summarise, summarise_all
+from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded
+from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio_medians import ratio_of_medians
 
 FloatArray = npt.NDArray[np.float64]
 KEY = Key("b")
@@ -217,3 +227,132 @@ def test_one_pair_alike_in_its_order(name: str) -> None:
     pair = Pair(KEY, Sample(walk, traits=order), Sample(walk[::-1] + 0.01, traits=order))
     (found,) = answers(name, PreparedPairs([pair]))
     assert not any("the runs drift" in check.message for check in found.checks)
+
+
+def made(n: int, m: int, seed: int, ratio: float, skewed: bool) -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng([n, m, seed])
+    y = 10 + (rng.exponential(1.0, m) ** 3 if skewed else rng.normal(0.0, 0.4, m))
+    return ratio * rng.normal(10.0, 0.3, n), y
+
+
+@pytest.mark.parametrize("alpha", [None, 0.05, 0.3, 0.001])
+@pytest.mark.parametrize(("n", "m"), [(8, 9), (30, 31), (31, 30), (40, 35)])
+def test_rows_of_the_speedup_test(n: int, m: int, alpha: float | None) -> None:
+    """Figures 1 and 2 at the level asked for; without one at the highest, if that is one half or more."""
+    at = 0.05 if alpha is None else alpha
+    seen = set()
+    for seed, (ratio, skewed) in enumerate(itertools.product((0.9, 1.0, 1.02, 1.2), (False, True))):
+        x, y = made(n, m, seed, ratio, skewed)
+        means, medians = mean_tests(x, y), median_tests(x, y)
+        for welch in (False, True):
+            found = article_mean(x, y, alpha, always_welch=welch)
+            decided = decide_mean(means, at, always_welch=welch)
+            bounds = ratio_of_means(x, y, at, decided.equal_variances)
+            told = Estimate(x.mean() / y.mean(), float(bounds.low), float(bounds.high), 1 - at)
+            check_row(found, decided, told, alpha, at)
+            (highest,) = highest_of(partial(decide_mean, means, always_welch=welch), means.pvalues)
+            level = at if alpha is not None else highest.intervals[0][0] if highest.value >= 0.5 else 0.5
+            normal = decide_mean(means, level, always_welch=welch)
+            remarks = [
+                f"mean: more than 30 runs needed for sample {k}"
+                if size <= 30
+                else f"mean: sample {k} not normal, confidence may be inaccurate"
+                for k, size, held in ((1, n, normal.normal_x), (2, m, normal.normal_y))
+                if not held
+            ]
+            check_level("mean", found, alpha, highest.value, remarks)
+            seen.add(len(remarks))
+        found = article_median(x, y, alpha, "legacy")
+        by_ranks = decide_median(medians, at)
+        bounds = ratio_of_medians(x, y, at)
+        told = Estimate(float(np.median(x) / np.median(y)), float(bounds.low), float(bounds.high), 1 - at)
+        check_row(found, by_ranks, told, alpha, at)
+        (highest,) = highest_of(partial(decide_median, medians), medians.pvalues)
+        level = at if alpha is not None else highest.intervals[0][0] if highest.value >= 0.5 else 0.5
+        shift = decide_median(medians, level)
+        lacks = [k for k, lacking in ((1, shift.lacking_x), (2, shift.lacking_y)) if lacking]
+        remarks = [f"median: more than 30 runs needed for sample {k}" for k in lacks]
+        if not lacks and not shift.location_model:
+            remarks = ["median: no location shift, confidence may be inaccurate"]
+        check_level("median", found, alpha, highest.value, remarks)
+    assert len(seen) > 1
+
+
+def check_row(found: RowFinding, decided: Decision, told: Estimate, alpha: float | None, at: float) -> None:
+    if math.isnan(float(decided.pvalue)):
+        assert found.bounds is None
+    else:
+        assert found.bounds is not None
+        assert astuple(found.bounds) == pytest.approx(astuple(told))
+    assert found.slower is bool(decided.pvalue_slower <= at)
+    if alpha is not None:
+        assert found.significant is bool(decided.pvalue <= alpha)
+
+
+def check_level(
+    name: str, found: RowFinding, alpha: float | None, highest: float, remarks: list[str]
+) -> None:
+    if alpha is not None:
+        assert found.confidence == pytest.approx(1 - alpha)
+    elif highest >= 0.5:
+        assert (found.significant, found.confidence) == (True, highest)
+    else:
+        assert (found.significant, math.isnan(found.confidence)) == (False, True)
+        remarks = [*remarks, f"{name}: no confidence level of 0.5 or more"]
+    assert list(found.remarks) == remarks
+
+
+def test_a_row_at_its_pvalue_and_at_one_half() -> None:
+    """Significant at alpha = p, and not at less; a highest level of exactly one half is told."""
+    x, y = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([1.5, 2.5, 3.5, 4.5, 0.5])
+    for swapped in (False, True):
+        a, b = (y, x) if swapped else (x, y)
+        found = decide_median(median_tests(a, b), 0.05)
+        for p, side in ((float(found.pvalue), "significant"), (float(found.pvalue_slower), "slower")):
+            if not p < 1:
+                continue
+            at, below = (article_median(a, b, alpha, "legacy") for alpha in (p, p * (1 - 1e-9)))
+            assert (getattr(at, side), getattr(below, side)) == (True, False)
+    symmetric = np.array([1.0, 2.0, 3.0, 4.0])
+    half = article_mean(symmetric, symmetric[::-1] + 0.0, None, always_welch=False)
+    assert (half.significant, half.confidence) == (True, 0.5)
+
+
+def test_words_of_checks_and_steps() -> None:
+    check = Check.warning(Assumption.NORMALITY, "X", "what it means")
+    assert (check.held, check.name, str(check)) == (False, "normality of X", "normality of X: what it means")
+    assert (math.isnan(check.statistic), math.isnan(check.pvalue)) == (True, True)
+    assert Check(Assumption.SHIFT, "", 1.0, 0.5, True, "").name == "location shift"
+    assert str(Step("ties", 0.1, math.nan, "holds")) == "ties: holds"
+    assert (
+        str(Step("normality of X", 0.9, 0.01234, "does not hold"))
+        == "normality of X (p = 0.0123): does not hold"
+    )
+    assert not Needed(1, None, "").least
+
+
+def test_what_a_comparison_tells_of_its_parts() -> None:
+    """Steps are the checks that its figure decides by, at last the question; no bounds where no shift is."""
+    side = summarise(Sample(np.array([1.0, 2.0, 4.0])))
+    kinds = [Assumption.NORMALITY, Assumption.RUN_ORDER, Assumption.SHIFT, Assumption.FACTOR]
+    for flags in itertools.product((True, False), repeat=4):
+        checks = tuple(Check(kind, "", 0.5, 0.2, held, "") for kind, held in zip(kinds, flags, strict=True))
+        for test, state in (("a test", State.NOT_SIGNIFICANT), ("", State.MORE_RUNS)):
+            found = Comparison(
+                "b", "time", "median", "", 0.05, side, side, state, test, 0.2, 0.01, Estimate(2.0, 1.5, 3.0, 0.95),
+                Verdict.SLOWER, checks,
+            )  # fmt: skip
+            held = {True: "holds", False: "does not hold"}
+            steps = [("normality", held[flags[0]]), ("location shift", held[flags[2]])]
+            last = ("a test", "slower") if test else ("no test", "need more runs for X and Y")
+            assert [(step.name, step.outcome) for step in found.steps] == [*steps, last]
+            assert [step.pvalue for step in found.steps] == [0.2, 0.2, 0.2]
+            assert [c.kind for c in found.failed_checks] == [
+                k for k, flag in zip(kinds, flags, strict=True) if not flag
+            ]
+            assert [c.kind for c in found.undermining] == [Assumption.RUN_ORDER] * (not flags[1])
+            assert math.isnan(found.certified.low) is math.isnan(found.certified.high) is not flags[2]
+            assert found.certified.value == 2.0
+            end = ", p = 0.01 (a test)>" if test else " (no test: need more runs for X and Y)>"
+            assert repr(found).startswith("<b, median: slower, speedup ")
+            assert repr(found).endswith(end)

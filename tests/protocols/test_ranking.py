@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import combinations, permutations
 
 import numpy as np
@@ -114,7 +115,7 @@ def test_two_versions_agree_with_the_single_run_protocol(unit: str) -> None:
         samples = {v: Sample(10 + rng.normal(0, 1, 15) + rng.integers(0, 3), unit) for v in "xy"}
         (pair,) = rank_runs(samples, resamples=0).pairs
         single = compare_single_runs(samples[pair.reference], samples[pair.candidate], Rules(alpha=0.05))
-        assert pair.estimate.value == single.speedup.value
+        assert pair.estimate == single.speedup
         smaller = min(single.pvalue, single.pvalue_slower)
         assert (pair.verdict is not Verdict.UNDECIDED) == (2 * smaller <= 0.05)
         if pair.verdict is not Verdict.UNDECIDED:
@@ -249,6 +250,46 @@ def test_a_constant_version_is_ranked_without_mixtures() -> None:
         ("noisy", 1, None),
     ]
     assert found.versions[0].best_rank == 1
+    assert found.error == 0.0
+
+
+def test_of_equal_chances_the_better_median_is_first() -> None:
+    """Each wins eight of sixteen pairs; the one whose median is better has the worse mean."""
+    for a, b in itertools.permutations(("a", "b")):
+        samples = {a: Sample(np.array([2.0, 3, 5, 80])), b: Sample(np.array([1.0, 4, 6, 7]))}
+        found = rank_runs(samples, resamples=0)
+        assert [(v.version, v.chance.value) for v in found.versions] == [(a, 0.5), (b, 0.5)]
+        assert (found.best_in_mean, found.best_in_median, found.winner) == (b, a, "")
+
+
+def test_who_wins_a_ranking() -> None:
+    """The one that leads alone; where two lead nobody does. One that is doubted makes all doubtful."""
+    apart = {v: Sample(np.linspace(0.0, 1.0, 12) + at) for v, at in zip("abc", (5.0, 1.0, 9.0), strict=True)}
+    for names, winner in (("abc", "b"), ("ac", "a"), ("cb", "b")):
+        found = rank_runs({v: apart[v] for v in names}, resamples=0)
+        assert (found.leading, found.winner, found.undermined) == ([winner], winner, False)
+    close = {**apart, "d": Sample(np.linspace(0.01, 1.01, 12) + 1.0)}
+    found = rank_runs(close, resamples=0)
+    assert (set(found.leading), found.winner) == ({"b", "d"}, "")
+    failing = {**apart, "c": Sample(apart["c"].values, traits=frozenset({Trait.FAILED_RUNS}))}
+    assert rank_runs(failing, resamples=0).undermined
+
+
+def test_how_far_apart_versions_may_be_in_size() -> None:
+    """A factor of 1e100 and no more; zeros are so in any unit."""
+    one = Sample(np.array([0.5, 0.75, 1.0]))
+    for factor, kept in ((1e100, True), (2e100, False), (1e-100, True), (0.5e-100, False), (0.0, True)):
+        samples = {"a": one, "b": Sample(factor * one.values)}
+        if kept:
+            assert len(rank_runs(samples, resamples=0).pairs) == 1
+        else:
+            with pytest.raises(DataError, match="differ so much in size"):
+                rank_runs(samples, resamples=0)
+    with pytest.raises(DataError, match="only a to rank: it takes two versions"):
+        rank_runs({"a": one}, resamples=0)
+    for other in (Sample(one.values, "B"), Sample(one.values, "s", Direction.HIGHER)):
+        with pytest.raises(DataError, match="different units or directions"):
+            rank_runs({"a": one, "b": other}, resamples=0)
 
 
 @pytest.mark.parametrize("n", [200, 2000])

@@ -228,7 +228,7 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     asked = [ASKS[case.demand.policy] for case in cases]
     against = [case.evidence[denies] for case, (_, denies) in zip(cases, asked, strict=True)]
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
-    decided = [1.0] * max(rules.family - len(cases), 0)
+    decided = [1.0] * (rules.family - len(cases))
     corrected = correct(against + decided)
     claimed = {name: correct([case.evidence[name] for case in cases]) for name in CLAIMED}
     family = sum(not math.isnan(p) for p in against) + len(decided)

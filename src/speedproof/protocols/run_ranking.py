@@ -129,9 +129,8 @@ def rank_runs(
     if sizes and min(sizes) < max(sizes) / MOST_APART:
         raise DataError("its versions differ so much in size that no unit can hold them together")
     higher = next(iter(samples.values())).higher_is_better
-    sign = -1.0 if higher else 1.0
     shift = exponent(*(s.values for s in samples.values()))  # chances do not depend on the unit
-    values = [np.ldexp(sign * s.values, shift) for s in samples.values()]
+    values = [np.ldexp(-s.values if higher else s.values, shift) for s in samples.values()]
     chances = sample_intervals(values, processes=clusters_of(list(samples.values())), alpha=alpha)
     counted = least_of_samples(values)
     ties_add = (counted.or_equal - counted.strict).tolist()
