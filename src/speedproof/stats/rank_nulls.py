@@ -52,7 +52,7 @@ def rank_sum_tails(sizes: tuple[int, ...], n: int) -> RankSumTails:
     # Twice U is the doubled rank sum less its least value without ties, n (n + 1).
     offset = n * lowest - n * (n + 1)
     at = offset + step * np.arange(ways.shape[1])
-    inside = (at >= 0) & (at <= 2 * n * m)
+    inside = at >= 0
     counts[at[inside]] = ways[n, inside]
     splits = math.comb(total, n)
     at_least = np.minimum(np.cumsum(counts[::-1])[::-1] / splits, 1.0)

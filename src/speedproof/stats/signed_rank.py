@@ -91,7 +91,8 @@ def upper_tail(doubled_ranks: tuple[int, ...]) -> FloatArray:
         kept = rank // step
         ways[kept : top + kept + 1] += ways[: top + 1].copy()
         top += kept
-    tail = np.ldexp(np.cumsum(ways[::-1])[::-1], -len(doubled_ranks))
+    # As many ways leave out a sum as keep it.
+    tail = np.ldexp(np.cumsum(ways)[::-1], -len(doubled_ranks))
     # Between two multiples of the step lies no sum: there the tail is that of the next multiple.
     sparse: FloatArray = np.minimum(np.repeat(tail, step)[step - 1 :], 1.0)
     sparse.flags.writeable = False
@@ -101,7 +102,7 @@ def upper_tail(doubled_ranks: tuple[int, ...]) -> FloatArray:
 def table_pvalue(rank_sum: float, n: int) -> float:
     """One-sided p-value of a rank sum as the article's tables give it: no regard to ties or zeros."""
     if n < TABLE_BELOW:
-        return float(upper_tail(tuple(range(2, 2 * n + 1, 2)))[2 * math.floor(rank_sum)])
+        return float(upper_tail(tuple(range(1, n + 1)))[math.floor(rank_sum)])
     centre, deviation = n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
     return 0.5 * math.erfc((rank_sum - centre) / deviation / math.sqrt(2))
 
@@ -133,5 +134,5 @@ def tails_above(zeros: Sequence[int], n: int) -> Iterator[tuple[int, FloatArray]
             longer = np.concatenate([ways, np.zeros(rank)])
             longer[rank:] += ways
             ways, rank = longer, rank - 1
-        tail = np.minimum(np.ldexp(np.cumsum(ways[::-1])[::-1], z - n), 1.0)
+        tail = np.minimum(np.ldexp(np.cumsum(ways)[::-1], z - n), 1.0)
         yield z, np.append(tail, 0.0)
