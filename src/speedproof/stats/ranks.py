@@ -80,7 +80,7 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
     else:
         share_x = _weighted_variance(of_x, x_here, estimate, n) / n
         share_y = _weighted_variance(of_y, y_here, 1.0 - estimate, m) / m
-        total = np.where(separated, 0.0, share_x + share_y)
+        total = share_x + share_y
         se = np.sqrt(total)
         total = np.where(total > 0.0, total, np.nan)
         df = 1.0 / ((share_x / total) ** 2 / (n - 1) + (share_y / total) ** 2 / (m - 1))
