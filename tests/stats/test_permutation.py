@@ -268,3 +268,15 @@ def test_the_probability_of_one_order_of_many_runs() -> None:
         assert one_order(n, m) == one_order(m, n) == 0.0
     x, y = np.linspace(3.0, 4.0, 100_000), np.linspace(1.0, 2.0, 100)
     assert (float(typical_ratio(x, y, 0.05).pvalue), float(typical_ratio(y, x, 0.05).pvalue)) == (0.0, 1.0)
+
+
+def test_what_rounding_leaves_below_zero_is_no_variance() -> None:
+    """Sums of squares of large samples are rounded; one a little too small is that of equal placements."""
+    for n, m, won in ((3, 5, 6.0), (6, 4, 9.0)):
+        square_x, square_y = won**2 / n, (n * m - won) ** 2 / m
+        exact = studentised(Spread(*map(np.array, (won, square_x, square_y + 1.0))), n, m)
+        below = studentised(Spread(*map(np.array, (won, square_x - 1e-9, square_y + 1.0))), n, m)
+        assert (float(below.se), float(below.df)) == (float(exact.se), float(exact.df))
+        exact = studentised(Spread(*map(np.array, (won, square_x + 1.0, square_y))), n, m)
+        below = studentised(Spread(*map(np.array, (won, square_x + 1.0, square_y - 1e-9))), n, m)
+        assert (float(below.se), float(below.df)) == (float(exact.se), float(exact.df))
