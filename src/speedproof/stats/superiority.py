@@ -150,7 +150,7 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
 
 
 def _beyond_drift(gamma: float, found: RatioTest, ends: tuple[FloatArray, FloatArray]) -> RatioTest:
-    """What drift cannot explain is as good as three runs a side that do not overlap; the ranks prove less of it."""
+    """What drift cannot explain is as good as three runs a side that do not overlap; ranks say less of it."""
     return RatioTest(
         np.where(gamma < ends[0], BEYOND_DRIFT, found.above),
         np.where(gamma > ends[1], BEYOND_DRIFT, found.below),
