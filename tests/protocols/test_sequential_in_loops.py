@@ -19,7 +19,7 @@ from speedproof.protocols.stopping import Gate, StopRules
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.resolution import Resolution
-from speedproof.stats.sequential import PairedSequence
+from speedproof.stats.sequential import PairedSequence, SequentialResult
 
 
 class NaiveRace:
@@ -252,3 +252,27 @@ def test_half_of_the_effect_at_equality(faster: bool) -> None:
     assert shown(2.0, 3.0, 4.0, 9.0, stepped=False)
     assert not shown(2.0, math.inf, 4.0, 2.0, stepped=True)
     assert not shown(math.inf, 4.0, 4.0, 2.0, stepped=True)
+
+
+def test_a_gate_fails_from_its_threshold_on() -> None:
+    """Its share of the risk, with a billionth held back; a candidate that left is judged no more."""
+    threshold = math.log(4 / 0.05) + 1e-9
+    neutral = SequentialResult(9, 0, 0.05, 0.0, math.inf, 0.0, 0.0, 1.0, 1.0)
+    for evidence, fails in (
+        (threshold, True), (math.nextafter(threshold, 0), False), (math.log(80), False), (50.0, True),
+    ):  # fmt: skip
+        for left in (False, True):
+            race = SequentialComparison("b", ["X", "Y"], stop_rules(gate=Gate(0.25, 4)))
+            asked: list[tuple[float, int]] = []
+
+            def told(gamma: float, *, side: int, asked: Any = asked, value: float = evidence) -> float:
+                asked.append((gamma, side))
+                return value
+
+            blocks: Any = SimpleNamespace(result=lambda: neutral, log_evidence=told)
+            race._sequences["Y"] = blocks
+            if left:
+                race.drop("Y", "it left")
+            race._decide()
+            assert race._fails == ({"Y"} if fails and not left else set())
+            assert asked == ([] if left else [(0.8, -1)])

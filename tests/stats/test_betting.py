@@ -37,3 +37,24 @@ def test_bets_one_by_one_and_all_at_once() -> None:
         factors = log_factors(side * d, np.array(scales), side * shift).sum(axis=0)
         shares = [math.log(share) for *_, share in bets]
         assert mix((factors + shares).tolist()) == pytest.approx(total, abs=1e-9)
+
+
+def test_bets_at_the_tolerance_of_ties() -> None:
+    """What is as close as logarithms of equal ratios are bets nothing; a scale as small is none: one deviation."""
+    tie = 1e-12
+    bets = ((math.inf, math.atanh(0.5)), (0.03, 0.09), (0.15, 0.45), (0.5, 0.75), (0.9, 0.63), (1.5, 3.0))
+    shares = [0.15, 0.03, 0.09, 0.20, 0.42, 0.11]
+    for d, scale, size in (
+        (tie, 1.0, None), (-tie, 1.0, None), (0.0, 0.0, None), (2 * tie, tie, 1.0), (-2 * tie, tie, 1.0),
+        (3.0, 0.0, 1.0), (6 * tie, 2 * tie, 3.0), (-6 * tie, 2 * tie, 3.0), (1e300, 1e-10, math.inf),
+    ):  # fmt: skip
+        expected = [
+            0.0 if size is None else math.log1p(math.copysign(math.tanh(min(slope * size, top)), d))
+            for slope, top in bets
+        ]
+        assert log_factors(np.array([d]), np.array([scale]), 0.0)[0].tolist() == pytest.approx(expected)
+        for side in (1, -1):
+            bet = BettingMartingale(side, 0.0)
+            bet.bet(side * d, scale)
+            wealth = math.fsum(share * math.exp(gain) for share, gain in zip(shares, expected, strict=True))
+            assert bet.log_wealth == pytest.approx(math.log(wealth), abs=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -201,3 +202,33 @@ def test_the_weakest_place_goes_first() -> None:
             for alpha in (1e-9, 0.01, 0.2, 0.9):
                 given = list(splits)
                 assert change_points._confirmed(x, given, alpha, 0.1) == confirmed(x, splits, alpha, 0.1)
+
+
+@pytest.mark.parametrize("kind", ["noise", "falling and rising", "trend"])
+def test_the_rounds_of_a_search(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dependence that differences tell, none below 0 or above .9; then that of the last places, five times."""
+    rng = np.random.default_rng(3)
+    x = {
+        "noise": rng.standard_normal(40),
+        "trend": np.arange(40.0),
+        "falling and rising": np.arange(40) % 2 * 1.0,
+    }[kind]
+    x = x + 1e-3 * rng.standard_normal(40)
+    scores = normal_scores(x)
+    first = min(max(float(difference_dependence(scores)), 0.0), 0.9)
+    monkeypatch.setattr(
+        change_points, "_confirmed", lambda _, splits, alpha, rho: (splits, [0.01] * len(splits))
+    )
+    for turns, places in (([[10], [20, 30]], 6), ([[15]], 2)):
+        asked: list[float] = []
+
+        def told(_: Series, alpha: float, rho: float, asked: Any = asked, turns: Any = turns) -> list[int]:
+            asked.append(rho)
+            return list(turns[len(asked) % len(turns)])
+
+        monkeypatch.setattr(change_points, "_proposed", told)
+        find_changes(x, 0.05, known=0.0)
+        later = [
+            float(step_dependence(scores, np.array(turns[(k + 1) % len(turns)]))) for k in range(places - 1)
+        ]
+        assert asked == pytest.approx([first, *later])

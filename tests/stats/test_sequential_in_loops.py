@@ -7,9 +7,12 @@ import math
 
 import numpy as np
 import pytest
-from tests.stats.test_sequential import naive_wealth, sequence_of
+from scipy import stats
+from tests.stats.test_sequential import BETS, naive_wealth, sequence_of
 
+from speedproof.errors import DataError, UsageError
 from speedproof.stats.betting import BettingMartingale, mix
+from speedproof.stats.forecast import growth
 from speedproof.stats.sequential import PairedSequence, SequentialResult, bounds_of
 
 BLOCKS = {
@@ -173,3 +176,52 @@ def test_what_bounds_say(low: float, high: float) -> None:
         open_ = low == 0.0 or high == math.inf
         expected = math.inf if open_ else max(0.0, math.sqrt(high / low) - 1)
         assert found.precision == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("step", [0.0, 0.1])
+def test_evidence_of_values_read_in_steps(step: float) -> None:
+    """Bets by the scale of the readings on what they may have been at worst; at 1 on the readings themselves."""
+    rng = np.random.default_rng(5)
+    x, y = 2.1 + 0.2 * rng.standard_normal(24), 2.0 + 0.2 * rng.standard_normal(24)
+    sequence = PairedSequence(alpha=0.1)
+    for a, b in zip(x.tolist(), y.tolist(), strict=True):
+        sequence.add(a, b, resolution=step)
+    read = np.log(x) - np.log(y)
+    scales = [1.4826 * stats.median_abs_deviation(read[:k]) if k > 1 else 0.0 for k in range(24)]
+    for gamma, side in itertools.product((0.8, 1.0, 1.1), (1, -1)):
+        half = 0.0 if gamma == 1.0 else 0.5 * step * side
+        worst = side * (np.log(x - half) - np.log(y + half) - math.log(gamma))
+        wealths = [share for *_, share in BETS]
+        for d, scale in zip(worst.tolist(), scales, strict=True):
+            size = abs(d) / scale if scale > 0 else 1.0
+            for k, (slope, most, _) in enumerate(BETS):
+                wealths[k] *= 1 + math.copysign(min(math.tanh(slope * size), most), d)
+        evidence = math.log(sum(wealths))
+        assert sequence.log_evidence(gamma, side=side) == pytest.approx(evidence, abs=1e-9)
+        missing = math.log(10) + 1e-9 - evidence
+        rate = growth(worst, 0.0)
+        found = sequence.blocks_to_go(gamma=gamma, side=side)
+        assert found == (
+            pytest.approx(missing / rate) if rate > 0 and missing > 0 else math.inf if missing > 0 else 0.0
+        )
+    assert sequence.blocks_to_go(side=1) == sequence.blocks_to_go(gamma=1.0, side=1)
+
+
+def test_blocks_that_are_none() -> None:
+    """One value of each version, positive and finite; a risk between 0 and 1."""
+    for alpha in (-0.1, 0.0, 1.0, 1.1, math.nan):
+        with pytest.raises(UsageError, match="the risk must lie between 0 and 1"):
+            PairedSequence(alpha=alpha)
+    for x, y in (([[1.0, 2.0]], [[1.0, 2.0]]), ([[1.0]], [1.0]), ([1.0, 2.0, 3.0], [1.0, 2.0])):
+        with pytest.raises(DataError, match=f"the reference has {np.size(x)}, the candidate {np.size(y)}"):
+            PairedSequence.of(x, y)
+    assert PairedSequence.of([], []).blocks == 0
+    assert PairedSequence.of([2.0], [1.0], alpha=0.3).result().alpha == 0.3
+    assert PairedSequence.of([2.0], [1.0]).result().alpha == PairedSequence().result().alpha == 0.05
+    for bad in (0.0, -1.0, math.inf, math.nan):
+        sequence = PairedSequence.of([1.0, 2.0], [1.0, 1.0])
+        with pytest.raises(DataError, match="block 3: the reference is"):
+            sequence.add(bad, 1.0)
+        with pytest.raises(DataError, match="block 3: the candidate is"):
+            sequence.add(1.0, bad)
+        assert sequence.differences.tolist() == [0.0, math.log(2.0)]
