@@ -180,6 +180,8 @@ def test_cells_are_raced() -> None:
         "reference",
         "candidate",
     )
+    text = 'assert """a\nb""" == "a\\nb"'
+    assert race_cell("max_seconds=0.1", f"{text}\n---\n{text}", {}).suite.versions
     for line, cell, message in (
         ("", "a", "separate"),
         ("speed=1", "a\n---\nb", "options are"),

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.protocols.asking import compare_medians
 
+import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Needed, Verdict
 from speedproof.reporting.numbers import factor, p_is, values
-from speedproof.reporting.words import about, change, effect, interval, range_of, verdict
+from speedproof.reporting.words import about, change, effect, interval, observed, range_of, verdict
 from speedproof.stats.estimate import Estimate
 
 RATIOS = st.floats(1.0, 1e9)
@@ -47,6 +48,19 @@ def test_a_change_is_never_printed_as_none(excess: float) -> None:
     """More than 1 does not look like 1."""
     assert number(factor(1 + excess)) > 1
     assert number(factor(1 + excess, 1)) > 1
+
+
+def test_no_digits_where_there_is_no_difference() -> None:
+    """The middle of all ratios is 1 beside a proof by ranks; that ties count half is said."""
+    told = str(sp.compare([1.0, 1, 1, 1, 2] * 8, [1.0] * 40))
+    assert told.startswith("candidate is faster than reference\nproven: faster, but not by how much")
+    assert told.endswith("A run of candidate wins in 60 % of pairs (at least 54 %), ties counting half.")
+    assert "ties" not in str(sp.compare([1.0, 3, 5, 7, 9], [2.0, 4, 6, 8, 10]))
+    assert [observed(1 + 2e-16), observed(1 - 2e-16), observed(1 - 2e-12)] == [
+        "1.00x",
+        "1.00x",
+        "1.000000000002x slower",
+    ]
 
 
 @pytest.fixture(scope="module")

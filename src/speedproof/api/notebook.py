@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from collections.abc import Callable
@@ -46,8 +47,12 @@ def _seconds(word: str, value: str) -> float:
 def _function(name: str, code: str, namespace: dict[str, Any]) -> Callable[[], object]:
     """The code as a function whose globals are the notebook's."""
     local: dict[str, Any] = {}
-    body = textwrap.indent(textwrap.dedent(code).strip("\n"), "    ")
-    exec(compile(f"def piece():\n{body}\n    pass\n", f"<{name}>", "exec"), namespace, local)
+    whole = ast.parse("def piece(): pass")
+    [function] = whole.body
+    assert isinstance(function, ast.FunctionDef)
+    # As a tree: indented as text, a string of several lines would be another one.
+    function.body = ast.parse(textwrap.dedent(code), f"<{name}>").body + function.body
+    exec(compile(whole, f"<{name}>", "exec"), namespace, local)
     found: Callable[[], object] = local["piece"]
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -122,7 +122,7 @@ class SuiteResult(Shown, Struct, frozen=True):
     def __contains__(self, benchmark: object) -> bool:
         return benchmark in self.benchmarks
 
-    def __iter__(self) -> Iterable[PairResult]:
+    def __iter__(self) -> Iterator[PairResult]:
         """The answers, benchmark by benchmark."""
         return (self[name] for name in self.benchmarks)
 

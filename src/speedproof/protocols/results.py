@@ -227,6 +227,8 @@ class Comparison(Struct, frozen=True):
     chance : Estimate or None
         Of the typical run: the probability that a run of the candidate beats a run of the reference, with its
         bounds; None for other protocols.
+    ties : float
+        Share of the pairs of a run of each that are equal; such a probability counts them half.
     difference : Estimate or None
         Of the 2009 protocol: mean of the reference less that of the candidate in base units (the reverse where
         higher is better), with the bounds of its test; None for other protocols.
@@ -254,6 +256,7 @@ class Comparison(Struct, frozen=True):
     highest_confidence: HighestConfidence | None = None
     quantity: Literal["speedup", "probability"] = "speedup"
     chance: Estimate | None = None
+    ties: float = 0.0
     difference: Estimate | None = None
     at_margin: AtMargin | None = None
     floor: SessionFloor | None = None

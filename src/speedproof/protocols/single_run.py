@@ -13,6 +13,7 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import runs_needed_ranks
+from speedproof.stats.ranks import tied_share
 
 
 def single_runs(prepared: PreparedPairs) -> list[Comparison]:
@@ -51,6 +52,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             checks=side.checks,
             needed=needed.get(i),
             quantity="probability",
+            ties=tied_share(slow[i], fast[i]),
         )
         for i, (side, pvalue, slower, value, low, high) in enumerate(zip(own, *columns, strict=True))
     ]

@@ -31,6 +31,7 @@ from speedproof.stats.few_runs import ENOUGH, too_few
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test, runs_needed_pairs
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks
+from speedproof.stats.ranks import tied_share
 from speedproof.stats.ratio import RatioTest
 from speedproof.stats.resolution import coarse_steps
 from speedproof.stats.scaling import with_headroom
@@ -182,6 +183,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
                 [(pvalues[0][i], 1.0, True, False)] if pvalues[0][i] < 1.0 else []
             ),
             chance=Estimate(chances[0][i], chances[1][i], chances[2][i], 1 - rules.alpha),
+            ties=tied_share(slow[i], fast[i]),
             at_margin=margins[i],
         )
         for i, side in enumerate(own)

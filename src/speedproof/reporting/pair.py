@@ -46,7 +46,7 @@ def _notes(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
     if of is not None and head.quantity != "probability":
         estimate = of.chance or of.speedup
         if not math.isnan(estimate.value):
-            yield Text(f"{words.chance(estimate, new, old, of.verdict, head.repeated)}.")
+            yield Text(f"{words.chance(of, estimate, new, old)}.")
     for other in opposite(result.comparisons, head):
         told = words.named(other, head.reference.label, head.candidate.label)
         yield Text(f"But {words.verdict(told, result.margin)}.", "warning")

@@ -101,14 +101,18 @@ def change(result: Comparison) -> str:
     if result.verdict is Verdict.EQUIVALENT:
         return "= the same"
     found = effect(result)
-    return found.word if math.isnan(found.ratio) or found.ratio < 1 else f"{factor(found.ratio)} {found.word}"
+    return f"{factor(found.ratio)} {found.word}" if found.ratio > _ONE else found.word
 
 
 def at_least(bound: float) -> str:
     """A proven factor, rounded down: ``"1.13x"``; words where it is no more than 1."""
     if math.isnan(bound):
         return ""
-    return "size not proven" if bound <= 1 + 1e-12 else factor(bound, -1)
+    return "size not proven" if bound <= _ONE else factor(bound, -1)
+
+
+# Ratios up to it have no digit that tells them from 1.
+_ONE = 1 + 1e-12
 
 
 def where(result: Comparison) -> str:
@@ -130,7 +134,7 @@ def verdict(result: Comparison, margin: float | None = None) -> str:
     """The answer in a sentence without its proof."""
     new, old = result.candidate.label or "the candidate", result.reference.label or "the reference"
     if result.quantity == "probability":
-        return chance(result.speedup, new, old, result.verdict, result.repeated)
+        return chance(result, result.speedup, new, old)
     if result.verdict is Verdict.UNDECIDED:
         s = result.speedup
         seen = f": {range_of(result)}" if math.isfinite(s.value) and not math.isnan(s.low) else ""
@@ -159,7 +163,7 @@ def proof(result: Comparison, *, shaken: bool = False) -> str:
     if math.isnan(bound):
         why = "no factor can be named" if math.isnan(effect(result).ratio) else "no bound is proven"
         return f"({confidence}; {why})"
-    if bound <= 1 + 1e-12:
+    if bound <= _ONE:
         return f"{told}: {effect(result).word}, but not by how much ({confidence})"
     return f"{told}: at least {factor(bound, -1)} ({confidence})"
 
@@ -205,9 +209,9 @@ def _natural(speedup: float, better: str, worse: str, towards: int) -> str:
 
 def observed(value: float, better: str = "faster", worse: str = "slower") -> str:
     """A ratio in its own direction: ``"1.02x faster"``."""
-    if value < 1:
-        return f"{factor(inverse(value))} {worse}"
-    return f"{factor(value)} {better}" if value != 1 else "1.00x"
+    if 1 / _ONE <= value <= _ONE:
+        return "1.00x"
+    return f"{factor(value)} {better}" if value > 1 else f"{factor(inverse(value))} {worse}"
 
 
 def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") -> str:
@@ -231,15 +235,15 @@ def geometric_mean(estimate: Estimate, better: str, worse: str, known_of: tuple[
     return f"Geometric mean of the ratios of means: {told}{some}"
 
 
-def chance(
-    estimate: Estimate, new: str, old: str, verdict: Verdict = Verdict.UNDECIDED, run: str = "run"
-) -> str:
+def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
     """How often a run of the candidate beats one of the reference, in a sentence without its full stop."""
+    run = result.repeated
     low, high = case_share(estimate.low, -1), case_share(estimate.high, 1)
     proven = {Verdict.FASTER: f"at least {low}", Verdict.SLOWER: f"at most {high}"}
-    limits = proven.get(verdict, f"{low} to {high}")
+    limits = proven.get(result.verdict, f"{low} to {high}")
     often = f"in {case_share(estimate.value)} of cases"
     often += "" if math.isnan(estimate.low) else f" ({limits})"
+    often += ", ties counting half" if result.ties else ""
     told = f"A {run} of {new} beats a {run} of {old} {often}"
     return told if len(told) < _LINE else f"A {run} of {new} wins {often.replace('of cases', 'of pairs')}"
 

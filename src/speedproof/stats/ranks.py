@@ -95,5 +95,12 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
     return BrunnerMunzel(estimate, se, df, upper, lower)
 
 
+def tied_share(x: FloatArray, y: FloatArray) -> float:
+    """The share of the pairs of a value of each sample that are equal."""
+    x, y = np.sort(x), np.sort(y)
+    ties = np.searchsorted(y, x, side="right") - np.searchsorted(y, x)
+    return float(ties.sum()) / (x.size * y.size)
+
+
 def _weighted_variance(values: FloatArray, weights: IntArray, mean: FloatArray, size: int) -> FloatArray:
     return np.asarray((weights * (values - mean[..., None]) ** 2).sum(axis=-1) / (size - 1))
