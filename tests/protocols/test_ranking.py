@@ -8,7 +8,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 from scipy import stats
-from tests.protocols.asking import compare_single_runs, rank_runs
+from tests.protocols.asking import compare_single_runs, compare_typical, rank_runs
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
@@ -19,8 +19,9 @@ from speedproof.mixture.metrics import probability_below
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
 from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.checks import undermining
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import PairVerdict, places, rank_suite
+from speedproof.protocols.ranking import PairVerdict, places, rank_benchmark, rank_suite
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.stats.estimate import Estimate
@@ -325,3 +326,47 @@ def test_the_reference_of_a_suite_and_what_has_no_ratio() -> None:
     other = {**samples, (Key("b"), "y"): Sample(np.ones(9), "B", label="y")}
     with pytest.raises(DataError, match="no benchmark was measured"):
         rank_suite(Suite(("x", "y"), other), "time", ("x", "y"), 0.1)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_two_versions_of_a_benchmark_rank_as_they_compare(alpha: float) -> None:
+    """Twice the smaller p-value, of the direction observed; the order, the places and the ties that follow."""
+    rng = np.random.default_rng(12)
+    key = Key("sort")
+    for level in (0.8, 0.99, 1.0, 1.01, 1.3):
+        samples = {(key, v): Sample(at * rng.normal(1.0, 0.02, 11)) for v, at in (("a", level), ("b", 1.0))}
+        found = rank_benchmark(Suite(("a", "b"), samples), key, ("a", "b"), Rules(alpha, margin=0.5))
+        single = compare_typical(samples[key, "a"], samples[key, "b"], Rules(alpha))
+        (pair,) = found.pairs
+        assert (pair.reference, pair.candidate, pair.estimate) == ("a", "b", single.speedup)
+        smaller = min(single.pvalue, single.pvalue_slower)
+        assert pair.pvalue == pytest.approx(min(1.0, 2 * smaller))
+        proven = 2 * smaller <= alpha
+        ahead = Verdict.FASTER if single.speedup.value > 1 else Verdict.SLOWER
+        assert pair.verdict is (ahead if proven else Verdict.UNDECIDED)
+        order = "ba" if single.speedup.value > 1 else "ab"
+        assert "".join(v.version for v in found.versions) == order
+        assert [v.tied for v in found.versions] == [not proven] * 2
+        assert [v.place for v in found.versions] == (["1", "2"] if proven else ["1-2", "1-2"])
+        assert found.leading == list(order[:1] if proven else order)
+        assert (found.alpha, found.benchmarks, found.left_out) == (alpha, ("sort",), ())
+        speedups = {v.version: v.speedup for v in found.versions}
+        assert speedups == {"a": Estimate(1.0, 1.0, 1.0, 1 - alpha), "b": single.speedup}
+
+
+def test_means_of_processes_that_drift_undermine_a_ranking_by_means() -> None:
+    """Though their medians do not."""
+    rng = np.random.default_rng(13)
+    rest = rng.permutation(16)
+    values = np.stack([10.0 + 0.01 * rest, 10.0 + 0.01 * rest, 11.0 + np.arange(16.0)], axis=1)
+    drifting = Sample(values.ravel(), processes=np.repeat(np.arange(16), 3), traits=ORDERED)
+    steady = Sample(rng.normal(10.0, 0.1, 16), processes=np.arange(16))
+    key = Key("sort")
+    found = rank_suite(
+        Suite(("x", "y"), {(key, "x"): drifting, (key, "y"): steady}), "time", ("x", "y"), 0.05
+    )
+    assert {v.version: v.undermined for v in found.versions} == {"x": ("sort",), "y": ()}
+    by_medians = undermining(drifting, drifting.per_process("median"), "x", [steady])
+    assert Assumption.DRIFT not in {check.kind for check in by_medians}
+    alone = Suite(("x", "y"), {(key, "x"): drifting.per_process("median"), (key, "y"): steady})
+    assert not any(v.undermined for v in rank_suite(alone, "time", ("x", "y"), 0.05).versions)
