@@ -11,7 +11,7 @@ import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.formats.suites import read as read_suite
-from speedproof.protocols.machine_speeds import _two_speeds, machine_speeds
+from speedproof.protocols.machine_speeds import _two_speeds, common_speeds, machine_speeds
 from speedproof.reporting.caveats import two_speeds
 from speedproof.reporting.text import render
 
@@ -143,3 +143,27 @@ def test_exactly_six_deviations_are_not_far_apart() -> None:
     for more, apart in ((0.0, False), (1e-9, True)):
         far = np.exp(logs + more * (logs > 12))
         assert np.isfinite(_two_speeds(far[None])).all() == apart
+
+
+@pytest.mark.parametrize(("sides", "most"), [("both", 3), ("reference", 10), ("candidate", 10)])
+def test_factors_are_alike_within_a_tenth_of_the_middle_one(sides: str, most: int) -> None:
+    """Of their logarithms, in either version; the speedup is that of the benchmarks that are alike."""
+    for off, alike in ((11.0, True), (9.0, True), (11.001, False), (8.999, False)):
+        for column in (0, 1):
+            rows = np.full((most + 3, 3), 10.0)
+            rows[:, 2] = np.arange(most + 3.0)
+            rows[most - 1, column] = off
+            rows[most:] = 14.0, 6.0, 99.0
+            if sides != "both":
+                rows[:, 1] = np.nan
+                rows[most:, 0] = np.nan
+                rows[most - 1, 0] = off
+                rows = rows[:, [0, 1, 2] if sides == "reference" else [1, 0, 2]]
+            found = common_speeds(rows, 2 * most - 1)
+            assert (found is not None) is alike
+            assert common_speeds(rows, 2 * most) is None
+            if found is not None:
+                assert (found.sides, found.benchmarks, found.of) == (sides, most, 2 * most - 1)
+                assert found.factor == np.exp(10.0)
+                own = np.exp((most - 1) / 2) if sides == "both" else np.nan
+                assert found.speedup == pytest.approx(own, nan_ok=True)

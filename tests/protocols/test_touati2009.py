@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.protocols.asking import compare_2009
 
 from speedproof.data.sample import Sample
@@ -297,3 +298,15 @@ def test_what_is_asked(unit: str, better: str) -> None:
     found = compare_2009(Sample(np.array(T1), unit, direction), Sample(np.array(T2), unit, direction))
     asked = f"is the mean of the candidate {better}?"
     assert (found.protocol, found.question) == ("touati2009", asked)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 29, 30, 31])
+def test_normality_is_asked_of_fewer_than_thirty(n: int) -> None:
+    """And of three at least, as SciPy says; on either side."""
+    values = np.arange(float(n)) ** 2
+    for k, sides in enumerate(((values, T1), (T1, values))):
+        found = decide_2009(*sides, 0.05)
+        told = found.w[k], found.normality[k]
+        expected = stats.shapiro(values) if 3 <= n < 30 else (math.nan, math.nan)
+        assert told == pytest.approx(tuple(expected), rel=1e-6, nan_ok=True)
+        assert not math.isnan(found.w[1 - k])

@@ -73,7 +73,7 @@ class Decision2009(Struct, frozen=True):
 def decide_2009(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Decision2009:
     """Take two samples through the protocol."""
     samples = [np.asarray(sample, dtype=np.float64) for sample in (x, y)]
-    of_x, of_y = (shapiro_wilk(sample) if 3 <= sample.size < FEW else None for sample in samples)
+    of_x, of_y = (shapiro_wilk(sample) if sample.size < FEW else None for sample in samples)
     end = Decision2009(
         State2009.UNDEFINED,
         hurst=_both(hurst_factor(sample) for sample in samples),
