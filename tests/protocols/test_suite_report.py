@@ -1,0 +1,189 @@
+"""The Speedup-Test's report put together from its parts, and the search for a level of the tool of 2010."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from speedproof.data.sample import Sample
+from speedproof.protocols.findings import RowFinding, article_mean, article_median
+from speedproof.protocols.original import _finding, original_mean, original_median
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_suite
+from speedproof.protocols.suites import LOCATIONS, Weighting, accelerated, locate, overall_gain, weigh
+
+
+def entries(count: int, weights: list[float | None], levels: list[float | None]) -> list[Entry]:
+    rng = np.random.default_rng(count)
+    found = []
+    for k in range(count):
+        x, y = 10.0**k * rng.normal(10.0 + k % 2, 0.5, 33), 10.0**k * rng.normal(9.9, 0.5, 31)
+        remarks = (f"said of {k}",) if k % 2 else ()
+        found.append(Entry(f"b{k}", Sample(x), Sample(y), levels[k], weights[k], remarks))
+    return found
+
+
+def report(given: list[Entry], **options: Any) -> SuiteReport:
+    return report_suite(
+        given,
+        options.pop("rules", Rules()),
+        **{"alpha": None, "precision": 0.05, "original": False, **options},
+    )
+
+
+@pytest.mark.parametrize("original", [False, True])
+@pytest.mark.parametrize("alpha", [None, 0.1])
+@pytest.mark.parametrize("rules", [Rules(), Rules(always_welch=True, ks_rule="r422")])
+def test_rows_at_their_own_levels_or_at_one(rules: Rules, alpha: float | None, original: bool) -> None:
+    """Each by the article or by the tool; weights that are given, and how many rows are significant."""
+    given = entries(4, [1.0, 0.5, 2.0, 3.0], [None, 0.8, 0.99, None])
+    found = report(given, rules=rules, alpha=alpha, original=original, precision=0.07)
+    own = [e.confidence if alpha is None else 0.9 for e in given]
+    assert found.levels == pytest.approx(tuple(own))
+    assert (found.confidence, found.precision, found.original) == (alpha and 0.9, 0.07, original)
+    assert (found.weighting, found.remarks) == ("custom", ())
+    for row, entry, level in zip(found.rows, given, own, strict=True):
+        x, y, at = entry.x.values, entry.y.values, None if level is None else 1 - level
+        mean = (
+            original_mean(x, y, at) if original else article_mean(x, y, at, always_welch=rules.always_welch)
+        )
+        median = original_median(x, y, at) if original else article_median(x, y, at, rules.ks_rule)
+        for told, expected in ((row.mean, mean), (row.median, median)):
+            assert (told.significant, told.remarks, told.slower) == (
+                expected.significant,
+                expected.remarks,
+                expected.slower,
+            )
+            assert told.confidence == pytest.approx(expected.confidence, nan_ok=True)
+            assert (told.bounds is None) == (expected.bounds is None)
+        assert row.name == entry.name
+        assert row.remarks == (*entry.remarks, *mean.remarks, *median.remarks)
+        assert row.speedups == {where: locate(x, where) / locate(y, where) for where in LOCATIONS}
+        assert row.weights == dict.fromkeys(LOCATIONS, entry.weight)
+    for where in LOCATIONS:
+        before, after = (
+            [locate(s.values, where) for s in side] for side in zip(*((e.x, e.y) for e in given), strict=True)
+        )
+        assert found.overall[where] == overall_gain(before, after, [1.0, 0.5, 2.0, 3.0])
+    for protocol in ("mean", "median"):
+        count = sum(getattr(row, protocol).significant for row in found.rows)
+        assert found.accelerated[protocol] == accelerated(count, 4, 0.05 if alpha is None else alpha, 0.07)
+    assert 0 < found.accelerated["mean"].accelerated < 4
+
+
+@pytest.mark.parametrize(
+    ("weights", "weighting", "used", "remark"),
+    [
+        ([None, None], "custom", "equal", ""),
+        ([1.0, None], "custom", "equal", "a weight is missing; all benchmarks weigh the same"),
+        (
+            [-1.0, 2.0],
+            "custom",
+            "equal",
+            "a weight is negative or not a number; all benchmarks weigh the same",
+        ),
+        ([1.0, 2.0], "custom", "custom", ""),
+        ([1.0, None], "equal", "equal", ""),
+        ([1.0, 2.0], "equal", "equal", ""),
+        ([None, None], "fraction", "fraction", ""),
+    ],
+)
+def test_how_benchmarks_weigh(
+    weights: list[float | None], weighting: Weighting, used: str, remark: str
+) -> None:
+    """Custom weights that cannot be used are said to be equal, in words if any was given."""
+    given = entries(2, weights, [0.95, 0.95])
+    found = report(given, weighting=weighting)
+    # That all are asked to weigh the same is no fallback, yet reported as what it is.
+    assert (found.weighting, found.remarks) == (used, (remark,) if remark else ())
+    for k, row in enumerate(found.rows):
+        for where in LOCATIONS:
+            of_reference = [locate(e.x.values, where) for e in given]
+            assert row.weights[where] == weigh(weighting, of_reference, weights)[0][k]
+
+
+@pytest.mark.parametrize(
+    ("times", "weights", "expected"),
+    [
+        ([1.0], [1.0], None),
+        ([3.0, 1.0], [1.0, 1.0], ("b0", 0.75)),
+        ([1.0, 3.0], [1.0, 1.0], ("b1", 0.75)),
+        ([3.0, 1.0], [1.0, 3.0], None),
+        ([3.0, 1.0], [1.0, 5.0], ("b1", 0.625)),
+        ([2.0, 2.0, 4.0], [1.0, 1.0, 1.0], None),
+        ([2.0, 2.0, 5.0], [1.0, 1.0, 1.0], ("b2", 5 / 9)),
+        ([0.0, 0.0], [1.0, 1.0], None),
+    ],
+)
+def test_a_benchmark_that_is_more_than_half_of_the_total(
+    times: list[float], weights: list[float | None], expected: tuple[str, float] | None
+) -> None:
+    """Of the weighted means of the reference, among two benchmarks or more."""
+    given = [
+        Entry(f"b{k}", Sample(np.array([t, t, t])), Sample(np.array([1.0, 2.0])), 0.95, w)
+        for k, (t, w) in enumerate(zip(times, weights, strict=True))
+    ]
+    assert report(given).dominant == expected
+
+
+def test_no_speedup_over_zero() -> None:
+    (row,) = report([Entry("b", Sample(np.ones(3)), Sample(np.array([0.0, 0.0, 3.0])), 0.95)]).rows
+    assert math.isnan(row.speedups["min"])
+    assert math.isnan(row.speedups["median"])
+    assert row.speedups["mean"] == 1.0
+
+
+def searched(threshold: float, defined: bool = True, pvalue: float = 0.3) -> tuple[RowFinding, list[float]]:
+    """The search by a decision that is significant from one risk on; and the risk of its remarks."""
+
+    def decide(alpha: float) -> Any:
+        return SimpleNamespace(
+            pvalue=0.0 if alpha >= threshold else 1.0 if threshold < 2 else pvalue, alpha=alpha
+        )
+
+    remarks: list[float] = []
+
+    def remark(decision: Any) -> tuple[str, ...]:
+        remarks.append(decision.alpha)
+        return ("remark",)
+
+    return _finding("mean", None, decide, remark, defined), remarks
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.01, 0.0101, 0.02, 0.0253, 0.13, 0.3, 0.4999, 0.5])
+def test_the_level_that_the_tool_of_2010_finds(threshold: float) -> None:
+    """By halving [0.01, 0.5] in rational numbers until it is a hundredth wide; then rounded up to a hundredth."""
+    low, high = Fraction(1, 100), Fraction(1, 2)
+    if threshold > 0.01:
+        while high - low > Fraction(1, 100):
+            middle = (low + high) / 2
+            low, high = (low, middle) if middle >= threshold else (middle, high)
+        low = Fraction(math.ceil(100 * high), 100)
+    found, remarks = searched(threshold)
+    assert (found.significant, found.remarks) == (True, ("remark",))
+    assert found.confidence == pytest.approx(float(1 - low), abs=1e-12)
+    assert remarks == [pytest.approx(float(low))]
+
+
+def test_levels_that_the_tool_of_2010_does_not_find() -> None:
+    """Not at one half: its level is 0.99 where the test concluded, else none."""
+    missing = ("remark", "mean: no confidence level of 0.5 or more")
+    for threshold, defined, pvalue, confidence in (
+        (0.51, True, 0.3, 0.99),
+        (3.0, True, math.nan, math.nan),
+        (0.51, False, 0.3, math.nan),
+        (0.2, False, 0.3, math.nan),
+    ):
+        found, remarks = searched(threshold, defined, pvalue)
+        assert (found.significant, found.remarks, remarks) == (False, missing, [0.5])
+        assert found.confidence == pytest.approx(confidence, nan_ok=True)
+    decide: Any = lambda _: SimpleNamespace(pvalue=0.2)  # noqa: E731
+    for alpha, defined, expected in ((0.2, True, True), (0.19, True, False), (0.2, False, False)):
+        told = _finding("mean", alpha, decide, lambda _: (), defined)
+        assert (told.significant, told.remarks) == (expected, ())
+        assert told.confidence == pytest.approx(1 - alpha)
