@@ -174,6 +174,26 @@ def test_a_billionth_too_much_is_found_out(of: Bounds, test: Test, monkeypatch: 
         check_crossing(of, test, 31, 12, 0.05)
 
 
+@pytest.mark.parametrize(("of", "test"), RATIOS[:2], ids=RATIO_NAMES[:2])
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 3), (3, 2), (2, 30), (4, 4), (6, 3)])
+def test_roots_of_samples_as_wide_as_their_means(of: Bounds, test: Test, n: int, m: int) -> None:
+    """Where the p-value may fall and rise again: each bound is a crossing, beyond 1 exactly if the verdict is."""
+    rng = np.random.default_rng([n, m])
+    level = rng.normal(0.0, 1.0, (80, 1))
+    x, y = rng.lognormal(level, rng.uniform(0.1, 1.2, (80, 1)), (80, n)), rng.lognormal(0.0, 0.7, (80, m))
+    for alpha in (1e-3, 0.05, 0.2, 0.5, 0.7):
+        found = roots(of, x, y, alpha)
+        for gamma, side, inner in ((found.low, 0, -1.0), (found.high, 1, 1.0)):
+            at = (gamma > 0.0) & np.isfinite(gamma)
+            rejects = test(x[at], y[at], gamma[at] * (1 + inner * TOLERANCE))[side]
+            accepts = test(x[at], y[at], gamma[at] * (1 - inner * TOLERANCE))[side]
+            assert ((rejects - alpha) * (accepts - alpha) <= 0.0).all()
+            assert ((gamma * inner < inner) == (test(x, y, 1.0)[side] <= alpha))[at].all()
+            never = gamma == (0.0 if side == 0 else np.inf)
+            assert (never | at | (alpha > 0.5)).all()
+            assert (test(x[never], y[never], 1e-12 if side == 0 else 1e12)[side] > alpha * (1 - 1e-6)).all()
+
+
 COUNTS = st.integers(1, 12).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 6).map(float)))
 
 

@@ -28,7 +28,7 @@ def draw(seed: int, n: int, m: int, ratio: float = 1.0) -> tuple[FloatArray, Flo
 
 
 @pytest.mark.parametrize("gamma", GAMMAS)
-@pytest.mark.parametrize(("n", "m"), [(5, 9), (40, 33), (2, 60)])
+@pytest.mark.parametrize(("n", "m"), [(5, 9), (40, 33), (2, 60), (31, 2)])
 def test_welch_against_scipy(gamma: float, n: int, m: int) -> None:
     """The test of X against gamma Y is Welch's on the scaled sample, where it does not contradict gamma = 1."""
     x, y = draw(n, n, m, 1.1)
@@ -57,6 +57,35 @@ def test_student_against_a_linear_model(gamma: float) -> None:
     found = ratio_of_means_test(x, y, gamma, True)
     assert float(found.above) == pytest.approx(scipy_stats.t.sf(t, 17), rel=1e-9)
     assert float(found.below) == pytest.approx(scipy_stats.t.cdf(t, 17), rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 2), (2, 1), (1, 3), (7, 1), (2, 2), (5, 9)])
+def test_few_runs_of_one_variance(n: int, m: int) -> None:
+    """Down to one degree of freedom: Fieller's statistic, and its bounds where that is the quantile."""
+    for seed in range(8):
+        x, y = draw(seed, n, m, 1.2)
+        df = n + m - 2
+        pooled = (((x - x.mean()) ** 2).sum() + ((y - y.mean()) ** 2).sum()) / df
+
+        def statistic(gamma: float, x: FloatArray = x, y: FloatArray = y, pooled: float = pooled) -> float:
+            return float((x.mean() - gamma * y.mean()) / np.sqrt(pooled * (1 / n + gamma**2 / m)))
+
+        for gamma in (1.0, 0.5, 1.3):
+            found = ratio_of_means_test(x, y, gamma, True)
+            tails = [scipy_stats.t.sf(statistic(g), df) for g in (gamma, 1.0)]
+            keep = min if gamma < 1 else max
+            assert float(found.above) == pytest.approx(keep(tails), rel=1e-9)
+            keep = max if gamma < 1 else min
+            assert float(found.below) == pytest.approx(keep(1 - t for t in tails), rel=1e-9)
+        for alpha in (0.05, 0.3, 0.5):
+            bounds, quantile = ratio_of_means(x, y, alpha, True), scipy_stats.t.isf(alpha, df)
+            assert bounds.low >= 0
+            if bounds.low > 0:
+                assert statistic(float(bounds.low)) == pytest.approx(quantile, rel=1e-9, abs=1e-9)
+            if bounds.high < np.inf:
+                assert statistic(float(bounds.high)) == pytest.approx(-quantile, rel=1e-9, abs=1e-9)
+            assert (bounds.low > 0) == (x.mean() > quantile * np.sqrt(pooled / n))
+            assert (bounds.high < np.inf) == (y.mean() > quantile * np.sqrt(pooled / m))
 
 
 @pytest.mark.parametrize("gamma", GAMMAS)
@@ -140,6 +169,33 @@ def test_units_do_not_matter(test: Callable[..., Any]) -> None:
         other = test(unit * x, unit * y, 0.98)
         assert float(other.above) == pytest.approx(float(one.above), rel=1e-12)
         assert float(other.below) == pytest.approx(float(one.below), rel=1e-12)
+
+
+@pytest.mark.parametrize("unlike", ["x", "y", "both"])
+@pytest.mark.parametrize("pooled", [True, False])
+def test_negative_means_have_no_ratio(unlike: str, pooled: bool) -> None:
+    """Row by row; a mean of zero has a ratio, two of them a ratio without bounds, two constants no test."""
+    x, y = np.array([[3.0, 4.0, 6.0]] * 5), np.array([[2.0, 5.0, 4.0, 4.0]] * 5)
+    x[1] *= -0.1 if unlike != "y" else 1
+    y[1] *= -0.1 if unlike != "x" else 1
+    x[2] = x[3] = [-1.0, 0.0, 1.0]
+    y[3] = [-2.0, 0.0, 0.0, 2.0]
+    x[4], y[4] = 3.0, 2.0
+    for a, b in ((x, y), (y, x)):
+        bounds, test = ratio_of_means(a, b, 0.05, pooled), ratio_of_means_test(a, b, 1.1, pooled)
+        for part in (bounds.low, bounds.high):
+            assert np.isnan(part).tolist() == [False, True, False, False, False]
+        for part in (test.above, test.below):
+            assert np.isnan(part).tolist() == [False, True, False, False, True]
+        assert 0.0 < bounds.low[0] < bounds.high[0] < np.inf
+        for row in (3, 4):
+            assert (bounds.low[row], bounds.high[row]) == (0.0, np.inf)
+    there, back = ratio_of_means(x, y, 0.05, pooled), ratio_of_means(y, x, 0.05, pooled)
+    assert there.low[2] == 0.0 < there.high[2] < 1.0
+    assert back.high[2] == np.inf > back.low[2] > 1.0
+    for constants in (([3.0, 3.0], [2.0, 2.0]), ([3.0], [2.0]), ([0.0, 0.0], [0.0, 0.0])):
+        alone = ratio_of_means(*constants, 0.05, pooled)
+        assert (float(alone.low), float(alone.high)) == (0.0, np.inf)
 
 
 def test_many_pairs_at_once() -> None:

@@ -17,6 +17,8 @@ SHAPES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "step": lambda d: np.where(d < 0.0, 1.0, -1e-12),
     "step the other way": lambda d: np.where(d < 0.0, 1e-12, -1.0),
     "stairs": lambda d: -np.floor(d / 1e-3) - 0.5,
+    "even step": lambda d: np.where(d < 0.0, 1.0, -1.0),
+    "ramp": lambda d: np.maximum(-d, 0.0),
     "bend": lambda d: np.where(d < 0.0, -1e-6 * d, -1e6 * d),
 }
 
@@ -87,11 +89,11 @@ def one_value(shape: Callable[[FloatArray], FloatArray], root: float, at: float)
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("narrow", [1e-2, 1e-6, None])
+@pytest.mark.parametrize("narrow", [1e-2, 2.0**-10, 1e-6, None])
 def test_the_search_written_out(name: str, narrow: float | None) -> None:
     """Many at once end where each ends by itself, wherever they begin; unless told they end at 1e-11."""
-    shape, roots = SHAPES[name], np.append(ROOTS, [-1400.0, -3.3, 1400.0])
-    for low, width in ((-1.0, 2.0), (-60.0, 120.0), (3.0, 0.001), (-2.0, 0.001), (-7.0, 1.0), (0.5, 40.0)):
+    shape, roots = SHAPES[name], np.append(ROOTS, [-9000.0, -1400.0, -3.3, 1400.0, 9000.0])
+    for low, width in ((-1.0, 2.0), (-60.0, 120.0), (3.0, 0.001), (-7.0, 1.0), (-300.0, 300.0), (0.0, 300.0)):
         starts = np.full(roots.size, low)
         given = () if narrow is None else (np.full(roots.size, narrow),)
         found = decreasing_roots(lambda at: shape(at - roots), starts, starts + width, *given)

@@ -100,8 +100,8 @@ class _Contrast(Struct, frozen=True):
         square = t * t
         spread = self.squared_x * self.y**2 + self.squared_y * (self.x**2 - square * self.squared_x)
         mixed = self.x * self.y + np.abs(t) * np.sqrt(np.maximum(spread, 0.0))
-        from_zero = np.maximum(self.x**2 - square * self.squared_x, 0.0)
-        to_infinity = np.maximum(self.y**2 - square * self.squared_y, 0.0)
+        from_zero = self.x**2 - square * self.squared_x
+        to_infinity = self.y**2 - square * self.squared_y
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             below = np.where(from_zero > 0.0, from_zero / mixed, 0.0)
             above = np.where(to_infinity > 0.0, mixed / to_infinity, np.inf)
@@ -117,7 +117,6 @@ class _Contrast(Struct, frozen=True):
             total = share_x + share_y
             share = np.where(total > 0.0, share_x / total, 0.5)
             t = (self.x * inverse - self.y * weight) / np.sqrt(total)
-        t = np.where(np.isnan(t), 0.0, t)
         return t, 1.0 / (share**2 / sizes[0] + (1.0 - share) ** 2 / sizes[1])
 
     def rows(self, which: BoolArray) -> _Contrast:
@@ -128,11 +127,10 @@ def _welch_bounds(mx: Moments, my: Moments, alpha: float) -> Interval:
     test = welch_from(mx, my)
     defined = ~np.isnan(test.statistic)
     roots = np.zeros((2, *defined.shape))
-    if defined.any():
-        contrast = _separate(mx, my).rows(defined)
-        # On which side of 1 a crossing lies is for the verdicts to say.
-        beyond_1 = np.stack([test.pvalue <= alpha, ~(test.pvalue_less <= alpha)])[:, defined]
-        roots[:, defined] = _welch_roots(contrast, (mx.n - 1, my.n - 1), test.df[defined], alpha, beyond_1)
+    contrast = _separate(mx, my).rows(defined)
+    # On which side of 1 a crossing lies is for the verdicts to say.
+    beyond_1 = np.stack([test.pvalue <= alpha, ~(test.pvalue_less <= alpha)])[:, defined]
+    roots[:, defined] = _welch_roots(contrast, (mx.n - 1, my.n - 1), test.df[defined], alpha, beyond_1)
     return _certified(roots, test, alpha)
 
 
@@ -154,7 +152,10 @@ def _welch_roots(
         tail, density = t_sf_pdf(_SIGN * t, df)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             following = contrast.root(t + _SIGN * (tail - alpha) / density)
-            settled = (following == gamma) | (np.abs(following - gamma) <= 1e-13 * gamma)
+            near = np.abs(following - gamma) <= 1e-13 * np.minimum(
+                following, gamma
+            )  # neither is infinite then
+            settled = (following == gamma) | near
         gamma = following
         if settled.all():
             break
