@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
+import json
 import pickle
 import pydoc
 import subprocess
@@ -14,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -373,3 +375,16 @@ def test_versions_that_beat_each_other_in_a_circle() -> None:
     assert (ranked["dice"].ranking.winner, ranked["dice"].ranking.leading) == ("", [])
     assert ranked["dice"].advice.startswith("No version is shown to be the best. ")
     assert "No version is fastest: each is proven slower than another" in str(sp.compare_suite(suite))
+
+
+def test_every_result_is_told_in_full(tmp_path: Path) -> None:
+    """Checks and protocols are text that names no option, JSON holds to the schema."""
+    suite = sp.read(f"O2={O2}", f"O3={O3}")
+    told = "\n".join(map(str, sp.compare_suite(suite["matmul"]).reports(details=True, explain=True)))
+    assert "ok    equal variances (p = 0.886)" in told
+    assert "--" not in told
+    race = sp.race(lambda: sum(range(2000)), lambda: 1, seed=1, max_runs=3)
+    schema = json.loads((ROOT / "docs" / "schema.json").read_text(encoding="utf-8"))
+    for result in (sp.hpt(suite), race):
+        sp.report(result, tmp_path / "out.json")
+        jsonschema.validate(json.loads((tmp_path / "out.json").read_text(encoding="utf-8")), schema)

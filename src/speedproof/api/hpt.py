@@ -102,6 +102,12 @@ class HptResult(Shown, Struct, frozen=True):
             "machine": self.machine,
         }
 
+    def to_json(self) -> str:
+        """Everything, as the command line writes it."""
+        from speedproof.reporting.json import to_json
+
+        return to_json("hpt", [self.as_record()])
+
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words."""
         medians = {}

@@ -132,6 +132,12 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
             return self.findings[0]
         raise UsageError(f"there are {len(self.findings)} comparisons; see .findings")
 
+    def to_json(self) -> str:
+        """Every finding, as the command line writes those of a session."""
+        from speedproof.reporting.json import to_json
+
+        return to_json("run", self.findings)
+
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
         metric = self.findings[0].metric if self.findings else "time"

@@ -20,12 +20,11 @@ def report(result: Shown, path: str | Path) -> None:
 
     Parameters
     ----------
-    result : PairResult, SuiteResult, GateResult or CorpusComparison
-        Of :func:`speedproof.compare`, :func:`speedproof.compare_suite`, :func:`speedproof.gate` or
-        :meth:`speedproof.Corpus.compare`.
+    result : any result
+        Of :func:`speedproof.compare`, :func:`speedproof.gate`, :func:`speedproof.race`, ...
     path : str or Path
         ``.html`` a page, ``.md`` Markdown, ``.csv`` or ``.tsv`` the table with all digits, ``.tex`` the table
-        for a paper, ``.xml`` JUnit, ``.json`` everything, ``.txt`` what ``print`` shows.
+        for a paper, ``.xml`` JUnit, ``.json`` what its ``to_json`` gives, ``.txt`` what ``print`` shows.
 
     Raises
     ------

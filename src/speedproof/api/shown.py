@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from speedproof.data.alike import Alike
 from speedproof.data.remarks import remarks
-from speedproof.reporting import text
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report, Text
 
@@ -36,9 +35,7 @@ class Shown(Alike):
         yield replace(last, notes=(*last.notes, *(Text(line, "warning") for line in told)))
 
     def __str__(self) -> str:
-        # Hints name options of the command line.
-        shown = (replace(report, hints=()) for report in self._remarked())
-        return "\n".join(map(text.render, shown)).rstrip("\n")
+        return "\n\n".join(map(str, self._remarked()))
 
     def _repr_html_(self) -> str:
         from speedproof.reporting import fragment

@@ -121,6 +121,12 @@ class Report(Struct, frozen=True):
     good: bool | None = None  # the answer of the whole to a pipeline, where it has one
     about: str = ""  # the row or the metric that it is about, where it is of one
 
+    def __str__(self) -> str:
+        from speedproof.reporting import text
+
+        # Hints name options of the command line.
+        return text.render(replace(self, hints=())).rstrip("\n")
+
     def every(self) -> Iterator[Report]:
         """Yield the report and all parts of it, in order."""
         yield self
