@@ -121,6 +121,7 @@ def test_tied_pvalues_are_shares_of_the_orders(groups: tuple[int, ...]) -> None:
             share = float(np.mean((every >= t - 1e-9) | (every == t)))
             for near in (t, t * (1 + 1e-12), t * (1 - 1e-12)):
                 assert tied_pvalue(groups, n, near) == pytest.approx(share, rel=1e-12)
+        assert tied_pvalue(groups, n, -1e9) == 1.0
     assert tied_pvalue((5,), 2, math.nan) == 1.0
 
 
@@ -131,6 +132,7 @@ def test_the_table_without_ties_is_of_every_order(n: int, m: int) -> None:
     every = floored(sums, n, m, Fraction(0))
     plain = np.array([naive(one, n, m, (Fraction(1), Fraction(1)), Fraction(0))[0] for one in sums])
     assert null.exact
+    np.testing.assert_allclose(null.score(studentised(spread(sums), n, m)), every, rtol=1e-12)
     assert null.critical(1.0 / math.comb(n + m, n) * (1 - 1e-9)) == math.inf
     for values, critical in (
         (every, null.critical),
@@ -197,7 +199,7 @@ def naive_score(t: float, df: float, most: float, smaller: float) -> float:
     return math.copysign(min(z, most), t)
 
 
-@pytest.mark.parametrize("smaller", [None, 1.5, 4.0, 30.0])
+@pytest.mark.parametrize("smaller", [None, 1.0, 1.5, 4.0, 30.0])
 def test_approximated_scores_and_quantiles(smaller: float | None) -> None:
     null = Null(11, 14)
     size = 11.0 if smaller is None else smaller

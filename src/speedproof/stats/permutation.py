@@ -150,15 +150,14 @@ Table = tuple[FloatArray, FloatArray]
 
 
 def _tails(statistic: FloatArray, ways: FloatArray) -> Table:
-    """All statistics; NaN, all values equal, counts as 0."""
-    statistic = np.nan_to_num(statistic, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    """All statistics; what is equal but for rounding is one."""
     order = np.argsort(statistic)
     ascending = statistic[order]
     upper = np.cumsum(ways[order][::-1])[::-1] / ways.sum()
-    # what is equal but for rounding has the tail of the first of them
     finite = np.nan_to_num(ascending, posinf=1e300, neginf=-1e300)
-    new = np.append(True, np.diff(finite) > _SAME * np.maximum(np.abs(finite[1:]), 1.0))
-    return _just_below(ascending), upper[np.maximum.accumulate(np.where(new, np.arange(upper.size), 0))]
+    new = np.flatnonzero(np.diff(finite) > _SAME * np.maximum(np.abs(finite[1:]), 1.0))
+    first = np.append(0, new + 1)
+    return _just_below(ascending[first]), upper[first]
 
 
 class Null(Struct, frozen=True, eq=False):
