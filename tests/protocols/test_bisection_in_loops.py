@@ -287,3 +287,15 @@ def test_residuals_are_of_two_pairs_or_more() -> None:
     assert residuals_of(groups).tolist() == [-0.5, 0.5]
     for few, many in ((0, 1), (1, 1)):
         assert math.isnan(noise_of(np.arange(float(few)))) is bool(many)
+
+
+def test_a_posterior_that_holds_nothing_else_than_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ends are proven to differ, and no place is likely: all of them are possible."""
+    search = Bisection(5)
+    for k in range(12):
+        search.add(0, 4, 1.0 + 1e-3 * (k % 3), 1.2 + 1e-3 * (k % 2))
+    nothing = StepPosterior(np.zeros(4), 1.0, 0.0)
+    monkeypatch.setattr(bisection, "step_posterior", lambda *_: nothing)
+    found = search.finding()
+    assert (found.outcome, found.credible, found.probability) == (BisectionOutcome.OPEN, (1, 2, 3, 4), 0.0)
+    assert (found.parent, found.culprit) == (0, 1)

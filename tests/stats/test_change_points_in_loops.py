@@ -232,3 +232,21 @@ def test_the_rounds_of_a_search(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
             float(step_dependence(scores, np.array(turns[(k + 1) % len(turns)]))) for k in range(places - 1)
         ]
         assert asked == pytest.approx([first, *later])
+
+
+@pytest.mark.parametrize("n", [39, 40, 50, 72, 101, 103])
+def test_changes_that_were_undone(n: int) -> None:
+    """The least p-value of two levels in windows of 18 to 72 values, times their number; from 40 values on."""
+    x = np.stack([series_of(kind, n) for kind in (0, 2, 4, 5, 6)])
+    windows = [(start, start + size) for size, starts in seeded(n) for start in starts if 18 <= size <= 72]
+    least = [min(float(two_levels(row[None, a:b]).pvalue[0]) for a, b in windows) for row in x]
+    found = change_points._passing(x)
+    assert found.tolist() == pytest.approx([p * len(windows) for p in least])
+    share = share_of(n)
+    for row, passing in zip(x, found.tolist(), strict=True):
+        parts = [float(two_levels(row[None]).pvalue[0]) / share]
+        if n < 40:
+            parts += [float(change_scan(row).pvalue) / (1 - share)]
+        else:
+            parts += [float(change_scan(row).pvalue) / (1 - share - 0.05), passing / 0.05]
+        assert float(change_pvalues(row[None])[0]) == pytest.approx(min(1.0, *parts))

@@ -232,3 +232,13 @@ def test_confidence_sets() -> None:
             - 1.2 * (np.arange(60) >= 38)
         )
         assert scan.confidence_set(x, 0.6, best=25).tolist() == naive_confidence_set(x, 0.6, 25)
+
+
+def test_series_longer_than_the_table() -> None:
+    """Have the p-values of the longest one in it."""
+    sizes, _, quantiles = scan._null_table()
+    longest = int(sizes[-1])
+    t = np.append(quantiles[-1], [0.0, 1.0, 30.0])
+    for n in (longest + 1, 10 * longest, 10**9):
+        assert scan.scan_pvalue(t, n).tolist() == scan.scan_pvalue(t, longest).tolist()
+    assert scan.scan_pvalue(t, longest - longest // 4).tolist() != scan.scan_pvalue(t, longest).tolist()
