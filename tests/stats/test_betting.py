@@ -58,3 +58,15 @@ def test_bets_at_the_tolerance_of_ties() -> None:
             bet.bet(side * d, scale)
             wealth = math.fsum(share * math.exp(gain) for share, gain in zip(shares, expected, strict=True))
             assert bet.log_wealth == pytest.approx(math.log(wealth), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [41, 64, 100, 253, 500, 1000])
+def test_scales_of_many(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for x in (rng.standard_normal(n), rng.exponential(size=n), np.round(rng.standard_normal(n), 1)):
+        assert scale_of(np.sort(x)) == pytest.approx(1.4826 * stats.median_abs_deviation(x))
+
+
+def test_sums_of_wealths_beyond_doubles() -> None:
+    for logs in ([0.0, 2000.0], [-2000.0, 0.0, math.log(2.0)], [-5000.0] * 4, [900.0, 901.0, -900.0]):
+        assert mix(logs) == pytest.approx(float(np.logaddexp.reduce(logs)))
