@@ -282,3 +282,16 @@ def test_what_rounding_leaves_below_zero_is_no_variance() -> None:
         exact = studentised(Spread(*map(np.array, (won, square_x + 1.0, square_y))), n, m)
         below = studentised(Spread(*map(np.array, (won, square_x + 1.0, square_y - 1e-9))), n, m)
         assert (float(below.se), float(below.df)) == (float(exact.se), float(exact.df))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_pvalue_exceeds_one(seed: int) -> None:
+    """Of values that tie, more than doubles count exactly: what every order reaches has p = 1, to the bit."""
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(25, 50, 2).tolist()
+    ends = np.sort(rng.choice(np.arange(1, n + m), 2, replace=False)).tolist()
+    groups = (ends[0], ends[1] - ends[0], n + m - ends[1])
+    assert tied_pvalue(groups, n, -1e300) == 1.0
+    x, y = np.repeat([1.0, 1.5], [n - n // 2, n // 2]), np.repeat([2.0, 3.0], [m // 3, m - m // 3])
+    for apart in (typical_ratio(x, y, 0.05), typical_ratio(y, x, 0.05)):
+        assert max(float(apart.pvalue), float(apart.pvalue_less)) == 1.0

@@ -153,7 +153,8 @@ def _tails(statistic: FloatArray, ways: FloatArray) -> Table:
     """All statistics; what is equal but for rounding is one."""
     order = np.argsort(statistic)
     ascending = statistic[order]
-    upper = np.cumsum(ways[order][::-1])[::-1] / ways.sum()
+    upper = np.cumsum(ways[order][::-1])[::-1]
+    upper /= upper[0]
     finite = np.nan_to_num(ascending, posinf=1e300, neginf=-1e300)
     new = np.flatnonzero(np.diff(finite) > _SAME * np.maximum(np.abs(finite[1:]), 1.0))
     first = np.append(0, new + 1)
