@@ -61,6 +61,7 @@ def drawn(n: int, m: int, digits: int, stepped: bool) -> Pairs:
         np.round(rng.lognormal(0.2, 0.5, (6, n)), digits),
         np.round(rng.lognormal(0.0, 0.4, (6, m)), digits),
     )
+    x, y = np.maximum(x, 0.1), np.maximum(y, 0.1)
     x[1, 0], y[2, :2] = 0.0, 0.0
     steps = np.array([[0.0, 0.0], [0.2, 0.1], [0.0, 0.3]] * 2) if stepped else np.zeros((6, 2))
     return pairs_of(x, y, steps, (1.0, 1.0))

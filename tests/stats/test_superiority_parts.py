@@ -87,7 +87,7 @@ def test_pvalues_of_large_samples_are_of_all_pairs(
 ) -> None:
     """At the margin alone, where ratios that equal it but for rounding speak for neither side, and of steps."""
     rng = np.random.default_rng([n, m])
-    x, y = 0.1 * rng.integers(0, 14, (12, n)), 0.1 * rng.integers(1, 12, (12, m))
+    x, y = 0.1 * rng.integers(1, 14, (12, n)), 0.1 * rng.integers(1, 12, (12, m))
     x[::3], y[::3] = rng.lognormal(size=(4, n)), rng.lognormal(size=(4, m))
     steps = np.array([[0.0, 0.0], [0.1, 0.0], [0.0, 0.2], [0.1, 0.1]] * 3)
     at_one = typical_ratio_test(x, y, 1.0, inflation=inflation)
