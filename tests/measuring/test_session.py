@@ -166,6 +166,14 @@ def test_a_warm_up_without_times_ends_after_six_rounds() -> None:
     assert runs == [*itertools.product(range(6), range(2)), *itertools.product(range(4), range(2))]
 
 
+def test_a_run_without_a_time_takes_none() -> None:
+    """Two rounds of three, and then half a second each: nothing got faster."""
+    count = itertools.count()
+    executor = Alone(lambda name: {"cycles": 5.0} | ({"time": 0.5} if next(count) > 3 else {}))
+    found, _ = session(plan("b"), executor, {"b": Judge("XY", 1)}, warmup=None, metric="cycles")
+    assert [step.warmup for step in found.steps()] == [True] * 12 + [False] * 2
+
+
 @pytest.mark.parametrize("versions", [1, 2])
 def test_a_warm_up_is_steady_by_definition(versions: int) -> None:
     """No median of the last three rounds is below 98 % of that of the three before; thirty rounds are enough."""

@@ -17,6 +17,7 @@ import pytest
 from scipy import stats
 
 from speedproof.stats import location
+from speedproof.stats.betting import LOG_WEIGHTS
 from speedproof.stats.forecast import blocks_for_proof, growth, smallest_provable
 from speedproof.stats.location import hodges_lehmann, median_interval
 from speedproof.stats.multiplicity import closed_test
@@ -24,7 +25,7 @@ from speedproof.stats.normality import _lilliefors_pvalue, critical_distance, li
 from speedproof.stats.pooled import gathered, pooled_order, sample_ends, tie_excess
 from speedproof.stats.power import runs_needed_means, runs_needed_ranks
 from speedproof.stats.proportions import clopper_pearson, prop_test, wilson
-from speedproof.stats.resolution import coarse_step, coarse_steps
+from speedproof.stats.resolution import Resolution, coarse_step, coarse_steps
 from speedproof.stats.two_levels import _tail, _tied, places_of_step, separation, two_levels
 
 FloatArray = npt.NDArray[np.float64]
@@ -212,6 +213,14 @@ def test_how_few_blocks_prove_anything_without_noise() -> None:
         assert smallest_provable([0.0, 0.0], blocks * (1 + 1e-12), alpha=alpha) == 1.0
         assert smallest_provable([0.0, 0.0], blocks * (1 - 1e-12), alpha=alpha) == math.inf
     assert math.isinf(smallest_provable([0.1, 0.2], 3, alpha=0.05))
+    exact = 0
+    for alpha in np.linspace(0.01, 0.4, 40).tolist():
+        missing = -math.log(alpha) - float(LOG_WEIGHTS.max())
+        blocks = missing / math.log(2)
+        if blocks * math.log(2) == missing:  # just enough
+            assert smallest_provable([0.0, 0.0], blocks, alpha=alpha) == 1.0
+            exact += 1
+    assert exact > 0
 
 
 @pytest.mark.parametrize(("size", "finite"), [(350.0, True), (350.5, False)])
@@ -248,6 +257,11 @@ def test_the_closed_test_looks_at_every_set(alpha: float) -> None:
     assert min(seen[True], seen[False]) > 20
     for factor, falls in ((1.5, True), (1 + 2e-9, True), (1 + 1e-10, False), (0.5, False)):
         assert closed_test([math.log(factor / alpha)], alpha=alpha).tolist() == [falls]
+    risks = np.linspace(0.01, 0.5, 50)
+    enough = (1 + 1e-9) / risks
+    met = np.exp(np.log(enough)) == enough
+    assert met.any()
+    assert all(closed_test([math.log(e)], alpha=a)[0] for a, e in zip(risks[met], enough[met], strict=True))
 
 
 def test_proportions_of_all_small_counts() -> None:
@@ -305,6 +319,22 @@ def test_readings_of_two_sides_by_definition() -> None:
     assert len(kinds) >= 6
     assert coarse_steps(x[0], y[0]).shape == (1, 2)
     assert coarse_steps([1.0], [1.0, 1.0]).tolist() == [[0.0, 1.0]]
+
+
+def test_readings_one_by_one() -> None:
+    """The smallest difference so far once any tie was seen; of one value its last place."""
+    rng = np.random.default_rng(6)
+    for size in range(1, 9):
+        for _ in range(12):
+            seen, own = Resolution(), list[float]()
+            for value in rng.choice([0.5, 0.75, 1.25, 2.0, 17.0, 40.0, 1e3], size).tolist():
+                seen.add(value)
+                own.append(value)
+                distinct = sorted(set(own))
+                tied = len(distinct) < len(own)
+                gap = min((b - a for a, b in itertools.pairwise(distinct)), default=0.0) if tied else 0.0
+                assert seen.seen == gap
+                assert seen.step == (decimals(value) if tied and len(distinct) == 1 else gap)
 
 
 TABLE: dict[str, Any] = json.loads(
@@ -370,6 +400,20 @@ def test_fewer_than_eight_values_have_no_levels(n: int) -> None:
     assert found.distance.tolist() == [0.0] * 3
     assert found.split.tolist() == [n] * 3
     assert found.pvalue.tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("n", [6, 8, 11])
+def test_where_a_step_may_be(n: int) -> None:
+    """Where the squares that are left exceed the least by few of their means, on n - 2 degrees of freedom."""
+    rng = np.random.default_rng(n)
+    for _ in range(40):
+        x = rng.normal(size=n) + 1.5 * (np.arange(n) >= n // 2)
+        left = {k: float(k * np.var(x[:k]) + (n - k) * np.var(x[k:])) for k in range(1, n)}
+        split = min(left, key=left.__getitem__)
+        for alpha in (0.01, 0.05, 0.3, 0.6, 0.9):
+            limit = -2 * math.log(1 - math.sqrt(1 - alpha))
+            kept = [k for k, own in left.items() if (own - left[split]) / (left[split] / (n - 2)) <= limit]
+            assert places_of_step(x, split, alpha) == (min(kept), max(kept))
 
 
 def test_where_a_step_may_be_holds_its_split() -> None:

@@ -240,7 +240,7 @@ def _submodules(top: Path, tree: Path) -> None:
     modules = Path(_text(top, "rev-parse", "--path-format=absolute", "--git-common-dir")) / "modules"
     listed = _git(tree, "config", "-f", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$", check=False)
     for line in listed.stdout.decode(errors="replace").splitlines():
-        name = line.split(" ", 1)[0].removeprefix("submodule.").removesuffix(".path")
+        name = line.partition(" ")[0].removeprefix("submodule.").removesuffix(".path")
         own = modules / name
         if own.is_dir():
             _git(tree, "config", f"submodule.{name}.url", str(own))

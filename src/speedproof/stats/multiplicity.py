@@ -59,12 +59,11 @@ def closed_test(log_evidence: npt.ArrayLike, *, alpha: float) -> BoolArray:
     """
     evidence = np.exp(np.minimum(np.asarray(log_evidence, dtype=np.float64), _LOG_MAX))
     order = np.sort(evidence)
-    # The hardest set of each size is made of the hypothesis and the smallest of the others.
+    # The hardest sets are made of the hypothesis and some of the smallest below it: any other raises the mean.
     sums = np.concatenate([[0.0], np.cumsum(order)])
     rejected = np.empty(evidence.size, dtype=np.bool_)
     for i, e in enumerate(evidence):
         position = int(np.searchsorted(order, e))
-        others = np.concatenate([sums[: position + 1], sums[position + 2 :] - e])
-        means = (others + e) / np.arange(1, evidence.size + 1)
+        means = (sums[: position + 1] + e) / np.arange(1, position + 2)
         rejected[i] = bool(means.min() >= (1 + _ROUNDING) / alpha)
     return rejected

@@ -37,9 +37,8 @@ class PooledOrder(Struct, frozen=True):
 def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = None) -> PooledOrder:
     """Sort two samples together."""
     n, m = x.shape[-1], y.shape[-1]
-    if x.shape[:-1] != y.shape[:-1]:
-        leading = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
-        x, y = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
+    leading = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
+    x, y = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
     # Sorting is far quicker than finding the order, and two ascending runs are merged in linear time.
     pool = np.concatenate([np.sort(x, axis=-1), np.sort(y, axis=-1)], axis=-1)
     order = np.argsort(pool, axis=-1, kind="stable")

@@ -46,8 +46,6 @@ def _coarse_steps(x: FloatArray, y: FloatArray) -> tuple[float, float]:
     """Of a side that never varies the smallest difference of both; of two such the finer decimal place."""
     steps = coarse_step(x), coarse_step(y)
     constant = [step > 0.0 and np.ptp(side) == 0.0 for step, side in zip(steps, (x, y), strict=True)]
-    if not any(constant):
-        return steps
     pooled = np.unique(np.concatenate([x, y]), return_counts=True)[0]
     neither = np.ptp(x) == np.ptp(y) == 0.0
     found = min([last_place(value) for value in pooled.tolist()] if neither else np.diff(pooled).tolist())
@@ -65,13 +63,13 @@ class Resolution:
     def __init__(self) -> None:
         self._distinct: list[float] = []
         self._gap = float("inf")
-        self._ties = 0
+        self._ties = False
 
     def add(self, value: float) -> None:
         """Take note of a value."""
         at = bisect.bisect_left(self._distinct, value)
         if at < len(self._distinct) and self._distinct[at] == value:
-            self._ties += 1
+            self._ties = True
             return
         neighbours = self._distinct[max(at - 1, 0) : at + 1]
         self._gap = min([self._gap, *(abs(value - other) for other in neighbours)])
