@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from speedproof.protocols import hpt_speedup
-from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, decimal, score_duel
+from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, decimal, score_duel, within_benchmark
 from speedproof.protocols.hpt_speedup import _Line, r_speedup
+from speedproof.protocols.hpt_steps import FREE, OPEN
 
 RULES: tuple[HptRule, HptRule] = ("paper", "exact")
 Piece = tuple[Fraction, Fraction, float]
@@ -156,3 +157,38 @@ def test_breakpoints_where_digits_cancel(seed: int) -> None:
     assert found == sorted(set(found))
     end = max(duel.a / duel.b for duel in duels)
     assert [p for p in found if p <= end] == sorted(p for p in wanted if 1 <= p <= end)
+
+
+def test_wide_clusters_are_left_to_exact_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten times as wide as what is judged together, as bounds at one of their ends say nothing of the other."""
+    monkeypatch.setattr(hpt_speedup, "_TOGETHER", 0.004)
+    monkeypatch.setattr(hpt_speedup, "_NEAR", 0.044)
+    seen = set()
+    for seed in range(6):
+        line = _Line(crowded(np.random.default_rng(seed)), "exact", False, [0.05])
+        ends = zip(line._values[line._starts].tolist(), line._values[line._ends - 1].tolist(), strict=True)
+        for cluster, (low, high) in enumerate(ends):
+            wide = high - low > 0.04 * high
+            assert (line._rows[2 * cluster] == OPEN).all() == wide
+            if wide:
+                assert (line._lower[2 * cluster], line._upper[2 * cluster]) == (0.0, 1.0)
+            seen.add(wide)
+        assert not (line._rows[1::2] == OPEN).any()
+    assert seen == {False, True}
+
+
+def test_a_state_is_open_among_points_that_differ() -> None:
+    """Beside 1, too: whatever the test says at any of them and between them is one state, or it is open."""
+    several = 0
+    for seed in range(8):
+        line = _Line(beside_one(np.random.default_rng(seed)), "exact", False, [0.05])
+        for cell, states in enumerate(line._rows.tolist()):
+            pieces = line._split(cell)
+            for duel, state in zip(line.duels, states, strict=True):
+                told = {within_benchmark(duel, inside, "exact").state for *_, inside in pieces}
+                if duel.level is None:
+                    assert state == FREE or len(pieces) > 1
+                else:
+                    assert state == OPEN or {state} == told
+                    several += cell == 0 and len(told) > 1
+    assert several
