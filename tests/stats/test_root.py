@@ -93,7 +93,8 @@ def one_value(shape: Callable[[FloatArray], FloatArray], root: float, at: float)
 def test_the_search_written_out(name: str, narrow: float | None) -> None:
     """Many at once end where each ends by itself, wherever they begin; unless told they end at 1e-11."""
     shape, roots = SHAPES[name], np.append(ROOTS, [-9000.0, -1400.0, -3.3, 1400.0, 9000.0])
-    for low, width in ((-1.0, 2.0), (-60.0, 120.0), (3.0, 0.001), (-7.0, 1.0), (-300.0, 300.0), (0.0, 300.0)):
+    starts_at = (-1.0, 2.0), (-60.0, 120.0), (3.0, 0.001), (-7.0, 1.0), (-300.0, 300.0), (0.0, 300.0)
+    for low, width in (*starts_at, (-299.5, 300.0), (-0.5, 300.0)):  # 1500 at once, and a half less
         starts = np.full(roots.size, low)
         given = () if narrow is None else (np.full(roots.size, narrow),)
         found = decreasing_roots(lambda at: shape(at - roots), starts, starts + width, *given)

@@ -115,7 +115,7 @@ class _Contrast(Struct, frozen=True):
             weight = np.minimum(gamma, 1.0)
             share_x, share_y = self.squared_x * inverse**2, self.squared_y * weight**2
             total = share_x + share_y
-            share = np.where(total > 0.0, share_x / total, 0.5)
+            share = share_x / total  # NaN, and so the tail, where nothing varies
             t = (self.x * inverse - self.y * weight) / np.sqrt(total)
         return t, 1.0 / (share**2 / sizes[0] + (1.0 - share) ** 2 / sizes[1])
 
