@@ -181,7 +181,7 @@ def test_the_sheet_and_json_tell_the_same_interval() -> None:
 @pytest.mark.parametrize("margin", [None, 0.05])
 def test_without_a_ratio_nothing_is_proven(x: np.ndarray, y: np.ndarray, margin: float | None) -> None:
     """How much sessions differ is known as a ratio: what has none cannot be held against it."""
-    pair = [Pair(Key("b"), Sample(x, "MB"), Sample(y, "MB"))]
+    pair = [Pair(Key("b"), Sample(x, "B"), Sample(y, "B"))]
     changed = 0
     for name in DETAILS:
         plain, held = (

@@ -88,7 +88,9 @@ class GateResult(Shown, Struct, frozen=True):
         return Reported(tuple(self.reports()), self.suite, results=results)
 
     def __repr__(self) -> str:
-        return f"<GateResult: {self.outcome.value}, {len(self.decision.rows)} benchmarks>"
+        decided, absent = len(self.decision.rows), len(self.decision.absent)
+        lacking = f", {absent} of them missing" if absent else ""
+        return f"<GateResult: {self.outcome.value}, {decided + absent} benchmarks{lacking}>"
 
 
 def refuse_unusable(suite: Suite, reference: str, only: Sequence[str] = (), skip: Sequence[str] = ()) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from speedproof.api.shares import level, proportion
 from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_of
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
@@ -77,6 +77,15 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     )
 
 
+def components_given(**asked: int | None) -> None:
+    """Refuse numbers of components that no mixture has."""
+    from speedproof.mixture.em import K_LIMIT
+
+    for name, given in asked.items():
+        if given is not None and not 1 <= given <= K_LIMIT:
+            raise UsageError(Parameter(name, given), f": expected 1 to {K_LIMIT} components")
+
+
 def no_step() -> None:
     """What is called after each step by default: nothing."""
 
@@ -119,13 +128,14 @@ def floor_of(store: str | os.PathLike[str]) -> NoiseFloor:
 
 def callable_given(given: Any) -> None:
     """Refuse what cannot be called, or runs nothing when it is."""
-    from inspect import iscoroutinefunction, isgeneratorfunction
+    from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 
     if not callable(given):
         raise UsageError(
             f"a race is between functions, not {given!r}: sp.race(old, new); commands are sp.measure's"
         )
-    if iscoroutinefunction(given) or isgeneratorfunction(given):
+    if any(never(given) for never in (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction)):
         raise UsageError(
-            f"{given.__name__}: a call of it runs nothing yet; race functions that run it to its end"
+            f"{getattr(given, '__name__', given)}: a call of it runs nothing yet; race functions that run it to "
+            "its end"
         )

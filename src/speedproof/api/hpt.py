@@ -57,6 +57,8 @@ class HptResult(Shown, Struct, frozen=True):
         The same test at another confidence, for ``r_speedup``.
     machine : MachineSpeeds or None
         Two speeds of the machine that most benchmarks ran at, which explain what no version does.
+    suite : Suite
+        Whose samples they are.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class HptResult(Shown, Struct, frozen=True):
     problems: tuple[str, ...]
     at: Callable[[Sequence[float]], Hpt]
     machine: MachineSpeeds | None
+    suite: Suite
 
     @property
     def confidence(self) -> float:
@@ -222,4 +225,5 @@ def hpt(
     said = claims(
         entries, alpha=alpha_at(found[0]), speedups=speedups, rule=rule, literal_signs=literal_signs
     )
-    return HptResult(first, second, answer, said, pairs, problems, test, machine_speeds(pairs))
+    suite = suite.select(metric=metric)
+    return HptResult(first, second, answer, said, pairs, problems, test, machine_speeds(pairs), suite)

@@ -9,7 +9,7 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from speedproof.api.given import no_step, proportion_given
+from speedproof.api.given import components_given, no_step, proportion_given
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample, Trait
@@ -32,6 +32,8 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
         Benchmark and metric, version, the sample and its mixture.
     problems : tuple of str
         What could not be modelled, and why.
+    suite : Suite
+        The samples.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
 
     models: tuple[tuple[Key, str, Sample, Analysis], ...]
     problems: tuple[str, ...]
+    suite: Suite
     asked: Questions = field(default_factory=Questions)
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
@@ -158,8 +161,7 @@ def model(
     >>> [version for _, version, _, _ in sp.model(suite, bootstrap=0).models]
     ['O2', 'O3']
     """
-    if min(max_components, jobs, 1 if components is None else components) < 1:
-        raise UsageError("the numbers of components and jobs must be at least 1")
+    components_given(components=components, max_components=max_components)
     if bootstrap < 0:
         raise UsageError(f"bootstrap={bootstrap}: expected a number of samples, or 0 for no test")
     if undersampling is not None:
@@ -193,7 +195,7 @@ def model(
     problems = [f"left out: {_first(names)}: {why}" for why, names in left_out.items()]
     if not models:
         raise UsageError("\n  ".join(["no sample could be modelled", *problems]))
-    return ModelResult(tuple(models), tuple(problems), asked)
+    return ModelResult(tuple(models), tuple(problems), suite, asked)
 
 
 def _first(names: list[str]) -> str:

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, floor_of, margin_given
 from speedproof.api.shown import Shown
-from speedproof.data.checked import checked
-from speedproof.data.given import metric_given, sample
+from speedproof.data.checked import checked, one_of
+from speedproof.data.given import metric_given, samples_given
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import UsageError
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.questions import DETAILS
+from speedproof.protocols.questions import DETAILS, QUESTIONS
 from speedproof.protocols.results import Check, Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
@@ -116,8 +116,12 @@ class PairResult(Shown, Struct, frozen=True):
         for comparison in self.result.comparisons:
             if comparison.protocol == protocol:
                 return comparison
-        asked = ", ".join(self.result.protocols)
-        raise UsageError(f"the protocol {protocol!r} was not run, only: {asked}; ask for it with protocols=")
+        one_of("protocol", protocol, QUESTIONS)
+        raise UsageError(
+            f"the protocol {protocol!r} was not run, only: {', '.join(self.result.protocols)}; ask for it with "
+            f"sp.compare_suite(suite, protocols={protocol!r}), of two samples "
+            "suite = sp.Suite.of_samples({'old': old, 'new': new})"
+        )
 
     @property
     def mean(self) -> Comparison:
@@ -229,15 +233,8 @@ def compare(
     >>> r.lower.sides, r.lower.confidence
     (1, 0.95)
     """
-    if unit is None and isinstance(reference, Sample) != isinstance(candidate, Sample):
-        raise UsageError("one side is a Sample, which has a unit: say that of the other's numbers, unit=")
-    sides: list[Sample] = []
-    for role, values in (("reference", reference), ("candidate", candidate)):
-        try:
-            sides.append(sample(values, unit=unit, higher_is_better=higher_is_better))
-        except DataError as error:
-            raise DataError(f"{role}: {error}") from None
-    x, y = sides
+    sides = {"reference": (reference, None), "candidate": (candidate, None)}
+    x, y = samples_given(sides, unit, higher_is_better)
     own = (x.label, y.label) if x.label and y.label and x.label != y.label else ("reference", "candidate")
     if names is not None and (len(labels := list(names)) != 2 or len(set(labels)) != 2):
         raise UsageError(f"names={names!r}: expected two different names, the reference's first")

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from speedproof.api.given import alpha_of, no_step, of_metric
+from speedproof.api.given import alpha_of, components_given, no_step, of_metric
 from speedproof.api.shares import proportion
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.protocols.modes import compare_modes
 from speedproof.protocols.ranking import SuiteRanking, rank_suite
 from speedproof.protocols.run_ranking import RankedRun, rank_runs
@@ -170,10 +170,11 @@ def rank(
     """
     suite = of_metric(suite, metric)
     alpha = alpha_of(confidence)
-    if min(max_components, jobs) < 1:
-        raise UsageError("the numbers of components and jobs must be at least 1")
+    components_given(max_components=max_components)
     if resamples < _LEAST_RESAMPLES:
-        raise UsageError(f"{resamples} resamples: an interval needs at least {_LEAST_RESAMPLES}")
+        raise UsageError(
+            Parameter("resamples", resamples), f": an interval needs at least {_LEAST_RESAMPLES}"
+        )
     first, others = suite.sides(reference)
     found: list[BenchmarkRanking] = []
     problems = []

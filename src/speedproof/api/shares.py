@@ -7,7 +7,7 @@ from typing import SupportsFloat
 _LEAST_RISK, _MOST_RISK = 1e-9, 0.5
 
 
-def proportion(given: object) -> float:
+def proportion(given: object, least: float = 0.0, most: float = 1.0) -> float:
     """A number between 0 and 1, or a percentage; neither end is allowed, and ValueError says what is wrong."""
     from decimal import Decimal, InvalidOperation
 
@@ -22,7 +22,12 @@ def proportion(given: object) -> float:
     except InvalidOperation:
         raise ValueError(f"{given!r} is not a number") from None
     if not 0 < value < 1:
-        percent = 1 <= value < 100 and number == text and not (isinstance(given, float) and value == 1)
+        percent = (
+            1 <= value < 100
+            and least <= value / 100 <= most
+            and number == text
+            and not (isinstance(given, float) and value == 1)
+        )
         hint = f"; do you mean {Decimal(number).normalize():f}%?" if percent else ""
         raise ValueError(f"{given!r} does not lie between 0 and 1{hint}")
     return value
@@ -30,7 +35,7 @@ def proportion(given: object) -> float:
 
 def risk(given: object) -> float:
     """A risk that the tests support; beyond one half a bound would fail more often than it holds."""
-    value = proportion(given)
+    value = proportion(given, most=_MOST_RISK)
     if value > _MOST_RISK:
         raise ValueError(f"{given!r} is no risk but a confidence; do you mean {_rest(value):g}?")
     if value < _LEAST_RISK:
@@ -40,7 +45,7 @@ def risk(given: object) -> float:
 
 def level(given: object) -> float:
     """A confidence, one minus such a risk."""
-    value = proportion(given)
+    value = proportion(given, 1 - _MOST_RISK)
     if value < 1 - _MOST_RISK:
         raise ValueError(f"{given!r} is a risk; do you mean a confidence of {_rest(value):g}?")
     if 1 - value < 0.999999 * _LEAST_RISK:

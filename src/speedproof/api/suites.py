@@ -312,7 +312,7 @@ def compare_suite(
         results += [
             compare_pairs(pairing, (first, candidate), one, rules, asked, done) for one in suite.metrics
         ]
-    _at_least_one_of(results, first)
+    _at_least_one_of(results, first, of_files=any(s.tool for s in suite.samples.values()))
     rankings = _rankings(suite, (first, *candidates), rules, results)
     return SuiteResult(tuple(results), rankings, suite)
 
@@ -345,7 +345,7 @@ def _rankings(
 _SHOWN = 5
 
 
-def _at_least_one_of(results: Sequence[SuiteComparison], reference: str) -> None:
+def _at_least_one_of(results: Sequence[SuiteComparison], reference: str, *, of_files: bool) -> None:
     """Refuse an outcome without a single comparison, naming what each side has."""
     if any(result.comparisons for result in results):
         return
@@ -358,7 +358,9 @@ def _at_least_one_of(results: Sequence[SuiteComparison], reference: str) -> None
                 lines.append(f"{version} has {shown} ({result.metric})")
     detail = [f"\n  {line}" for line in dict.fromkeys(lines)]
     remedy: list[str | Parameter] = []
-    if any(len(r.only_reference) == len(r.only_candidate) > 0 for r in results):
+    if not of_files:
+        remedy = ["\n  call what is one benchmark by one name"]
+    elif any(len(r.only_reference) == len(r.only_candidate) > 0 for r in results):
         remedy = ["\n  ", Parameter("match", "position"), " compares them by their places, "]
         remedy += [Parameter("by", "FIELD"), " makes versions of a parameter"]
     raise UsageError("no benchmark and metric that all sides have can be compared:", *detail, *remedy)

@@ -20,7 +20,7 @@ from typing import (
     get_origin,
 )
 
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 
 if TYPE_CHECKING:
     import inspect
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", NoneType: "None"}
+
+_LEAST = {"seed": (0, "a whole number, 0 or more"), "jobs": (1, "a number of threads, at least 1")}
 
 
 def checked(*own: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -38,15 +40,20 @@ def checked(*own: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             signature, hints = _hints(function)
             try:
-                given = signature.bind(*args, **kwargs).arguments
+                bound = signature.bind(*args, **kwargs)
             except TypeError:  # which the call itself says better
-                given = {}
+                return function(*args, **kwargs)
+            given = bound.arguments
             for name, hint in hints.items():
-                if name in given and name not in own and not _fits(given[name], hint):
-                    _refuse(name, given[name], hint)
-            if isinstance(given.get("seed"), int) and given["seed"] < 0:
-                raise UsageError(f"seed={given['seed']}: expected a whole number, 0 or more")
-            return function(*args, **kwargs)
+                if name in given and name not in own and hint is not Any:
+                    if getattr(given[name], "shape", None) == () and hasattr(given[name], "item"):
+                        given[name] = given[name].item()  # a scalar of NumPy
+                    if not _fits(given[name], hint):
+                        _refuse(name, given[name], hint)
+            for name, (least, what) in _LEAST.items():
+                if isinstance(given.get(name), int) and given[name] < least:
+                    raise UsageError(Parameter(name, given[name]), f": expected {what}")
+            return function(*bound.args, **bound.kwargs)
 
         return call
 
@@ -114,7 +121,8 @@ def _refuse(name: str, value: object, hint: Any) -> None:
             + ("" if isinstance(value, str) else " or sp.Suite.of_samples(...)")
         )
     told = [*map(repr, words), *(_told(part) for part in parts if get_origin(part) is not Literal)]
-    raise UsageError(f"{name}={shortened(value)}: expected {' or '.join(dict.fromkeys(told))}")
+    meant = f"; do you mean {str(value)!r}?" if type(value) is int and str in parts else ""
+    raise UsageError(f"{name}={shortened(value)}: expected {' or '.join(dict.fromkeys(told))}{meant}")
 
 
 def _told(hint: Any) -> str:

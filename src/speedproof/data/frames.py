@@ -113,7 +113,10 @@ class _Columns:
             raise UsageError(
                 f"a {type(frame).__name__} has no named columns: give a data frame or a mapping of arrays"
             )
-        self._names: list[Hashable] = list(names)
+        # A text comes before a number that is written alike.
+        self._names: dict[str, Hashable] = {str(n): n for n in names} | {
+            n: n for n in names if isinstance(n, str)
+        }
         self._rows: tuple[int, ...] | None = None
 
     def has(self, name: str) -> bool:
@@ -123,10 +126,12 @@ class _Columns:
     def column(self, name: str) -> _Column:
         """A column's values."""
         if name not in self._names:
-            raise UsageError(
-                f"there is no column {name!r}; available: {enumerate_names(map(str, self._names))}"
-            )
-        column = self._frame.column(name) if hasattr(self._frame, "column_names") else self._frame[name]
+            raise UsageError(f"there is no column {name!r}; available: {enumerate_names(self._names)}")
+        column = (
+            self._frame.column(name)
+            if hasattr(self._frame, "column_names")
+            else self._frame[self._names[name]]
+        )
         if isinstance(column, np.ma.MaskedArray):
             masked, column = np.ma.getmaskarray(column), np.ma.getdata(column).astype(object)
             column[masked] = None

@@ -17,7 +17,7 @@ from speedproof.data.order import order_traits
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction, Unit, direction_of, is_known, metric_of, misspelt, parse_unit
-from speedproof.errors import DataError
+from speedproof.errors import DataError, UsageError
 
 
 @checked("unit")
@@ -34,8 +34,8 @@ def sample(
     ----------
     values : array_like, shape (n,) or (processes, n), or Sample
         A list, an array, a pandas or Polars Series, an xarray DataArray: measured values in the order of the
-        runs, or timedeltas. In two dimensions a row is a process; its values are nested in it and not
-        independent. A Sample is taken as it is.
+        runs, or timedeltas. In two dimensions a row is a process (of xarray's the dimension ``process``); its
+        values are nested in it and not independent. A Sample is taken as it is.
     unit : str, optional
         Of the values, for example ``"ms"``, ``"MB/s"`` or ``"cycles"``. By default what
         ``values.attrs["units"]`` says (xarray), else seconds; plain numbers where higher is better.
@@ -64,15 +64,48 @@ def sample(
     >>> sp.sample([[1.0, 1.1], [2.0, 2.1]]).process_count
     2
     """
+    return _sample(values, unit, higher_is_better, name)[0]
+
+
+def samples_given(
+    given: Mapping[str, tuple[Any, str | None]], unit: str | None, higher_is_better: bool | None
+) -> list[Sample]:
+    """Samples of values, with their names, by what they are in messages: all say their units, or none does."""
+    found = []
+    for role, (values, name) in given.items():
+        try:
+            found.append(_sample(values, unit, higher_is_better, name))
+        except DataError as error:
+            raise DataError(f"{role}: {error}") from None
+    if unit is None and len({own for _, own in found}) > 1:
+        roles = {own: role for role, (_, own) in zip(given, found, strict=True)}
+        raise UsageError(
+            f"{roles[True]} has a unit, and {roles[False]} is plain numbers: say that of the other's numbers, "
+            "sp.sample(numbers, unit=...)"
+        )
+    return [one for one, _ in found]
+
+
+def _sample(
+    values: Any, unit: str | None, higher_is_better: bool | None, name: str | None
+) -> tuple[Sample, bool]:
+    """A sample, and whether its unit was said."""
     if isinstance(values, Sample):
         _not_contradicted(values, unit, higher_is_better)
-        return values if name is None else replace(values, label=name)
+        return values if name is None else replace(values, label=name), True
     attributes = getattr(values, "attrs", {})
-    if not unit and isinstance(attributes, dict) and "units" in attributes:
-        unit = str(attributes["units"])
-    numbers, unit = numbers_given(values, unit)
-    if unit is None:
-        unit = "" if higher_is_better else "s"
+    own = str(attributes["units"]) if isinstance(attributes, dict) and "units" in attributes else None
+    if own is not None and unit and unit_given(unit, True)[0] != parse_unit(own):
+        raise DataError(f"these values say that they are in {own!r}, and unit={unit!r}: leave it out")
+    numbers, said = numbers_given(values, unit if own is None else own)
+    unit = said if said is not None else "" if higher_is_better else "s"
+    dims = [str(dim) for dim in getattr(values, "dims", ())]
+    if numbers.ndim == 2 and dims and dims != ["dim_0", "dim_1"]:
+        if "process" not in dims:
+            raise DataError(
+                f"its dimensions are {' and '.join(dims)}: rename that of the processes to 'process'"
+            )
+        numbers = numbers if dims[0] == "process" else numbers.T
     if numbers.ndim not in (1, 2):
         raise DataError(
             f"a sample has one dimension, or two (processes, values in each), not {numbers.ndim}: "
@@ -85,15 +118,16 @@ def sample(
             "or say what they stand for"
         )
     parsed, direction = unit_given(unit, higher_is_better)
-    own = getattr(values, "name", None)
-    return Sample(
+    label = getattr(values, "name", None) if name is None else name
+    made = Sample(
         parsed.to_base(numbers.ravel()),
         parsed.base,
         direction,
         np.repeat(np.arange(len(numbers)), numbers.shape[1]) if numbers.ndim == 2 else None,
-        name if name is not None else own if isinstance(own, str) else "",
+        label if isinstance(label, str) else "",
         traits=order_traits([numbers]) if numbers.ndim == 1 else frozenset({Trait.ORDER_KNOWN}),
     )
+    return made, said is not None
 
 
 def _not_contradicted(known: Sample, unit: str | None, higher_is_better: bool | None) -> None:
@@ -123,7 +157,8 @@ def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None
             f"{str(values)!r} is not a sample: read files with sp.read(...) and compare them with "
             "sp.compare_suite(...)"
         )
-    if hasattr(values, "columns") or hasattr(values, "column_names"):
+    fields = getattr(getattr(values, "dtype", None), "names", None)
+    if fields or hasattr(values, "columns") or hasattr(values, "column_names"):
         raise DataError(
             "a data frame is no sample: give one of its columns, or make a suite of it, "
             "sp.Suite.from_frame(...)"
@@ -140,7 +175,7 @@ def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None
             if unit:
                 raise DataError("timedeltas have a unit of their own: leave out unit=")
             return found / np.timedelta64(1, "s"), "s"
-        if found.dtype.kind in "bcMSU" and found.size:
+        if found.dtype.kind in "bcMSUV" and found.size:
             if found.dtype.kind in "SU":
                 raise DataError(
                     "a sample is made of numbers, not of texts: make numbers of them, with float()"
@@ -188,19 +223,19 @@ def suite_of_samples(
         )
     if unit is None and metric not in (None, "time"):
         unit = ""
+    parts = {
+        (str(benchmark), str(version)): values
+        for benchmark, part in (samples if nested else {"values": samples}).items()
+        for version, values in part.items()
+    }
+    named = {f"{benchmark}, {version}": (values, version) for (benchmark, version), values in parts.items()}
+    made = samples_given(named, unit, higher_is_better)
     found: dict[tuple[Key, str], Sample] = {}
-    versions: dict[str, None] = {}
-    for benchmark, part in (samples if nested else {"values": samples}).items():
-        for version, values in part.items():
-            try:
-                one = sample(values, unit=unit, higher_is_better=higher_is_better, name=str(version))
-            except DataError as error:
-                raise DataError(f"{benchmark}, {version}: {error}") from None
-            key = Key(str(benchmark), metric or metric_given(one))
-            if higher_is_better is None and not isinstance(values, Sample):
-                one = replace(one, direction=direction_of(one.unit, key.metric))
-            found[key, str(version)] = one
-            versions.setdefault(str(version))
+    for ((benchmark, version), values), one in zip(parts.items(), made, strict=True):
+        key = Key(benchmark, metric or metric_given(one))
+        if higher_is_better is None and not isinstance(values, Sample):
+            one = replace(one, direction=direction_of(one.unit, key.metric))
+        found[key, version] = one
     if not found:
         raise DataError("there are no samples")
-    return Suite(tuple(versions), found)
+    return Suite(tuple(dict.fromkeys(version for _, version in parts)), found)

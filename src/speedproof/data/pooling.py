@@ -44,9 +44,9 @@ def misfit(group: list[Record], record: Record) -> str:
         return ""
     first = group[0]
     if record.unit != first.unit:
-        return f"its unit is {record.unit!r} where {first.path} {first.where} has {first.unit!r}; left out"
+        return f"its unit is {record.unit!r} where {first.path} {first.where} has {first.unit!r}"
     if record.direction is not first.direction:
-        return f"its direction differs from that of {first.path} {first.where}; left out"
+        return f"its direction differs from that of {first.path} {first.where}"
     return ""
 
 
@@ -54,7 +54,7 @@ def negative_time(record: Record) -> str:
     """Why a record of plain numbers is no record of times; empty when it may be one."""
     if record.metric != "time" or not record.values.size or not record.values.min() < 0:
         return ""
-    return f"it holds {record.values.min():g}, and a time is never negative; left out"
+    return f"it holds {record.values.min():g}, and a time is never negative: correct or remove that value"
 
 
 # A disadvantage of one part taints the whole; an advantage must be that of every part.

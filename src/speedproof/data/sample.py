@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.alike import Alike
 from speedproof.data.groups import Groups, batches, groups_of
-from speedproof.data.units import Direction, direction_of
+from speedproof.data.units import Direction, direction_of, parse_unit
 from speedproof.errors import DataError
 
 
@@ -97,8 +98,17 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     # What was computed of it before is in its __dict__; one made by replacing another's values begins anew.
 
     def __post_init__(self) -> None:
-        values = np.array(self.values, dtype=np.float64)
         place = f"{self.source}: " if self.source else ""
+        values = _array(self.values)
+        if values.dtype.kind not in "iuf":
+            raise DataError(f"{place}a Sample is made of numbers; make it with sp.sample(values)")
+        values = values.astype(np.float64, copy=False)
+        unit: object = self.unit
+        if not isinstance(unit, str) or parse_unit(unit).base != unit:
+            raise DataError(
+                f"{place}unit={unit!r}: a Sample has a base unit, such as 's'; "
+                f"sp.sample(values, unit={unit!r}) converts"
+            )
         if values.ndim != 1 or values.size == 0:
             raise DataError(f"{place}a sample needs at least one value in one dimension")
         finite = np.isfinite(values)
@@ -117,9 +127,12 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         for level, one in (("processes", "process"), ("sessions", "session")):
             given: IntArray | None = getattr(self, level)
             if given is not None:
-                numbers = np.array(given, dtype=np.int64)
+                numbers = _array(given)
                 if numbers.shape != values.shape:
                     raise DataError(f"{place}{values.size} values but {numbers.size} {one} numbers")
+                if numbers.dtype.kind not in "iu":
+                    raise DataError(f"{place}expected whole numbers for {level}, not {numbers.dtype.name}")
+                numbers = numbers.astype(np.int64, copy=False)
                 numbers.flags.writeable = False
                 force_setattr(self, level, numbers)
 
@@ -197,6 +210,14 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         groups = groups_of(sessions)
         values = groups.locations(one_a_process.values[None, :], location)[0]
         return replace(one_a_process, values=values, processes=None, sessions=sessions[groups.first])
+
+
+def _array(given: object) -> npt.NDArray[Any]:
+    """A copy, of objects where rows differ in length."""
+    try:
+        return np.array(given)
+    except ValueError:
+        return np.array(None)
 
 
 def reduce_together(samples: Sequence[Sample], location: Literal["mean", "median"]) -> None:

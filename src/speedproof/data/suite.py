@@ -187,12 +187,14 @@ class Suite(Alike, Struct, frozen=True, eq=False):
             if not self.versions:
                 raise UsageError("the suite is empty: it holds no sample")
             told: list[str | Parameter] = [f"there is only one version ({self.versions[0]}); "]
+            if not any(sample.tool for sample in self.samples.values()):
+                raise UsageError(*told, "say which values are of which, in a frame by its column version=")
             told.append("name the file of another one")
             if field := next((r.field for r in self.residue if len(r.values) <= _FEW), ""):
                 told += [", tell versions apart by a field (", Parameter("by", field), ")"]
             if len(held := self.benchmarks) > 1:
                 one = Parameter("reference", held[0], f"reference {held[0]!r}")
-                told += [", or compare its benchmarks with each other: ", one]
+                told += [", or read its benchmarks as versions of one thing: ", one]
             else:
                 told.append(", or measure both: speedproof run OLD_COMMAND NEW_COMMAND")
             lost = [s for s in self.skipped if not s.expected][:_NAMED]

@@ -288,9 +288,10 @@ def fit(
     values = values.values if isinstance(values, Sample) else numbers_given(values, None)[0]
     u, centre, scale = standardise(values)
     n = u.size
+    asked = f"K_max={K_max}" if components is None else f"components={components}"
     K_max = min(K_max if components is None else components, n)
     if not 1 <= K_max <= em.K_LIMIT:
-        raise UsageError(f"K must lie in 1..{em.K_LIMIT}, not {K_max}")
+        raise UsageError(f"{asked}: expected 1 to {em.K_LIMIT} components")
     if compatible:
         return _as_mclust(values, K_max)
     found = table(u, K_max, _rounding(values, u, scale))

@@ -81,7 +81,12 @@ def compare(
         least = least_of_mixtures(models).strict if r > 1 else np.ones(1)
         counts = tuple(m.modes().count for m in models)
         return Metrics(np.reshape(gaps, (r, r)), np.reshape(below, (r, r)), least, counts)
-    samples = [sample(v, unit=None if isinstance(v, Sample) else "").values for v in versions]
+    made = [sample(v, unit=None if isinstance(v, Sample) else "") for v in versions]
+    if len(units := dict.fromkeys(s.unit or "plain numbers" for s in made)) > 1:
+        raise UsageError(
+            f"versions in {' and in '.join(units)}: give all in one unit, sp.sample(..., unit=...)"
+        )
+    samples = [s.values for s in made]
     gaps = [expected_gap(samples[i], samples[j]) for i, j in pairs]
     below = [probability_below(samples[i], samples[j], delta=delta, ties=ties) for i, j in pairs]
     least = least_of_samples(samples).strict if r > 1 else np.ones(1)

@@ -1,0 +1,187 @@
+"""What an error recommends is what Python takes: each remedy is followed here."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.data.suite import Record
+
+OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
+sp_: Any = sp  # what types forbid is what is tried here
+
+
+@pytest.fixture(scope="module")
+def suite() -> sp.Suite:
+    return sp.Suite.of_samples({"sort": {"old": OLD, "new": NEW}, "hash": {"old": NEW, "new": OLD}})
+
+
+def test_another_protocol_is_asked_of_a_suite() -> None:
+    with pytest.raises(sp.SpeedproofError) as error:
+        sp.compare(OLD, NEW).by("touati2009")
+    told = str(error.value)
+    assert "sp.compare_suite(suite, protocols='touati2009')" in told
+    assert "suite = sp.Suite.of_samples({'old': old, 'new': new})" in told
+    made = sp.Suite.of_samples({"old": OLD, "new": NEW})
+    (found,) = (sp.compare_suite(made, protocols="touati2009")[name] for name in made)
+    assert found.by("touati2009").protocol == "touati2009"
+    with pytest.raises(sp.SpeedproofError, match=r"protocol='mode'.*'touati2009'"):
+        sp.compare(OLD, NEW).by("mode")
+
+
+def test_a_frame_of_one_version_wants_a_column() -> None:
+    rows = {"n": ["sort"] * 5 + ["hash"] * 5, "t": OLD + NEW}
+    with pytest.raises(sp.SpeedproofError, match=r"only one version.*version=") as error:
+        sp.compare_suite(sp.Suite.from_frame(rows, value="t", benchmark="n"))
+    assert "reference=" not in str(error.value)
+    assert "file" not in str(error.value)
+    assert sp.compare_suite(sp.Suite.from_frame(rows, value="t", version="n")).results
+
+
+def test_a_file_of_one_version_is_read_otherwise() -> None:
+    """Its benchmarks may be versions of one thing, which reading is told."""
+    path = "examples/gcc/O2.json"
+    with pytest.raises(sp.SpeedproofError, match="only one version") as error:
+        sp.compare_suite(
+            sp.Suite.from_records(
+                ("a", Record(name, np.array(OLD), path=path, tool="csv")) for name in ("sort", "hash")
+            )
+        )
+    assert "read its benchmarks as versions of one thing: reference='sort'" in str(error.value)
+    assert "read its benchmarks as versions of one thing: --reference 'sort'" in error.value.on_command_line()
+
+
+def test_no_common_benchmark_wants_common_names() -> None:
+    rows = {"n": ["a"] * 5 + ["b"] * 5, "v": ["x"] * 5 + ["y"] * 5, "t": OLD + NEW}
+    made = sp.Suite.from_frame(rows, value="t", benchmark="n", version="v")
+    for one in (made, sp.Suite.of_samples({"a": {"x": OLD}, "b": {"y": NEW}})):
+        with pytest.raises(sp.SpeedproofError, match="call what is one benchmark by one name") as error:
+            sp.compare_suite(one)
+        assert "match=" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "meant"),
+    [(1, 'give 0.95 or "95%"'), ("1", 'give 0.95 or "95%"'), (5, 'give 0.95 or "95%"'),
+     (49.9, 'give 0.95 or "95%"'), (50, "do you mean 50%?"), (95, "do you mean 95%?"), ("1%", "of 0.99?")],
+)  # fmt: skip
+def test_a_confidence_that_is_recommended_is_taken(confidence: Any, meant: str) -> None:
+    with pytest.raises(sp.SpeedproofError) as error:
+        sp.compare(OLD, NEW, confidence=confidence)
+    assert str(error.value).endswith(meant)
+    if "mean" in meant:
+        sp.compare(OLD, NEW, confidence=meant.removeprefix("do you mean ").removeprefix("of ")[:-1])
+
+
+def test_numpys_scalars_are_numbers() -> None:
+    """Wherever whole numbers, numbers, or truths are taken."""
+    kept = sp_.race(
+        sum, max, args=[[1]], max_runs=np.int64(12), min_runs=np.int8(10), max_seconds=np.float32(9)
+    )
+    assert kept.finding.result.blocks <= 12
+    one = sp.Suite.of_samples({"old": OLD * 3, "new": NEW * 3})
+    assert sp_.rank(one, seed=np.uint8(3), resamples=np.int32(20), mixtures=np.True_) == sp.rank(
+        one, seed=3, resamples=20
+    )
+    for wrong in (np.True_, True, "3", 2.5, np.float64(3)):
+        with pytest.raises(sp.SpeedproofError, match=r"max_runs=.*expected a whole number"):
+            sp_.race(len, sum, max_runs=wrong)
+    with pytest.raises(sp.SpeedproofError, match="seed=-1: expected a whole number, 0 or more"):
+        sp_.rank(one, seed=np.int64(-1))
+    with pytest.raises(sp.SpeedproofError, match="max_seconds=True: expected a number or None"):
+        sp_.race(len, sum, max_seconds=True)
+
+
+def test_columns_and_versions_that_are_numbers_go_by_their_texts() -> None:
+    frame = {0: [7] * 5 + [8] * 5, 2: OLD + NEW}
+    for wrong in (2, np.int64(2)):
+        with pytest.raises(sp.SpeedproofError, match="value=2: expected a text; do you mean '2'"):
+            sp_.Suite.from_frame(frame, value=wrong, version="0")
+    made = sp.Suite.from_frame(frame, value="2", version="0")
+    assert made.versions == ("7", "8")
+    with pytest.raises(sp.SpeedproofError, match="reference=8: expected a text or None; do you mean '8'"):
+        sp_.compare_suite(made, reference=8)
+    assert sp.compare_suite(made, reference="8").result.candidate == "7"
+    with pytest.raises(sp.SpeedproofError, match="no column '1'; available: 0, 2"):
+        sp.Suite.from_frame(frame, value="1")
+    both = sp.Suite.from_frame({2: NEW, "2": OLD}, value="2")
+    assert [s.values.tolist() for s in both.samples.values()] == [OLD]
+
+
+def test_jobs_are_one_or_more(suite: sp.Suite) -> None:
+    fit = sp.mixture.fit(OLD + NEW)
+    for asked in (
+        lambda n: fit.goodness(9, jobs=n),
+        lambda n: sp.rank(suite, jobs=n),
+        lambda n: sp.model(suite, jobs=n),
+    ):
+        for n in (0, -1):
+            with pytest.raises(
+                sp.SpeedproofError, match=f"jobs={n}: expected a number of threads, at least 1"
+            ):
+                asked(n)
+
+
+def test_an_argument_is_called_by_its_name(suite: sp.Suite) -> None:
+    many = sp.Suite.of_samples({"old": OLD * 20, "new": NEW * 20})
+    for asked, message in (
+        (lambda: sp.mixture.fit(OLD * 100, K_max=1000), "K_max=1000: expected 1 to 32 components"),
+        (lambda: sp.mixture.fit(OLD * 100, components=1000), "^components=1000: expected 1 to 32"),
+        (lambda: sp.mixture.fit(OLD, K_max=0), "K_max=0: expected 1 to 32"),
+        (lambda: sp.rank(many, max_components=1000), "max_components=1000: expected 1 to 32"),
+        (lambda: sp.rank(many, max_components=0), "max_components=0: expected 1 to 32"),
+        (lambda: sp.model(many, max_components=33), "max_components=33: expected 1 to 32"),
+        (lambda: sp.model(many, components=0), "^components=0: expected 1 to 32"),
+        (lambda: sp.rank(suite, resamples=1), "resamples=1: an interval needs at least 10"),
+    ):
+        with pytest.raises(sp.SpeedproofError, match=message):
+            asked()
+    assert sp.mixture.fit(OLD, K_max=32).K_max == len(OLD)
+
+
+def test_a_gate_counts_what_is_missing() -> None:
+    samples: dict[str, Any] = {name: {"old": OLD, "new": OLD} for name in ("sort", "hash")}
+    assert repr(sp.gate(sp.Suite.of_samples(samples))).endswith(", 2 benchmarks>")
+    lacking = sp.gate(sp.Suite.of_samples({**samples, "fib": {"old": OLD}}))
+    assert repr(lacking) == "<GateResult: fail, 3 benchmarks, 1 of them missing>"
+
+
+def test_a_negative_time_is_told_once_and_with_a_remedy() -> None:
+    rows = {"n": ["a", "b"] * 8, "v": ["old"] * 8 + ["new"] * 8, "t": [-1.0, *map(float, range(1, 16))]}
+    made = sp.Suite.from_frame(rows, benchmark="n", version="v", value="t")
+    (told,) = sp.remarks(made)
+    assert (
+        told
+        == "left out: data frame: a: it holds -1, and a time is never negative: correct or remove that value"
+    )
+
+
+def test_every_answer_tells_what_was_left_out() -> None:
+    rows = {
+        "n": ["a", "b"] * 20,
+        "v": ["old"] * 20 + ["new"] * 20,
+        "t": [float("nan"), *map(float, range(1, 40))],
+    }
+    made = sp.Suite.from_frame(rows, benchmark="n", version="v", value="t")
+    told = "left out: data frame: a: 1 of 10 in column 't' missing or not finite"
+    for result in (sp.hpt(made), sp.model(made, bootstrap=0), sp.compare_suite(made).hpt):
+        assert str(result).splitlines()[-1] == told
+        assert told in result._repr_html_().replace("&#x27;", "'")
+
+
+async def coroutine() -> None: ...
+
+
+async def generator() -> Any:
+    yield
+
+
+@pytest.mark.parametrize("never", [coroutine, generator])
+def test_what_runs_nothing_is_refused_bound_or_not(never: Any) -> None:
+    for f in (never, functools.partial(never), functools.partial(functools.partial(never))):
+        with pytest.raises(sp.SpeedproofError, match=f"{never.__name__}.*runs nothing yet"):
+            sp_.race(f, f)
