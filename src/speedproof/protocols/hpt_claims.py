@@ -82,7 +82,7 @@ def claims(
         return HptClaim(method, speedup, reached, confidence - reached, error)
 
     # In units of the largest, since medians that were given may be of any size; t does not depend on the unit.
-    unit = max((max(abs(d.a), abs(d.b)) for d in ahead), default=Fraction(0)) or Fraction(1)
+    unit = max(median for d in ahead for median in (d.a, d.b))
     a, b = (
         np.array([float(side / unit) for side in sides])
         for sides in zip(*((d.a, d.b) for d in ahead), strict=True)
