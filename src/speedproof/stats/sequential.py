@@ -69,9 +69,7 @@ class SequentialResult(Struct, frozen=True):
     @property
     def precision(self) -> float:
         """Half the width of the certified interval, relative: sqrt(high / low) - 1; infinite at first."""
-        if self.low <= 0 or math.isinf(self.high):
-            return math.inf
-        return max(math.sqrt(self.high / self.low) - 1.0, 0.0)
+        return max(math.sqrt(self.high / self.low) - 1.0, 0.0) if self.low > 0.0 else math.inf
 
     def equivalent(self, margin: float) -> bool:
         """Whether the speedup is proven to lie strictly between ``1 / (1 + margin)`` and ``1 + margin``.
