@@ -34,10 +34,15 @@ def pair(n: int = 40, factor: float = 0.9) -> tuple[FloatArray, FloatArray]:
 
 
 def test_every_public_name_is_there_with_a_docstring() -> None:
-    """What ``__all__`` names exists, is listed by ``dir`` and says what it is."""
-    for name in sp.__all__:
-        assert name in dir(sp)
-        assert name == "__version__" or getattr(sp, name).__doc__, name
+    """What ``__all__`` names exists, is listed by ``dir`` and says what it is, with an example."""
+    for module in (sp, sp.mixture, sp.plot):
+        for name in module.__all__:
+            found = getattr(module, name)
+            assert name in dir(module)
+            assert name == "__version__" or found.__doc__, name
+            of_ours = getattr(found, "__module__", "").startswith("speedproof")
+            plain = name == "SpeedproofError" or (inspect.isclass(found) and issubclass(found, Enum))
+            assert not of_ours or plain or "Examples\n" in found.__doc__, name
 
 
 def test_every_function_shows_what_it_takes() -> None:

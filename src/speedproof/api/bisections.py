@@ -54,6 +54,13 @@ class BisectResult(Shown, EndedBisection, frozen=True):
         Whether every pair had fresh builds; None when nothing was built.
     load : str
         What is to be said of the machine's load; empty when it was idle.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> seconds = {"v1": 1.0, "a": 1.01, "b": 1.3, "c": 1.31, "v2": 1.3}
+    >>> sp.bisect(list(seconds), seconds.__getitem__, seed=1)
+    <BisectResult: culprit, culprit b>
     """
 
     @property

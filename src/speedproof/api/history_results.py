@@ -35,6 +35,20 @@ class HistoryResult(FoundHistory, Shown, Struct, frozen=True):
         What people said of changes.
     noise : NoiseFloor or None
         How much sessions of one commit differ.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import speedproof as sp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     history = sp.History(Path(folder, "speedproof.db"), repository=folder)
+    ...     file = Path(folder, "run.txt")
+    ...     _ = file.write_text("10.1 10.3 9.9")
+    ...     _ = history.add(file, commit="3f2a9c1", benchmark="sort", unit="ms")
+    ...     found = history.changes()
+    >>> [commit.sha for commit in found.commits], found.changes
+    (['3f2a9c1'], ())
     """
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:

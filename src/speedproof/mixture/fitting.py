@@ -68,6 +68,13 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
         The grid of the values, when the likelihood is that of rounded values.
     values : ndarray, shape (n,)
         The sample, as it was given.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> m = sp.mixture.fit([10.1, 10.3, 9.9, 10.0, 10.2, 12.9, 13.1, 13.0, 12.8, 13.2])
+    >>> m.components, m.means.round(3).tolist(), m.kind
+    (2, [10.1, 13.0], 'E')
     """
 
     model: MixtureModel

@@ -98,6 +98,13 @@ def check_output(path: str | Path) -> None:
     ------
     UsageError
         An unknown ending, or matplotlib is not installed.
+
+    Examples
+    --------
+    >>> check_output("sort.bmp")
+    Traceback (most recent call last):
+        ...
+    speedproof.errors.UsageError: sort.bmp: a picture is written as .svg, .png, .pdf, .html
     """
     if Path(path).suffix.lower().lstrip(".") not in FORMATS:
         raise UsageError(f"{path}: a picture is written as .{', .'.join(FORMATS)}")
@@ -118,6 +125,16 @@ def save(picture: Axes | Figure, path: str | Path) -> None:
     ------
     UsageError
         Another ending, or matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import speedproof as sp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sp.plot.save(sp.plot.ecdf([3.0, 1.0, 2.0]), Path(folder, "sort.svg"))
+    ...     Path(folder, "sort.svg").stat().st_size > 1000
+    True
     """
     check_output(path)
     ending = Path(path).suffix.lower().lstrip(".")

@@ -56,6 +56,14 @@ def forest(
     ------
     DataError
         No comparison has a speedup.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> s = sp.compare_suite(sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json"))
+    >>> ax = forest([found.headline for found in s])
+    >>> ax.get_xscale(), len(ax.get_yticks())
+    ('log', 6)
     """
     rows = sorted((c for c in comparisons if c.quantity == "speedup" and c.speedup.value > 0.0), key=_proven)
     if not rows:
@@ -93,7 +101,13 @@ def forest(
 
 
 def forest_size(rows: int) -> tuple[float, float]:
-    """Width and height, in inches, that so many rows can be read at."""
+    """Width and height, in inches, that so many rows can be read at.
+
+    Examples
+    --------
+    >>> forest_size(10)[0]
+    6.8
+    """
     return 6.8, 1.2 + (0.22 if rows <= _MANY else 0.135) * rows
 
 

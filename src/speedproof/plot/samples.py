@@ -39,6 +39,12 @@ def ecdf(
     -------
     matplotlib Axes
         A few values far out are not drawn but counted, see :func:`window`.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> sp.plot.ecdf([3.0, 1.0, 2.0, 2.0]).get_lines()[0].get_ydata().tolist()
+    [0.0, 0.25, 0.75, 1.0, 1.0]
     """
     x = np.sort(np.asarray(values, dtype=np.float64))
     steps, counts = np.unique(x, return_counts=True)
@@ -93,6 +99,12 @@ def run_order(
     -------
     matplotlib Axes
         All values are drawn: in run order, one far out is news.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> sp.plot.run_order([3.0, 1.0, 2.0]).get_lines()[0].get_xydata().tolist()
+    [[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]]
     """
     x = np.asarray(values, dtype=np.float64)
     run = np.arange(1, x.size + 1)
@@ -148,6 +160,12 @@ def qq(
     ------
     DataError
         Fewer than four values, all equal, or a value that is not positive on a log axis.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> sp.plot.qq([10.1, 10.3, 9.9, 10.0, 10.2]).get_xlabel()
+    'normal quantile'
     """
     x = np.sort(np.asarray(values, dtype=np.float64))
     logs = distribution == "log-normal"

@@ -50,6 +50,12 @@ def violins(
         sixtieth of the axis (one deviation), or a few close values would make hairlines of all others; a few
         values far out are counted under the version's name instead of drawn, see :func:`window`. White dots
         are medians, thick bars hold the middle half of the values.
+
+    Examples
+    --------
+    >>> ax = violins({"old": [10.1, 10.3, 9.9, 10.0], "new": [9.1, 9.0, 9.3, 9.2]})
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['old', 'new']
     """
     arrays = {name: np.asarray(values, dtype=np.float64) for name, values in samples.items()}
     seen = joint_window(arrays.values())
