@@ -84,7 +84,7 @@ def _degrees_together(rest: FloatArray, row: IntArray, column: IntArray, degrees
     inner = table @ table.T if table.shape[0] < count else table.T @ table
     # The mean square of the correlations, less what uncorrelated series of so few degrees would show
     seen = (float(np.square(inner).sum()) - count) / (count * (count - 1))
-    shared = min(max((seen - 1.0 / degrees) / (1.0 - 1.0 / degrees), 0.0), 1.0)
+    shared = max((seen - 1.0 / degrees) / (1.0 - 1.0 / degrees), 0.0)
     return float(degrees * count / (1.0 + (count - 1) * shared))
 
 
