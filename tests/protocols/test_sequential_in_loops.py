@@ -276,3 +276,18 @@ def test_a_gate_fails_from_its_threshold_on() -> None:
             race._decide()
             assert race._fails == ({"Y"} if fails and not left else set())
             assert asked == ([] if left else [(0.8, -1)])
+
+
+def test_a_speedup_that_changes_ends_a_race() -> None:
+    """One candidate has all of the risk, what is smaller is faster; bounds that contradict each other end it."""
+    race = SequentialComparison("b", ["X", "Y"], stop_rules(alpha=0.1, precision=1e-9))
+    for k in range(120):
+        race.add({"X": (1.3 if k < 40 else 0.7) + 0.01 * (k % 5), "Y": 1.0 + 0.01 * (k % 3)})
+        (found,) = race.findings()
+        assert found.result.alpha == 0.1
+        if k == 39:
+            assert (found.verdict, found.reason, race.stopped()) == (Verdict.FASTER, "", ())
+        if found.result.contradictory:
+            break
+    assert (found.verdict, found.reason) == (Verdict.UNDECIDED, "no single speedup fits all blocks")
+    assert (race.stopped(), race.open()) == (("Y",), ())

@@ -163,14 +163,17 @@ def test_values_smaller_than_their_step() -> None:
     )
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.9, 1.1), (1.0, 1.0), (1.1, 1.0), (0.0, 1.0), (1.0, math.inf)])
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(0.9, 1.1), (1.0, 1.0), (1.1, 1.0), (0.0, 1.0), (1.0, math.inf), (0.8, 1.1), (0.9, 1.25)],
+)
 def test_what_bounds_say(low: float, high: float) -> None:
     for p, q in ((0.05, 0.0501), (0.0501, 0.05), (0.01, 0.02)):
         found = SequentialResult(9, 0, 0.05, low, high, 0.0, 0.0, p, q)
         against = low > high
         assert found.contradictory is against
         assert (found.faster, found.slower) == (p <= 0.05 and not against, q <= 0.05 and not against)
-        for margin in (0.05, 0.1, 0.11, 0.12, 1e9):
+        for margin in (0.05, 0.1, 0.11, 0.12, 0.25, 1e9):
             inside = 1 / (1 + margin) < low and high < 1 + margin
             assert found.equivalent(margin) is (inside and not against)
         open_ = low == 0.0 or high == math.inf
