@@ -24,7 +24,7 @@ from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.normality import _lilliefors_pvalue, critical_distance, lilliefors, shapiro_wilk
 from speedproof.stats.pooled import gathered, pooled_order, sample_ends, tie_excess
 from speedproof.stats.power import runs_needed_means, runs_needed_ranks
-from speedproof.stats.proportions import clopper_pearson, prop_test, wilson
+from speedproof.stats.proportions import clopper_pearson, prop_test, validity_2013, wilson
 from speedproof.stats.resolution import Resolution, coarse_step, coarse_steps
 from speedproof.stats.two_levels import _tail, _tied, places_of_step, separation, two_levels
 
@@ -278,9 +278,18 @@ def test_proportions_of_all_small_counts() -> None:
                         if not (method == "wilsoncc" and a * 2 == b):
                             assert found.low == pytest.approx(limits.low, abs=1e-9)
                             assert found.high == pytest.approx(limits.high, abs=1e-9)
+                    assert found.confidence == 1 - alpha
                     assert 0.0 <= found.low <= found.value == a / b <= found.high <= 1.0
                     assert found.low > 0.0 if a > 0 and method != "wilsoncc" else found.low == 0.0 or a > 0
                     assert found.high < 1.0 if a < b and method != "wilsoncc" else found.high == 1.0 or a < b
+
+
+def test_a_half_is_not_corrected_for_and_the_papers_condition() -> None:
+    for b in range(1, 30):
+        for a in range(b + 1):
+            assert validity_2013(a, b) == pytest.approx(float(a - Fraction(a * a, b)), abs=1e-12)
+        if b % 2 == 0:
+            assert prop_test(b // 2, b, 0.1) == wilson(b // 2, b, 0.1)
 
 
 def decimals(value: float) -> float:
@@ -436,6 +445,31 @@ def test_normality_is_undefined_for_few_values_of_any_shape(test: Any) -> None:
             for part in (found.statistic, found.pvalue):
                 assert np.shape(part) == leading
                 assert np.isnan(part).all() != defined
+
+
+@pytest.mark.parametrize("test", [shapiro_wilk, lilliefors])
+@pytest.mark.parametrize("n", [4, 5, 12, 51])
+def test_normality_does_not_depend_on_a_common_offset(test: Any, n: int) -> None:
+    """Of eighths, which are doubles with it, too; a row of one value is constant, of one other it is not."""
+    rng = np.random.default_rng(n)
+    x = rng.integers(0, 40, (3, n)) / 8
+    near, far = test(x), test(2.0**44 + x)
+    assert far.statistic == pytest.approx(near.statistic, rel=1e-12)
+    assert far.pvalue == pytest.approx(near.pvalue, rel=1e-9)
+    rows = np.full((3, n), 5.0)
+    rows[1, 0], rows[2, -1] = 1.0, 9.0
+    assert np.isnan(test(rows).statistic).tolist() == [True, False, False]
+    assert np.isnan(test(rows).pvalue).tolist() == [True, False, False]
+
+
+def test_two_equal_values_of_three_are_the_least_normal() -> None:
+    """W is three quarters there, its least, and the p-value 0, never below."""
+    rng = np.random.default_rng(3)
+    pairs = rng.lognormal(0.0, 3.0, (400, 2))
+    found = shapiro_wilk(np.stack([pairs[:, 0], pairs[:, 0], pairs[:, 1]], axis=1))
+    assert found.statistic == pytest.approx(np.full(400, 0.75), abs=1e-12)
+    assert (found.pvalue >= 0.0).all()
+    assert (found.pvalue < 1e-6).all()
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7, 10, 11, 12, 13, 40, 700, 5000])

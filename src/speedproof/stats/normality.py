@@ -83,7 +83,7 @@ def shapiro_wilk(x: npt.ArrayLike) -> TestResult:
 def _pvalue(rest: FloatArray, w: FloatArray, n: int) -> FloatArray:
     if n == 3:  # exact
         smallest = math.asin(math.sqrt(0.75))
-        return np.maximum(6.0 / math.pi * (np.arcsin(np.sqrt(np.clip(w, 0.75, 1.0))) - smallest), 0.0)
+        return np.maximum(6.0 / math.pi * (np.arcsin(np.sqrt(np.minimum(w, 1.0))) - smallest), 0.0)
     y = np.log(np.maximum(rest, 1e-300))
     if n <= 11:  # W is never so small that y reaches gamma
         y = -np.log(_polynomial(_GAMMA, n) - y)
