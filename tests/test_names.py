@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import io
+import re
 from collections import defaultdict
 from importlib import import_module
-from inspect import isroutine, signature
+from inspect import isfunction, signature
 from pathlib import Path
 from types import FunctionType
 
-from speedproof.cli.main import COMMANDS, command
-from speedproof.errors import FormatError, Parameter
+from speedproof.cli.console import Console
+from speedproof.cli.main import COMMANDS, command, main
+from speedproof.data.pooling import Residue
+from speedproof.errors import FormatError, Parameter, on_command_line
 
 SOURCE = Path(__file__).parents[1] / "src"
 
@@ -39,12 +43,14 @@ def test_what_the_command_line_uses_can_be_called_from_python() -> None:
         assert not isinstance(value, type | FunctionType) or value.__doc__, name
 
 
-def test_what_an_error_tells_to_change_is_an_argument_and_an_option() -> None:
-    """Every parameter that an error names can be given, in Python and on the command line."""
+def test_what_a_text_tells_to_change_is_an_argument_and_an_option() -> None:
+    """Every parameter that an error or a remark names can be given, in Python and on the command line."""
     import speedproof as sp
 
-    functions = filter(isroutine, (getattr(sp, name) for name in sp.__all__))
-    arguments = {name for f in functions for name in signature(f).parameters}
+    public = [getattr(sp, name) for name in sp.__all__]
+    public += [value for kind in public if isinstance(kind, type) for value in vars(kind).values()]
+    functions = [getattr(f, "__func__", f) for f in public]
+    arguments = {name for f in filter(isfunction, functions) for name in signature(f).parameters}
     options = {p.name for name in COMMANDS for p in command(name).params}
     named, written = set(), set()
     for path in SOURCE.rglob("*.py"):
@@ -65,9 +71,66 @@ def test_an_error_names_arguments_in_python_and_options_on_the_command_line() ->
     parts = ("give ", Parameter("save"), " or ", Parameter("ignore_failure", True), ", not ")
     error = FormatError("a.json", "", *parts, Parameter("max_runs", 3))
     assert str(error) == "a.json: give save= or ignore_failure=True, not max_runs=3"
-    assert error.on_command_line() == "a.json: give --save or --ignore-failure, not --max-runs 3"
     column = Parameter("columns", {"value": "t"}, "column value=t")
-    assert (str(column), column.option) == ("columns={'value': 't'}", "--column value=t")
+    assert f"{column}" == "columns={'value': 't'}"
+    with on_command_line():
+        assert str(error) == "a.json: give --save or --ignore-failure, not --max-runs 3"
+        assert f"{column}" == "--column value=t"
+    assert str(error).startswith("a.json: give save= or")
+
+
+# What only the command line can ask, other tools' options of the same name, and Python's own help on a command.
+_COMMAND_LINE = ("measuring/", "api/run_start.py", "api/run_sessions.py", "api/ended_sessions.py")
+_OF_OTHERS = (
+    r"speedproof |compare --|of ``|git |asv |rebench |hyperfine |pytest |--benchmark|--export-json|--format=|"
+    "list of formats"
+)
+
+
+def test_what_python_meets_names_no_option() -> None:
+    """No text in the modules below the command line is written for one of both readers alone."""
+    options = {o for name in COMMANDS for p in command(name).params for o in p.opts if o.startswith("--")}
+    found = set()
+    for part in ("data", "formats", "stats", "protocols", "mixture", "history", "corpus", "measuring", "api"):
+        for path in (SOURCE / "speedproof" / part).rglob("*.py"):
+            place = path.relative_to(SOURCE / "speedproof").as_posix()
+            if place.startswith(_COMMAND_LINE):
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    named = re.findall(r"(?<![\w-])--[a-z][a-z-]+", node.value)
+                    if options & set(named) and not re.search(_OF_OTHERS, node.value):
+                        found.add(f"{place}: {node.value}")
+    assert not found
+
+
+def test_a_remark_names_what_its_reader_can_give(tmp_path: Path) -> None:
+    """On what is pooled, left out and chosen: arguments in Python, options on the command line."""
+    import speedproof as sp
+
+    table = tmp_path / "a.csv"
+    table.write_text(
+        "name,version,time_ms,time_s,note\n"
+        + "".join(f"b,{v},{v},2,{v + k}\n" for v in (1, 2) for k in (0, 1))
+    )
+    runs = tmp_path / "b.csv"
+    runs.write_text("name,r1,r2,r3\nsort,1,2,3\n")
+    suite = sp.read(table, runs)
+    said = io.StringIO()
+    assert main(["compare", str(table), str(runs)], Console(said, said)) in (0, 2)
+    in_python, on_line = " ".join(sp.remarks(suite)), " ".join(said.getvalue().split())
+    for argument, option in (
+        ("(columns={'value': 'NAME'} chooses)", "(--column value=NAME chooses)"),
+        ("if they are versions, add wide='version'", "if they are versions, add --wide version"),
+    ):
+        assert argument in in_python
+        assert option not in in_python
+        assert option in on_line
+        assert argument not in on_line
+    pooled = Residue("note", ("1", "2"), ("sort",))
+    assert pooled.remedy == "; by='note' tells them apart"
+    with on_command_line():
+        assert pooled.remedy == "; --by note tells them apart"
 
 
 # `alpha_at` is the way from one to the other; r of Hierarchical Performance Testing is a confidence by definition.

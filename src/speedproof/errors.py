@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
+
+_options = False
+
+
+@contextmanager
+def on_command_line() -> Iterator[None]:
+    """Let every text call parameters as options: whoever reads it gave a command, not arguments in Python."""
+    global _options
+    before, _options = _options, True
+    try:
+        yield
+    finally:
+        _options = before
 
 
 class Parameter(NamedTuple):
@@ -13,11 +28,8 @@ class Parameter(NamedTuple):
     written: str = ""  # the option with its value, where it is not written as the argument is
 
     def __str__(self) -> str:
-        return f"{self.name}={'' if self.value is None else repr(self.value)}"
-
-    @property
-    def option(self) -> str:
-        """As the command line has it."""
+        if not _options:
+            return f"{self.name}={'' if self.value is None else repr(self.value)}"
         value = "" if self.value is None or self.value is True else f" {self.value}"
         return f"--{self.written or self.name.replace('_', '-') + value}"
 
@@ -42,10 +54,6 @@ class SpeedproofError(Exception):
 
     def __str__(self) -> str:
         return "".join(map(str, self.args))
-
-    def on_command_line(self) -> str:
-        """Its text with the parameters as options."""
-        return "".join(part.option if isinstance(part, Parameter) else part for part in self.args)
 
 
 class UsageError(SpeedproofError):

@@ -272,7 +272,7 @@ def test_append_takes_what_is_new(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (folder / f"{name}.txt").write_text("1.5\n1.6\n")
     corpus = sp.Corpus.build([folder], tmp_path / "c", unit="s")
-    with pytest.raises(UsageError, match="add to it with --append"):
+    with pytest.raises(UsageError, match="add to it with append=True"):
         sp.Corpus.build([folder], tmp_path / "c")
     (folder / "c.txt").write_text("1.7\n")
     sp.Corpus.build([folder], tmp_path / "c", append=True)

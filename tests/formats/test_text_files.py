@@ -410,7 +410,8 @@ def test_columns_of_values_that_are_not_used_are_named(tmp_path: Path) -> None:
     (record,), skipped = split(path)
     assert (record.values.tolist(), record.unit) == ([0.001, 0.002], "s")
     assert record.notes == (
-        "the values are those of column 'time_ms'; not used: 'time_s', 'bytes' (--column value=NAME chooses)",
+        "the values are those of column 'time_ms'; not used: 'time_s', 'bytes' "
+        "(columns={'value': 'NAME'} chooses)",
     )
     assert not skipped
     (chosen,), _ = split(path, ReadOptions(columns={"value": "bytes"}))
@@ -503,7 +504,7 @@ def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path)
     assert "b.txt: line 2: 'FAILED' is not a number" in skipped[3].reason
     assert all(r.values.tolist() == [1e-6, 2e-6] for r in records), "the samples name their unit"
     for record in records:
-        assert any("names the unit us, so --unit ms was not used" in note for note in record.notes)
+        assert any("names the unit us, so unit='ms' was not used" in note for note in record.notes)
     remarks = " ".join(records[-1].notes)
     assert "line 7: 'x' is the name in line 3 too; here it is 'x #2'" in remarks
     assert "line 7: 1 cell beyond the header not used" in remarks

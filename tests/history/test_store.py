@@ -151,7 +151,7 @@ def test_files_that_are_no_store(tmp_path: Path, content: bytes) -> None:
     where = tmp_path / "x.db"
     where.write_bytes(content)
     if content:
-        with pytest.raises(SpeedproofError, match="name another --store"):
+        with pytest.raises(SpeedproofError, match="name another store"):
             HistoryStore(str(where))
     else:
         assert HistoryStore(str(where)).commits() == ()

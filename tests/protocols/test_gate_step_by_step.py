@@ -119,7 +119,7 @@ def test_why_more_runs_would_not_decide() -> None:
         rules = GateRules(alpha=alpha, multiplicity=multiplicity)
         return gates._why(own, asked, contradicted, family, rules)
 
-    assert why(math.nan) == "a ratio to zero or a negative value means nothing"
+    assert why(math.nan) == "a ratio to a negative value means nothing"
     assert why(math.nan, test="") == ""
     assert why(math.nan, test="", needed=None) == "not significant"
     assert why(0.5) == ""

@@ -183,8 +183,8 @@ def test_complete_separation_by_its_least_and_greatest_ratios() -> None:
         of_x, of_y = steps[k] / 2
         least, most = max(x[k].min() - of_x, 0.0), max(y[k].min() - of_y, 0.0)
         below, above = y[k].max() + of_y, x[k].max() + of_x
-        assert low[k] == (least / below if below > 0.0 else 0.0)
-        assert high[k] == (above / most if most > 0.0 else math.inf)
+        assert low[k] == (least / below if below > 0.0 else 1.0)  # of zeros alone
+        assert high[k] == (above / most if most > 0.0 else math.inf if above > 0.0 else 1.0)
     few = _gaps(pairs_of(x[:, :3], y, steps, (1.0, 1.0)))
     assert (few[0].tolist(), few[1].tolist()) == ([0.0] * 5, [math.inf] * 5)
 

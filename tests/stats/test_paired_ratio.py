@@ -126,11 +126,10 @@ def test_units_do_not_matter(unit: float) -> None:
 
 
 @pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize("value", [0.0, -1.0])
-def test_without_positive_values_there_is_no_ratio(side: int, value: float) -> None:
+def test_a_negative_value_has_no_ratio(side: int) -> None:
     """On either side; the difference is judged all the same."""
     both = np.array([[3.0, 3.5, 4.0, 4.5, 5.0]]), np.array([[1.0, 1.2, 1.1, 1.3, 1.4]])
-    both[side][0, 2] = value
+    both[side][0, 2] = -1.0
     found = paired_ratio(*both, 0.2, steps=EXACT)
     assert np.isnan([found.estimate, found.low, found.high]).all()
     assert np.isfinite([found.pvalue, found.pvalue_less]).all()
@@ -140,18 +139,16 @@ def test_without_positive_values_there_is_no_ratio(side: int, value: float) -> N
 
 @pytest.mark.parametrize("worst", [2.5, 0.0, -1.0])
 def test_swapped_sides_give_the_mirrored_answer(worst: float) -> None:
-    """Of ratios that mean something and of values that are not positive on one side, alone and together.
-
-    Those are judged by SciPy's test of their differences, and have no ratio.
-    """
+    """Of ratios that mean something, of a zero and of a negative value on one side, which has no ratio."""
     x = np.array([[1.1, 2.3, 3.9, 4.8, 5.2, 6.7, 7.1], [1.1, 2.3, 3.9, 4.8, 5.2, 6.7, 7.1]])
     y = np.array([[1.0, 2.6, 3.7, 4.4, 5.7, 6.1, 6.4], [worst, 2.6, 3.7, 4.4, 5.7, 6.1, 6.4]])
     steps = np.zeros((2, 2))
     for alpha in (0.05, 0.3):
         found, mirrored = paired_ratio(x, y, alpha, steps=steps), paired_ratio(y, x, alpha, steps=steps)
         for one, other in (("estimate", "estimate"), ("low", "high"), ("high", "low")):
-            np.testing.assert_allclose(getattr(found, one), 1 / getattr(mirrored, other), rtol=1e-12)
-            assert np.isnan(getattr(found, one)).tolist() == [False, worst <= 0.0]
+            with np.errstate(divide="ignore"):
+                np.testing.assert_allclose(getattr(found, one), 1 / getattr(mirrored, other), rtol=1e-12)
+            assert np.isnan(getattr(found, one)).tolist() == [False, worst < 0.0]
         for one, other in (
             ("chance", "chance"),
             ("chance_low", "chance_high"),

@@ -113,15 +113,15 @@ def test_ranks_with_ties_by_counting() -> None:
         assert float(ratio_of_medians_test(x, y, gamma).above) == pytest.approx(oracle, rel=1e-9)
 
 
-def test_zeros_of_both_samples_are_one_run_of_ties() -> None:
-    """Zero equals gamma times zero at every gamma: half a pair each, and a run of equal values in the variance."""
+def test_zeros_of_both_samples_have_the_ratio_one() -> None:
+    """Above every smaller gamma and below every larger one; each side's zeros are a run of equal values."""
     rng = np.random.default_rng(9)
     x = np.r_[np.zeros(9), rng.integers(1, 30, 20)].astype(float)
     y = np.r_[np.zeros(6), rng.integers(1, 30, 25)].astype(float)
     for gamma in (0.97, 1.013):
-        w = sum((a > gamma * b) + 0.5 * (a == b == 0) for a in x for b in y)
+        w = sum(gamma < 1 if a == b == 0 else a > gamma * b for a in x for b in y)
         n, m, size = x.size, y.size, x.size + y.size
-        runs = [15.0]
+        runs = [9.0, 6.0]
         for v in (x[x > 0], y[y > 0]):
             runs += np.unique(v, return_counts=True)[1].astype(float).tolist()
         variance = n * m / 12 * (size + 1 - sum(c**3 - c for c in runs) / (size * (size - 1)))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from speedproof.corpus import is_corpus
 from speedproof.data.suite import Key, Suite
-from speedproof.errors import SpeedproofError, UsageError
+from speedproof.errors import Parameter, SpeedproofError, UsageError
 from speedproof.history.commits import Commit, resolve, resolve_label
 from speedproof.history.commits import short_name as short_name
 from speedproof.history.rows import Added
@@ -39,7 +39,7 @@ def as_one(suite: Suite, path: str) -> Suite:
     if not suite.commands:
         raise UsageError(
             f"{path}: holds the versions {', '.join(suite.versions)}, each added under its own name; "
-            "leave out --commit"
+            f"leave out {Parameter('commit')}"
         )
     samples = {(Key(version, key.metric), "all"): sample for (key, version), sample in suite.samples.items()}
     merged: dict[str, dict[str, tuple[str, ...]]] = {"all": {}}
@@ -52,7 +52,7 @@ def renamed(suite: Suite, benchmark: str, path: str) -> Suite:
     """With another name of its only benchmark."""
     if len(suite.benchmarks) > 1:
         raise UsageError(
-            f"{path}: holds {len(suite.benchmarks)} benchmarks, but --benchmark can name only one"
+            f"{path}: holds {len(suite.benchmarks)} benchmarks, but {Parameter('benchmark')} can name only one"
         )
     samples = {
         (Key(benchmark, key.metric), version): sample for (key, version), sample in suite.samples.items()
@@ -95,7 +95,8 @@ def commit_of(suite: Suite, version: str, commit: str | None, path: str, reposit
     told = [value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT]
     if len(set(told)) > 1:
         raise UsageError(
-            f"{path}: names several commits ({', '.join(dict.fromkeys(told))}); name one with --commit"
+            f"{path}: names several commits ({', '.join(dict.fromkeys(told))}); name one with ",
+            Parameter("commit"),
         )
     if told:
         return resolve(told[0], repository, date=date)
@@ -103,8 +104,8 @@ def commit_of(suite: Suite, version: str, commit: str | None, path: str, reposit
         return resolve("HEAD", repository)
     except UsageError:
         raise UsageError(
-            f"{path}: no commit is told, and no git repository is here; name the commit with --commit REV, "
-            "which all files of one call share"
+            f"{path}: no commit is told, and no git repository is here; name the commit, which all files of one "
+            f"call share, with {Parameter('commit')}"
         ) from None
 
 

@@ -156,7 +156,7 @@ def _add(history: sp.History, words: list[str], args: Args, console: Console) ->
                     },
                 )
             except sp.SpeedproofError as error:
-                failed.setdefault(error.on_command_line().removeprefix(f"{path}: "), []).append(path)
+                failed.setdefault(str(error).removeprefix(f"{path}: "), []).append(path)
             else:
                 several = len(added.commits) > 3
                 names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)

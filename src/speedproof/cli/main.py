@@ -20,7 +20,7 @@ import click
 from speedproof import __version__
 from speedproof.cli.command import Args, Command, Option, common, said, unknown_command
 from speedproof.cli.console import Console
-from speedproof.errors import SpeedproofError, UsageError
+from speedproof.errors import SpeedproofError, UsageError, on_command_line
 
 ERROR = 2
 INTERRUPTED = 130
@@ -151,6 +151,7 @@ def _no_command(ctx: click.Context) -> int:
 PROGRAM = Program()
 
 
+@on_command_line()
 def main(argv: Sequence[str] | None = None, console: Console | None = None) -> int:
     """Run the program."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -167,7 +168,7 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         console.remark(f"error: {said(error)}")
         return ERROR
     except SpeedproofError as error:
-        console.remark(f"error: {error.on_command_line()}")
+        console.remark(f"error: {error}")
         return ERROR
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""

@@ -19,7 +19,7 @@ from speedproof.corpus import MANIFEST
 from speedproof.corpus.place import Place, arrow, storage_errors
 from speedproof.corpus.schema import File, Manifest, columns, digest, merged, reject_columns, table
 from speedproof.data.record import FileResults, Record
-from speedproof.errors import SpeedproofError, UsageError
+from speedproof.errors import Parameter, SpeedproofError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,9 @@ class Builder:
         self.place = place
         known = Manifest.of(place)
         if known is not None and known.complete and known.rows and not append:
-            raise UsageError(f"{place.name}: a corpus is already there; add to it with --append")
+            raise UsageError(
+                f"{place.name}: a corpus is already there; add to it with {Parameter('append', True)}"
+            )
         self.manifest = known or Manifest()
         self.manifest.complete = False
         self._nodes: dict[str, list[File]] = {}
@@ -142,7 +144,7 @@ class Builder:
         """Note what of a file is left out: all of it, or so much as somebody will read."""
         name = results.path
         if (error := results.reject) is not None:
-            reason = error.on_command_line().removeprefix(f"{name}: ").removeprefix(f"{error.where}: ")
+            reason = str(error).removeprefix(f"{name}: ").removeprefix(f"{error.where}: ")
             self._skipped = [_reject(name, error.where, "", reason)]
             self._unnamed = 0
             return

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from speedproof import __version__
-from speedproof.errors import FormatError, SpeedproofError, UsageError
+from speedproof.errors import FormatError, Parameter, SpeedproofError, UsageError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -217,7 +217,7 @@ def _on_cluster(work: Callable[[T], R], tasks: Sequence[T], address: str) -> Ite
     try:
         distributed: Any = import_module("distributed")
     except ImportError:
-        raise UsageError("--dask needs Dask: pip install 'speedproof[cluster]'") from None
+        raise UsageError(Parameter("dask"), " needs Dask: pip install 'speedproof[cluster]'") from None
     from asyncio import CancelledError as LostInLoop
     from concurrent.futures import CancelledError
 

@@ -15,7 +15,7 @@ from speedproof.corpus.build import REJECTS
 from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.schema import File, Manifest, columns, opened, records, reject_columns
 from speedproof.data.record import Record
-from speedproof.errors import FormatError, SpeedproofError, UsageError
+from speedproof.errors import FormatError, Parameter, SpeedproofError, UsageError
 
 if TYPE_CHECKING:
     import duckdb
@@ -96,7 +96,9 @@ def duck() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise UsageError("SQL and --where need DuckDB: pip install 'speedproof[corpus]'") from None
+        raise UsageError(
+            "SQL and ", Parameter("where"), " need DuckDB: pip install 'speedproof[corpus]'"
+        ) from None
     return duckdb
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import force_setattr, replace
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.alike import Alike
 from speedproof.data.groups import Groups, batches, groups_of
-from speedproof.data.units import Direction, direction_of, parse_unit
+from speedproof.data.units import Direction, counted, direction_of, parse_unit
 from speedproof.errors import DataError
 
 
@@ -179,6 +179,11 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     def higher_is_better(self) -> bool:
         """Whether high values are good."""
         return self.direction is Direction.HIGHER
+
+    @property
+    def exact(self) -> bool:
+        """Whether it counts what an operation does (``"allocs/op"``) in whole numbers, or medians of such."""
+        return counted(self.unit) and not (self.values % 0.5).any()
 
     def per_process(self, location: Literal["mean", "median"]) -> Sample:
         """One value a process: the mean or the median of its values, in order of first appearance.

@@ -159,6 +159,11 @@ def parse_unit(text: str) -> Unit:
     return Unit(text)
 
 
+def counted(base: str) -> bool:
+    """Whether it says how often an operation does something (``"allocs/op"``): whole numbers of it are exact."""
+    return base.endswith("/op") and base != "J/op"
+
+
 def is_known(text: str) -> bool:
     """Whether this is a unit of ours, or a rate: of any other nobody knows which values are good."""
     base = parse_unit(text).base

@@ -38,6 +38,7 @@ _SHARED = 1 << 14  # different cells
 # A text of these alone may be numbers and nothing else.
 _OF_NUMBERS = frozenset("0123456789.eE+-")
 _NUMBERED = re.compile(r"(run|rep|repetition|iteration|iter|r|x)?[ _-]?\d+", re.IGNORECASE)
+_COLUMN = Parameter("columns", {"value": "NAME"}, "column value=NAME")
 # Of these names some may as well be versions.
 _DOUBTFUL = re.compile(r"[rx]?[ _-]?\d+", re.IGNORECASE)
 
@@ -58,10 +59,8 @@ def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
         yield Skipped(table.source.name, "header", "", reason, expected=True)
     chosen: tuple[str, ...] = ()
     if rivals:
-        names = ", ".join(map(repr, rivals))
-        chosen = (
-            f"the values are those of column {header[value]!r}; not used: {names} (--column value=NAME chooses)",
-        )
+        names, choice = ", ".join(map(repr, rivals)), _COLUMN
+        chosen = (f"the values are those of column {header[value]!r}; not used: {names} ({choice} chooses)",)
     yield from _records(layout, _Values([value], configuration, chosen))
 
 
@@ -320,7 +319,7 @@ def _numeric(layout: Layout) -> list[int]:
         raise layout.table.source.error(
             "header",
             f"no column holds numbers; the columns are {', '.join(layout.header)}: name one with ",
-            Parameter("columns", {"value": "NAME"}, "column value=NAME"),
+            _COLUMN,
         )
     return sorted(found)
 
@@ -356,4 +355,6 @@ def _taken_for_runs(names: list[str]) -> tuple[str, ...]:
     ):
         return ()
     few = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    return (f"the columns {few} are taken for runs; if they are versions, add --wide version",)
+    return (
+        f"the columns {few} are taken for runs; if they are versions, add {Parameter('wide', 'version')}",
+    )

@@ -16,6 +16,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.units import Direction
+from speedproof.errors import Parameter
 from speedproof.formats.gathered import Gathered
 from speedproof.formats.reading import epoch, plural
 from speedproof.formats.source import ReadOptions, Source
@@ -130,7 +131,9 @@ def _told(damage: Damage) -> str:
     if part in _UNIT_FIELDS:
         return f"{text}; metrics of the session's own are left out, for their units are not known"
     if part == "benchmarks":
-        return f"{text}; which version is the reference may not be known: name it with --reference"
+        return (
+            f"{text}; which version is the reference may not be known: name it with {Parameter('reference')}"
+        )
     return text
 
 

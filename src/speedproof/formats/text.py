@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from speedproof.data.units import Unit, parse_unit
+from speedproof.errors import Parameter
 from speedproof.formats.source import Source
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -73,8 +74,8 @@ def settle_unit(own: str | None, asked: str | None, place: str) -> tuple[Unit, t
     unit = parse_unit(own)
     if asked is None or parse_unit(asked) == unit:
         return unit, ()
-    reason = f"names the unit {own}, so --unit {asked} was not used; if {asked} is right, correct the file"
-    return unit, (f"{place} {reason}",)
+    reason = f"names the unit {own}, so {Parameter('unit', asked)} was not used"
+    return unit, (f"{place} {reason}; if {asked} is right, correct the file",)
 
 
 # What may stand between those words and a unit.

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 
 _HASH = re.compile("[0-9a-f]+")
 _FORMAT = "%H%x1f%s%x1f%cI"
@@ -61,7 +61,9 @@ def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
         sha, subject, moment = line.strip().splitlines()[-1].split("\x1f")
         return Commit(sha, subject, in_utc(moment))
     if revision.startswith("HEAD") or "~" in revision or "^" in revision:
-        raise UsageError(f"{revision}: no git repository here knows it; name the commit with --commit")
+        raise UsageError(
+            f"{revision}: no git repository here knows it; name the commit with {Parameter('commit')}"
+        )
     return Commit(revision, "", in_utc(date))
 
 

@@ -125,7 +125,7 @@ def prepare(connection: Connection, where: str) -> None:
     """Make the tables in a transaction, or bring those of an older store forward; refuse what is none."""
     if not inspect(connection).has_table("meta"):
         if inspect(connection).get_table_names():
-            raise SpeedproofError(f"{where}: holds tables that are not a history's; name another --store")
+            raise SpeedproofError(f"{where}: holds tables that are not a history's; name another store")
         tables.create_all(connection)
         connection.execute(insert(meta).values(name="schema", value=str(SCHEMA)))
         return
@@ -137,7 +137,7 @@ def prepare(connection: Connection, where: str) -> None:
             "update speedproof"
         )
     if version not in MIGRATIONS and version != SCHEMA:
-        raise SpeedproofError(f"{where}: is not a history of speedproof; name another --store")
+        raise SpeedproofError(f"{where}: is not a history of speedproof; name another store")
     while version < SCHEMA:
         MIGRATIONS[version](connection)
         version += 1

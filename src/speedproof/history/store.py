@@ -315,7 +315,7 @@ _REMEDIES = {
     "full": "; nothing was added: make room and try again",
     "disk i/o": "; nothing was added: is the disk full?",
     "unable to open": "; is the folder there, and may it be written?",
-    "not a database": "; name another --store",
+    "not a database": "; name another store",
     "refused": "; is the server running?",
 }
 

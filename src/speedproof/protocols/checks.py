@@ -41,7 +41,7 @@ _HISTORY = {
         Assumption.PLANNED_SIZE,
         "measuring ended, or went on, after a look at these very values: a test for a size fixed beforehand has a "
         "larger risk, and its bounds lean to that result; 'speedproof run --review FILE' gives the verdict that "
-        "holds, or fix the size by equal --min-runs and --max-runs",
+        "holds, or fix the number of runs beforehand",
     ),
     Trait.TWO_PROGRAMS: (
         Assumption.ONE_PROGRAM,
@@ -104,7 +104,7 @@ def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) ->
         if trait in measured.traits
     ]
     found += _of_nesting(measured, used, side, other_nested)
-    if measured.values.min() <= 0.0:
+    if (least := measured.values.min()) < 0.0 or (least == 0.0 and not measured.exact):
         zeros, negative = int(np.sum(measured.values == 0)), int(np.sum(measured.values < 0))
         what = "negative" if negative else "0"
         message = f"{negative or zeros} of {measured.n} values are {what}: ratios mean little or nothing"
@@ -131,8 +131,9 @@ def same_values(reference: Sample, candidate: Sample) -> list[Check]:
 def coarse_values(pairs: Sequence[Pair]) -> list[list[Check]]:
     """Of each pair the check that the values were read finely enough for what is said of them."""
     found: list[list[Check]] = [[] for _ in pairs]
-    for rows in batches((pair.reference.n + pair.candidate.n, pair.reference.n) for pair in pairs):
-        sides = [(pairs[i].reference.values, pairs[i].candidate.values) for i in rows]
+    both = [(pair.reference, pair.candidate) for pair in pairs]
+    for rows in batches(None if x.exact and y.exact else (x.n + y.n, x.n) for x, y in both):
+        sides = [(x.values, y.values) for x, y in (both[i] for i in rows)]
         pooled = np.sort(np.concatenate([np.stack(side) for side in zip(*sides, strict=True)], axis=1))
         for k in np.flatnonzero((pooled[:, 1:] == pooled[:, :-1]).any(axis=1)).tolist():
             found[rows[k]] = _coarse(*sides[k])

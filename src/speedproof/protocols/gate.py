@@ -252,7 +252,7 @@ def _why(case: _Case, required: Hypothesis, contradicted: Hypothesis, family: in
     c = case.comparison
     if math.isnan(contradicted.pvalue):
         if c.test:
-            return "a ratio to zero or a negative value means nothing"
+            return "a ratio to a negative value means nothing"
         return "" if c.needed else c.state.value
     tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradicted.name == "difference"))
     least = QUESTIONS[rules.protocol].least_pvalue

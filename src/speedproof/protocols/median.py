@@ -109,7 +109,7 @@ def _observed(slow: FloatArray, fast: FloatArray, low: float, high: float) -> fl
     on the other side of 1 than what the rank-sum test proves.
     """
     observed = location_ratio(median, slow, fast)
-    if not math.isnan(low) and not math.isnan(observed) and not low <= observed <= high:
+    if not math.isnan(low) and not low <= observed <= high:
         return median_ratio(slow, fast)
     return observed
 

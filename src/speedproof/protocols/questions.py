@@ -25,6 +25,7 @@ from speedproof.protocols.typical import typical_runs, typical_sides
 from speedproof.stats.paired_ratio import runs_needed_pairs
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
+from speedproof.stats.ratio import scaled
 from speedproof.stats.scaling import in_common_unit
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009"]
@@ -53,9 +54,9 @@ class Question(Struct, frozen=True):
 
     def runs_needed(self, sides: Sides, times: float, alpha: float) -> RunsNeeded:
         """The units that would find the observed difference, the fast side taken so many times as long."""
-        slow, fast = in_common_unit(sides.slow, sides.fast)
+        values = scaled(*in_common_unit(sides.slow, sides.fast), times)
         with np.errstate(over="ignore", invalid="ignore"):
-            return (runs_needed_pairs if sides.paired else self.forecast)(slow, times * fast, alpha)
+            return (runs_needed_pairs if sides.paired else self.forecast)(*values, alpha)
 
 
 QUESTIONS: dict[str, Question] = {

@@ -140,6 +140,7 @@ def _in_sequence(sample: Sample) -> bool:
 def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes, all of them of the same sessions or none."""
     steps = coarse_steps(slow, fast)
+    steps[[side.x.exact and side.y.exact for side in own]] = 0.0
     test: Callable[[float], RatioTest]
     if own[0].paired:
         factors = np.ones(len(own))

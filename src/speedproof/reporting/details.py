@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from speedproof.data.units import format_values
+from speedproof.errors import Parameter
 from speedproof.protocols.checks import ORDER_LEVEL
 from speedproof.protocols.multiplicity import METHODS
 from speedproof.protocols.questions import QUESTIONS
@@ -47,8 +48,10 @@ def _details(result: SuiteComparison) -> Iterator[Report]:
     """The answers of every protocol, then those about the whole suite."""
     reports = [_protocol(result, protocol) for protocol in result.protocols]
     if any(c.undermining for c in result.comparisons if c.test or c.quantity == "probability"):
-        told = Text("! An assumption was not met: the true risk may be larger. Which: --explain", "warning")
-        reports[-1] = replace(reports[-1], notes=(told,))
+        told = (
+            f"! An assumption was not met: the true risk may be larger. Which: {Parameter('explain', True)}"
+        )
+        reports[-1] = replace(reports[-1], notes=(Text(told, "warning"),))
     yield from reports
     if len(result.benchmarks) > 1:
         yield Report("The whole suite", tuple(_whole(result)))

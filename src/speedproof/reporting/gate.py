@@ -368,7 +368,7 @@ def _proven(row: GateRow) -> Cell | None:
         most = max(high, 1 / low) if low > 0 else math.inf
         return _most(factor(most, 1)) if math.isfinite(most) else None
     if low >= 1:
-        return _least(low)
+        return _least(low) if low < math.inf else None
     return _most(factor(1 / low, 1, 3), f" {words.gain_and_loss(c)[1]}") if low > 0 else None
 
 

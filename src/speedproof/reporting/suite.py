@@ -11,6 +11,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from speedproof.errors import Parameter
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -278,7 +279,7 @@ def leftovers(result: SuiteComparison) -> Iterator[Text]:
             yield Text(f"Only in {label}: {_first_of(names)}", "warning")
     if result.problems:
         rest = len(result.problems) - 1
-        more = f" (and {rest} more: --details)" if rest else ""
+        more = f" (and {rest} more: {Parameter('details', True)})" if rest else ""
         yield Text(f"Left out: {result.problems[0]}{more}", "warning")
 
 

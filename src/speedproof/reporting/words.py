@@ -182,7 +182,10 @@ def range_of(result: Comparison) -> str:
     if not low > 0:
         return f"at most {_natural(high, better, worse, 1)}" if high >= 1 else f"{worse} by any factor"
     if not math.isfinite(high):
-        return f"from {_natural(low, better, worse, -1)} to any factor {better}"
+        least = f"from {_natural(low, better, worse, -1)} to any factor {better}"
+        return least if low < math.inf else f"{better} by any factor"
+    if low == high == 1:
+        return "1.00x"
     if low > 1:
         return f"{factor(low, -1)} to {factor(high, 1)} {better}"
     if high < 1:

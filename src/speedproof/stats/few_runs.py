@@ -79,7 +79,7 @@ def _gaps(pairs: Pairs) -> tuple[FloatArray, FloatArray]:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         low = np.maximum(pairs.x.min(axis=1) - half[:, 0], 0.0) / (pairs.y.max(axis=1) + half[:, 1])
         high = (pairs.x.max(axis=1) + half[:, 0]) / np.maximum(pairs.y.min(axis=1) - half[:, 1], 0.0)
-    return np.nan_to_num(low, nan=0.0, posinf=np.inf), np.nan_to_num(high, nan=np.inf, posinf=np.inf)
+    return np.where(np.isnan(low), 1.0, low), np.where(np.isnan(high), 1.0, high)
 
 
 def held_back(gamma: float, found: RatioTest, pairs: Pairs) -> RatioTest:

@@ -22,18 +22,21 @@ _SLACK = 8 * float(_FLOATS.eps)
 
 
 def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -> list[float]:
-    """The k-th smallest of the ratios x_i / y_j for some k, counted from 0, pairs 0 / 0 left out.
-
-    Infinity when that ratio has y_j = 0.
-    """
+    """The k-th smallest of the ratios x_i / y_j for some k, counted from 0; infinite above 0, 1 of two zeros."""
     xs, weight_x = np.unique(x[x > 0.0], return_counts=True)
     ys, weight_y = np.unique(y[y > 0.0], return_counts=True)
     positive_x, positive_y = int(weight_x.sum()), int(weight_y.sum())
     zeros = (x.size - positive_x) * positive_y
     ratios = Ratios(xs, weight_x, ys, weight_y)
+    ones = (x.size - positive_x) * (y.size - positive_y)
+    below_1 = ratios.count(np.searchsorted(xs, ys)) if ones else 0
     found = []
     for rank in ranks:
         k = rank - zeros
+        if below_1 <= k < below_1 + ones:
+            found.append(1.0)
+            continue
+        k -= ones if k >= below_1 else 0
         if k < 0:
             found.append(0.0)
         elif k >= positive_x * positive_y:
@@ -44,11 +47,9 @@ def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -
 
 
 def median_ratio(x: FloatArray, y: FloatArray) -> float:
-    """The median of the ratios, of two in the middle their geometric mean; NaN where all are 0 / 0."""
-    known = x.size * y.size - int((x == 0.0).sum()) * int((y == 0.0).sum())
-    if not known:
-        return math.nan
-    lower, upper = ratio_order_statistics(x, y, ((known - 1) // 2, known // 2))
+    """The median of the ratios, of two in the middle their geometric mean."""
+    count = x.size * y.size
+    lower, upper = ratio_order_statistics(x, y, ((count - 1) // 2, count // 2))
     return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
 
 

@@ -73,16 +73,16 @@ def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: Floa
 
     At 1 readings count as they are, and values that are not positive have a verdict, too: by their differences.
     """
-    meant = _meant(x, y)
     if gamma == 1.0:
-        d = np.where(meant[:, None], _logs(x, y, steps, 0.0), np.ldexp(x, -2) - np.ldexp(y, -2))
+        positive = np.minimum(x, y).min(axis=1, keepdims=True) > 0.0
+        d = np.where(positive, _logs(x, y, steps, 0.0), np.ldexp(x, -2) - np.ldexp(y, -2))
         return RatioTest(_pvalues(d, 0.0), _pvalues(-d, 0.0))
     below, above = np.log(edges(gamma))
     found = (
         _pvalues(_logs(x, y, steps, -1.0), float(above)),
         _pvalues(-_logs(x, y, steps, 1.0), -float(below)),
     )
-    return monotone(gamma, RatioTest(*found), paired_ratio_test(x, y, 1.0, steps=steps), meant)
+    return monotone(gamma, RatioTest(*found), paired_ratio_test(x, y, 1.0, steps=steps), _meant(x, y))
 
 
 def runs_needed_pairs(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
@@ -133,7 +133,7 @@ def _mean_and_error(d: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _meant(x: FloatArray, y: FloatArray) -> BoolArray:
-    return np.asarray((x > 0.0).all(axis=1) & (y > 0.0).all(axis=1))
+    return np.asarray((x >= 0.0).all(axis=1) & (y >= 0.0).all(axis=1))
 
 
 def _averages(d: FloatArray) -> FloatArray:
@@ -142,12 +142,17 @@ def _averages(d: FloatArray) -> FloatArray:
 
 
 def _walsh(x: FloatArray, y: FloatArray, steps: FloatArray, sign: float) -> FloatArray:
-    """The averages of `_logs`, in ascending order."""
-    return _averages(_logs(x, y, steps, sign))
+    """The averages of `_logs`, in ascending order; that of two infinite ones may be anything."""
+    found = _averages(_logs(x, y, steps, sign))
+    return np.sort(np.where(np.isnan(found), sign * np.inf, found), axis=1) if sign else found
 
 
 def _logs(x: FloatArray, y: FloatArray, steps: FloatArray, sign: float) -> FloatArray:
-    """The least (sign -1) or greatest (+1) log ratios that the steps leave, or (0) those of the readings."""
+    """The least (sign -1) or greatest (+1) log ratios that the steps leave, or (0) those of the readings.
+
+    The ratio of two zeros is 1.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         least, most = x + sign * 0.5 * steps[:, :1], y - sign * 0.5 * steps[:, 1:]
-        return np.asarray(np.log(np.maximum(least, 0.0)) - np.log(np.maximum(most, 0.0)))
+        d = np.log(np.maximum(least, 0.0)) - np.log(np.maximum(most, 0.0))
+    return np.where(np.isnan(d), 0.0, d)

@@ -13,6 +13,7 @@ import numpy as np
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_states import ROUNDING, Pairs, Score
+from speedproof.stats.ratio import scaled
 from speedproof.stats.root import decreasing_roots
 
 _LISTED = 1 << 10  # ratios that are listed near a bound,
@@ -87,10 +88,9 @@ class Search:
     def _places(self, gamma: FloatArray, sign: float) -> tuple[IntArray, IntArray]:
         """How many gamma y are below each x, and x below each y; ties count for X with a sign of +1 only."""
         x, y = self.read[sign]
-        with np.errstate(over="ignore", under="ignore"):
-            scaled = gamma[:, None] * y
+        x, times_y = scaled(x, y, gamma[:, None])
         # Of equal values the first part comes first. Two ascending runs are merged in linear time.
-        parts = (scaled, x) if sign > 0.0 else (x, scaled)
+        parts = (times_y, x) if sign > 0.0 else (x, times_y)
         order = np.argsort(np.concatenate(parts, axis=1), axis=1, kind="stable")
         of_x = order >= y.shape[1] if sign > 0.0 else order < x.shape[1]
         rows = np.arange(0, order.size, order.shape[1])[:, None]
@@ -137,7 +137,9 @@ class Search:
             return np.clip(self.score(_exp(log_gamma), sign) + sign * critical, -_MOST, _MOST)
 
         start, end = decreasing_roots(beyond, *self._range, self._few)
-        low, high = _exp(start), np.where(end < _LARGEST, _exp(end), math.inf)
+        # Where every gamma is rejected as too small, or as too large, the bound is infinite, or 0.
+        low = np.where(end < math.inf, _exp(start), math.inf)
+        high = np.where(start > -math.inf, np.where(end < _LARGEST, _exp(end), math.inf), 0.0)
         found = np.where(sign < 0.0, low, high)
         walked = (low > 0.0) & (low < high) & (high < math.inf)
         low, high = np.where(walked, low, 1.0), np.where(walked, high, 1.0)
@@ -167,7 +169,8 @@ class Search:
     ) -> float:
         """Through the ratios of one pair between two gammas, from the spread at the first."""
         x, y = (values[row] for values in self.read[sign])
-        ratios = x[crossed[0]] / y[crossed[1]]
+        x, y = x[crossed[0]], y[crossed[1]]
+        ratios = np.divide(x, y, out=np.ones_like(x), where=y > 0.0)
         order = np.argsort(ratios, kind="stable")
         i, j = crossed[0][order], crossed[1][order]
         weight_x, weight_y = _weight(self.x, row, i), _weight(self.y, row, j)

@@ -186,25 +186,22 @@ def _states(ratios: FloatArray, n: int, m: int, score: Score) -> States:
     real = np.empty((count, n * m + 1), dtype=np.bool_)
     with np.errstate(invalid="ignore"):
         real[:] = edges[:, 1:] > edges[:, :-1] * (1.0 + ROUNDING)
-    real[:, -1] |= True
+    real[:, [0, -1]] = True  # below every ratio and above, where these are 0 or infinite, too
     return States(edges, score.of(Spread(won, square_x, square_y)), real)
 
 
 def _ratios(pairs: Pairs, sign: float) -> FloatArray:
-    """The least (sign -1) or greatest (+1) ratios that the steps leave possible, 0 / 0 among them."""
+    """The least (sign -1) or greatest (+1) ratios that the steps leave possible; that of two zeros is 1."""
     x = np.sort(pairs.x, axis=1) + sign * 0.5 * pairs.step[:, :1]
     y = np.sort(pairs.y, axis=1)[:, ::-1] - sign * 0.5 * pairs.step[:, 1:]
     x, y = np.maximum(x, 0.0), np.maximum(y, 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratios = x[:, :, None] / y[:, None, :]
-    return np.where(np.isnan(ratios), 0.0 if sign < 0 else np.inf, ratios)
+    return ratios if x.all() else np.where(np.isnan(ratios), 1.0, ratios)
 
 
 def both_states(pairs: Pairs, score: Score) -> tuple[States, States]:
     """States for the lower bound and for the upper one, mostly the same."""
     n, m = pairs.sizes
     low = _states(_ratios(pairs, -1.0), n, m, score)
-    zeros = ((pairs.x == 0.0).any(axis=1) & (pairs.y == 0.0).any(axis=1)).any()
-    if not zeros and not pairs.step.any():
-        return low, low
-    return low, _states(_ratios(pairs, 1.0), n, m, score)
+    return low, _states(_ratios(pairs, 1.0), n, m, score) if pairs.step.any() else low

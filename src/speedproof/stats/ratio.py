@@ -18,11 +18,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
+_LEAST = 5e-324  # the smallest double above 0
 
 
 class Interval(Struct, frozen=True):
@@ -50,6 +52,19 @@ def edges(gamma: float) -> tuple[float, float]:
         return 1.0, 1.0
     below, above = gamma * (1.0 - _ROUNDING), gamma * (1.0 + _ROUNDING)
     return (below, min(above, 1.0)) if gamma < 1.0 else (max(below, 1.0), above)
+
+
+def scaled(x: FloatArray, y: FloatArray, gamma: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """X and gamma Y as they compare: the ratio of two zeros is 1, as of other equal values."""
+    gamma = np.asarray(gamma)
+    with np.errstate(over="ignore", under="ignore"):
+        times_y = gamma * y
+    if x.all():
+        return x, times_y
+    times_y = np.where(y > 0.0, np.maximum(times_y, _LEAST), times_y)  # nothing positive equals 0
+    return np.where((x == 0.0) & (gamma < 1.0), _LEAST, x), np.where(
+        (y == 0.0) & (gamma > 1.0), _LEAST, times_y
+    )
 
 
 def hold(

@@ -10,7 +10,7 @@ from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.pooled import sample_ends, tie_excess
 from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
 from speedproof.stats.ranks import RankSum, rank_sum
-from speedproof.stats.ratio import Interval, RatioTest, edges, hold, monotone
+from speedproof.stats.ratio import Interval, RatioTest, edges, hold, monotone, scaled
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import normal_quantile
 
@@ -27,14 +27,12 @@ def ratio_of_medians(
     statistic of the n m ratios, the last gamma that is rejected as too small or the first as too large; 0 and
     infinity where there is none. The variant of the test (exact, or normal with continuity and tie correction) is
     the one of gamma = 1. There ties across the samples count; at nearly every other gamma they are gone. So the
-    verdict decides on which side of 1 the bound lies, the test without ties across how far. Pairs of zeros count
-    one half everywhere.
+    verdict decides on which side of 1 the bound lies, the test without ties across how far. The ratio of two zeros
+    is 1.
     """
     x, y = in_common_unit(x, y)
     test = rank_sum(x, y) if at_one is None else at_one
-    zeros = np.sum(x == 0.0, axis=-1) * np.sum(y == 0.0, axis=-1)
-    rank = _needed_ratios(x, y, alpha, test.exact, zeros)
-    low, high = _extreme_ratios(x, y, rank, zeros)
+    low, high = _extreme_ratios(x, y, _needed_ratios(x, y, alpha, test.exact))
     interval = hold(low, high, test.pvalue <= alpha, test.pvalue_less <= alpha)
     negative = (x < 0.0).any(axis=-1) | (y < 0.0).any(axis=-1)
     return Interval(np.where(negative, np.nan, interval.low), np.where(negative, np.nan, interval.high))
@@ -55,12 +53,10 @@ def ratio_of_medians_test(
     shifted = RatioTest(test.pvalue, test.pvalue_less)
     if gamma != 1.0:
         n, m = x.shape[-1], y.shape[-1]
-        with np.errstate(over="ignore", under="ignore"):
-            greater = _pairs_greater(x, above_edge * y)
-            less = _pairs_greater(below_edge * y, x)
-        sd, zeros = _without_ties_across(x, y)
-        offset = 0.5 * zeros - 0.5 * n * m
-        above, below = rank_sum_normal(greater + offset, sd), rank_sum_normal(less + offset, sd)
+        greater = _pairs_greater(*scaled(x, y, above_edge))
+        less = _pairs_greater(*scaled(x, y, below_edge)[::-1])
+        sd = _without_ties_across(x, y)
+        above, below = (rank_sum_normal(count - 0.5 * n * m, sd) for count in (greater, less))
         if test.exact.any():
             tail = rank_sum_tail(n, m)
             above = np.where(test.exact, tail[np.where(test.exact, greater, 0)], above)
@@ -80,49 +76,46 @@ def _pairs_greater(x: FloatArray, y: FloatArray) -> IntArray:
     return np.asarray(np.where(of_x, np.cumsum(~of_x, axis=-1), 0).sum(axis=-1), dtype=np.int64)
 
 
-def _without_ties_across(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Standard deviation of the rank sum when only zeros tie across the samples, and the pairs of zeros."""
-    of_x, of_y = np.sum(x == 0.0, axis=-1), np.sum(y == 0.0, axis=-1)
+def _without_ties_across(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Standard deviation of the rank sum when no values tie across the samples."""
     excess = tie_excess(sample_ends(x)) + tie_excess(sample_ends(y))
-    excess = excess + 3.0 * of_x * of_y * (of_x + of_y)  # the zeros of both are one run at every gamma
-    return rank_sum_sd(x.shape[-1], y.shape[-1], excess), np.asarray(of_x * of_y, dtype=np.float64)
+    return rank_sum_sd(x.shape[-1], y.shape[-1], excess)
 
 
-def _extreme_ratios(
-    x: FloatArray, y: FloatArray, rank: IntArray, zeros: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """The rank-th largest and the rank-th smallest of the ratios x_i / y_j that are not 0 / 0."""
+def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The rank-th largest and the rank-th smallest of the ratios x_i / y_j."""
     n, m = x.shape[-1], y.shape[-1]
     x = np.broadcast_to(x, (*rank.shape, n)).reshape(-1, n, 1)
     y = np.broadcast_to(y, (*rank.shape, m)).reshape(-1, 1, m)
-    count = np.broadcast_to(n * m - zeros, rank.shape).ravel()
-    low_at, high_at = count - rank.ravel(), rank.ravel() - 1
-    low, high = np.empty(count.shape), np.empty(count.shape)
+    low_at, high_at = n * m - rank.ravel(), rank.ravel() - 1
+    low, high = np.empty(rank.size), np.empty(rank.size)
     if n * m > _MOST_RATIOS:
         for i, (of_x, of_y) in enumerate(zip(x[:, :, 0], y[:, 0, :], strict=True)):
-            low[i], high[i] = _two_of_many(of_x, of_y, (int(low_at[i]), int(high_at[i])), int(count[i]))
+            low[i], high[i] = _two_of_many(of_x, of_y, (int(low_at[i]), int(high_at[i])))
         return low.reshape(rank.shape), high.reshape(rank.shape)
     few = max(1, _CACHED // (n * m))
-    for at in range(0, count.size, few):
+    for at in range(0, rank.size, few):
         rows = slice(at, at + few)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = (x[rows] / y[rows]).reshape(-1, n * m)
+        if not x[rows].all():
+            ratios[np.isnan(ratios)] = 1.0
         index = np.stack([low_at[rows], high_at[rows]], axis=-1)
         value = np.take_along_axis(np.sort(ratios, axis=-1), np.clip(index, 0, n * m - 1), axis=-1)
-        value = np.where(index < 0, 0.0, np.where(index >= count[rows, None], np.inf, value))
+        value = np.where(index < 0, 0.0, np.where(index >= n * m, np.inf, value))
         low[rows], high[rows] = value[:, 0], value[:, 1]
     return low.reshape(rank.shape), high.reshape(rank.shape)
 
 
-def _two_of_many(x: FloatArray, y: FloatArray, ranks: tuple[int, int], count: int) -> tuple[float, float]:
+def _two_of_many(x: FloatArray, y: FloatArray, ranks: tuple[int, int]) -> tuple[float, float]:
     """Order statistics of the ratios; 0 below the smallest and infinity above the largest."""
-    within = [rank for rank in ranks if 0 <= rank < count]
+    within = [rank for rank in ranks if 0 <= rank < x.size * y.size]
     found = dict(zip(within, ratio_order_statistics(x, y, within), strict=True))
     low, high = (found.get(rank, 0.0 if rank < 0 else np.inf) for rank in ranks)
     return low, high
 
 
-def _needed_ratios(x: FloatArray, y: FloatArray, alpha: float, exact: BoolArray, zeros: IntArray) -> IntArray:
+def _needed_ratios(x: FloatArray, y: FloatArray, alpha: float, exact: BoolArray) -> IntArray:
     """How many ratios must exceed gamma for rejection at risk alpha, when none of them equals gamma."""
     n, m = x.shape[-1], y.shape[-1]
     needed = np.zeros(exact.shape, dtype=np.int64)
@@ -130,11 +123,10 @@ def _needed_ratios(x: FloatArray, y: FloatArray, alpha: float, exact: BoolArray,
         needed[exact] = np.argmax(rank_sum_tail(n, m) <= alpha)
     rest = ~exact
     if rest.any():
-        sd = np.broadcast_to(_without_ties_across(x, y)[0], exact.shape)[rest]
-        offset = np.broadcast_to(0.5 * zeros, exact.shape)[rest] - 0.5 * n * m
+        sd, half = np.broadcast_to(_without_ties_across(x, y), exact.shape)[rest], 0.5 * n * m
         # The quantile rounds: the p-value itself decides among the three counts around it.
-        count = np.ceil(0.5 - normal_quantile(alpha) * sd - offset) - 1.0
+        count = np.ceil(0.5 - normal_quantile(alpha) * sd + half) - 1.0
         for _ in range(2):
-            count = count + (rank_sum_normal(count + offset, sd) > alpha)
+            count = count + (rank_sum_normal(count - half, sd) > alpha)
         needed[rest] = np.clip(count, 0, n * m + 1).astype(np.int64)
     return needed

@@ -38,8 +38,8 @@ _AT_ONCE = 1 << 15  # ratios, of several pairs: they fit a core's cache
 class TypicalRatio(Struct, frozen=True):
     """The typical ratio of X to Y and the chance that X exceeds Y, with one-sided bounds of risk alpha."""
 
-    # The median of the ratios x / y, and its bounds: 0 and infinity where there is none, NaN where a value is
-    # negative. Shape of the leading axes.
+    # The median of the ratios x / y, that of two zeros being 1, and its bounds: 0 and infinity where there is none
+    # (or the ratio is that), NaN where a value is negative. Shape of the leading axes.
     estimate: FloatArray
     low: FloatArray
     high: FloatArray
@@ -84,7 +84,7 @@ def typical_ratio_test(
 ) -> RatioTest:
     """Test the typical ratio of X to Y against gamma: the p-values that the bounds of `typical_ratio` invert.
 
-    NaN where a value is negative or half of a side is zero, except at gamma = 1.
+    NaN where a value is negative, except at gamma = 1.
     """
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes
@@ -100,7 +100,7 @@ def typical_ratio_test(
             equal = _at_one(rows)
             part = RatioTest(equal.pvalue, equal.pvalue_less)
         if gamma != 1.0:
-            part = monotone(gamma, _shifted(rows, gamma), part, _positive(rows))
+            part = monotone(gamma, _shifted(rows, gamma), part, _meant(rows))
         found[:, which] = part.above, part.below
     return RatioTest(*found.reshape(2, *pairs.shape))
 
@@ -161,11 +161,9 @@ def _known(value: float, otherwise: float) -> float:
     return otherwise if math.isnan(value) else value
 
 
-def _positive(pairs: Pairs) -> BoolArray:
-    """Rows whose ratios mean something: no negative values, and more than half of each side above zero."""
-    sides = (pairs.x, pairs.y)
-    told = [(side >= 0.0).all(axis=1) & (2 * (side > 0.0).sum(axis=1) > side.shape[1]) for side in sides]
-    return np.asarray(told[0] & told[1])
+def _meant(pairs: Pairs) -> BoolArray:
+    """Rows whose ratios mean something: no negative values."""
+    return np.asarray((pairs.x >= 0.0).all(axis=1) & (pairs.y >= 0.0).all(axis=1))
 
 
 def _shifted(pairs: Pairs, gamma: float) -> RatioTest:
@@ -209,7 +207,7 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
         low, high = held_bounds(low, high, pairs, alpha)
     faster, slower = pvalue <= alpha, pvalue_less <= alpha
     held = hold(low, high, faster, slower)
-    meant = _positive(pairs)
+    meant = _meant(pairs)
     estimate, low, high = (np.where(meant, v, np.nan) for v in (estimate, held.low, held.high))
     separation = alpha ** (1.0 / (np.array([n, m]) / pairs.inflation).min(axis=1))
     # So few runs prove nothing of the chance, whatever they prove of the ratio: they might all be luck, 2^-runs.
@@ -221,17 +219,13 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
 
 
 def _middle(pairs: Pairs) -> FloatArray:
-    """The median of the ratios: of two in the middle their geometric mean, as for 1 / ratios. 0 / 0 is none."""
+    """The median of the ratios: of two in the middle their geometric mean, as for 1 / ratios."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratios = (pairs.x[:, :, None] / pairs.y[:, None, :]).reshape(pairs.x.shape[0], -1)
-    if (pairs.x.min(initial=1.0) > 0.0) or (pairs.y.min(initial=1.0) > 0.0):
-        half = ratios.shape[1] // 2
-        ratios.partition((half - 1, half) if ratios.shape[1] % 2 == 0 else (half,), axis=1)
-        known = np.full(ratios.shape[0], ratios.shape[1])
-    else:
-        ratios.sort(axis=1)
-        known = np.sum(~np.isnan(ratios), axis=1)
-    at = np.maximum(np.stack([(known - 1) // 2, known // 2], axis=1), 0)
-    lower, upper = np.take_along_axis(ratios, at, axis=1).T
+    if not pairs.x.all():
+        ratios[np.isnan(ratios)] = 1.0
+    at = (ratios.shape[1] - 1) // 2, ratios.shape[1] // 2
+    ratios.partition(at, axis=1)
+    lower, upper = ratios[:, at[0]], ratios[:, at[1]]
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(lower == upper, lower, np.sqrt(lower) * np.sqrt(upper)))

@@ -1,0 +1,225 @@
+"""Zeros: the ratio of two of them is 1, that of a value to zero infinite. Every test of a ratio takes them so."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+from speedproof.arrays import FloatArray
+from speedproof.stats import ratio_medians, superiority
+from speedproof.stats.pair_ratios import median_ratio, ratio_order_statistics
+from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
+from speedproof.stats.permutation import null_distribution
+from speedproof.stats.rank_states import pairs_of
+from speedproof.stats.ratio import scaled
+from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
+from speedproof.stats.superiority import typical_ratio, typical_ratio_test
+
+GAMMAS = (0.3, 0.98, 1.02, 2.5)
+
+
+def ratio(a: float, b: float) -> float:
+    return 1.0 if a == b == 0.0 else math.inf if b == 0.0 else a / b
+
+
+def samples() -> list[tuple[FloatArray, FloatArray]]:
+    """Few distinct values with zeros, and many; none, some and all of either side are zeros."""
+    rng = np.random.default_rng(3)
+    found = []
+    for case in range(60):
+        n, m = rng.integers(2, 13, 2)
+        x, y = rng.integers(0, 4, n) * (1.0, 0.37)[case % 2], rng.integers(0, 4, m) * 1.0
+        if case % 3 == 0:
+            x, y = x * rng.lognormal(0.0, 0.3, n), y * rng.lognormal(0.0, 0.3, m)
+        found.append((x * (case % 5 > 0), y * (case % 7 > 0)))
+    return found
+
+
+def statistic(x: FloatArray, y: FloatArray, gamma: float) -> tuple[float, float, float]:
+    """Pairs won at gamma, where no ratio is, and the sums of squared placements."""
+    wins = np.array([[ratio(a, b) > gamma for b in y] for a in x], dtype=float)
+    return (
+        float(wins.sum()),
+        float((wins.sum(axis=1) ** 2).sum()),
+        float(((1.0 - wins).sum(axis=0) ** 2).sum()),
+    )
+
+
+N = 5
+
+
+def studentised(won: float, square_x: float, square_y: float) -> float:
+    """Brunner and Munzel's statistic of N and N values, with a floor of its variance."""
+    effect, lost = won / N**2 - 0.5, N**2 - won
+    if abs(effect) == 0.5:
+        return math.copysign(math.inf, effect)
+    total = (square_x - won**2 / N + square_y - lost**2 / N) / ((N - 1) * N**3)
+    floor = 0.85 * (2 * N + 1) / (12.0 * N**2)
+    return effect / math.sqrt(max(total, floor))
+
+
+@cache
+def orders() -> tuple[float, ...]:
+    """The statistic of every order of untied values."""
+    places = itertools.combinations(range(1, 2 * N + 1), N)
+    sides = ((np.array(own, float), np.setdiff1d(np.arange(1.0, 2 * N + 1), own)) for own in places)
+    return tuple(studentised(*statistic(x, y, 1.0)) for x, y in sides)
+
+
+def naive_pvalue(x: FloatArray, y: FloatArray, gamma: float) -> float:
+    """How many orders show as much."""
+    seen = studentised(*statistic(x, y, gamma))
+    return float(np.mean([value >= seen - 1e-9 for value in orders()]))
+
+
+def test_order_statistics_and_medians_are_those_of_all_ratios() -> None:
+    """Sorted by hand, with two zeros at 1 among the others."""
+    for x, y in samples():
+        ratios = sorted(ratio(a, b) for a in x for b in y)
+        assert ratio_order_statistics(x, y, range(len(ratios))) == pytest.approx(ratios, rel=1e-12)
+        lower, upper = ratios[(len(ratios) - 1) // 2], ratios[len(ratios) // 2]
+        middle = lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
+        assert median_ratio(x, y) == pytest.approx(middle, nan_ok=True)
+        assert typical_ratio(x, y, 0.05).estimate == pytest.approx(middle, nan_ok=True)
+
+
+def test_the_typical_ratio_is_searched_as_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds, estimate and p-values of large samples and of small ones; swapped sides give the mirrored answer."""
+    for x, y in samples():
+        pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
+        found = []
+        for most in (1 << 17, 0):
+            monkeypatch.setattr(superiority, "_MOST_RATIOS", most)
+            one, mirrored = typical_ratio(x, y, 0.1), typical_ratio(y, x, 0.1)
+            with np.errstate(divide="ignore"):
+                ends = (float(1.0 / mirrored.high), float(1.0 / mirrored.low))
+            assert (float(one.low), float(one.high)) == pytest.approx(ends)
+            tests = [superiority._shifted(pairs, gamma) for gamma in GAMMAS]
+            found.append([one.low, one.high, *(float(p[0]) for t in tests for p in (t.above, t.below))])
+        assert found[0] == pytest.approx(found[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("zeros", [(0, 0), (1, 1), (2, 3), (4, 2), (5, 5), (5, 0), (0, 5)])
+def test_the_typical_ratio_against_every_order(zeros: tuple[int, int]) -> None:
+    """The p-value at gamma is that of the placements that the ratios give."""
+    rng = np.random.default_rng(sum(zeros))
+    x, y = (np.append(np.zeros(k), rng.lognormal(0.0, 1.0, N - k)) for k in zeros)
+    assert null_distribution(N, N, True).exact
+    pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
+    ratios = sorted({ratio(a, b) for a in x for b in y if 0.0 < ratio(a, b) < math.inf})
+    between = [math.sqrt(a * b) for a, b in itertools.pairwise(ratios)]
+    ends = [0.5 * ratios[0], 2.0 * ratios[-1]] if ratios else [0.5, 2.0]
+    for gamma in [*between, *ends]:
+        found = superiority._shifted(pairs, gamma)
+        # Scores need not fall in turn: every state up to gamma counts.
+        upto = [g for g in [*between, *ends] if g <= gamma]
+        beyond = [g for g in [*between, *ends] if g >= gamma]
+        assert float(found.above[0]) == pytest.approx(max(naive_pvalue(x, y, g) for g in upto))
+        assert float(found.below[0]) == pytest.approx(max(naive_pvalue(y, x, 1 / g) for g in beyond))
+
+
+@pytest.mark.parametrize("n", [4, 6, 10, 400])
+def test_against_zero_every_margin_is_decided(n: int) -> None:
+    """0 against 1 lies below every gamma, 1 against 0 above, 0 against 0 at 1: as surely as there can be."""
+    zero, one = np.zeros(n), np.ones(n)
+    least = typical_ratio_test(2.0 * one, one, 1.0).above
+    for x, y, expected in (
+        (zero, one, 0.0),
+        (one, zero, math.inf),
+        (zero, zero, 1.0),
+        (3.0 * one, 3.0 * one, 1.0),
+    ):
+        found = typical_ratio(x, y, 0.05)
+        assert (float(found.estimate), float(found.low), float(found.high)) == (expected,) * 3
+        bounds = ratio_of_medians(x, y, 0.05)
+        assert (float(bounds.low), float(bounds.high)) == (expected,) * 2
+        for gamma in GAMMAS:
+            for test in (typical_ratio_test(x, y, gamma), ratio_of_medians_test(x, y, gamma)):
+                assert (test.above <= 0.05, test.below <= 0.05) == (gamma < expected, gamma > expected)
+            typical = typical_ratio_test(x, y, gamma)
+            assert min(typical.above, typical.below) == pytest.approx(least)
+        if n < 400:
+            steps = np.zeros((1, 2))
+            paired = paired_ratio(x[None], y[None], 0.1, steps=steps)
+            assert [paired.estimate[0], paired.low[0], paired.high[0]] == [expected] * 3
+            for gamma in GAMMAS:
+                at = paired_ratio_test(x[None], y[None], gamma, steps=steps)
+                assert (at.above[0] <= 0.1, at.below[0] <= 0.1) == (gamma < expected, gamma > expected)
+
+
+def test_bounds_of_medians_with_zeros_invert_their_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Just below a bound the test rejects, just above it does not; listed or searched, the bounds are the same."""
+    inside = 0
+    for x, y in samples():
+        found = ratio_of_medians(x, y, 0.05)
+        for bound, side, beyond in (
+            (float(found.low), "above", 1 - 1e-6),
+            (float(found.high), "below", 1 + 1e-6),
+        ):
+            if 0.0 < bound < math.inf and abs(bound - 1.0) > 1e-9:
+                inside += 1
+                assert getattr(ratio_of_medians_test(x, y, bound * beyond), side) <= 0.05
+                assert getattr(ratio_of_medians_test(x, y, bound / beyond), side) > 0.05
+        with monkeypatch.context() as patch:
+            patch.setattr(ratio_medians, "_MOST_RATIOS", 0)
+            again = ratio_of_medians(x, y, 0.05)
+        assert (float(found.low), float(found.high)) == pytest.approx((float(again.low), float(again.high)))
+    assert inside > 20
+
+
+def test_pairs_of_sessions_with_zeros() -> None:
+    """A ratio of two sessions may be 0, infinite or 1; what an average of 0 and infinity is nobody knows."""
+    steps = np.zeros((1, 2))
+    x, y = np.array([[0.0, 0.0, 1.0, 2.0, 3.0, 0.0]]), np.array([[0.0, 1.0, 0.0, 1.0, 1.0, 2.0]])
+    logs = np.array([0.0, -math.inf, math.inf, math.log(2.0), math.log(3.0), -math.inf])
+    i, j = np.triu_indices(6)
+    with np.errstate(invalid="ignore"):
+        averages = 0.5 * (logs[i] + logs[j])
+    signs, at_one = (
+        [sum(ranks) for ranks in itertools.product(*((0, k) for k in range(1, 7)))],
+        paired_ratio_test(x, y, 1.0, steps=steps),
+    )
+    for gamma in GAMMAS:
+        found = paired_ratio_test(x, y, gamma, steps=steps)
+        above, below = (
+            np.mean([s >= count for s in signs])
+            for count in ((averages > math.log(gamma)).sum(), (averages < math.log(gamma)).sum())
+        )
+        up, down = (min, max) if gamma < 1.0 else (max, min)  # as what holds at 1 demands
+        assert found.above[0] == pytest.approx(up(above, at_one.above[0]))
+        assert found.below[0] == pytest.approx(down(below, at_one.below[0]))
+    bounds = paired_ratio(x, y, 0.3, steps=steps)
+    assert math.isnan(bounds.estimate[0])
+    assert (bounds.low[0], bounds.high[0]) == (0.0, math.inf)
+
+
+def test_zeros_of_which_a_reading_leaves_half_a_step() -> None:
+    """0 of a clock may be half a tick: nothing is known of two of them, and 1 may be the same."""
+    zero, one, far = np.zeros(10), np.ones(10), np.full(10, 5.0)
+    for steps in ((1.0, 1.0), (0.4, 0.4)):
+        found = typical_ratio(zero, zero, 0.05, steps=steps)
+        assert (float(found.low), float(found.high)) == (0.0, math.inf)
+    assert float(typical_ratio(zero, one, 0.05, steps=(1.0, 1.0)).high) == np.nextafter(1.0, 0.0)
+    assert float(typical_ratio(zero, far, 0.05, steps=(1.0, 1.0)).high) == pytest.approx(0.5 / 4.5)
+    assert float(typical_ratio(far, zero, 0.05, steps=(1.0, 1.0)).low) == pytest.approx(4.5 / 0.5)
+
+
+def test_scaled_values_compare_as_their_ratios() -> None:
+    """X against gamma Y, row by row; without zeros on both sides nothing but the product is made."""
+    x, y = np.array([0.0, 0.0, 2.0, 1.0]), np.array([0.0, 3.0, 0.0, 1.0])
+    for gamma in GAMMAS:
+        a, b = scaled(x, y, gamma)
+        for i, j in itertools.product(range(4), repeat=2):
+            assert (a[i] > b[j], a[i] < b[j]) == (ratio(x[i], y[j]) > gamma, ratio(x[i], y[j]) < gamma)
+    rows = scaled(np.zeros((2, 1)), np.zeros((2, 1)), np.array([[0.5], [2.0]]))
+    assert [(rows[0] > rows[1]).tolist(), (rows[0] < rows[1]).tolist()] == [
+        [[True], [False]],
+        [[False], [True]],
+    ]
+    at_one = scaled(x, y, 1.0)
+    assert (at_one[0].tolist(), at_one[1].tolist()) == (x.tolist(), y.tolist())
+    assert scaled(y + 1.0, x, 2.0)[1].tolist() == (2.0 * x).tolist()
