@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import speedproof as sp
+from speedproof.api.suites import DETAILS
 from speedproof.protocols.assumptions import Assumption
+from speedproof.reporting import text
 
 PER_OP = "allocs/op"
 
@@ -74,3 +76,15 @@ def test_readings_are_no_counts() -> None:
     assert not sp.sample([1.0, 2.2], unit="B/op").exact
     negative = sp.sample([-1.0, 2.0], unit="B/op")
     assert sp.compare(negative, negative, margin=0.02).verdict == "undecided"
+
+
+@pytest.mark.parametrize("odd", [0.0, 1e-101])
+def test_what_keeps_hpt_out_is_said(odd: float) -> None:
+    """Of five benchmarks or more: ratios of zeros, and of values that no unit holds together, mean nothing."""
+    rng = np.random.default_rng(2)
+    samples = {f"b{k}": {v: rng.normal(10.0, 0.1, 8) for v in ("old", "new")} for k in range(5)}
+    for expected in (False, True):
+        found = sp.compare_suite(sp.Suite.of_samples(samples), protocols=DETAILS)
+        told = " ".join(line for line in map(text.render, found.reports(details=True)))
+        assert (found.result.hpt is None) == ("HPT is left out: b3: zeros, or values" in told) == expected
+        samples["b3"]["new"][2] = odd

@@ -35,7 +35,7 @@ from speedproof.protocols.suites import (
 )
 
 _CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
-_LEAST_FOR_HPT = 5
+LEAST_FOR_HPT = 5
 _AT_A_TIME = 512
 
 
@@ -184,11 +184,11 @@ def _overall(prepared: Sequence[PreparedPairs]) -> tuple[tuple[Location, Overall
 
 
 def _hpt(pairs: list[Pair], alpha: float) -> Hpt | None:
-    if len(pairs) < _LEAST_FOR_HPT:
+    if len(pairs) < LEAST_FOR_HPT:
         return None
     try:
         return hpt(entries_of_pairs(pairs), [1 - alpha])
-    except DataError:  # a zero among counts: scores are ratios
+    except DataError:  # scores are ratios: zeros have none, nor have values 1e100 times as large as others
         return None
 
 

@@ -13,13 +13,14 @@ from speedproof.protocols.checks import ORDER_LEVEL
 from speedproof.protocols.multiplicity import METHODS
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
-from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.protocols.suites import RANDOM_SELECTION
 from speedproof.reporting import words
 from speedproof.reporting.hpt import conclusion
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
-from speedproof.reporting.names import benchmark_column, labels
+from speedproof.reporting.names import benchmark_column, enumerate_names, labels
 from speedproof.reporting.numbers import factor, level, p_is, percent, pvalue, values
+from speedproof.stats.scaling import MOST_APART
 
 _PROMISES = {
     "holm": "the risk of even one false claim is at most {alpha}, however the benchmarks depend on each other",
@@ -158,6 +159,14 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
         yield Text(
             conclusion(result.hpt, result.reference, result.candidate, shaken=result.machine is not None)
         )
+    elif len(result.benchmarks) >= LEAST_FOR_HPT:
+        sides = {c.benchmark: (c.reference, c.candidate) for c in result.comparisons}
+        ends = {
+            name: (min(x.minimum, y.minimum), max(x.maximum, y.maximum)) for name, (x, y) in sides.items()
+        }
+        if apart := [name for name, (least, most) in ends.items() if least <= most / MOST_APART]:
+            why = "zeros, or values that differ by more than a factor of 1e+100"
+            yield Text(f"HPT is left out: {enumerate_names(apart, 3)}: {why}.", "warning")
     yield from _accelerated(result)
 
 
