@@ -1,12 +1,14 @@
 """The distribution: against values that R computed from given parameters, and against SciPy."""
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from speedproof.errors import DataError
+from speedproof.errors import DataError, UsageError
 from speedproof.mixture.model import MixtureModel, Modes
 
 
@@ -157,3 +159,28 @@ def test_components_are_kept_in_order_and_read_only() -> None:
     assert model.weights.tolist() == [0.75, 0.25]
     with pytest.raises(ValueError, match="read-only"):
         model.means[0] = 1.0
+
+
+@pytest.mark.parametrize("asked", ["a", "3", ["a"], None, {}, [1, [2]], 1j, b"x", object()], ids=repr)
+def test_what_is_no_number_is_refused(asked: Any) -> None:
+    """By every question that a distribution is asked; numbers of any kind are taken."""
+    model = MixtureModel([0.25, 0.75], [4.0, 16.0], [1.5, 2.0])
+    for name in (
+        "pdf",
+        "logpdf",
+        "cdf",
+        "sf",
+        "ppf",
+        "loglik",
+        "responsibilities",
+        "labels",
+        "clusters",
+        "score",
+    ):
+        with pytest.raises(UsageError, match="expected a number, or an array or a list of numbers"):
+            getattr(model, name)(asked)
+    numbers: list[Any] = [Decimal("0.5"), Fraction(1, 2), np.float32(0.5), np.array(0.5)]
+    for one in numbers:
+        assert model.ppf(one) == model.ppf(0.5)
+    assert model.cdf([]).size == 0
+    assert model.loglik(3.0) == model.logpdf(3.0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import exp, isfinite, log
+from reprlib import repr as shortened
 from typing import overload
 
 import numpy as np
@@ -122,7 +124,7 @@ class MixtureModel(Alike):
         return float(off.max() * np.sqrt(self.weights @ (off / off.max()) ** 2))
 
     def _standardised(self, x: npt.ArrayLike) -> FloatArray:
-        return (np.asarray(x, dtype=np.float64)[..., None] - self.means) / self.sds
+        return (_numbers(x)[..., None] - self.means) / self.sds
 
     def _log_terms(self, x: npt.ArrayLike) -> FloatArray:
         """Log of w_k N(x; mu_k, s_k^2), shape (..., K)."""
@@ -169,7 +171,7 @@ class MixtureModel(Alike):
     def ppf(self, p: Numbers) -> FloatArray: ...
     def ppf(self, p: float | Numbers) -> float | FloatArray:
         """Quantiles; minus and plus infinity at 0 and 1, NaN outside [0, 1]."""
-        probabilities = np.asarray(p, dtype=np.float64)
+        probabilities = _numbers(p)
         # The quantile of a mixture lies between the least and the greatest of its components' quantiles.
         quantiles = np.array((self.means + self.sds * ndtri(probabilities)[..., None]).max(axis=-1))
         inside = (probabilities > 0.0) & (probabilities < 1.0)
@@ -200,7 +202,7 @@ class MixtureModel(Alike):
 
     def loglik(self, x: npt.ArrayLike) -> float:
         """Log-likelihood of a sample."""
-        return float(self.logpdf(np.asarray(x, dtype=np.float64)).sum())
+        return float(np.sum(self.logpdf(_numbers(x))))
 
     def responsibilities(self, x: npt.ArrayLike) -> FloatArray:
         """Probability of each component given each value, shape (n, K)."""
@@ -214,12 +216,12 @@ class MixtureModel(Alike):
 
     def clusters(self, x: npt.ArrayLike) -> tuple[FloatArray, ...]:
         """The values of a sample that fall into each component, possibly none, in their order."""
-        values, labels = np.asarray(x, dtype=np.float64), self.labels(x)
+        values, labels = _numbers(x), self.labels(x)
         return tuple(values[labels == k] for k in range(self.components))
 
     def score(self, x: npt.ArrayLike) -> FloatArray:
         """Derivative of the log density; its zeros are modes and valleys."""
-        points = np.asarray(x, dtype=np.float64)
+        points = _numbers(x)
         # Components along the first axis: sums over a short last one are slow.
         w, mu, sd = np.stack([self.weights, self.means, self.sds]).reshape(3, -1, *(1,) * points.ndim)
         z = (mu - points) / sd
@@ -262,6 +264,15 @@ class MixtureModel(Alike):
             positive = sum(exp(height - top) * pull for pull, height in pulls) > 0.0
             low, high = (x, high) if positive == up else (low, x)
         return x
+
+
+def _numbers(x: npt.ArrayLike) -> FloatArray:
+    """What a distribution is asked at."""
+    with suppress(TypeError, ValueError, OverflowError):
+        found = np.asarray(x)
+        if found.dtype.kind in "fiubO" and x is not None:
+            return found.astype(np.float64, copy=False)
+    raise UsageError(f"{shortened(x)}: expected a number, or an array or a list of numbers")
 
 
 def _as_asked(values: FloatArray) -> float | FloatArray:
