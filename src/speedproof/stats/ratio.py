@@ -61,7 +61,7 @@ def scaled(x: FloatArray, y: FloatArray, gamma: npt.ArrayLike) -> tuple[FloatArr
         times_y = gamma * y
     if x.all():
         return x, times_y
-    times_y = np.where(y > 0.0, np.maximum(times_y, _LEAST), times_y)  # nothing positive equals 0
+    times_y = np.where(y > 0.0, np.maximum(times_y, 2.0 * _LEAST), times_y)  # nothing positive equals 0
     return np.where((x == 0.0) & (gamma < 1.0), _LEAST, x), np.where(
         (y == 0.0) & (gamma > 1.0), _LEAST, times_y
     )
