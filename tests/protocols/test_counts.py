@@ -10,6 +10,7 @@ import pytest
 import speedproof as sp
 from speedproof.api.suites import DETAILS
 from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.gate_claims import Location
 from speedproof.reporting import text
 
 PER_OP = "allocs/op"
@@ -34,7 +35,7 @@ def suite(old: float, new: float, unit: str = PER_OP, *, higher: bool = False) -
     ],
 )
 def test_a_gate_decides_counts(
-    protocol: str, old: float, new: float, speedup: float, outcome: str, same: str
+    protocol: Location, old: float, new: float, speedup: float, outcome: str, same: str
 ) -> None:
     """At any margin against zero, by exact ratios elsewhere; rates the other way round."""
     for margin in (0.02, 0.1):

@@ -142,7 +142,10 @@ def test_against_zero_every_margin_is_decided(n: int) -> None:
         assert (float(bounds.low), float(bounds.high)) == (expected,) * 2
         for gamma in GAMMAS:
             for test in (typical_ratio_test(x, y, gamma), ratio_of_medians_test(x, y, gamma)):
-                assert (test.above <= 0.05, test.below <= 0.05) == (gamma < expected, gamma > expected)
+                assert (bool(test.above <= 0.05), bool(test.below <= 0.05)) == (
+                    gamma < expected,
+                    gamma > expected,
+                )
             typical = typical_ratio_test(x, y, gamma)
             assert min(typical.above, typical.below) == pytest.approx(least)
         if n < 400:

@@ -116,7 +116,7 @@ def forecasts(
         observed = np.asarray(speedups)[rows]
         values = in_common_unit(slow[rows], fast[rows])
         # Both one-sided tests have to reject, so that each gets half of the risk of missing it.
-        both = [runs_needed(*scaled(*values, end), rules.alpha, power=0.9) for end in ends]
+        both = [runs_needed(*scaled(values[0], values[1], end), rules.alpha, power=0.9) for end in ends]
         same = [np.maximum(getattr(both[0], side), getattr(both[1], side)) for side in ("x", "y")]
         within = (observed > ends[0]) & (observed < ends[1]) & (same[0] < of_slow)
         of_slow, of_fast = np.where(within, same[0], of_slow), np.where(within, same[1], of_fast)

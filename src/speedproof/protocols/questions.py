@@ -54,9 +54,9 @@ class Question(Struct, frozen=True):
 
     def runs_needed(self, sides: Sides, times: float, alpha: float) -> RunsNeeded:
         """The units that would find the observed difference, the fast side taken so many times as long."""
-        values = scaled(*in_common_unit(sides.slow, sides.fast), times)
+        slow, fast = in_common_unit(sides.slow, sides.fast)
         with np.errstate(over="ignore", invalid="ignore"):
-            return (runs_needed_pairs if sides.paired else self.forecast)(*values, alpha)
+            return (runs_needed_pairs if sides.paired else self.forecast)(*scaled(slow, fast, times), alpha)
 
 
 QUESTIONS: dict[str, Question] = {
