@@ -104,8 +104,8 @@ def commit_of(suite: Suite, version: str, commit: str | None, path: str, reposit
         return resolve("HEAD", repository)
     except UsageError:
         raise UsageError(
-            f"{path}: no commit is told, and no git repository is here; name the commit, which all files of one "
-            f"call share, with {Parameter('commit')}"
+            f"{path}: no commit is told, and no git repository is here; name the commit with "
+            f"{Parameter('commit')}, which all files of one call share"
         ) from None
 
 
