@@ -72,7 +72,7 @@ def test_the_files_own_unit_goes_before_that_of_the_user(
         assert (record.values.tolist(), record.unit) == ([2.0, 3.0], "s"), asked
         remarks = [note for note in record.notes if "was not used" in note]
         assert len(remarks) == (asked == "ms"), "sec is another word for s"
-        assert all(ignored in note and "--unit ms was not used" in note for note in remarks)
+        assert all(ignored in note and "unit='ms' was not used" in note for note in remarks)
 
 
 def test_the_unit_of_the_user_serves_where_the_file_has_none(tmp_path: Path) -> None:
