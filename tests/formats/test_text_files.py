@@ -297,7 +297,7 @@ def test_numbered_columns_are_runs_or_versions(
     path = write(tmp_path, f"benchmark,{names}\nsort,10,20\n", "f.csv")
     records, _ = split(path)
     assert [r.version for r in records] == versions
-    assert any("--wide version" in note for r in records for note in r.notes) == told
+    assert any("wide='version'" in note for r in records for note in r.notes) == told
     records, _ = split(path, ReadOptions(wide="version"))
     assert [(r.version, r.values.tolist(), r.notes) for r in records] == [
         (name, [value], ()) for name, value in zip(names.split(","), (10.0, 20.0), strict=True)
