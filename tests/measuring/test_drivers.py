@@ -8,6 +8,7 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy import stats
 from tests.command import speedproof
 from tests.protocols.asking import stop_rules
 
+from speedproof.cli import run_session
 from speedproof.data.session_file import (
     SCHEMA,
     PlannedBenchmark,
@@ -33,6 +35,10 @@ from speedproof.measuring.store import read_sessions
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.stopping import SessionQuestion
 from speedproof.sessions import ComparedSession
+
+# Loaded beforehand: when a thread does so while another parses, early releases of Python 3.11 fail.
+for _name in run_session._LOADED_LATE:
+    import_module(_name)
 
 # A tool that has three benchmarks: what $SLOW says is 1.5 times slower, all else takes what the number of the
 # invocation says, so that sides differ by noise. Every invocation writes down its own words.
