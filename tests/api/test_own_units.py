@@ -126,6 +126,18 @@ def test_processes_are_numbered(of: Any) -> None:
         sp.Sample(np.array([1.0, 2.0]), processes=of)
 
 
+@pytest.mark.parametrize("direction", ["lower", "higher"])
+def test_a_direction_is_one_of_two(direction: str) -> None:
+    """As text, too, which counted as lower whatever it said."""
+
+    def made(said: Any) -> sp.Sample:
+        return sp.Sample(np.array(X), direction=said)
+
+    assert made(direction).higher_is_better is (direction == "higher")
+    with pytest.raises(sp.SpeedproofError, match="direction='up': expected 'lower' or 'higher'"):
+        made("up")
+
+
 def test_an_array_with_fields_is_a_frame() -> None:
     fields: Any = np.array([(1.0, 2.0)] * 3, [("a", "f8"), ("b", "f8")])
     for made in (sp.sample, sp.mixture.fit):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import speedproof as sp
+from speedproof.api.sessions import seconds_given
 from speedproof.data.suite import Record
 from speedproof.errors import on_command_line
 
@@ -94,6 +95,11 @@ def test_numpys_scalars_are_numbers() -> None:
             sp_.race(len, sum, max_runs=wrong)
     with pytest.raises(sp.SpeedproofError, match="seed=-1: expected a whole number, 0 or more"):
         sp_.rank(one, seed=np.int64(-1))
+    assert seconds_given(np.float32(9)) == 9.0
+    assert seconds_given(None) is None
+    for wrong in ("9", 0, np.nan):
+        with pytest.raises(sp.SpeedproofError, match="a positive number of seconds"):
+            seconds_given(wrong)
     with pytest.raises(sp.SpeedproofError, match="max_seconds=True: expected a number or None"):
         sp_.race(len, sum, max_seconds=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
@@ -154,13 +155,13 @@ def _rules(
     )
 
 
-def seconds_given(given: float | None) -> float | None:
+def seconds_given(given: object) -> float | None:
     """How long may be measured."""
-    if given is not None and not given > 0:
+    if given is not None and not (isinstance(given, Real) and float(given) > 0):
         raise UsageError(
             f"max_seconds={given!r}: expected a positive number of seconds, or None for no limit"
         )
-    return given
+    return None if given is None else float(given)
 
 
 @checked("args", "kwargs", "reference", "candidates")

@@ -7,7 +7,7 @@ from typing import SupportsFloat
 _LEAST_RISK, _MOST_RISK = 1e-9, 0.5
 
 
-def proportion(given: object, least: float = 0.0, most: float = 1.0) -> float:
+def proportion(given: object, least: float = 0.01, most: float = 1.0) -> float:
     """A number between 0 and 1, or a percentage; neither end is allowed, and ValueError says what is wrong."""
     from decimal import Decimal, InvalidOperation
 
@@ -23,10 +23,7 @@ def proportion(given: object, least: float = 0.0, most: float = 1.0) -> float:
         raise ValueError(f"{given!r} is not a number") from None
     if not 0 < value < 1:
         percent = (
-            1 <= value < 100
-            and least <= value / 100 <= most
-            and number == text
-            and not (isinstance(given, float) and value == 1)
+            least <= value / 100 < most and number == text and not (isinstance(given, float) and value == 1)
         )
         hint = f"; do you mean {Decimal(number).normalize():f}%?" if percent else ""
         raise ValueError(f"{given!r} does not lie between 0 and 1{hint}")

@@ -122,8 +122,9 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
             )
         values.flags.writeable = False
         force_setattr(self, "values", values)
-        if self.direction is None:
-            force_setattr(self, "direction", direction_of(self.unit))
+        if self.direction not in (None, *Direction):
+            raise DataError(f"{place}direction={self.direction!r}: expected 'lower' or 'higher'")
+        force_setattr(self, "direction", Direction(self.direction or direction_of(self.unit)))
         for level, one in (("processes", "process"), ("sessions", "session")):
             given: IntArray | None = getattr(self, level)
             if given is not None:
