@@ -168,11 +168,11 @@ def test_ends_of_what_is_rejected() -> None:
 
 
 def worst(pairs: Pairs, row: int, sign: float) -> list[float]:
-    """The sorted ratios of the least x and greatest y (-1), or the reverse; clipped at 0."""
+    """The sorted ratios of the least x and greatest y (-1), or the reverse; that of two zeros is 1."""
     half_x, half_y = sign * pairs.step[row] / 2
     x = [max(v + half_x, 0.0) for v in pairs.x[row].tolist()]
     y = [max(v - half_y, 0.0) for v in pairs.y[row].tolist()]
-    return sorted(a / b if b else math.inf for a in x for b in y)
+    return sorted(a / b if b else math.inf if a else 1.0 for a in x for b in y)
 
 
 def test_ratios_of_the_worst_values() -> None:
@@ -180,7 +180,7 @@ def test_ratios_of_the_worst_values() -> None:
     x, y = rng.integers(1, 9, (6, 4)) / 2, rng.integers(1, 9, (6, 3)) / 2
     none, plain = np.zeros((6, 2)), (1.0, 1.0)
     zeros = x.copy(), y.copy()
-    zeros[0][2, 0], zeros[1][3, 1] = 0.0, 0.0
+    zeros[0][2, 0], zeros[1][2, 1] = 0.0, 0.0
     steps = np.array([[0.0, 0.0], [0.25, 0.0], [0.0, 0.5], [0.5, 1.0], [9.0, 0.0], [0.0, 9.0]])
     for of_x, of_y, of_steps, same in (
         (x, y, none, True), (x, y, steps, False), (*zeros, none, True), (zeros[0], y, none, True),

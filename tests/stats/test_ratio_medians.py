@@ -10,10 +10,14 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from speedproof.stats import ratio_medians
 from speedproof.stats.rank_nulls import rank_sum_tail
 from speedproof.stats.ranks import rank_sum
 from speedproof.stats.ratio_medians import (
+    _extreme_ratios,
     _pairs_greater,
+    _two_of_many,
+    _without_ties_across,
     ratio_of_medians,
     ratio_of_medians_test,
 )
@@ -28,9 +32,9 @@ def rows(n: int, m: int) -> tuple[FloatArray, FloatArray]:
     x, y = rng.lognormal(0.3, 0.4, (8, n)), rng.lognormal(0.0, 0.4, (8, m))
     x[1], y[2] = np.round(x[1], 1), np.round(y[2], 1)
     x[3], y[3] = np.round(x[3]), np.round(y[3])
-    x[4, : n // 2], y[5, : m // 2 + 1] = 0.0, 0.0
+    x[4, : n // 2], x[5, : n // 2 + 1], y[5, : m // 2 + 1] = 0.0, 0.0, 0.0
     x[6], y[6] = 3.0, 3.0
-    x[7], y[7] = 0.0, np.round(y[7], 1)
+    x[7], y[7] = 0.0, 0.0
     return x, y
 
 
@@ -50,11 +54,36 @@ def test_counts(n: int, m: int) -> None:
     assert _pairs_greater(x, y).tolist() == [pairs[k][k] for k in range(8)]
     assert _pairs_greater(x[:, None], y).tolist() == pairs
     assert _pairs_greater(x[0], y[0]).shape == ()
+    sd = [spread_of(a, b) for a, b in zip(x, y, strict=True)]
+    assert _without_ties_across(x, y).tolist() == pytest.approx(sd, rel=1e-12, abs=1e-7)
 
 
 def ratios_of(x: FloatArray, y: FloatArray) -> list[float]:
-    """In order."""
-    return sorted(a / b if b else math.inf for a in x.tolist() for b in y.tolist())
+    """In order; that of two zeros is 1."""
+    return sorted(a / b if b else math.inf if a else 1.0 for a in x.tolist() for b in y.tolist())
+
+
+@pytest.mark.parametrize("searched", [False, True])
+@pytest.mark.parametrize(("n", "m"), SIZES[:5])
+def test_the_outermost_ratios(n: int, m: int, searched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rank-th largest and smallest; 0 and infinity where there are fewer."""
+    if searched:
+        monkeypatch.setattr(ratio_medians, "_MOST_RATIOS", 0)
+    x, y = rows(n, m)
+    known = [ratios_of(a, b) for a, b in zip(x, y, strict=True)]
+    for rank in {*range(n * m + 2)} if n * m < 9 else {0, 1, 2, n * m // 2, n * m - 1, n * m, n * m + 1}:
+        low, high = _extreme_ratios(x, y, np.full(8, rank))
+        for row, own in enumerate(known):
+            least, most = len(own) - rank, rank - 1
+            expected = [0.0 if at < 0 else math.inf if at >= len(own) else own[at] for at in (least, most)]
+            assert [low[row], high[row]] == pytest.approx(expected, rel=1e-12)
+            if searched:
+                told = _two_of_many(x[row], y[row], (least, most))
+                assert told == pytest.approx(expected, rel=1e-12)
+    cached = _extreme_ratios(x, y, np.arange(1, 9))
+    monkeypatch.setattr(ratio_medians, "_CACHED", 1)
+    again = _extreme_ratios(x[:, None], y[:, None], np.arange(1, 9)[:, None])
+    assert [end.tolist() for end in cached] == [end[:, 0].tolist() for end in again]
 
 
 def shifted(x: FloatArray, y: FloatArray, gamma: float, exact: bool) -> tuple[float, float]:

@@ -34,18 +34,18 @@ def median_of(ratios: list[float]) -> float:
 @pytest.mark.parametrize("searched", [False, True])
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 2), (2, 3), (4, 4), (4, 5), (6, 3), (7, 7)])
 def test_the_median_of_ratios(n: int, m: int, searched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Zeros of one side are small values; where a value is negative there is none, no bound and no test."""
+    """The ratio of two zeros is 1; where a value is negative there is none, no bound and no test."""
     if searched:
         monkeypatch.setattr(superiority, "_MOST_RATIOS", 0)
     rng = np.random.default_rng([n, m])
-    for zeros_x, zeros_y in {(0, 0), ((n - 1) // 2, 0), (0, (m - 1) // 2), (1, 0) if n > 2 else (0, 0)}:
+    for zeros_x, zeros_y in itertools.product({0, n // 2, (n + 1) // 2, n}, {0, m // 2, (m + 1) // 2, m}):
         x, y = rng.integers(1, 6, (3, n)) / 4, rng.integers(1, 6, (3, m)) / 4
         x[:, :zeros_x], y[:, :zeros_y] = 0.0, 0.0
         x[2], y[2] = rng.lognormal(size=n), rng.lognormal(size=m)
         found = typical_ratio(x, y, 0.4)
         for row in range(3):
             with np.errstate(divide="ignore", invalid="ignore"):
-                ratios = np.nan_to_num(x[row][:, None] / y[row], nan=-1.0, posinf=math.inf).ravel().tolist()
+                ratios = np.nan_to_num(x[row][:, None] / y[row], nan=1.0, posinf=math.inf).ravel().tolist()
             assert found.estimate[row] == pytest.approx(median_of(ratios), rel=1e-12, nan_ok=True)
     for a, b in (([-1e-9, 1.0, 1.0], [1.0] * 4), ([1.0] * 3, [-1e-9, *[1.0] * 3])):
         found, test = typical_ratio(a, b, 0.4), typical_ratio_test(a, b, 1.3)

@@ -373,7 +373,8 @@ def _proven(row: GateRow) -> Cell | None:
 
 
 def _least(bound: float) -> Cell:
-    return Cell(f"at least {factor(bound, -1)}", shorter=(f"≥ {factor(bound, -1)}",))
+    told = factor(bound if bound > words.ONE else 1.0, -1)
+    return Cell(f"at least {told}", shorter=(f"≥ {told}",))
 
 
 def _most(bound: str, word: str = "") -> Cell:

@@ -101,18 +101,18 @@ def change(result: Comparison) -> str:
     if result.verdict is Verdict.EQUIVALENT:
         return "= the same"
     found = effect(result)
-    return f"{factor(found.ratio)} {found.word}" if found.ratio > _ONE else found.word
+    return f"{factor(found.ratio)} {found.word}" if found.ratio > ONE else found.word
 
 
 def at_least(bound: float) -> str:
     """A proven factor, rounded down: ``"1.13x"``; words where it is no more than 1."""
     if math.isnan(bound):
         return ""
-    return "size not proven" if bound <= _ONE else factor(bound, -1)
+    return "size not proven" if bound <= ONE else factor(bound, -1)
 
 
 # Ratios up to it have no digit that tells them from 1.
-_ONE = 1 + 1e-12
+ONE = 1 + 1e-12
 
 
 def where(result: Comparison) -> str:
@@ -163,7 +163,7 @@ def proof(result: Comparison, *, shaken: bool = False) -> str:
     if math.isnan(bound):
         why = "no factor can be named" if math.isnan(effect(result).ratio) else "no bound is proven"
         return f"({confidence}; {why})"
-    if bound <= _ONE:
+    if bound <= ONE:
         return f"{told}: {effect(result).word}, but not by how much ({confidence})"
     return f"{told}: at least {factor(bound, -1)} ({confidence})"
 
@@ -212,7 +212,7 @@ def _natural(speedup: float, better: str, worse: str, towards: int) -> str:
 
 def observed(value: float, better: str = "faster", worse: str = "slower") -> str:
     """A ratio in its own direction: ``"1.02x faster"``."""
-    if 1 / _ONE <= value <= _ONE:
+    if 1 / ONE <= value <= ONE:
         return "1.00x"
     return f"{factor(value)} {better}" if value > 1 else f"{factor(inverse(value))} {worse}"
 

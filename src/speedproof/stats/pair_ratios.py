@@ -112,13 +112,14 @@ class Ratios:
             elif halving:
                 break
         self._around = _Interval(low, at_low, below, high, at_high, upto)
-        return self._among(k, low * (1.0 - _SLACK), min(high * (1.0 + _SLACK), _FLOATS.max))
+        return self._among(k, math.nextafter(low * (1.0 - _SLACK), 0.0), high * (1.0 + _SLACK))
 
     def _everything(self) -> _Interval:
         """An interval up to whose low end there is no ratio, and up to whose high end there are all."""
         with np.errstate(over="ignore", under="ignore"):
-            low = max(float(self.xs[0] / self.ys[-1]), _FLOATS.tiny)
-            high = min(float(self.xs[-1] / self.ys[0]), _FLOATS.max)
+            least, most = float(self.xs[0] / self.ys[-1]), float(self.xs[-1] / self.ys[0])
+        # Ratios beyond all doubles lie beyond the ends, which are known to hold none and all.
+        low, high = (min(max(end, 5e-324), float(_FLOATS.max)) for end in (least, most))
         none, every = np.zeros_like(self.weight_y), np.full_like(self.weight_y, self.xs.size)
         return _Interval(low, none, 0, high, every, int(self.upto_x[-1] * self.upto_y[-1]))
 
@@ -127,7 +128,8 @@ class Ratios:
         first = self.places(low)
         lengths = np.maximum(self.places(high), first) - first
         of_x, of_y = _listed(first, lengths)
-        ratios = self.xs[of_x] / self.ys[of_y]
+        with np.errstate(over="ignore", under="ignore"):
+            ratios = self.xs[of_x] / self.ys[of_y]
         order = np.argsort(ratios)
         reached = self.count(first) + np.cumsum((self.weight_x[of_x] * self.weight_y[of_y])[order])
         return float(ratios[order[np.searchsorted(reached, k, side="right")]])
