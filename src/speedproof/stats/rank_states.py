@@ -184,7 +184,7 @@ def _states(ratios: FloatArray, n: int, m: int, score: Score) -> States:
     square_x[:, 1:] += n * m * m
     np.cumsum(1.0 + 2.0 * (order // m), axis=1, out=square_y[:, 1:])
     real = np.empty((count, n * m + 1), dtype=np.bool_)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         real[:] = edges[:, 1:] > edges[:, :-1] * (1.0 + ROUNDING)
     real[:, [0, -1]] = True  # below every ratio and above, where these are 0 or infinite, too
     return States(edges, score.of(Spread(won, square_x, square_y)), real)
