@@ -147,10 +147,10 @@ class Search:
         spread = self._spread(upto)
         too_many = np.zeros(walked.shape, dtype=np.bool_)
         for row in np.flatnonzero(walked).tolist():
-            crossed = _crossed(upto[0][row], downto[0][row])
-            if crossed[0].size > _TOO_MANY * self.listed:
+            if np.maximum(upto[0][row] - downto[0][row], 0).sum() > _TOO_MANY * self.listed:  # some tie
                 too_many[row] = True
                 continue
+            crossed = _crossed(upto[0][row], downto[0][row])
             begin = Spread(*(sums[row] for sums in (spread.won, spread.square_x, spread.square_y)))
             found[row] = self._walk(row, sign, critical, (low[row], high[row]), crossed, begin)
         if too_many.any():
