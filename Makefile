@@ -37,7 +37,7 @@ random: $(VENV)/.dev
 	$(PYTEST) --hypothesis-profile random --shuffle $(shell date +%s) -m "not slow"
 
 # All that is too long for the gate: every night, say.
-scheduled: random lowest newest pythons
+scheduled: random sanitize lowest newest pythons
 
 demo: $(VENV)/.run
 	$(BIN)/speedproof compare examples/gcc/O2.json examples/gcc/O3.json

@@ -132,7 +132,7 @@ def test_of_one_process_twice_the_same_and_stopped() -> None:
 def decided(n: int, m: int, **fields: Any) -> Any:
     usual = {
         "protocol": "typical",
-        "test": "studentised ranks",
+        "paired": False,
         "repeated": "run",
         "alpha": 0.05,
         "benchmark": "b",
@@ -148,7 +148,7 @@ def few(*rows: Any, of: int = 0) -> list[tuple[tuple[str, ...], tuple[str, ...],
 
 def test_fewer_than_five_runs_that_prove_something() -> None:
     """Four against five are one side's; four against four both sides', with the risk at 5 % or less."""
-    assert few(decided(5, 5)) == few(decided(4, 9, protocol="mean")) == few(decided(4, 9, test="t")) == []
+    assert few(decided(5, 5)) == few(decided(4, 9, protocol="mean")) == few(decided(4, 9, paired=True)) == []
     assert few(decided(4, 5)) == [(("old",), (), "")]
     assert few(decided(5, 4)) == [(("new",), (), "")]
     assert few(decided(4, 4)) == few(decided(4, 3)) == few(decided(3, 4)) == [(BOTH, (), "runs, 12.5 %")]

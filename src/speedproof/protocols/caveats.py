@@ -90,7 +90,7 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
     found: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for c in decided:
         sizes = c.reference.n, c.candidate.n
-        if c.protocol != "typical" or min(sizes) >= ENOUGH or not c.test.startswith("studentised"):
+        if c.protocol != "typical" or min(sizes) >= ENOUGH or c.paired:
             continue
         units = "processes" if c.repeated == "process" else f"{c.repeated}s"
         who: tuple[str, ...] = versions

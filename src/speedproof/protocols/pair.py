@@ -95,6 +95,7 @@ class Sides(Struct, frozen=True, eq=False):
             alpha=rules.alpha,
             reference=self.summaries[0],
             candidate=self.summaries[1],
+            paired=self.paired,
             **found,
         )
 

@@ -229,6 +229,8 @@ class Comparison(Struct, frozen=True):
         bounds; None for other protocols.
     ties : float
         Share of the pairs of a run of each that are equal; such a probability counts them half.
+    paired : bool
+        Whether sessions that measured both were compared session by session.
     difference : Estimate or None
         Of the 2009 protocol: mean of the reference less that of the candidate in base units (the reverse where
         higher is better), with the bounds of its test; None for other protocols.
@@ -257,6 +259,7 @@ class Comparison(Struct, frozen=True):
     quantity: Literal["speedup", "probability"] = "speedup"
     chance: Estimate | None = None
     ties: float = 0.0
+    paired: bool = False
     difference: Estimate | None = None
     at_margin: AtMargin | None = None
     floor: SessionFloor | None = None
