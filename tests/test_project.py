@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -38,3 +39,11 @@ def test_slow_tests_are_there() -> None:
     for entry in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split():
         path, _, name = entry.partition("[")[0].partition("::")
         assert f"def {name}(" in (ROOT / "tests" / path).read_text(encoding="utf-8"), entry
+
+
+def test_subjects_of_commits_fit_a_line() -> None:
+    """Since the rule was made; a tree without its history has nothing to look at."""
+    since = "a7e6362c62d93dd8957a429a014fcec04dee998c"
+    command = ["git", "-C", str(ROOT), "log", "--no-merges", "--format=%s", f"{since}..HEAD"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert [subject for subject in told.stdout.splitlines() if len(subject) > 72] == []
