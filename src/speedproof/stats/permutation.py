@@ -124,7 +124,7 @@ def _orders(groups: tuple[int, ...], n: int) -> tuple[Spread, FloatArray]:
                 step = (k * below_x) << (bits_x + bits_y)
                 step += (k * below_x**2) << bits_y
                 step += (size - k) * below_y**2
-                following[i + k].append((packed + step, ways * math.comb(size, k)))
+                following[i + k].append((packed + step, ways * float(math.comb(size, k))))
         states = {
             i: (np.concatenate([p for p, _ in parts]), np.concatenate([w for _, w in parts]))
             for i, parts in following.items()
