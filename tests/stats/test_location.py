@@ -60,3 +60,8 @@ def test_the_signed_rank_test_is_balanced_there(seed: int) -> None:
     below, above = signed_rank(ordered - (center - hair)), signed_rank(ordered - (center + hair))
     assert below.positive > below.negative
     assert above.positive < above.negative
+
+
+@pytest.mark.parametrize("values", [[-1, 0, 1], [-3, -1, 0, 0, 1, 2], [-7, -3, 0, 0, 0, 1, 5]])
+def test_no_difference_is_no_difference_to_the_last_bit(values: list[float]) -> None:
+    assert hodges_lehmann(np.array(values, dtype=np.float64)) == 0.0

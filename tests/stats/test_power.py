@@ -184,3 +184,11 @@ def test_a_risk_that_one_order_just_reaches(k: int, alpha: float) -> None:
     assert alpha * math.comb(2 * k, k) == 1.0
     assert _fewest_that_can_reject(0.5, alpha) == max(2 * k - 1, 4)
     assert _fewest_that_can_reject(0.5, alpha * (1 - 1e-9)) == 2 * k + 1
+
+
+def test_no_runs_show_a_chance_of_one_half() -> None:
+    """The pairs won and lost are as many: 7 of 15, with one that ties."""
+    x, y = np.array([0.0, 3.0, 2.0]), np.array([0.0, 3.0, 3.0, 0.0, 2.0])
+    assert np.sign(np.subtract.outer(x, y)).sum() == 0
+    needed = runs_needed_ranks(x, y, 0.05)
+    assert needed.x == needed.y == np.inf

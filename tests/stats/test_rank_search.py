@@ -180,3 +180,17 @@ def test_ratios_next_to_the_largest_double() -> None:
         low, high = Search(pairs, score).bounds(0.05)
         assert low.tolist() == below.low(score.rejects(below.scores, 0.05)).tolist()
         assert high.tolist() == above.high(score.rejects(-above.scores, 0.05)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "shift"), [(1000, 900, 0.05), (900, 1000, -0.05), (9000, 90, 0.0), (90, 9000, 0.0)]
+)
+def test_a_bound_is_one_of_the_ratios(n: int, m: int, shift: float) -> None:
+    """However wide the interval was at the beginning, and whatever the sizes: bisecting would only come near."""
+    rng = np.random.default_rng([n, m])
+    x, y = rng.lognormal(shift, 0.1, (1, n)), rng.lognormal(0.0, 0.1, (1, m))
+    pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
+    search = Search(pairs, only(pairs))
+    for alpha in (0.05, 0.001):
+        for bound in search.bounds(alpha):
+            assert (x[0][:, None] / y[0] == bound).any()

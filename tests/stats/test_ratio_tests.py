@@ -277,3 +277,19 @@ def test_equal_constants_are_not_worse() -> None:
     assert ratio_of_medians_test(five, five, 1 / 1.02).above < 1e-4
     assert ratio_of_medians_test(five, five, 1.02).below < 1e-4
     assert ratio_of_medians_test(five, five, 1.0).above == 1.0
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.2, 0.01, 1e-4, 1e-6])
+@pytest.mark.parametrize(("n", "m"), [(9, 4), (5, 9), (12, 12)])
+def test_a_bound_of_means_has_the_risk_as_its_p_value(n: int, m: int, alpha: float) -> None:
+    """By Welch's test, far out, too; at a risk of one half both bounds are the ratio of the means."""
+    x, y = (np.random.default_rng([n, m]).lognormal(0.0, 0.3, (20, size)) for size in (n, m))
+    found = ratio_of_means(x, y, alpha, False)
+    if alpha == 0.5:
+        ratio = x.mean(axis=1) / y.mean(axis=1)
+        np.testing.assert_allclose([found.low, found.high], [ratio, ratio], rtol=1e-12)
+    for a, b, low, high in zip(x, y, found.low, found.high, strict=True):
+        for bound, side in ((low, "greater"), (high, "less")):
+            if 0.0 < bound < np.inf:
+                test = scipy_stats.ttest_ind(a, bound * b, equal_var=False, alternative=side)
+                assert test.pvalue == pytest.approx(alpha, rel=1e-9)

@@ -240,3 +240,11 @@ def test_the_border_of_the_fraction(a: float) -> None:
         np.testing.assert_allclose(betainc(a, b, x), scipy_special.betainc(a, b, x), rtol=1e-12)
         one = [float(betainc(a, b, v)) for v in x.tolist()]
         np.testing.assert_allclose(one, betainc(a, b, np.repeat(x, 9))[::9], rtol=1e-14)
+
+
+def test_terms_that_tell_nothing_more_end_the_fraction() -> None:
+    """One unit in the last place is as good as none: thousands of such terms would drift by more than 1e-12."""
+    t = np.concatenate([np.random.default_rng(5).normal(0.0, 2.0, 50), [1.8, 1.9, 2.0, 3.0**0.5, 2.0**0.5]])
+    for df in (1e4, 1e5, 1e6, 1e7):
+        close(t_sf(t, df), scipy_stats.t.sf(t, df), 2e-13)
+        close([float(t_sf(one, df)) for one in t], scipy_stats.t.sf(t, df), 2e-13)

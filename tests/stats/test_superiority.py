@@ -452,3 +452,20 @@ def test_the_answer_at_one_may_be_handed_on(monkeypatch: pytest.MonkeyPatch) -> 
             structs.astuple(alone), structs.astuple(again), structs.astuple(whole), strict=True
         ):
             assert own[i, j] == parts[i, j] == pytest.approx(float(one), rel=1e-13)
+
+
+def test_two_values_are_counted_up_to_a_size() -> None:
+    """Only how many of the larger value are in X matters: Fisher's exact test, come near beyond it."""
+    rng = np.random.default_rng(2)
+    for n, exact in ((300, True), (400, False)):
+        x, y = 1.0 + (rng.random(n) < 0.5), 1.0 + (rng.random(n) < 0.42)
+        large = int((x > 1).sum())
+        both = large + int((y > 1).sum())
+        expected = stats.hypergeom(2 * n, both, n)
+        found = typical_ratio(x, y, 0.05)
+        again = typical_ratio_test(x, y, 1.0)
+        for upper, lower in ((found.pvalue, found.pvalue_less), (again.above, again.below)):
+            assert (upper == pytest.approx(expected.sf(large - 1), rel=1e-9)) == exact
+            assert (lower == pytest.approx(expected.cdf(large), rel=1e-9)) == exact
+            assert upper == pytest.approx(expected.sf(large - 1), rel=0.5)
+        assert typical_ratio_test(x, y, 1.5).above <= 1.0
