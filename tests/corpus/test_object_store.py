@@ -70,7 +70,7 @@ def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path, made_up: Callable[...
     a, b = (corpus.compare("v0", "v1", workers=2).conclusion for corpus in (far, near))
     assert (a.counts, a.joint, a.clearest) == (b.counts, b.joint, b.clearest)
     assert "/answers/" in a.answers
-    with pytest.raises(UsageError, match="--append"):
+    with pytest.raises(UsageError, match="append=True"):
         build(Place.of(url), lambda builder: made_up(1))
     with pytest.raises(UsageError, match="there is no corpus"):
         sp.Corpus(bucket.format("nowhere"))
