@@ -182,7 +182,10 @@ def test_levels_that_the_tool_of_2010_does_not_find() -> None:
         found, remarks = searched(threshold, defined, pvalue)
         assert (found.significant, found.remarks, remarks) == (False, missing, [0.5])
         assert found.confidence == pytest.approx(confidence, nan_ok=True)
-    decide: Any = lambda _: SimpleNamespace(pvalue=0.2)  # noqa: E731
+
+    def decide(_: float) -> Any:
+        return SimpleNamespace(pvalue=0.2)
+
     for alpha, defined, expected in ((0.2, True, True), (0.19, True, False), (0.2, False, False)):
         told = _finding("mean", alpha, decide, lambda _: (), defined)
         assert (told.significant, told.remarks) == (expected, ())

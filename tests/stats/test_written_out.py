@@ -110,7 +110,8 @@ def whole(total: float, n: int, m: int) -> tuple[float, float]:
     """In the ratio of the samples, no fewer than two of each."""
     if math.isinf(total):
         return math.inf, math.inf
-    return tuple(max(math.ceil(total * part / (n + m)), 2) for part in (n, m))  # type: ignore[return-value]
+    of_x, of_y = (max(math.ceil(total * part / (n + m)), 2) for part in (n, m))
+    return of_x, of_y
 
 
 def exact_moments(values: list[float]) -> tuple[Fraction, Fraction]:

@@ -74,7 +74,7 @@ def runs_needed_ranks(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
 
 def _fewest_that_can_reject(share: float, alpha: float) -> float:
     """Fewest runs of both sides with which complete separation, one order of all, has a p-value up to alpha."""
-    total = _LEAST + _LEAST
+    total = 2.0 * _LEAST
     while True:
         of_x, of_y = (max(math.ceil(total * part), int(_LEAST)) for part in (share, 1.0 - share))
         if alpha * math.comb(of_x + of_y, of_x) >= 1.0:

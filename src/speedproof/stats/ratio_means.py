@@ -152,9 +152,8 @@ def _welch_roots(
         tail, density = t_sf_pdf(_SIGN * t, df)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             following = contrast.root(t + _SIGN * (tail - alpha) / density)
-            near = np.abs(following - gamma) <= 1e-13 * np.minimum(
-                following, gamma
-            )  # neither is infinite then
+            # By the smaller one, which is not infinite where the other is.
+            near = np.abs(following - gamma) <= 1e-13 * np.minimum(following, gamma)
             settled = (following == gamma) | near
         gamma = following
         if settled.all():
