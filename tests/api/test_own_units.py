@@ -146,3 +146,12 @@ def test_an_array_with_fields_is_a_frame() -> None:
     assert sp.sample(fields["a"]).n == 3
     with pytest.raises(sp.SpeedproofError, match="real numbers, not of void"):
         sp.sample(np.zeros(3, "V8"))
+
+
+def test_no_sample_takes_the_place_of_another() -> None:
+    """Names are texts: two that are the same are refused, and a comma within one parts nothing."""
+    alike: Any = {1: [1.0, 2.0], "1": [3.0, 4.0]}
+    with pytest.raises(sp.SpeedproofError, match="one name as text, such as 1 and '1'"):
+        sp.Suite.of_samples(alike)
+    suite = sp.Suite.of_samples({"x, y": {"z": [1.0]}, "x": {"y, z": [2.0]}})
+    assert [sample.values.tolist() for sample in suite.samples.values()] == [[1.0], [2.0]]

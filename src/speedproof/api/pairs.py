@@ -233,7 +233,7 @@ def compare(
     >>> r.lower.sides, r.lower.confidence
     (1, 0.95)
     """
-    sides = {"reference": (reference, None), "candidate": (candidate, None)}
+    sides = [("reference", reference, None), ("candidate", candidate, None)]
     x, y = samples_given(sides, unit, higher_is_better)
     own = (x.label, y.label) if x.label and y.label and x.label != y.label else ("reference", "candidate")
     if names is not None and (len(labels := list(names)) != 2 or len(set(labels)) != 2):

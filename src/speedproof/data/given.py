@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -68,17 +68,17 @@ def sample(
 
 
 def samples_given(
-    given: Mapping[str, tuple[Any, str | None]], unit: str | None, higher_is_better: bool | None
+    given: Sequence[tuple[str, Any, str | None]], unit: str | None, higher_is_better: bool | None
 ) -> list[Sample]:
-    """Samples of values, with their names, by what they are in messages: all say their units, or none does."""
+    """Samples of what they are in messages, values and name: all say their units, or none does."""
     found = []
-    for role, (values, name) in given.items():
+    for role, values, name in given:
         try:
             found.append(_sample(values, unit, higher_is_better, name))
         except DataError as error:
             raise DataError(f"{role}: {error}") from None
     if unit is None and len({own for _, own in found}) > 1:
-        roles = {own: role for role, (_, own) in zip(given, found, strict=True)}
+        roles = {own: role for (role, *_), (_, own) in zip(given, found, strict=True)}
         raise UsageError(
             f"{roles[True]} has a unit, and {roles[False]} is plain numbers: say that of the other's numbers, "
             "sp.sample(numbers, unit=...)"
@@ -223,12 +223,15 @@ def suite_of_samples(
         )
     if unit is None and metric not in (None, "time"):
         unit = ""
-    parts = {
-        (str(benchmark), str(version)): values
+    several = [
+        (str(benchmark), str(version), values)
         for benchmark, part in (samples if nested else {"values": samples}).items()
         for version, values in part.items()
-    }
-    named = {f"{benchmark}, {version}": (values, version) for (benchmark, version), values in parts.items()}
+    ]
+    parts = {(benchmark, version): values for benchmark, version, values in several}
+    if len(parts) < len(several):
+        raise DataError("two of these have one name as text, such as 1 and '1': call them differently")
+    named = [(f"{benchmark}, {version}", values, version) for benchmark, version, values in several]
     made = samples_given(named, unit, higher_is_better)
     found: dict[tuple[Key, str], Sample] = {}
     for ((benchmark, version), values), one in zip(parts.items(), made, strict=True):
