@@ -67,7 +67,7 @@ def test_every_library_gives_the_same_suite(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["mapping", "pandas", "polars", "pyarrow"])
 def test_several_columns_make_one_name(kind: str) -> None:
     suite = sp.Suite.from_frame(frame(kind), benchmark=["name", "threads"], version="rev", value="t")
-    assert suite.benchmarks == ("sort/threads=1", "hash/threads=1")
+    assert suite.benchmarks == ("name=sort/threads=1", "name=hash/threads=1")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "pandas, nullable", "polars", "pyarrow", "mapping"])

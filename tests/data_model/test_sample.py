@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Record, Skipped, Suite
 from speedproof.data.units import Direction
-from speedproof.errors import DataError
+from speedproof.errors import DataError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,29 @@ def test_values_that_no_statement_can_be_based_on(values: list[float], message: 
     with pytest.raises(DataError, match=message) as error:
         Sample(np.array(values), source="a.txt line 3")
     assert str(error.value).startswith("a.txt line 3")
+
+
+def test_the_first_runs() -> None:
+    """As many values in run order; of nested ones every value of as many processes, wherever it stands."""
+    plain = Sample(np.array([3.0, 1.0, 2.0]), sessions=np.array([0, 0, 1]), notes=("known",))
+    found = plain.first(2)
+    assert found.values.tolist() == [3.0, 1.0]
+    assert found.sessions is not None
+    assert found.sessions.tolist() == [0, 0]
+    assert found.notes == ("known", "the first 2 of 3 runs are used")
+    assert plain.first(3) is plain
+    nested = Sample(np.array([5.0, 4.0, 6.0, 1.0, 7.0]), processes=np.array([7, 2, 7, 9, 2]))
+    found = nested.first(2)
+    assert found.values.tolist() == [5.0, 4.0, 6.0, 7.0]
+    assert found.process_count == 2
+    assert found.notes == ("the first 2 of 3 processes are used",)
+
+
+def test_the_first_runs_of_nobody_knows_which_order() -> None:
+    with pytest.raises(UsageError, match=r"first=2: a\.txt: the values are sorted"):
+        Sample(np.arange(9.0), source="a.txt", traits=frozenset({Trait.SORTED})).first(2)
+    with pytest.raises(UsageError, match="first=0: expected how many runs"):
+        Sample(np.arange(9.0)).first(0)
 
 
 def test_negative_values_are_legal_where_they_mean_something() -> None:

@@ -128,6 +128,7 @@ def test_compare_reads_the_times(tmp_path: Path) -> None:
         assert sum(item.values.size for item in times if item.metric == "time") == len(RUNS), what
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_a_damaged_header_is_an_error_with_its_place(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

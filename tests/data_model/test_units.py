@@ -31,6 +31,7 @@ EXACT = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", EXACT)
 def test_conversion_is_correctly_rounded(text: str) -> None:
     """Decimals of up to 15 digits times the exact factor; longer ones are doubles times the factor."""
@@ -83,6 +84,7 @@ def test_base_units(text: str, base: str) -> None:
     assert parse_unit(text).base == base
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_any_text_is_a_unit(text: str) -> None:
     unit = parse_unit(text)

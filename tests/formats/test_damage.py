@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import tarfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +19,7 @@ from speedproof.errors import SpeedproofError
 from speedproof.formats import FORMATS, read
 from speedproof.formats.registry import detect_source, format_named
 from speedproof.formats.source import ReadOptions, Source, open_source
+from speedproof.formats.stream import read_files
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
 NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file() and p.suffix != ".md")
@@ -36,6 +42,7 @@ def consume(path: Path, format: str | None = None) -> None:
     Suite.from_records(("v", item) for item in items)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_truncations(tmp_path: Path, name: str) -> None:
     data = (FILES / name).read_bytes()
@@ -46,6 +53,7 @@ def test_truncations(tmp_path: Path, name: str) -> None:
         consume(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_flipped_bytes(tmp_path: Path, name: str) -> None:
     data = np.frombuffer((FILES / name).read_bytes(), dtype=np.uint8)
@@ -59,6 +67,62 @@ def test_flipped_bytes(tmp_path: Path, name: str) -> None:
         consume(path, format=detect_name(name))
 
 
+def packed(kind: str) -> bytes:
+    """An archive of two result files, or one of them compressed."""
+    texts = {name: (FILES / name).read_bytes() for name in ("go.txt", "jmh.json")}
+    out = io.BytesIO()
+    if kind.startswith("zip"):
+        method = getattr(zipfile, kind.replace("zip.", "ZIP_").upper())
+        with zipfile.ZipFile(out, "w", method) as archive:
+            for name, text in texts.items():
+                archive.writestr(name, text)
+        return out.getvalue()
+    if kind.startswith("tar"):
+        with tarfile.open(fileobj=out, mode=f"w:{kind.partition('.')[2]}") as members:  # type: ignore[call-overload]
+            for name, text in texts.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(text)
+                members.addfile(member, io.BytesIO(text))
+        return out.getvalue()
+    return gzip.compress(texts["go.txt"]) if kind == "gz" else bz2.compress(texts["go.txt"])
+
+
+ARCHIVES = [
+    "zip.stored",
+    "zip.deflated",
+    "zip.bzip2",
+    "zip.lzma",
+    "tar",
+    "tar.gz",
+    "tar.bz2",
+    "tar.xz",
+    "gz",
+    "bz2",
+]
+
+
+@pytest.mark.parametrize("kind", ARCHIVES)
+def test_damaged_archives(tmp_path: Path, kind: str) -> None:
+    """Cut anywhere, or with bytes flipped anywhere: what cannot be unpacked is refused by name."""
+    data = packed(kind)
+    path = tmp_path / ("a.zip" if kind.startswith("zip") else f"a.{kind}")
+    whole = np.frombuffer(data, dtype=np.uint8)
+    rng = np.random.default_rng(len(data))
+    damaged = [data[:end] for end in (0, 1, len(data) - 1, *rng.integers(0, len(data), 8).tolist())]
+    for count in (1,) * 24 + (5,) * 6:
+        changed = whole.copy()
+        changed[rng.integers(0, whole.size, count)] ^= rng.integers(1, 256, count, dtype=np.uint8)
+        damaged.append(changed.tobytes())
+    refused = 0
+    for content in damaged:
+        path.write_bytes(content)
+        found = list(read_files([path]))
+        refused += any(one.reject is not None for one in found)
+        assert all(one.reject is None or str(path) in str(one.reject) for one in found)
+    assert refused > len(damaged) // 3
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("format", [f.name for f in FORMATS])
 def test_every_file_read_as_every_format(name: str, format: str) -> None:
@@ -98,6 +162,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     value=JSON,
     name=st.sampled_from(
@@ -128,6 +193,7 @@ def test_json_of_any_shape(value: object, name: str) -> None:
     Suite.from_records(("v", item) for item in items)
 
 
+@pytest.mark.slow
 @given(
     text=st.text(alphabet="0123456789.,;-+eE \t\n\r#\"'NAbench:/=", max_size=120),
     name=st.sampled_from(["raw", "csv", "go", "speedup-test", "rebench", "sightglass"]),

@@ -25,6 +25,7 @@ from speedproof.formats.suites import read as read_suite
         ("suite.time_sort(100, 'asc')", {"name": "suite.time_sort", "/1": "100", "/2": "'asc'"}),
         ("Demo.Sorts.Merge(N: 10, Kind: a)", {"name": "Demo.Sorts.Merge", "N": "10", "Kind": "a"}),
         ("sort n=10 kind=a", {"name": "sort", "n": "10", "kind": "a"}),
+        ("BM_sort/kind=x y/512", {"name": "BM_sort", "kind": "x y", "/2": "512"}),
         ("NBody:inputSize=10", {"name": "NBody", "inputSize": "10"}),
         ("std::sort", {"name": "std::sort"}),
         ("plain", {"name": "plain"}),
@@ -94,7 +95,7 @@ def test_jmh_parameters_as_versions_and_rows(tmp_path: Path) -> None:
     suite = read_suite(path, by="lib")
     assert (suite.versions, suite.benchmarks) == (("ACM", "JDK"), ("B.sort:size=10", "B.sort:size=99"))
     suite = read_suite(path, by="lib,size")
-    assert (suite.versions[0], suite.benchmarks) == ("ACM/size=10", ("B.sort",))
+    assert (suite.versions[0], suite.benchmarks) == ("lib=ACM/size=10", ("B.sort",))
     suite = read_suite(path, by="lib", rows="name")
     assert suite.benchmarks == ("B.sort",)
     assert [s.n for s in suite.samples.values()] == [4, 4]
@@ -158,7 +159,56 @@ def test_factorial_csv(tmp_path: Path) -> None:
     columns = {"benchmark": "program,threads", "version": "compiler"}
     suite = read_suite(path, columns=columns, unit="s")
     assert suite.versions == ("gcc", "icc")
-    assert suite.benchmarks == ("swim/threads=2", "swim/threads=4", "bwaves/threads=2", "bwaves/threads=4")
-    assert {tuple(s.values.tolist()) for s in suite["swim/threads=4"].samples.values()} == {(5.0, 6.0, 7.0)}
+    assert suite.benchmarks == tuple(f"program={p}/threads={n}" for p in ("swim", "bwaves") for n in (2, 4))
+    values = {tuple(s.values.tolist()) for s in suite["program=swim/threads=4"].samples.values()}
+    assert values == {(5.0, 6.0, 7.0)}
     with pytest.raises(FormatError, match="there is no column 'affinity'"):
         read_suite(path, columns={"benchmark": "program,affinity"})
+
+
+@pytest.fixture
+def mazouz(tmp_path: Path) -> Path:
+    """Names as those of the affinity study: numbers first, with a blank, and numbers alone."""
+    path = tmp_path / "f.csv"
+    path.write_text("program,compiler,affinity,threads,time\n" + "".join(
+        f"{program},{compiler},{affinity},{threads},{k}.5\n"
+        for program in ("330.art_m", "312.swim_m") for compiler in ("gcc", "icc")
+        for affinity in ("no affinity", "compact") for threads in (2, 6) for k in (1, 2)
+    ))  # fmt: skip
+    return path
+
+
+COLUMNS = {"benchmark": "program,affinity,threads", "version": "compiler"}
+
+
+def test_all_fields_of_a_factorial_name_are_named(mazouz: Path) -> None:
+    suite = read_suite(mazouz, columns=COLUMNS)
+    assert suite.benchmarks[0] == "program=330.art_m/affinity=no affinity/threads=2"
+    assert all(name.count("=") == 3 for name in suite.benchmarks)
+    words = read_suite(mazouz, columns={"benchmark": "compiler,affinity"})
+    assert words.benchmarks[0] == "gcc/no affinity", "words need no names"
+
+
+@pytest.mark.parametrize(
+    ("by", "rows", "versions", "benchmark"),
+    [
+        ("affinity", (), ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
+        ("program", (), ("330.art_m", "312.swim_m"), "affinity=no affinity/threads=2, gcc"),
+        ("threads", "program", ("2", "6"), "330.art_m, gcc"),
+        ("affinity", "program,threads", ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
+        ((), "program", ("gcc", "icc"), "330.art_m"),
+    ],
+)
+def test_fields_of_factorial_names(
+    mazouz: Path, by: str, rows: str, versions: tuple[str, ...], benchmark: str
+) -> None:
+    """Each becomes a version or names the row, the first one, too; compilers are never pooled."""
+    suite = read_suite(mazouz, columns=COLUMNS, by=by, rows=rows)
+    assert (suite.versions, suite.benchmarks[0]) == (versions, benchmark)
+    assert len(suite.keys) * len(versions) == len(suite.samples)
+
+
+def test_a_name_of_which_all_fields_are_versions(mazouz: Path) -> None:
+    suite = read_suite(mazouz, by="program,threads", columns={"benchmark": "program,threads"})
+    assert suite.versions[0] == "program=330.art_m/threads=2"
+    assert suite.benchmarks == ("values",)

@@ -15,9 +15,10 @@ import pytest
 from tests.formats.reading import load, split
 
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Suite
+from speedproof.data.suite import Record, Suite
 from speedproof.data.units import Direction
 from speedproof.formats import detect, read
+from speedproof.formats.source import ReadOptions
 
 
 def test_hyperfine_against_json(files: Path) -> None:
@@ -369,3 +370,37 @@ def test_criterion_inconsistent_sample_is_named(tmp_path: Path, text: str, word:
     (tmp_path / "sample.json").write_text(text)
     _, (skipped,) = split(tmp_path / "sample.json")
     assert word in skipped.reason
+
+
+@pytest.mark.parametrize("loops", [10, 10**400])
+def test_pyperf_divides_by_loops_that_can_be(tmp_path: Path, loops: int) -> None:
+    """The values of 2016 are divided by both numbers of loops; 400 digits of them leave the benchmark out."""
+    metadata = {"loops": loops, "inner_loops": 2}
+    runs = [{"raw_samples": [1.0, 2.0]}, {"raw_samples": [3.0, 2.5]}]
+    path = tmp_path / "old.json"
+    path.write_text(
+        json.dumps({"version": 3, "benchmarks": {"x": {"common_metadata": metadata, "runs": runs}}})
+    )
+    suite = Suite.from_records([("", record) for record in read(path)])
+    if loops == 10:
+        (sample,) = suite.samples.values()
+        assert sample.values.tolist() == [0.05, 0.1, 0.15, 0.125]
+    else:
+        assert not suite.samples
+        assert "not a finite number" in str(suite.skipped[0])
+
+
+@pytest.mark.parametrize("text", ["[[1.5, 1.25], [1.75], [], [2, 3.5]]", "[[12, 11], [13], [], [10, 14]]"])
+def test_bare_lists_are_processes_of_values(tmp_path: Path, text: str) -> None:
+    """Forks x iterations of any length; whole numbers, too, are values and no counts of iterations."""
+    path = tmp_path / "fop.json"
+    path.write_text(text)
+    skipped, record = read(path, options=ReadOptions(unit="ms"))
+    lists = json.loads(text)
+    assert isinstance(record, Record)
+    assert record.processes is not None
+    assert (record.benchmark, record.unit, record.metric) == ("fop", "s", "time")
+    assert record.values.tolist() == pytest.approx([v / 1e3 for own in lists for v in own])
+    full = [own for own in lists if own]
+    assert record.processes.tolist() == [k for k, own in enumerate(full) for _ in own]
+    assert "1 of 4 processes" in str(skipped)

@@ -75,6 +75,7 @@ def variants(data: bytes) -> Iterator[bytes]:
     yield from (gzip.compress(data)[:-9], data + b"\xff\n", data + b"\0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_file_is_the_same_from_disk(name: str, tmp_path: Path, tiny: pytest.MonkeyPatch) -> None:
     path = tmp_path / Path(name).name
@@ -299,6 +300,7 @@ def google_json(k: int) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("begin", "block", "end", "values"),
     [
@@ -329,3 +331,27 @@ def test_memory_does_not_grow_with_the_file(
         assert found == blocks * values
         taken.append(kilobytes)
     assert taken[1] - taken[0] < 4_000, "less than what was added"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit is Linux's")
+def test_too_little_memory_is_said_in_one_line(tmp_path: Path) -> None:
+    """16 kB that unpack to 16 MB, a sample of 32 MB, where 24 more are allowed."""
+    path = tmp_path / "b.txt.gz"
+    path.write_bytes(gzip.compress(b"1.5\n" * 4_000_000))
+    program = """
+import resource, sys
+from speedproof.cli.main import main
+main(["show", "examples/gcc/O2.json"])
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (24 << 20),) * 2)
+sys.exit(main(["show", sys.argv[1]]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "there is not enough memory" in done.stderr

@@ -91,7 +91,7 @@ def test_benchmarkdotnet_without_measurements(files: Path) -> None:
     assert {Trait.TRIMMED, Trait.ONE_PROCESS} <= kept.traits
     assert "JsonExporterAttribute.Full" in kept.notes[0]
     assert (mean.benchmark, mean.values.tolist()) == ("Demo.Sorts.Merge(N=10)", [10362.5 / 1e9])
-    assert mean.traits == {Trait.SUMMARY_ONLY}
+    assert mean.traits == {Trait.SUMMARY_ONLY, Trait.NANO}
 
 
 @pytest.mark.parametrize("mean", [True, False])

@@ -110,6 +110,7 @@ def survive(path: Path) -> None:
         (key.benchmark + key.metric + version).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_mutants_of_every_fixture(tmp_path: Path, name: str) -> None:
     data = (FILES / name).read_bytes()
@@ -125,6 +126,7 @@ def test_mutants_of_every_fixture(tmp_path: Path, name: str) -> None:
         survive(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in NAMES if n.endswith(".json")])
 @pytest.mark.parametrize(
     "value",

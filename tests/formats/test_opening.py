@@ -21,6 +21,7 @@ from speedproof.formats import FORMATS, ReadOptions, detect, read
 
 EXPECTED = {
     "speedproof.jsonl": "speedproof",
+    "lists.json": "lists",
     "hyperfine.json": "hyperfine",
     "hyperfine-memory.json": "hyperfine",
     "pyperf.json": "pyperf",
@@ -46,6 +47,8 @@ EXPECTED = {
     "krun.json": "krun",
     "sightglass.json": "sightglass",
     "sightglass.csv": "sightglass",
+    "parsec/run_2_simsmall_2024-03-01_10-00-00.log": "parsec",
+    "parsec/baseline.log": "parsec",
     "speedup-test/config.csv": "speedup-test",
     "speedup-test/samples/worked_example.x.txt": "raw",
     "long.csv": "csv",

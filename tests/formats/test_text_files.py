@@ -29,7 +29,7 @@ def test_raw_text_comments_header_and_missing_values(files: Path) -> None:
     (record,), (missing,) = split(files / "raw.txt")
     assert record.values.tolist() == [v / 1e3 for v in (12.5, 12.25, 12.75, 13.0)]
     assert (record.benchmark, record.unit, record.metric) == ("raw", "s", "time")
-    assert record.traits == {Trait.ORDER_KNOWN}
+    assert record.traits == {Trait.ORDER_KNOWN, Trait.MILLI}
     assert "1 missing value" in missing.reason
     assert missing.where == "line 6"
 
@@ -567,3 +567,18 @@ def test_nan_is_not_a_missing_cell(tmp_path: Path) -> None:
     path.write_text("benchmark,value\na,NaN\na,NA\na,1.5\n")
     reasons = [item.reason for item in split(path)[1]]
     assert reasons == ["the value is NaN", "the value is missing"]
+
+
+def test_more_of_a_metric_is_better_on_request(tmp_path: Path) -> None:
+    """Ten per cent more of a metric that nobody knows is a loss, unless it is said that more is better."""
+    path = tmp_path / "long.csv"
+    rows = [
+        f"{version},requests,{value + i}" for version, value in (("a", 1000), ("b", 1100)) for i in range(9)
+    ]
+    path.write_text("\n".join(["version,metric,value", *rows]))
+    for names, better in (((), False), ("requests", True), (["requests"], True)):
+        suite = read_suite(path, higher_is_better=names)
+        assert {sample.higher_is_better for sample in suite.samples.values()} == {better}
+        assert (sp.compare_suite(suite).result.headlines[0].speedup.value > 1) is better
+    with pytest.raises(UsageError, match="no such metric; do you mean requests"):
+        read_suite(path, higher_is_better="request")

@@ -15,7 +15,7 @@ from speedproof.data.given import direction_given, numbers_given, unit_given
 from speedproof.data.groups import numbered
 from speedproof.data.names import enumerate_names, joined
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, written_in
 from speedproof.data.suite import Suite
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import DataError, UsageError
@@ -85,7 +85,7 @@ def suite_of_frame(
                     processes=None if processes is None else processes[part],
                     path="data frame",
                     where=f"session {sitting}" if sitting else "",
-                    traits=frozenset({Trait.ORDER_KNOWN}),
+                    traits=frozenset({Trait.ORDER_KNOWN}) | written_in(parsed),
                     session=sitting,
                 )
                 records.append((label, found))

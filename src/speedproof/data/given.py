@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.checked import checked
 from speedproof.data.order import order_traits
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Sample, Trait, written_in
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction, Unit, direction_of, is_known, metric_of, misspelt, parse_unit
 from speedproof.errors import DataError, UsageError
@@ -125,7 +125,8 @@ def _sample(
         direction,
         np.repeat(np.arange(len(numbers)), numbers.shape[1]) if numbers.ndim == 2 else None,
         label if isinstance(label, str) else "",
-        traits=order_traits([numbers]) if numbers.ndim == 1 else frozenset({Trait.ORDER_KNOWN}),
+        traits=(order_traits([numbers]) if numbers.ndim == 1 else frozenset({Trait.ORDER_KNOWN}))
+        | written_in(parsed),
     )
     return made, said is not None
 

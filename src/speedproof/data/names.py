@@ -8,6 +8,18 @@ import re
 from collections.abc import Iterable, Sequence
 
 
+def visible(text: str) -> str:
+    r"""A text whose control characters can be seen instead of obeyed: names come from files."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def visible_lines(text: str) -> str:
+    """The same of a text whose lines stay lines."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
 def enumerate_names(names: Iterable[str], limit: int = 8, room: int = 0) -> str:
     """Names for a message: at most so many, and of those beyond the first what fits into the room, if any."""
     names = list(names)
@@ -59,13 +71,14 @@ def wanted(name: str, only: Sequence[str], skip: Sequence[str]) -> bool:
 
 
 def joined(columns: Sequence[str], values: Sequence[str]) -> str:
-    """One name of the values of several columns; a value that is no word needs its column's name."""
-    if len(values) == 1:
-        return values[0]
-    return "/".join(
-        value if value[:1].isalpha() else f"{column}={value}"
-        for column, value in zip(columns, values, strict=True)
-    )
+    """One name of the values of several columns, with the columns' names unless every value is a word.
+
+    The parts of a name that are known by their places (``/2``) have none.
+    """
+    if len(values) == 1 or all(value[:1].isalpha() for value in values):
+        return "/".join(values)
+    pairs = zip(columns, values, strict=True)
+    return "/".join(value if column[:1] == "/" else f"{column}={value}" for column, value in pairs)
 
 
 def natural(name: str) -> tuple[tuple[bool, int, str], ...]:

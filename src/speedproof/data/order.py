@@ -9,7 +9,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample, Trait
 
 # They hold what somebody wrote down; every other tool measures one thing after the other.
-_NO_TOOL = ("", "csv", "raw", "speedup-test")
+_NO_TOOL = ("", "csv", "raw", "speedup-test", "parsec")
 _SORTED_FROM = 8  # values; so many are in order by chance in 2 of 8! orders
 
 

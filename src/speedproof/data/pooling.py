@@ -59,7 +59,8 @@ def negative_time(record: Record) -> str:
 
 
 # A disadvantage of one part taints the whole; an advantage must be that of every part.
-_ADVANTAGES = {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED, Trait.ONE_PROCESS, Trait.RANDOM_ORDER}
+_ADVANTAGES = {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED, Trait.ONE_PROCESS, Trait.RANDOM_ORDER,
+               Trait.MILLI, Trait.MICRO, Trait.NANO}  # fmt: skip
 
 
 def pool(group: list[Record], version: str) -> Sample:
@@ -87,6 +88,7 @@ def pool(group: list[Record], version: str) -> Sample:
         processes = np.concatenate(parts)
     sessions, sittings = numbered([record.session or record.path for record in group])
     spans = [record.span for record in group if record.span is not None]
+    blocks = [record.blocks for record in group if record.blocks is not None]
     first = group[0]
     return Sample(
         np.concatenate([record.values for record in group]),
@@ -102,6 +104,7 @@ def pool(group: list[Record], version: str) -> Sample:
         span=(min(a for a, _ in spans), max(b for _, b in spans)) if len(spans) == len(group) else None,
         tool=first.tool if all(record.tool == first.tool for record in group) else "",
         position=first.position,
+        blocks=np.concatenate(blocks) if len(blocks) == len(group) else None,
     )
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, written_in
 from speedproof.data.units import Direction, Unit
 from speedproof.errors import FormatError
 
@@ -36,6 +36,7 @@ class Record(Struct, frozen=True, eq=False):
     session: str = ""  # the sitting that it was measured in; the file when it says none
     # The first and the last moment of measuring that the file tells, in seconds since 1970 (UTC)
     span: tuple[float, float] | None = None
+    blocks: IntArray | None = None  # the block of each value, as of a Sample, within its session
     named: bool = True  # false where the benchmark is called after its file because nothing in it names one
 
     def left_out(self, reason: str, *, expected: bool = False) -> Skipped:
@@ -44,7 +45,8 @@ class Record(Struct, frozen=True, eq=False):
 
     def holding(self, values: FloatArray, unit: Unit, **others: Any) -> Record:
         """The same with values of a unit, and whatever else is another."""
-        return replace(self, values=unit.to_base(values), unit=unit.base, **others)
+        traits = others.pop("traits", self.traits) | written_in(unit)
+        return replace(self, values=unit.to_base(values), unit=unit.base, traits=traits, **others)
 
 
 class Skipped(Struct, frozen=True):

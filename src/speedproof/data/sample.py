@@ -13,9 +13,10 @@ from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.alike import Alike
-from speedproof.data.groups import Groups, batches, groups_of
-from speedproof.data.units import Direction, counted, direction_of, parse_unit
-from speedproof.errors import DataError
+from speedproof.data.checked import checked
+from speedproof.data.groups import Groups, batches, groups_of, numbered
+from speedproof.data.units import Direction, Unit, counted, direction_of, parse_unit
+from speedproof.errors import DataError, Parameter, UsageError
 
 
 class Trait(StrEnum):
@@ -32,6 +33,18 @@ class Trait(StrEnum):
     RANDOM_ORDER = "random order"
     STOPPED_ON_RESULT = "stopped on its result"
     TWO_PROGRAMS = "two programs"
+    MILLI = "written in thousandths"
+    MICRO = "written in millionths"
+    NANO = "written in billionths"
+
+
+_SMALL_UNITS = {1000: Trait.MILLI, 10**6: Trait.MICRO, 10**9: Trait.NANO}
+
+
+def written_in(unit: Unit) -> frozenset[Trait]:
+    """What a unit says of the values written in it: 100 ms were read to the millisecond, 0.1 s were not."""
+    small = _SMALL_UNITS.get(unit.denominator) if unit.numerator == 1 else None
+    return frozenset() if small is None else frozenset({small})
 
 
 class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
@@ -67,6 +80,9 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         The format that it was read from; empty when it was given as numbers.
     position : int
         The place in its file among all that was read from it, in the order of the file.
+    blocks : ndarray of int64, shape (n,), or None
+        The block that each value was measured in, where versions took turns: values of one session and one block
+        were measured next to each other, in random order, and looked at after each block.
 
     Raises
     ------
@@ -94,6 +110,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     span: tuple[float, float] | None = None
     tool: str = ""
     position: int = 0
+    blocks: IntArray | None = None
 
     # What was computed of it before is in its __dict__; one made by replacing another's values begins anew.
 
@@ -125,7 +142,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         if self.direction not in (None, *Direction):
             raise DataError(f"{place}direction={self.direction!r}: expected 'lower' or 'higher'")
         force_setattr(self, "direction", Direction(self.direction or direction_of(self.unit)))
-        for level, one in (("processes", "process"), ("sessions", "session")):
+        for level, one in (("processes", "process"), ("sessions", "session"), ("blocks", "block")):
             given: IntArray | None = getattr(self, level)
             if given is not None:
                 numbers = _array(given)
@@ -186,6 +203,11 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         """Whether it counts what an operation does (``"allocs/op"``) in whole numbers, or medians of such."""
         return counted(self.unit) and not (self.values % 0.5).any()
 
+    @property
+    def written_unit(self) -> float:
+        """The unit in which the values were written, in base units; 1 where that is not known to be smaller."""
+        return min((1 / parts for parts, small in _SMALL_UNITS.items() if small in self.traits), default=1.0)
+
     def per_process(self, location: Literal["mean", "median"]) -> Sample:
         """One value a process: the mean or the median of its values, in order of first appearance.
 
@@ -201,6 +223,53 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         reduced: Sample = self.__dict__[location]
         return reduced
 
+    @checked()
+    def first(self, runs: int) -> Sample:
+        """The first runs only; of values nested in processes all values of the first processes.
+
+        Parameters
+        ----------
+        runs : int
+            How many, 1 or more.
+
+        Returns
+        -------
+        Sample
+            With a note of what was left out; itself when it has no more.
+
+        Raises
+        ------
+        UsageError
+            ``runs`` below 1, or values that are sorted, of which the first are no first runs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> s = Sample(np.array([3.0, 1.0, 2.0])).first(2)
+        >>> s.values.tolist(), s.notes
+        ([3.0, 1.0], ('the first 2 of 3 runs are used',))
+        """
+        if runs < 1:
+            raise UsageError(Parameter("first", runs), ": expected how many runs to take, 1 or more")
+        if self.process_count <= runs:
+            return self
+        if Trait.SORTED in self.traits:
+            place = f"{self.source or self.label}: " if self.source or self.label else ""
+            raise UsageError(
+                Parameter("first", runs), f": {place}the values are sorted, so nobody knows the first"
+            )
+        kept = np.arange(self.n) < runs
+        if self.processes is not None:
+            kept = numbered(self.processes.tolist())[0] < runs
+        what = "processes" if self.nested else "runs"
+        note = f"the first {runs} of {self.process_count} {what} are used"
+        levels = {
+            level: numbers[kept]
+            for level in ("processes", "sessions", "blocks")
+            if (numbers := getattr(self, level)) is not None
+        }
+        return replace(self, values=self.values[kept], notes=(*self.notes, note), **levels)
+
     def per_session(self, location: Literal["mean", "median"]) -> Sample:
         """One value a session: the mean or the median of its processes' values, in order of first appearance.
 
@@ -215,7 +284,8 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
             sessions = np.zeros(one_a_process.n, dtype=np.int64)
         groups = groups_of(sessions)
         values = groups.locations(one_a_process.values[None, :], location)[0]
-        return replace(one_a_process, values=values, processes=None, sessions=sessions[groups.first])
+        sessions = sessions[groups.first]
+        return replace(one_a_process, values=values, processes=None, sessions=sessions, blocks=None)
 
 
 def _array(given: object) -> npt.NDArray[Any]:
@@ -238,4 +308,6 @@ def reduce_together(samples: Sequence[Sample], location: Literal["mean", "median
         reduced = groups.locations(np.stack([sample.values for sample in some]), location)
         for sample, values in zip(some, reduced, strict=True):
             sessions = None if sample.sessions is None else sample.sessions[groups.first]
-            sample.__dict__[location] = replace(sample, values=values, processes=None, sessions=sessions)
+            sample.__dict__[location] = replace(
+                sample, values=values, processes=None, sessions=sessions, blocks=None
+            )

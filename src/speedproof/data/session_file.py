@@ -11,6 +11,7 @@ therefore gives what is sound of a damaged header, and a :class:`Damage` for eac
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -75,6 +76,8 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True
     warnings: tuple[str, ...] = ()  # what may disturb the measurements
     # What the commands consist of, by path: :mod:`speedproof.measuring.programs` says how a file is known again
     files: dict[str, str] = {}
+    # By benchmark, the candidates whose native executable is not that of the reference
+    executables: dict[str, tuple[str, ...]] = {}
     # By benchmark, the candidates that lack it, or were not built: they are not measured, and no gate passes
     absent: dict[str, tuple[str, ...]] = {}
     # The sessions, oldest first, that this one went on with; all are one experiment
@@ -190,7 +193,7 @@ class StoredSession(msgspec.Struct, frozen=True):
             raise FormatError(
                 path,
                 f"line {first.line}: {first.field}",
-                f"{first.message}{more}; its runs can still be read: speedproof compare {path}",
+                f"{first.message}{more}; its runs can still be read: speedproof compare {shlex.quote(path)}",
             )
 
 

@@ -9,12 +9,15 @@ import difflib
 import math
 import re
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
+
+if TYPE_CHECKING:
+    from speedproof.arrays import FloatArray
 
 
 class Direction(StrEnum):

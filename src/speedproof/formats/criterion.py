@@ -42,14 +42,17 @@ class _Identity(Struct):
     throughput: dict[str, object] | None = None
 
 
-_OLD = re.compile(rb"\s*\[\s*\[\s*[0-9.eE+-]+\s*[,\]]")
+_OLD = re.compile(rb"\s*\[\s*\[\s*(\d+)(?:\.0)?\s*(?:\]|,\s*(\d+)(?:\.0)?\s*[,\]])")
 _JSON = members("iters", "times")
 _CSV = re.compile(rb"\s*group,function,value,(sample_time_nanos|throughput_num)\b")
 
 
 def sniff(head: bytes) -> bool:
     """Whether a file begins as one of criterion's three forms of a sample."""
-    return _JSON(head) or _OLD.match(head) is not None or _CSV.match(head) is not None
+    # The counts of a pair of lists are d, 2 d, 3 d and so on; other lists are anybody's values.
+    pair = _OLD.match(head)
+    counted = pair is not None and int(pair[2] or 2 * int(pair[1])) == 2 * int(pair[1])
+    return _JSON(head) or counted or _CSV.match(head) is not None
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

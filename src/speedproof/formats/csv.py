@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -121,7 +122,7 @@ def _checked(table: CsvTable) -> None:
                     f"line {at}", "the header begins with #, so it is taken for a comment; remove the #"
                 )
     if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
+        twice = next(name for name, count in Counter(header).items() if count > 1)
         raise table.source.error(line, f"two columns are named {twice!r}; give each a name of its own")
 
 

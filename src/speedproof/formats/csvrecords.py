@@ -18,7 +18,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.order import order_traits
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, written_in
 from speedproof.data.units import Unit, metric_of
 from speedproof.errors import Parameter
 from speedproof.formats.csvtable import Layout
@@ -159,7 +159,7 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
                 path=source.name,
                 where=place(line, column),
                 fields=tuple((header[c], cell_in[c]) for c in of.configuration),
-                traits=traits,
+                traits=traits | written_in(unit),
                 notes=of.remarks + remarks + ((SORTED,) if Trait.SORTED in traits else ()),
                 named=bool(of.names) or "benchmark" in roles,
             )

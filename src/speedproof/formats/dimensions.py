@@ -19,15 +19,20 @@ from speedproof.errors import Parameter, UsageError
 from speedproof.formats.reading import changed, records_of
 
 _PAIR = re.compile(r"(?P<key>[A-Za-z_][\w.]*) ?[=:] ?(?P<value>.+)", re.DOTALL)
+_NAMED = re.compile(r"[A-Za-z_][\w.]*=.+", re.DOTALL)
 _ASSIGNED = r"[\w.]+=[^,\s]+"
 # Parameters stand behind a colon (JMH, ReBench) or a blank (the runner), in brackets at the end (pytest, asv,
-# BenchmarkDotNet), or behind slashes (Go, google-benchmark, criterion).
+# BenchmarkDotNet), behind slashes (Go, google-benchmark, criterion), or a dash (PARSEC's inputs).
 _STYLES = (
     (re.compile(rf"(?P<base>[^:]+)(?P<opening>:)(?P<inner>{_ASSIGNED}(,{_ASSIGNED})*)(?P<closing>)"), r","),
     (re.compile(rf"(?P<base>[^=]+?)(?P<opening> )(?P<inner>{_ASSIGNED}( {_ASSIGNED})*)(?P<closing>)"), r" "),
     (re.compile(r"(?P<base>[^\[]+)(?P<opening>\[)(?P<inner>.+)(?P<closing>\])"), r"-"),
     (re.compile(r"(?P<base>[^(]+)(?P<opening>\()(?P<inner>.+)(?P<closing>\))"), r", "),
     (re.compile(r"(?P<base>[^/]+)(?P<opening>/)(?P<inner>.+)(?P<closing>)"), r"/"),
+    (
+        re.compile(r"(?P<base>[\w.]+)(?P<opening>-)(?P<inner>(test|native|sim[a-z]+)(-\d+)?)(?P<closing>)"),
+        r"-",
+    ),
 )
 
 
@@ -44,18 +49,21 @@ class _Name(Struct, frozen=True):
     def of(cls, text: str) -> _Name:
         for pattern, delimiter in _STYLES:
             if match := pattern.fullmatch(text):
+                base, opening, inner = match["base"], match["opening"], match["inner"]
+                if opening == "/" and _NAMED.fullmatch(base):  # of several columns: all of it is parameters
+                    base, opening, inner = "", "", text
                 parts = []
-                for place, part in enumerate(match["inner"].split(delimiter), start=1):
+                for place, part in enumerate(inner.split(delimiter), start=1):
                     pair = _PAIR.fullmatch(part)
                     parts.append((pair["key"], pair["value"], part) if pair else (f"/{place}", part, part))
-                return cls(match["base"], tuple(parts), match["opening"], delimiter, match["closing"])
+                return cls(base, tuple(parts), opening, delimiter, match["closing"])
         return cls(text)
 
 
 def dimensions(record: Record) -> dict[str, str]:
     """Everything that a record can be projected on: its whole name, parts of it, its fields."""
     name = _Name.of(record.benchmark)
-    found = {"benchmark": record.benchmark, "name": name.base}
+    found = {"benchmark": record.benchmark} | ({"name": name.base} if name.base else {})
     for dimension, value, _ in name.parts:
         found.setdefault(dimension, value)
     return found | {key: value for key, value in record.fields if key not in found}
@@ -73,7 +81,7 @@ def without(text: str, shown: Mapping[str, str], *, bare: bool) -> str:
         if found:
             left.remove(found[0])
     inner = name.delimiter.join(written for _, _, written in left)
-    return name.base + (name.opening + inner + name.closing if left else "")
+    return name.base + (name.opening + inner + name.closing if left else "") or "values"
 
 
 def onto_benchmarks(records: Sequence[Record | Skipped], rows: Sequence[str]) -> list[Record | Skipped]:

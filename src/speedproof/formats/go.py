@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, written_in
 from speedproof.data.units import Direction, Unit, parse_unit
 from speedproof.formats.gathered import Gathered
 from speedproof.formats.source import ReadOptions, Source
@@ -28,7 +28,6 @@ DESCRIPTION = "Go benchmark text: every unit a metric"
 # A key begins with a lower-case letter and has neither blanks nor capitals; a blank ends it with the colon.
 _CONFIGURATION = re.compile(r"(?P<key>[^\sA-Z:]+):(?:[ \t]+(?P<value>.*))?")
 _RESULT = re.compile(r"Benchmark(?![a-z])")
-_CLEAN = re.compile(r"\S+\s+[0-9]+(?:\s+[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s+\S+)+\s*")
 _OF_NUMBERS = frozenset("0123456789.eE+-")
 _NONE: tuple[list[int], list[float]] = [], []
 _KNOWN = 1 << 12  # names looked up without their configuration
@@ -114,7 +113,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
                 path=source.name,
                 where=f"line {rows.places[group]}",
                 fields=fields + ((("gomaxprocs", procs),) if procs else ()),
-                traits=frozenset({Trait.ORDER_KNOWN} if several else {Trait.ORDER_KNOWN, Trait.ONE_PROCESS}),
+                traits=frozenset({Trait.ORDER_KNOWN} if several else {Trait.ORDER_KNOWN, Trait.ONE_PROCESS})
+                | written_in(unit),
             )
 
 
@@ -149,10 +149,7 @@ def _result(content: _Content, number: int, line: str) -> tuple[list[int], list[
     if not words:
         return _NONE  # a name alone announces a benchmark (go test -v)
     own = name[len("Benchmark") :] or name
-    if _CLEAN.fullmatch(line):
-        values, units = [*map(float, words[1::2])], words[2::2]
-    else:
-        values, units = _damaged(content, number, own, words)
+    values, units = _measured(content, number, own, words)
     if len(content.known) == _KNOWN:
         content.known.clear()
     groups = [content.rows.number((own, intern(unit), content.fields), number) for unit in units]
@@ -193,7 +190,7 @@ def _as_before(line: str, known: Mapping[tuple[str, ...], list[int]]) -> tuple[l
     return _NONE
 
 
-def _damaged(content: _Content, number: int, name: str, words: list[str]) -> tuple[list[float], list[str]]:
+def _measured(content: _Content, number: int, name: str, words: list[str]) -> tuple[list[float], list[str]]:
     """The values of a result line that are values, with their units; the others are left out."""
     iterations, *pairs = words
     reason = ""

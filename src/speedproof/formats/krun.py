@@ -102,6 +102,6 @@ def _host(audit: object) -> tuple[tuple[str, str], ...]:
     """What of krun's audit, which holds whole listings, tells one machine from another."""
     if not isinstance(audit, dict):
         return ()
-    model = re.search(r"^model name\s*:\s*(.+?)\s*$", str(audit.get("cpuinfo", "")), re.MULTILINE)
+    model = re.search(r"^model name\s*:(.*\S)", str(audit.get("cpuinfo", "")), re.MULTILINE)
     system = {name: str(audit[name]).strip() for name in ("uname", "debian_version") if audit.get(name)}
-    return as_fields({"cpu": model[1] if model else None, **system})
+    return as_fields({"cpu": model[1].strip() if model else None, **system})

@@ -11,6 +11,7 @@ warm-ups (format 3); format 1 held one benchmark.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 
@@ -151,8 +152,7 @@ def _values(run: _Run, metadata: Mapping[str, object]) -> list[float]:
     if run.raw_samples is None:
         return run.values or run.samples or []
     skip = max(run.warmups, 0) if isinstance(run.warmups, int) else 0
-    loops = run.loops or _whole(metadata.get("loops"))
-    divisor = loops * _whole(metadata.get("inner_loops"))
+    divisor = _count(run.loops or metadata.get("loops")) * _count(metadata.get("inner_loops"))
     return [value / divisor for value in run.raw_samples[skip:]]
 
 
@@ -167,5 +167,8 @@ def _first_format(part: msgspec.Raw, source: Source) -> _Benchmark:
     return _Benchmark(runs, first.name, metadata)
 
 
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 1
+def _count(value: object) -> float:
+    """A number of loops; "not a number" for one that nothing can have made."""
+    if not isinstance(value, int) or value <= 0:
+        return 1.0
+    return float(value) if value < 1 << 63 else math.nan

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.order import order_traits
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, written_in
 from speedproof.data.units import Unit, metric_of, parse_unit
 from speedproof.formats.gathered import Gathered
 from speedproof.formats.reading import SORTED, plural
@@ -99,6 +99,7 @@ def sample(source: Source, options: ReadOptions, frame: Record) -> Iterator[Reco
         notes += (f"{content.header} was taken as a header; {named}",)
     pieces = list(content.rows.pieces(0))
     traits = order_traits(content.values(max(start - 1, 0), stop) for start, stop in pieces)
+    traits |= written_in(unit)
     if Trait.SORTED in traits:
         notes += (SORTED,)
     for start, stop in pieces:

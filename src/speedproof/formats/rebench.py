@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, written_in
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.gathered import Gathered
@@ -109,7 +109,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             path=source.name,
             where=f"line {rows.places[group]}",
             fields=fields,
-            traits=frozenset({Trait.ORDER_KNOWN, *[Trait.WARMUP_REMOVED] * bool(warm[benchmark])}),
+            traits=frozenset({Trait.ORDER_KNOWN, *[Trait.WARMUP_REMOVED] * bool(warm[benchmark])})
+            | written_in(unit),
             notes=(_NO_WARMUP,) if group in content.unsure else (),
             span=None if np.isnan(began).any() else (float(began.min()), float(began.max())),
         )

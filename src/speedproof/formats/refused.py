@@ -79,7 +79,7 @@ _LINES: tuple[tuple[str, str], ...] = (
 # Console outputs show what they are in their first lines.
 _LONG_ENOUGH = 1 << 16
 _RESULTS = ("results", "benchmarks")
-_KEY = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:')
+_KEY = re.compile(r'"((?:[^"\\]|\\.){1,80}+)"\s*+:')
 
 
 def _looked_at(data: bytes) -> tuple[str, list[str] | None]:

@@ -73,9 +73,9 @@ class Format(Struct, frozen=True):
 # Most frequent first: the readers before the right one are imported, too. Two are of both kinds.
 JSON = [
     "speedproof", "hyperfine", "pyperf", "google-benchmark", "pytest-benchmark", "jmh", "criterion",
-    "benchmarkdotnet", "nanobench", "asv", "krun", "sightglass",
+    "benchmarkdotnet", "nanobench", "asv", "krun", "sightglass", "lists",
 ]  # fmt: skip
-TEXT = ["go", "criterion", "rebench", "speedup-test", "sightglass"]
+TEXT = ["parsec", "go", "criterion", "rebench", "speedup-test", "sightglass"]
 # Tried after the outputs that are known and refused: a tool's summary table would pass for a CSV file.
 GENERIC = ["csv", "raw"]
 FORMATS = [Format(name) for name in dict.fromkeys([*JSON, *TEXT, *GENERIC])]

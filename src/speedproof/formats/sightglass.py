@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, written_in
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.formats.jsontext import as_fields, decode, each, members
 from speedproof.formats.source import ReadOptions, Source
@@ -73,7 +73,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             path=source.name,
             where=group[0][0],
             fields=as_fields({"engine": engine, "engine_flags": flags or None, "arch": arch, "wasm": wasm}),
-            traits=frozenset({Trait.ORDER_KNOWN}),
+            traits=frozenset({Trait.ORDER_KNOWN}) | written_in(unit),
         )
 
 

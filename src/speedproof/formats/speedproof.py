@@ -35,6 +35,7 @@ KERNEL_METRICS = frozenset(
 
 _WARMUP = "warm-up"
 _NO_BUILD = -1
+_SESSIONS_APART = 32  # bits, for the blocks of sessions that went on with each other
 # Without one of these fields nobody knows which values of the session's own metrics are good.
 _UNIT_FIELDS = ("units", "session")
 # What tells two machines or days apart; the whole snapshot would make every kernel update a difference.
@@ -53,11 +54,14 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read every session: one record for each benchmark, version and metric."""
     heads: dict[str, SessionLine] = {}
     ends: dict[str, EndLine] = {}
-    rows = Gathered("d", "i")  # values, each with its build; by session, benchmark, version and metric
+    rows = Gathered(
+        "d", "i", "q"
+    )  # values, each with its build and block; by session, benchmark, version and metric
     left_out = Counter[tuple[str, str, str, str]]()
     left_behind = Counter[tuple[str, str, str]]()
     unitless: set[str] = set()
     fault = ""
+    order: dict[str, int] = {}
     moments: dict[tuple[str, str, str], tuple[float, float]] = {}
     for number, line in decode_lines(source.name, source.lines):
         if isinstance(line, Damage):
@@ -66,6 +70,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             yield Skipped(source.name, f"line {number}", "", _told(line))
         elif isinstance(line, SessionLine):
             heads[line.session] = line
+            order.setdefault(line.session, len(order))
         elif isinstance(line, EndLine):
             ends[line.session] = line
         elif (why := _why_left_out(line)) is not None:
@@ -75,11 +80,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             first, last = moments.get(place, (line.at, line.at))
             moments[place] = min(first, line.at), max(last, line.at)
             left_behind[place] += bool(line.left_behind)
+            sitting = order.setdefault(line.session, len(order))
             for metric, value in line.metrics.items():
                 if metric in KERNEL_METRICS or line.session not in unitless:
                     rows.groups.append(rows.number((*place, metric), number))
                     rows.columns[0].append(value)
                     rows.columns[1].append(_NO_BUILD if line.build is None else line.build)
+                    rows.columns[2].append((sitting << _SESSIONS_APART) + line.block)
             rows.made_room()
     if not heads:
         raise source.error("", f"holds no session of 'speedproof run'{fault}")
@@ -99,7 +106,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             notes.append(f"session {session} went on with {head.resumes[-1]}")
         if count := left_behind[session, benchmark, version]:
             notes.append(f"{plural(count, 'run')} left processes running: their work is not in the values")
-        values, builds = rows.of(number)
+        values, builds, blocks = rows.of(number)
+        # A number of runs that was fixed beforehand, and reached, allows for no looks.
+        looked = builds.min() == _NO_BUILD and head.options.get("runs") != str(values.size)
         yield Record(
             benchmark,
             values,
@@ -109,6 +118,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             version=version,
             # Runs of one build are nested in it, as values are in a process.
             processes=builds.astype(np.int64) if builds.min() > _NO_BUILD else None,
+            blocks=blocks.astype(np.int64) if looked else None,
             path=source.name,
             where=f"line {rows.places[number]}",
             fields=_fields(head, benchmark),

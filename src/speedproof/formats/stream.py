@@ -198,7 +198,15 @@ def _members(path: str, skip: Callable[[str], bool]) -> Iterator[_Opened]:
     """The files of an archive, unpacked one by one."""
     import tarfile
     import zipfile
+    import zlib
 
+    try:
+        from lzma import LZMAError
+    except ImportError:  # a Python without it cannot unpack what it would raise this of
+        LZMAError = EOFError  # type: ignore[assignment, misc]
+    damages = (
+        OSError, EOFError, RuntimeError, ValueError, tarfile.TarError, zipfile.BadZipFile, zlib.error, LZMAError,
+    )  # fmt: skip
     try:
         if path.lower().endswith(".zip"):
             with zipfile.ZipFile(path) as archive:
@@ -214,7 +222,7 @@ def _members(path: str, skip: Callable[[str], bool]) -> Iterator[_Opened]:
                         yield _opened(partial(source_of, f"{path}/{member.name}", content.read))
     except FileNotFoundError:
         yield FormatError(path, "", "no such file")
-    except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, RuntimeError) as error:
+    except damages as error:
         yield FormatError(path, "", f"the archive is damaged, cut short or locked: {error}")
 
 

@@ -18,10 +18,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from msgspec.structs import replace
+
 from speedproof.corpus import is_corpus
 from speedproof.data.checked import checked
+from speedproof.data.names import nearest_of
 from speedproof.data.record import Record, Skipped
 from speedproof.data.suite import Suite
+from speedproof.data.units import Direction
 from speedproof.errors import Parameter, UsageError
 from speedproof.formats.source import ReadOptions
 from speedproof.formats.stream import detect
@@ -52,6 +56,8 @@ def read(
     skip: str | Sequence[str] = (),
     metric: str | None = "all",
     where: str | None = None,
+    higher_is_better: str | Sequence[str] = (),
+    first: int | None = None,
 ) -> Suite:
     """Read result files of any known tool, as the command line does.
 
@@ -79,6 +85,10 @@ def read(
         As in :meth:`~speedproof.data.suite.Suite.select`; everything by default.
     where : str, optional
         An SQL condition on the rows of a corpus, such as ``"version = 'main'"``.
+    higher_is_better : str or sequence of str, optional
+        Metrics of which more is better, though neither their unit nor their name says so.
+    first : int, optional
+        Take so many runs of each sample, in run order; where values are nested, so many processes.
 
     Returns
     -------
@@ -129,9 +139,13 @@ def read(
         else:
             of_one, commands = versions_of_one(argument.name or label, argument.paths[0], records, reference)
             labelled += of_one
+    labelled = _turned(labelled, _several(higher_is_better))
     suite = Suite.from_records(labelled, commands=commands)
     _all_usable(suite, labelled)
-    return suite.select(only, skip, metric)
+    chosen = suite.select(only, skip, metric)
+    if first is None:
+        return chosen
+    return replace(chosen, samples={place: s.first(first) for place, s in chosen.samples.items()})
 
 
 def _one_is_csv(paths: Sequence[str]) -> None:
@@ -139,6 +153,24 @@ def _one_is_csv(paths: Sequence[str]) -> None:
     if all(Path(path).is_file() and detect(path).name != "csv" for path in paths):
         both = Parameter("columns", None, "column"), " and ", Parameter("wide")
         raise UsageError(*both, " say how to read CSV, and no file named is CSV; leave them out")
+
+
+def _turned(
+    labelled: list[tuple[str, Record | Skipped]], metrics: Sequence[str]
+) -> list[tuple[str, Record | Skipped]]:
+    """The same, more of some metrics being better."""
+    known = list(dict.fromkeys(r.metric for _, r in labelled if isinstance(r, Record)))
+    for metric in metrics:
+        if metric not in known:
+            asked = Parameter("higher_is_better", metric)
+            raise UsageError(asked, f": there is no such metric; {nearest_of(metric, known)}")
+    return [
+        (
+            label,
+            replace(r, direction=Direction.HIGHER) if isinstance(r, Record) and r.metric in metrics else r,
+        )
+        for label, r in labelled
+    ]
 
 
 def _several(names: str | Sequence[str]) -> list[str]:

@@ -9,7 +9,8 @@ from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import Parameter
 from speedproof.formats.source import Source
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# Possessive: of a long row of digits none is given back to be matched again.
+_NUMBER = re.compile(r"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 DELIMITERS = ",\t;"
