@@ -56,6 +56,8 @@ def test_a_given_number_of_components_is_kept(K: int) -> None:
     assert {c.K for c in m.candidates} == {K}
     with pytest.raises(DataError, match="of 5 components"):
         sp.mixture.fit([1.0, 2.0, 3.0], components=5)
+    with pytest.raises(UsageError, match="mclust's rules choose"):
+        sp.mixture.fit([1.0, 2.0, 3.0], components=2, compatible=True)
 
 
 def test_squared_distances_against_scipy() -> None:
@@ -69,6 +71,7 @@ def test_squared_distances_against_scipy() -> None:
     assert squared_distance(x, model, "ad") == pytest.approx(a2 / 40, rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", ["ks", "cvm", "ad"])
 def test_every_distance_keeps_its_level_and_sees_a_misfit(distance: Any) -> None:
     """A true mixture is rejected in at most 5 %, by a binomial test; one normal for two modes always."""

@@ -50,6 +50,7 @@ def test_variance_against_resampling() -> None:
         assert half == pytest.approx(1.96 * odds.std(), rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(40, 40), (12, 30), (20, 20, 20)])
 def test_sample_intervals_cover_the_truth(sizes: tuple[int, ...]) -> None:
     """At 90 % the share of intervals that hold I3 passes a binomial test against 88 %."""
@@ -64,6 +65,7 @@ def test_sample_intervals_cover_the_truth(sizes: tuple[int, ...]) -> None:
     assert all(coverage_is_at_least(0.88, h, runs) for h in held.tolist())
 
 
+@pytest.mark.slow
 def test_nested_values_widen_the_interval() -> None:
     """Processes differ and hold five values each: coverage at 90 % stays, which it does not without them."""
     runs, held = 600, np.zeros(2, dtype=int)
@@ -78,6 +80,7 @@ def test_nested_values_widen_the_interval() -> None:
     assert not coverage_is_at_least(0.8, int(held[1]), runs)
 
 
+@pytest.mark.slow
 def test_mixture_intervals_cover_the_truth() -> None:
     truth = mixture_probability_below(FAST, STEADY)
     runs, held = 60, 0

@@ -4,12 +4,14 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+import studies.modes as study
 from scipy import stats
 
 import speedproof as sp
 from speedproof.mixture.analysis import analyse
+from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
-from speedproof.mixture.modes import _stretches, _stretches_sd, clear_modes, mode_order
+from speedproof.mixture.modes import _stretches, _stretches_sd, clear_modes, mode_order, number_of_modes
 
 
 def two_states(slow_share: float, scale: float = 1.0) -> MixtureModel:
@@ -41,8 +43,59 @@ def test_one_state_and_short_samples() -> None:
 
 
 def test_shallow_modes_are_no_states() -> None:
-    assert clear_modes(MixtureModel([0.5, 0.5], [0.0, 2.1], [1.0, 1.0])).count == 1
-    assert clear_modes(MixtureModel([0.5, 0.5], [0.0, 4.0], [1.0, 1.0])).count == 2
+    """Quantiles of two overlapping normal laws have a mixture of two components and one mode."""
+    for apart, modes in ((2.1, 1), (4.0, 2)):
+        two = MixtureModel([0.5, 0.5], [0.0, apart], [1.0, 1.0])
+        assert clear_modes(fit(two.ppf((np.arange(400) + 0.5) / 400))).count == modes
+
+
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("law", ["normal", "lognormal", "uniform"])
+def test_samples_with_one_mode_rarely_show_two(law: str, n: int) -> None:
+    """At most 5 %, by a binomial bound; the whole table is that of ``studies/modes.py``."""
+    shown = study.shown(law, n, 40, seed=4)
+    assert stats.binomtest(shown, 40, 0.05, alternative="greater").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("law", ["4 sd, 10 of 50", "a narrow fast mode"])
+def test_true_modes_are_shown(law: str) -> None:
+    shown = study.shown(law, 50, 60, seed=4)
+    assert stats.binomtest(shown, 60, 0.95, alternative="less").pvalue > 1e-3
+
+
+def test_a_third_mode_is_a_claim_too() -> None:
+    """Two modes far apart, each of normal values: a third one is shown in 5 % at most, by a binomial bound."""
+    more = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        x = np.concatenate([rng.normal(100, 1, 40), rng.normal(120, 1, 40)])
+        count = number_of_modes(fit(x))
+        assert count >= 2
+        more += count > 2
+    assert stats.binomtest(more, 60, 0.05, alternative="greater").pvalue > 1e-3
+
+
+def test_outliers_do_not_make_modes_of_the_others() -> None:
+    """Three runs far out say nothing of the rest; two true modes stay two beside them."""
+    rng = np.random.default_rng(3)
+    one = np.append(rng.normal(100, 1, 50), [300.0, 400.0, 900.0])
+    assert number_of_modes(fit(one)) == 1
+    assert number_of_modes(fit(np.append(one, rng.normal(110, 1, 30)))) == 2
+
+
+def test_two_neighbouring_ticks_are_no_two_modes() -> None:
+    """Values rounded to a coarse clock lie on few ticks; between neighbours nothing can lie."""
+    rng = np.random.default_rng(5)
+    assert number_of_modes(fit(np.round(rng.normal(100, 0.5, 100)))) == 1
+    apart = np.append(np.round(rng.normal(100, 0.5, 60)), np.round(rng.normal(110, 0.5, 40)))
+    assert number_of_modes(fit(apart)) == 2
+
+
+def test_modes_of_a_sample_as_the_command_says() -> None:
+    """A hundred normal values of a seed that once had two modes."""
+    x = np.random.default_rng(3).normal(100, 1, 100)
+    (told,) = sp.model(sp.Suite.of_samples({"f": {"v": x}}), bootstrap=0).reports()
+    assert "one mode" in told.headline[0].text
 
 
 def test_many_stretches_against_permutations() -> None:

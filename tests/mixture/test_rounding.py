@@ -83,6 +83,7 @@ def test_a_fine_grid_gives_the_plain_fit() -> None:
     assert aware.loglik == pytest.approx(plain.loglik, abs=0.05)
 
 
+@pytest.mark.slow
 def test_size_on_rounded_mixtures() -> None:
     """The plain test rejects the rounding nearly always; the one that knows of it holds its level."""
     runs, plain, aware = 30, 0, 0
@@ -101,6 +102,7 @@ def test_a_wrong_model_is_still_rejected() -> None:
     assert goodness_of_rounded(x, f, N=60, seed=1).rejected(0.05)
 
 
+@pytest.mark.slow
 def test_unit_and_offset_do_not_matter() -> None:
     x = np.array(rounded(80, "0.5", 9))
     a, b = fit_rounded(x, 0.5), fit_rounded(1e6 + 1024 * x, 512.0)
@@ -128,6 +130,7 @@ def test_impossible_requests_are_refused() -> None:
         goodness_of_rounded([1.0, 2.0], fit([1.0, 2.0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "step"), [(50, 0.5), (100, 1.0)])
 def test_replicates_against_the_full_search(n: int, step: float) -> None:
     """Choosing by the plain kernels gives distances like those of every K and model by the EM of intervals."""

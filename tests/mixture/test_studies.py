@@ -13,6 +13,7 @@ def study(name: str) -> ModuleType:
     return importlib.import_module(f"studies.{name}")
 
 
+@pytest.mark.slow
 def test_size_of_the_test_under_undersampling() -> None:
     """At n = 50, c = 0.9 true mixtures are rejected at 5 % no more often than a binomial bound allows."""
     (p,) = study("mixture_calibration").pvalues(True, 50, [0.9], 80, seed=3, N=100)
@@ -28,6 +29,7 @@ def test_power_grows_with_the_sample() -> None:
     assert (large <= 0.05).mean() > (small <= 0.05).mean() + 0.1
 
 
+@pytest.mark.slow
 def test_rounding_is_seen_and_survived() -> None:
     r = study("mixture_rounding").rejections(60, 1.0, 10, N=40)
     assert r["plain"] >= 0.5
@@ -35,6 +37,7 @@ def test_rounding_is_seen_and_survived() -> None:
     assert r["detected"] == r["matters"] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"), [("mixture_calibration", ["--factors", "1"]), ("mixture_rounding", ["--steps", "1"])]
 )

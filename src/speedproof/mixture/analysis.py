@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.mixture.fitting import MixtureFit, fit
-from speedproof.mixture.goodness import goodness_of_fit
+from speedproof.mixture.goodness import Distance, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.independent import independent
 from speedproof.mixture.model import MixtureModel, Modes
-from speedproof.mixture.modes import clear_modes, mode_order
-from speedproof.mixture.results import ALPHA, Analysis, Component, FitTest, Mode
+from speedproof.mixture.modes import clear_modes, mode_order, runs_in
+from speedproof.mixture.results import ALPHA, FEW_RUNS, Analysis, Component, FitTest, Mode
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.stats.scaling import exponent
 
@@ -29,7 +29,9 @@ def analyse(
     N: int = 200,
     seed: int = 0,
     components: int | None = None,
+    compatible: bool = False,
     K_max: int = 9,
+    distance: Distance | None = None,
     c: float | None = None,
     fast: bool = False,
     rounding: bool = True,
@@ -37,20 +39,30 @@ def analyse(
 ) -> Analysis:
     """Fit a sample, test the fit, and describe its modes and its run order.
 
-    Of values nested in processes one a process; what is not independent even then is not tested.
+    Of values nested in processes one a process; what is not independent even then is not tested. ``compatible``
+    is VARCORE: mclust's mixture, every peak of it a mode, bootstrap samples of full size, and Kolmogorov and
+    Smirnov's distance at the observations.
     """
+    distance = distance or ("observed" if compatible else "ks")
+    c = 1.0 if compatible and c is None else c
     used, note = independent(sample)
     shift = exponent(used.values)  # to a unit in which densities and squares are doubles, and back
     x = np.ldexp(used.values, shift)
-    fitted, test = fit(x, components=components, K_max=K_max), None
+    fitted, test = fit(x, components=components, K_max=K_max, compatible=compatible), None
     if N > 0 and components is None and not used.nested:
         drawn, some, of_some = None, x, fitted
         if x.size > MOST_TESTED:
             drawn = MOST_TESTED
             some = np.random.default_rng(seed).choice(x, drawn, replace=False)
-            of_some = fit(some, K_max=K_max)
-        result = goodness_of_fit(some, of_some, N=N, seed=seed, c=c, fast=fast, jobs=jobs)
-        if rounding and result.rejected(ALPHA) and rounding_matters(some):
+            of_some = fit(some, K_max=K_max, compatible=compatible)
+        result = goodness_of_fit(some, of_some, N=N, seed=seed, c=c, fast=fast, jobs=jobs, distance=distance)
+        if (
+            rounding
+            and not compatible
+            and distance == "ks"
+            and result.rejected(ALPHA)
+            and rounding_matters(some)
+        ):
             resolution = detect_resolution(some)
             if resolution is not None:
                 of_some = fitted = fit_rounded(some, resolution, K_max=K_max)
@@ -61,10 +73,11 @@ def analyse(
     parts = tuple(
         Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)
     )
-    clear = clear_modes(fitted.model)
+    clear = fitted.modes() if compatible else clear_modes(fitted)
+    modes = _peaks(clear, x) if compatible else _modes(fitted, clear, x)
     found = Analysis(
-        x.size, fitted.kind, parts, _modes(fitted, clear, x), fitted.loglik, fitted.bic, fitted.converged,
-        fitted.resolution, test, mode_order(x, clear, seed=seed), note,
+        x.size, fitted.kind, parts, modes, fitted.loglik, fitted.bic, fitted.converged,
+        fitted.resolution, test, mode_order(x, clear, seed=seed), note, compatible,
     )  # fmt: skip
     return _in_unit(found, shift) if shift else found
 
@@ -87,21 +100,22 @@ def _in_unit(found: Analysis, shift: int) -> Analysis:
     )
 
 
-def _modes(fitted: MixtureFit, found: Modes, x: FloatArray) -> tuple[Mode, ...]:
-    ends = np.concatenate([[0.0], fitted.model.cdf(found.valleys), [1.0]])
+def _peaks(found: Modes, x: FloatArray) -> tuple[Mode, ...]:
+    """Every peak, the share of the runs around it and its depth."""
     depths = np.concatenate([[np.inf], found.dips, [np.inf]])
-    nearest = np.minimum(depths[:-1], depths[1:])
-    label = np.searchsorted(found.valleys, x)
-    runs = [x[label == k] for k in range(found.count)]
+    nearest = np.minimum(depths[:-1], depths[1:]).tolist()
+    dips = (1.0 - float(np.exp(-depth)) if np.isfinite(depth) else None for depth in nearest)
+    shares = (runs_in(found, x) / x.size).tolist()
+    return tuple(map(Mode, found.places.tolist(), shares, dips))
+
+
+def _modes(fitted: MixtureFit, found: Modes, x: FloatArray) -> tuple[Mode, ...]:
+    """Those of five runs or more."""
+    label, counts = np.searchsorted(found.valleys, x), runs_in(found, x).tolist()
     return tuple(
-        Mode(
-            _place(fitted.model, place, share, own),
-            share,
-            1.0 - float(np.exp(-dip)) if np.isfinite(dip) else None,
-        )
-        for place, share, dip, own in zip(
-            found.places.tolist(), np.diff(ends).tolist(), nearest.tolist(), runs, strict=True
-        )
+        replace(mode, place=_place(fitted.model, mode.place, mode.share, x[label == k]))
+        for k, mode in enumerate(_peaks(found, x))
+        if counts[k] >= FEW_RUNS
     )
 
 

@@ -25,12 +25,15 @@ from speedproof.mixture import em
 from speedproof.mixture.grid import detect_resolution, tick
 from speedproof.mixture.model import MixtureModel, Modes, Numbers
 from speedproof.mixture.results import too_few
-from speedproof.mixture.search import table
+from speedproof.mixture.search import distinct, table
 
 if TYPE_CHECKING:
     from speedproof.mixture.goodness import Distance, GoodnessOfFit
 
 Kind = Literal["E", "V", "X"]
+
+LEAST = 3
+"""Values a component, where the number of components is chosen."""
 
 
 class Candidate(Struct, frozen=True):
@@ -195,8 +198,9 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
             Samples drawn.
         seed : int
             The same seed gives the same p-value, whatever ``jobs``.
-        distance : {"ks", "cvm", "ad"}
-            Kolmogorov and Smirnov's, Cramer and von Mises', Anderson and Darling's.
+        distance : {"ks", "observed", "cvm", "ad"}
+            Kolmogorov and Smirnov's, the same at the observations only, Cramer and von Mises', Anderson and
+            Darling's.
         undersampling : float, optional
             Bootstrap samples hold this share of the values; 0.9 by default, 0.8 from 200 values on.
         fast : bool
@@ -265,9 +269,9 @@ def fit(
     values : array_like, shape (n,), or Sample
         The sample, in any order and unit.
     components : int, optional
-        The number of components, when it is given and not to be chosen.
+        The number of components, when it is given and not to be chosen: no two coincide.
     K_max : int
-        Largest number of components otherwise; never more than there are values.
+        Largest number of components otherwise; no more than one for three values.
     compatible : bool
         Follow mclust's rules to the letter: values in their own unit, its loose stopping rule. Its answer
         depends on the unit and can change with more iterations; this is for comparisons with R.
@@ -280,10 +284,11 @@ def fit(
     Raises
     ------
     DataError
-        Fewer than two values, a value that is not finite, a constant sample, or (``compatible`` only)
+        Fewer than two values, a value that is not finite, a constant sample, no mixture of so many components
+        of which none coincide, or (``compatible`` only)
         values so small that mclust's absolute limit of variances rules every model out.
     UsageError
-        ``K_max`` out of range.
+        ``K_max`` out of range, or ``components`` with ``compatible``.
 
     Examples
     --------
@@ -296,17 +301,27 @@ def fit(
     u, centre, scale = standardise(values)
     n = u.size
     asked = f"K_max={K_max}" if components is None else f"components={components}"
-    K_max = min(K_max if components is None else components, n)
+    chosen = components is None and not compatible
+    K_max = min(K_max if components is None else components, max(n // LEAST, 1) if chosen else n)
     if not 1 <= K_max <= em.K_LIMIT:
         raise UsageError(f"{asked}: expected 1 to {em.K_LIMIT} components")
+    if compatible and components is not None:
+        raise UsageError(
+            f"{asked}: mclust's rules choose the number of components; leave it or compatible out"
+        )
     if compatible:
         return _as_mclust(values, K_max)
-    found = table(u, K_max, _rounding(values, u, scale))
+    floor = _rounding(values, u, scale)
+    found = table(u, K_max, floor)
+    if components is not None and 1 < components <= K_max:
+        found = distinct(u, K_max, found, floor)
     candidates = ranked_candidates(found.loglik - n * log(scale), n)
     if components is not None:
         candidates = tuple(c for c in candidates if components == c.K)
         if not candidates:
-            raise DataError(f"{n} values support no mixture of {components} components")
+            raise DataError(
+                f"{n} values support no mixture of {components} components that differ: give fewer"
+            )
     place = candidates[0].K - 1, em.V if candidates[0].kind == "V" else em.E
     return fitted(values, candidates, found.mixtures[place], found.converged[place], K_max, (centre, scale))
 

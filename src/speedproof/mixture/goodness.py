@@ -21,7 +21,7 @@ from speedproof.mixture import em
 from speedproof.mixture.fitting import MixtureFit
 from speedproof.mixture.model import MixtureModel
 
-Distance = Literal["ks", "cvm", "ad"]
+Distance = Literal["ks", "observed", "cvm", "ad"]
 
 BLOCK = 32
 """Replicates that share a random stream: starting one costs as much as drawing a small sample."""
@@ -108,6 +108,12 @@ def ks_distance(values: npt.ArrayLike, model: MixtureModel) -> float:
     above = np.cumsum(counts) / counts.sum()
     F = model.cdf(x)
     return float(max(np.abs(above - F).max(), np.abs(above - counts / counts.sum() - F).max()))
+
+
+def observed_distance(values: npt.ArrayLike, model: MixtureModel) -> float:
+    """Largest ``|F_n(x) - F(x)|`` at the observations alone, as VARCORE takes it: one side of each jump."""
+    x, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    return float(np.abs(np.cumsum(counts) / counts.sum() - model.cdf(x)).max())
 
 
 def undersampling(n: int) -> float:
@@ -198,8 +204,10 @@ def squared_distance(x: FloatArray, model: MixtureModel, distance: Distance) -> 
 
 
 def distance_of(x: FloatArray, model: MixtureModel, distance: Distance) -> float:
-    """Of sorted values, by any of the three."""
-    return ks_distance(x, model) if distance == "ks" else squared_distance(x, model, distance)
+    """Of sorted values, by any of the four."""
+    if distance == "ks":
+        return ks_distance(x, model)
+    return observed_distance(x, model) if distance == "observed" else squared_distance(x, model, distance)
 
 
 def distances_of(

@@ -53,6 +53,15 @@ def _shortest(h: float, noise: float) -> float:
     return h
 
 
+def without_ties(x: FloatArray, step: float | None = None) -> FloatArray:
+    """Sorted values, equal ones spread evenly over the step of their grid."""
+    _, first, counts = np.unique(x, return_index=True, return_counts=True)
+    if counts.max() == 1 or (h := step or detect_resolution(x)) is None:
+        return x
+    rank = np.arange(x.size) - np.repeat(first, counts)
+    return np.asarray(x + h * ((rank + 0.5) / np.repeat(counts, counts) - 0.5))
+
+
 MANY = 10
 """Ticks that values must lie on: fewer, and evenly spaced, may be states of the program."""
 

@@ -114,14 +114,19 @@ def mixture_gap(x: MixtureModel, y: MixtureModel) -> float:
     return float(x.weights @ folded @ y.weights)
 
 
+_ULPS = 4
+
+
 def probability_below(
     x: npt.ArrayLike, y: npt.ArrayLike, *, delta: float = 0.0, ties: Ties = "strict"
 ) -> float:
     """I2 of two samples: the share of pairs with ``x_i < y_j + delta``, in O(N log N)."""
     # Searching for ascending values finds what it needs in the cache.
     a, b = np.sort(np.asarray(x, dtype=np.float64)), np.sort(np.asarray(y, dtype=np.float64)) + delta
-    below = int(np.searchsorted(a, b, side="left").sum())
-    within = int(np.searchsorted(a, b, side="right").sum())
+    # Adding decimals rounds: what lies within a few last digits is equal. Without a delta equality is exact.
+    apart = _ULPS * np.finfo(np.float64).eps * (np.abs(b) + abs(delta)) if delta else 0.0
+    below = int(np.searchsorted(a, b - apart, side="left").sum())
+    within = int(np.searchsorted(a, b + apart, side="right").sum())
     count = {"strict": below, "half": 0.5 * (below + within), "equal": within}[ties]
     return float(count / (a.size * b.size))
 

@@ -50,17 +50,34 @@ class Modes(Struct, frozen=True, eq=False):
         """Number of modes (the report's I4)."""
         return int(self.places.size)
 
+    def joined(self, first: int, last: int) -> Modes:
+        """The modes from ``first`` to ``last`` as one, at the highest of their peaks."""
+        heights = self.log_densities
+        floors = np.minimum(heights[:-1], heights[1:]) - self.dips
+        kept = np.ones(self.count, np.bool_)
+        kept[first : last + 1] = False
+        kept[first + int(heights[first : last + 1].argmax())] = True
+        heights = heights[kept]
+        floors = np.delete(floors, np.s_[first:last])
+        dips = np.minimum(heights[:-1], heights[1:]) - floors
+        return Modes(self.places[kept], heights, np.delete(self.valleys, np.s_[first:last]), dips)
+
+    def parted(self, mode: int, parts: Modes) -> Modes:
+        """These, with a mode as several."""
+        return Modes(
+            np.concatenate([self.places[:mode], parts.places, self.places[mode + 1 :]]),
+            np.concatenate([self.log_densities[:mode], parts.log_densities, self.log_densities[mode + 1 :]]),
+            np.concatenate([self.valleys[:mode], parts.valleys, self.valleys[mode:]]),
+            np.concatenate([self.dips[:mode], parts.dips, self.dips[mode:]]),
+        )
+
     def deeper_than(self, dip: float) -> Modes:
         """Join modes across valleys shallower than a log ratio, the shallowest first; lower peaks give way."""
-        places, heights = list(self.places), list(self.log_densities)
-        valleys, dips = list(self.valleys), list(self.dips)
-        floors = [min(a, b) - d for a, b, d in zip(heights, heights[1:], dips, strict=False)]
-        while dips and min(dips) < dip:
-            at = int(np.argmin(dips))
-            lower = at if heights[at] < heights[at + 1] else at + 1
-            del places[lower], heights[lower], valleys[at], floors[at]
-            dips = [min(a, b) - f for a, b, f in zip(heights, heights[1:], floors, strict=False)]
-        return Modes(np.array(places), np.array(heights), np.array(valleys), np.array(dips))
+        found = self
+        while found.count > 1 and found.dips.min() < dip:
+            at = int(found.dips.argmin())
+            found = found.joined(at, at + 1)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,7 +44,7 @@ class Component(Struct, frozen=True):
 
 
 class Mode(Struct, frozen=True):
-    """A peak: its place, the share of the model between its valleys, its depth.
+    """A peak of five runs or more: its place, the share of the runs between its valleys, its depth.
 
     The place is the peak, or the median of the runs where a minority of them makes it.
 
@@ -76,7 +76,7 @@ class Analysis(Struct, frozen=True):
     n: int  # observations
     kind: str  # ``"E"`` common variance, ``"V"`` variances of their own, ``"X"`` one component
     components: tuple[Component, ...]  # by ascending mean
-    modes: tuple[Mode, ...]  # those told apart by a clear valley
+    modes: tuple[Mode, ...]  # that the runs show; fewer than five runs make none; VARCORE's are all peaks
     # BIC is the larger the better
     loglik: float
     bic: float
@@ -85,6 +85,7 @@ class Analysis(Struct, frozen=True):
     test: FitTest | None  # none when no bootstrap was asked for
     order: ModeOrder  # how the runs move among the modes
     note: str = ""  # what was done with values nested in processes; empty where none are
+    compatible: bool = False  # whether VARCORE's rules were followed
 
 
 Models = Sequence[tuple[Key, str, Sample, Analysis]]

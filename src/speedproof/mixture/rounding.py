@@ -17,7 +17,7 @@ from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.em_numpy import Runs, accelerated, search
-from speedproof.mixture.fitting import MixtureFit, fitted, ranked_candidates
+from speedproof.mixture.fitting import LEAST, MixtureFit, fitted, ranked_candidates
 from speedproof.mixture.goodness import GoodnessOfFit, draw_samples
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.special import ndtr
@@ -149,7 +149,7 @@ def fit_rounded(values: npt.ArrayLike, resolution: float, *, K_max: int = 9) -> 
     if x.size < 2 or not np.isfinite(x).all():
         raise DataError("a mixture needs at least two finite values")
     steps, origin = _in_steps(x, resolution)
-    K_max = min(K_max, int(np.unique(steps).size))
+    K_max = min(K_max, int(np.unique(steps).size), max(x.size // LEAST, 1))
     fits = _search(steps[np.newaxis], K_max)
     candidates = ranked_candidates(fits.loglik[0] - x.size * np.log(resolution), x.size)
     (K, model), made = fits.best[0], fits.steps[0]

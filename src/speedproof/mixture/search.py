@@ -8,6 +8,9 @@ The likelihood of two values that lie close together grows without bound as a co
 component is no narrower than rounding makes values (the step of their grid, or of the clock whose ticks they crowd
 at, over sqrt(2 pi): no value is then more than certain), and one with a variance of its own that rests on three
 values or fewer is no narrower than four values lie apart in the middle half.
+
+More components than the likelihood has use for come to lie on each other. A K that BIC chooses has none of these;
+for a K that is given the starts climb again, and only a mixture of so many distinct components counts.
 """
 
 from __future__ import annotations
@@ -30,7 +33,10 @@ SHORT, LONG, FINE = 20, 3000, 30_000
 MARGIN = 10.0  # of BIC, within which a model may still win
 REACH = 30.0  # of BIC, from below which no later climb gets there
 TRIES = 3  # starts of such a model that climb on
+_MANY = 4  # components of a tail, each of a width of its own
 ROUNDS = 3  # of moves from the best mixtures, while they bring something
+COINCIDING = 0.05
+"""In deviations: components whose means and deviations differ by less are one."""
 
 
 class SearchResult(Struct, frozen=True, eq=False):
@@ -183,9 +189,83 @@ def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None)
             found.loglik[K - 1, model] = one.loglik
             found.mixtures[K - 1, model] = one.mixture
             found.converged[K - 1, model] = one.converged
+    _from_quantiles(on, found, max(smallest, em.SINGULAR), apart, kernel)
     if x.size > on.size:
         np.multiply(found.loglik, x.size / on.size, out=found.loglik)
     return found
+
+
+def _from_quantiles(
+    x: FloatArray, found: BestMixtures, floor: float, apart: float, kernel: str | None
+) -> None:
+    """Of a long tail, many components of their own widths, what climbs lead to from quantiles of all values.
+
+    There the likelihood has many tops of nearly one height, and starts on fewer points may miss the highest.
+    """
+    K_max = len(found.loglik)
+    sizes = np.array([[em.free_parameters(K, m) for m in (em.E, em.V)] for K in range(1, K_max + 1)])
+    bics = np.nan_to_num(2.0 * found.loglik - sizes * log(x.size), nan=-np.inf)
+    K, model = (int(at) for at in np.unravel_index(bics.argmax(), bics.shape))
+    if x.size < SMALL or model != em.V or K + 1 < _MANY:
+        return
+    row = x[np.newaxis]
+    made = em.search(row, em.quantile_starts(row, K_max, as_mclust=True), K_max, em.MCLUST, kernel=kernel)
+    K, model = made.best[0].tolist()
+    if K == 0 or model != em.V or not sound(made.parameters[0], x.size, apart):
+        return
+    top = made.parameters.copy()
+    fine = em.StoppingRules(0.0, 1e-11, floor, FINE, accelerate=True, extra_step=False, clamp=True)
+    loglik, steps = em.climb(x, top, [(K, model)], fine, kernel=kernel)
+    if loglik[0] > found.loglik[K - 1, model]:
+        found.loglik[K - 1, model], found.converged[K - 1, model] = loglik[0], steps[0] > 0
+        found.mixtures[K - 1, model] = top[0]
+
+
+def distinct(x: FloatArray, K: int, found: BestMixtures, floor: float) -> BestMixtures:
+    """These mixtures of x, but those of K components converged and with no two that coincide, or none."""
+    on = starts.condensed(x, MOST)
+    smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
+    loglik, mixtures, converged = found.loglik.copy(), found.mixtures.copy(), found.converged.copy()
+    fine = em.StoppingRules(0.0, 1e-11, smallest, FINE, accelerate=True, extra_step=False, clamp=True)
+    for model in (em.E, em.V):
+        best, below = (K - 1, model), (K - 2, model if K > 2 else em.E)
+        known, fewer = (found.mixtures[p] if found.loglik[p] > -np.inf else None for p in (best, below))
+        loglik[best] = np.nan
+        first = [] if known is None else [known[np.newaxis]]
+        for group in (*first, _starts_of(starts.condensed(on, SMALL), K, mixtures.shape[3], fewer)):
+            if not len(group):
+                continue
+            climbed = group.copy()
+            heights, steps = em.climb(on, climbed, [(K, model)] * len(climbed), fine)
+            good = np.array(
+                [h > -np.inf and all_count(m, K, x.size) for h, m in zip(heights, climbed, strict=True)]
+            )
+            if model == em.V:
+                good &= sound(climbed, on.size, apart)
+            if good.any():
+                at = int(np.where(good, heights, -np.inf).argmax())
+                loglik[best] = heights[at] * x.size / on.size
+                mixtures[best], converged[best] = climbed[at], steps[at] > 0
+                break
+    return BestMixtures(loglik, mixtures, converged)
+
+
+def all_count(mixture: FloatArray, K: int, n: int) -> bool:
+    """Whether each of K components holds half a value or more and no two of them coincide."""
+    w, mu, v = mixture[:, :K]
+    sd = np.sqrt(v)
+    near = COINCIDING * np.minimum.outer(sd, sd)
+    alike = (np.abs(np.subtract.outer(mu, mu)) < near) & (np.abs(np.subtract.outer(sd, sd)) < near)
+    return int(alike.sum()) == K and bool((w * n >= 0.5).all())
+
+
+def _starts_of(x: FloatArray, K: int, width: int, fewer: FloatArray | None) -> FloatArray:
+    """Every start of K components: from classes of the values, and from a mixture of one component fewer."""
+    lines = [c for c in starts.quantile_classes(x, K) + starts.partitions(x, K) if len(c) == K + 1]
+    groups = [starts.from_classes(x, lines, width)[0]] if lines else []
+    if fewer is not None:
+        groups += [starts.splits(fewer, K - 1), starts.insertions(x, fewer, K - 1)]
+    return np.concatenate([np.empty((0, 3, width)), *groups])
 
 
 def naive_table(
