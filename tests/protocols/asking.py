@@ -11,6 +11,7 @@ from studies.scores import entries_of_scores
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
+from speedproof.options import DETAILS
 from speedproof.protocols import (
     aggregates,
     findings,
@@ -23,7 +24,7 @@ from speedproof.protocols import (
 )
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, UNNAMED, Rules
-from speedproof.protocols.questions import DETAILS, ask
+from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.stopping import StopRules
 
@@ -39,15 +40,29 @@ article_mean = partial(findings.article_mean, always_welch=False)
 
 
 def geometric_means(
-    pairs: Sequence[Pair], alpha: float = 0.05, floor: NoiseFloor | None = None
+    pairs: Sequence[Pair], alpha: float = 0.05, floor: NoiseFloor | None = None, question: str = "mean"
 ) -> aggregates.GeometricMeans:
-    return aggregates.geometric_means(pairs, alpha, floor)
+    return aggregates.geometric_means(_asked(question, pairs), pairs, alpha, floor)
+
+
+def log_ratios(
+    pairs: Sequence[Pair], floor: NoiseFloor | None = None, question: str = "mean"
+) -> aggregates.LogRatios:
+    return aggregates.log_ratios(_asked(question, pairs), pairs, floor)
+
+
+def _asked(question: str, pairs: Sequence[Pair]) -> list[Comparison]:
+    return [ask(question, pair.reference, pair.candidate, key=pair.key) for pair in pairs]
 
 
 def rank_suite(
-    suite: Suite, metric: str = "time", versions: Sequence[str] = (), alpha: float = 0.05
+    suite: Suite,
+    metric: str = "time",
+    versions: Sequence[str] = (),
+    alpha: float = 0.05,
+    question: str = "typical",
 ) -> ranking.SuiteRanking:
-    return ranking.rank_suite(suite, metric, versions or suite.versions, alpha)
+    return ranking.rank_suite(suite, metric, versions or suite.versions, Rules(alpha), question=question)
 
 
 def stop_rules(*, alpha: float = 0.05, max_time: float | None = 60.0, **rules: Any) -> StopRules:

@@ -1,5 +1,6 @@
 """Geometric means, controlled verdicts and rankings: SciPy, theorems, simulation with binomial bounds."""
 
+import json
 import math
 from collections.abc import Callable
 from itertools import permutations
@@ -10,13 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.protocols.asking import compare_means, compare_medians, geometric_means, rank_suite
+from tests.protocols.asking import (
+    compare_means,
+    compare_medians,
+    compare_typical,
+    geometric_means,
+    log_ratios,
+    rank_suite,
+)
 
+import speedproof as sp
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
-from speedproof.protocols.aggregates import log_ratio, mean_log_ratio
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
 from speedproof.protocols.multiplicity import Controlled, control_verdicts
@@ -78,8 +86,7 @@ class TestThese:
         rng = np.random.default_rng(3)
         values = 1 + 0.1 * stats.zscore(rng.normal(size=8), ddof=1)
         pairs = [pair(2 * values, values, str(i)) for i in range(5)]
-        ratios = [r for r in map(log_ratio, pairs) if r is not None]
-        found = mean_log_ratio(ratios, like_these=False)
+        found = log_ratios(pairs).mean(like_these=False)
         assert found.df == pytest.approx(2 * 5 * 7)
         assert found.error == pytest.approx(math.sqrt(10 * 0.01 / 8) / 5)
         assert found.value == pytest.approx(math.log(2))
@@ -112,7 +119,7 @@ class TestWithoutSpread:
             for name in ("sort", "hash")
             for version, time in (("a", 2.0), ("b", 1.0), ("c", 1.0))
         )
-        verdicts = [p.verdict for p in rank_suite(suite).pairs]
+        verdicts = [p.verdict for p in rank_suite(suite, question="mean").pairs]
         assert verdicts == [Verdict.FASTER, Verdict.FASTER, Verdict.UNDECIDED]
 
     def test_equivalence(self) -> None:
@@ -162,14 +169,48 @@ class TestGeometricMeans:
         found = geometric_means([*self.PAIRS, pair(np.zeros(3), np.ones(3), "nothing")])
         assert (found.benchmarks, found.left_out) == (7, ("nothing",))
 
+    def test_it_is_of_what_the_rows_show(self) -> None:
+        """Of typical speedups, also where the means go another way; the same in Python, JSON and the sheet."""
+        rng = np.random.default_rng(8)
+        records = [
+            (version, Record(name, at * (1 + 0.01 * rng.normal(size=20) + slow * (rng.random(20) < 0.3))))
+            for name in "abc"
+            for version, at, slow in (("old", 1.0, 0.0), ("new", 0.97, 0.5))
+        ]
+        found = sp.compare_suite(Suite.from_records(records))
+        means = found.geometric_mean
+        assert means is not None
+        heads = found.result.headlines
+        assert means.these.value == pytest.approx(stats.gmean([c.speedup.value for c in heads]))
+        assert means.these.value > 1 > stats.gmean([c.reference.mean / c.candidate.mean for c in heads])
+        told = json.loads(found.to_json())["results"][0]["geometric_means"]["these"]
+        assert (told["value"], told["low"], told["high"]) == (
+            means.these.value,
+            means.these.low,
+            means.these.high,
+        )
+        assert f"Geometric mean: {means.these.value:.2f}x faster [" in str(found)
+        by_means = sp.compare_suite(Suite.from_records(records), protocols="mean").geometric_mean
+        assert by_means is not None
+        assert by_means.these.value < 1
+
+    def test_errors_of_typical_speedups_add_up(self) -> None:
+        """Squares of the rows' errors over the square of their number; Satterthwaite's degrees of freedom."""
+        rng = np.random.default_rng(9)
+        pairs = [pair(rng.normal(1, 0.02, 6), rng.normal(1, 0.02, 9), f"b{i}") for i in range(7)]
+        logs = [compare_typical(p.reference, p.candidate).log for p in pairs]
+        squares = np.array([log.error**2 for log in logs if log])
+        found = log_ratios(pairs, question="typical").mean(like_these=False)
+        assert found.error == pytest.approx(math.sqrt(squares.sum()) / 7)
+        assert found.df == pytest.approx(
+            squares.sum() ** 2 / sum(s**2 / log.df for s, log in zip(squares, logs, strict=True) if log)
+        )
+        assert found.centre == pytest.approx(np.mean([log.centre for log in logs if log]))
+
     def test_no_benchmark(self) -> None:
         found = geometric_means([])
         assert found.benchmarks == 0
         assert math.isnan(found.these.value)
-
-    def test_two_units(self) -> None:
-        with pytest.raises(DataError, match="two units"):
-            geometric_means([Pair(Key("b"), Sample(np.ones(3)), Sample(np.ones(3), "B"))])
 
 
 def compared(pairs: list[Pair], alpha: float = 0.05, margin: float | None = None) -> list[Comparison]:
@@ -186,6 +227,7 @@ def equivalent(p: Pair, compare: Comparing, margin: float, **rules: Any) -> floa
 
 
 class TestEquivalence:
+    @pytest.mark.slow
     @pytest.mark.parametrize("margin", [0.02, 0.1])
     @pytest.mark.parametrize("compare", [compare_means, compare_medians])
     def test_it_is_the_inversion_of_the_protocols_test(self, compare: Comparing, margin: float) -> None:
@@ -377,9 +419,10 @@ class TestRanking:
             seen.add(tuple((v.version, v.best_rank, v.worst_rank) for v in found.versions))
         assert len(seen) == 1
 
-    def test_ratios_are_consistent(self) -> None:
+    def test_ratios_of_means_are_consistent(self) -> None:
         """Speedups of geometric means multiply: b over a times c over b is c over a."""
-        found = rank_suite(versions_suite(np.random.default_rng(3), {"a": 1.0, "b": 1.2, "c": 1.5}))
+        suite = versions_suite(np.random.default_rng(3), {"a": 1.0, "b": 1.2, "c": 1.5})
+        found = rank_suite(suite, question="mean")
         by_pair = {(p.reference, p.candidate): p.estimate.value for p in found.pairs}
         assert by_pair["a", "b"] * by_pair["b", "c"] == pytest.approx(by_pair["a", "c"])
 
@@ -391,6 +434,7 @@ class TestRanking:
         samples = {**suite.samples, (Key("json"), "c"): Sample(np.zeros(3))}
         assert rank_suite(Suite(suite.versions, samples)).left_out == ("json",)
 
+    @pytest.mark.slow
     def test_false_alarms(self) -> None:
         """Four equal versions: any verdict at all in at most 5 % of suites."""
         rng = np.random.default_rng(5)
@@ -402,13 +446,15 @@ class TestRanking:
         assert wrong <= stats.binom.ppf(0.999, suites, 0.05)
 
     def test_ties_and_warnings_are_marked(self) -> None:
-        """Equal versions are tied with each other alone; one version's drift undermines its place."""
+        """Equal versions are tied with each other alone; one version's drift undermines its place by means."""
         rng = np.random.default_rng(8)
         suite = versions_suite(rng, {"a": 3.0, "b": 1.0, "c": 2.0, "d": 1.0})
         assert {v.version for v in rank_suite(suite).versions if v.tied} == {"b", "d"}
         assert not any(v.undermined for v in rank_suite(suite).versions)
         drifting = Sample(np.linspace(2, 2.2, 12), traits=frozenset({Trait.ORDER_KNOWN}))
-        found = rank_suite(Suite(suite.versions, {**suite.samples, (Key("json"), "c"): drifting}))
+        found = rank_suite(
+            Suite(suite.versions, {**suite.samples, (Key("json"), "c"): drifting}), question="mean"
+        )
         assert {v.version: v.undermined for v in found.versions if v.undermined} == {"c": ("json",)}
 
     def test_single_runs_prove_nothing(self) -> None:

@@ -66,6 +66,7 @@ def test_less_than_what_matters_is_nothing(noise: float) -> None:
     assert found.change_high < 1.01
 
 
+@pytest.mark.slow
 def test_an_open_answer_holds_the_change_as_often_as_it_says() -> None:
     """After 25 pairs, of 64 commits and 2 %: the credible set holds the step in 95 % or more."""
     held = []
@@ -144,6 +145,7 @@ def test_the_same_pairs_give_the_same_answer() -> None:
     assert second.finding() == first.finding()
 
 
+@pytest.mark.slow
 def test_right_in_most_histories() -> None:
     """64 commits, 1 % noise, 5 %: the study's 95 % within what 40 histories can show."""
     rows = [bisected(seed, "normal", 0.05, broken=0.2) for seed in range(40)]
@@ -151,6 +153,7 @@ def test_right_in_most_histories() -> None:
     assert np.mean([row.runs for row in rows]) <= 1.3 * 59
 
 
+@pytest.mark.slow
 def test_two_changes_are_found_and_noticed() -> None:
     """3 % each, and a run in ten with a spike: one is named, and it is said that another remains."""
     rows = [bisected(seed, "spikes", 0.03, second=0.03) for seed in range(40)]
@@ -173,6 +176,7 @@ def test_what_is_likely_is_not_called_proven() -> None:
     assert "Another change" not in told(replace(rest, outcome=BisectionOutcome.OPEN))
 
 
+@pytest.mark.slow
 def test_nothing_is_blamed_where_nothing_changed() -> None:
     """At most 5 % of histories, within what 40 can show."""
     wrong = sum(bisected(seed, "normal", 0.0).wrong for seed in range(40))

@@ -172,6 +172,7 @@ HISTORIES: list[tuple[list[float], float, int | None, float, float]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", range(len(HISTORIES)))
 def test_a_bisection_in_loops(case: int) -> None:
     """Stage, next pair and finding after every pair; commits that do not build are left out when they are met."""

@@ -21,7 +21,7 @@ from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.confidence import highest_confidences
-from speedproof.protocols.figures import NO_SPREAD, Decision, forecasts, highest_of
+from speedproof.protocols.figures import Decision, forecasts, highest_of, no_spread_of
 from speedproof.protocols.findings import RowFinding, article_mean, article_median
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
@@ -174,7 +174,7 @@ def test_values_whose_sum_is_beyond_doubles(place: int, direction: Direction) ->
 
 
 def side_of(n: int, m: int) -> Any:
-    return SimpleNamespace(x=SimpleNamespace(n=n), y=SimpleNamespace(n=m), turned=False)
+    return SimpleNamespace(x=SimpleNamespace(n=n, unit="s"), y=SimpleNamespace(n=m), turned=False)
 
 
 def test_what_a_forecast_asks_for() -> None:
@@ -213,7 +213,7 @@ def test_a_forecast_of_values_that_do_not_spread() -> None:
     for x, y in itertools.product((flat, one, two), repeat=2):
         rows = np.stack([two, x]), np.stack([two, y])
         told = forecasts([side_of(4, 4)] * 2, *rows, Rules(), [1], needed)
-        assert (told[1].reason == NO_SPREAD) == (x is y is flat)
+        assert (told[1].reason == no_spread_of("s")) == (x is y is flat)
         assert told[1].reference == (None if x is y is flat else 50)
         assert forecasts([side_of(4, 4)] * 2, *rows, Rules(), [], needed) == {}
 

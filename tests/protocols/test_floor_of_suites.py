@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.protocols.asking import geometric_means
+from tests.protocols.asking import geometric_means, log_ratios
 
 import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
-from speedproof.protocols.aggregates import log_ratio, mean_log_ratio
+from speedproof.options import DETAILS
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import DETAILS, answers
+from speedproof.protocols.questions import answers
 from speedproof.protocols.ranking import PairVerdict
 from speedproof.protocols.results import Verdict
 from speedproof.stats.session_spread import SessionSpread
@@ -53,6 +53,7 @@ def test_a_ranking_holds_against_the_floor(benchmarks: int) -> None:
     assert "Fastest: one of c, b, a, not told apart" in str(held)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     deviation=st.sampled_from([0.0, 0.003, 0.02, 0.1]),
@@ -109,7 +110,7 @@ def test_a_geometric_mean_against_scipy() -> None:
     pairs = pairs_of(versions_of({"a": 1.0, "b": 0.98}, 6, sd=0.02))
     for degrees in (3.0, 8.0, 1e4):
         for like_these in (False, True):
-            runs = mean_log_ratio([r for p in pairs if (r := log_ratio(p))], like_these=like_these)
+            runs = log_ratios(pairs).mean(like_these=like_these)
             found = geometric_means(pairs, 0.1, floor(0.03, degrees))
             told = found.like_these if like_these else found.these
             error = math.hypot(runs.error, math.sqrt(2 * 0.03**2))
@@ -124,10 +125,8 @@ def test_a_geometric_mean_takes_each_benchmark_at_its_own_floor() -> None:
     pairs = pairs_of(versions_of({"a": 1.0, "b": 1.0}, 3))
     spreads = [SessionSpread(s**2, d, 0.0, 5) for s, d in ((0.02, 9.0), (0.06, 5.0))]
     known = NoiseFloor("x", {pair.key: spread for pair, spread in zip(pairs, spreads, strict=False)})
-    ratios = [r for p in pairs if (r := log_ratio(p, known))]
-    runs = [r for p in pairs if (r := log_ratio(p))]
     for like_these in (False, True):
-        held, own = (mean_log_ratio(r, like_these=like_these) for r in (ratios, runs))
+        held, own = (log_ratios(pairs, f).mean(like_these=like_these) for f in (known, None))
         assert held.error**2 - own.error**2 == pytest.approx(2 * (0.08 / 3) ** 2)
         assert held.df == min(own.df, 5.0)
 
@@ -142,6 +141,7 @@ def test_the_floor_decides_where_runs_do_not_scatter() -> None:
     assert (single.these.low, single.these.high) == (0.0, math.inf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
 def test_a_geometric_mean_covers_whatever_sessions_share(shared: float) -> None:
     """Sessions move benchmarks alone or together, their variance known from 6 degrees: 95 % in any case."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from types import ModuleType
 
@@ -14,11 +15,13 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 from tests.protocols.asking import compare_samples
 
+import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import DataError
+from speedproof.options import Location, Policy
 from speedproof.protocols.gate import GateDecision, GateRow, gate
-from speedproof.protocols.gate_claims import Demand, GateRules, Location, Outcome, Policy, judge
+from speedproof.protocols.gate_claims import Demand, GateRules, Outcome, judge
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import State, Verdict
 
@@ -113,6 +116,7 @@ def test_pvalues_and_corrections_against_scipy() -> None:
     assert [row.contradicted.pvalue for row in rows] == pytest.approx(p("less", 1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["typical", "mean", "median"])
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), margin=st.sampled_from([0.005, 0.02, 0.1]))
@@ -135,6 +139,7 @@ def test_certified_bounds_agree(protocol: Location, seed: int, margin: float) ->
                 assert (row.contradicted.pvalue <= 0.05) == opposed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["typical", "mean", "median"])
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), margin=st.sampled_from([0.005, 0.02, 0.1]), digits=st.integers(0, 3))
@@ -411,6 +416,7 @@ def test_units_do_not_matter(unit: float) -> None:
     assert [r.required.pvalue for r in one.rows] == pytest.approx([r.required.pvalue for r in other.rows])
 
 
+@pytest.mark.slow
 def test_needed_runs_decide() -> None:
     """With the runs that are called for the gate decides about as often as stated (power 0.8)."""
     rng = np.random.default_rng(14)
@@ -478,6 +484,7 @@ def study() -> ModuleType:
     return importlib.import_module("studies.gate")
 
 
+@pytest.mark.slow
 def test_false_alarms_within_binomial_bounds(study: ModuleType) -> None:
     """No policy and correction errs more often than its stated risk explains, on A/A suites and at the edge."""
     shares = list(study.simulate(200, ("mean", "median"), seed=3, sizes=(20,)))
@@ -553,3 +560,50 @@ def test_needed_sessions_are_of_pairs() -> None:
     z = scipy_stats.norm.ppf([0.95, 0.8])
     oracle = z.sum() ** 2 / (d.mean() / d.std(ddof=1)) ** 2 * np.pi / 3 + z[0] ** 2 / 2
     assert needed.reference == needed.candidate == np.ceil(oracle)
+
+
+def now_and_then(n: int, seed: int, slow: float = 1.5) -> tuple[np.ndarray, np.ndarray]:
+    """A candidate that is 2 % faster, but `slow` times as slow in every fifth run."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(10.0, 0.1, n), 0.98 * rng.normal(10.0, 0.1, n)
+    return x, y * np.where(np.arange(n) % 5 == 0, slow, 1.0)
+
+
+def test_what_is_slow_now_and_then_does_not_pass() -> None:
+    """Typically faster, on average proven slower beyond the margin: the gate fails, and says of what."""
+    steady = draws(3, 1.0, 1.0, n=40)
+    samples = {"steady": steady["b0"], "spiky": now_and_then(60, 1)}
+    found = sp.gate(suite_of(samples))
+    assert found.outcome is Outcome.FAIL
+    row = next(row for row in found.decision.rows if row.comparison.benchmark == "spiky")
+    x, y = samples["spiky"]
+    assert row.required.proven
+    assert row.comparison.speedup.value == pytest.approx(x.mean() / y.mean())
+    mine = scipy_stats.ttest_ind(x / x.mean(), y / y.mean(), equal_var=False)
+    error = math.hypot(scipy_stats.sem(x) / x.mean(), scipy_stats.sem(y) / y.mean())
+    bias = (scipy_stats.sem(y) ** 2 / y.mean() ** 2 - scipy_stats.sem(x) ** 2 / x.mean() ** 2) / 2
+    centre = math.log(x.mean() / y.mean()) - bias
+    assert row.contradicted.pvalue == pytest.approx(
+        scipy_stats.t.sf((-math.log(1.02) - centre) / error, mine.df)
+    )
+    assert "1 of 2 benchmarks is slower by more than 2 % on average" in str(found)
+    assert "slower on average" in str(found)
+    told = sp.compare_suite(suite_of({"spiky": samples["spiky"]}))
+    assert told.result.headlines[0].verdict is Verdict.FASTER
+    assert f"But on average new is {y.mean() / x.mean():.2f}x slower than old." in str(told)
+    rows = str(sp.compare_suite(suite_of(samples))).splitlines()
+    assert sum(f"on average {y.mean() / x.mean():.2f}x slower" in row for row in rows) == 1
+
+
+def test_a_mean_within_the_margin_passes() -> None:
+    """Every fifth run slower by 5 %: 1 % on average, which the margin allows."""
+    found = sp.gate(suite_of({name: now_and_then(40, i, 1.05) for i, name in enumerate("abc")}))
+    assert found.outcome is Outcome.PASS
+
+
+def test_the_joint_risk_of_typical_runs_and_means(study: ModuleType) -> None:
+    """Means exactly at the margin, typical runs there or faster: at most 5 % of gates fail; beyond it they do."""
+    for jump in (0.0, 0.1, 0.3):
+        false, _, true = study.average_at_edge(300, 12, jump, 0.01, 4)
+        assert 300 * false <= scipy_stats.binom.ppf(0.999, 300, 0.05)
+        assert true >= (0.9 if jump < 0.2 else false)

@@ -12,10 +12,11 @@ import pytest
 from scipy import stats
 
 from speedproof.errors import DataError
+from speedproof.options import Multiplicity, Policy
 from speedproof.protocols import gate as gates
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.gate import GateDecision, GateRow
-from speedproof.protocols.gate_claims import Demand, GateRules, Multiplicity, Outcome, Policy
+from speedproof.protocols.gate_claims import Demand, GateRules, Outcome
 from speedproof.protocols.gate_looks import first_of, next_of, together
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.noise_floor import IN_TURNS
@@ -33,7 +34,8 @@ def case(speedup: float = 0.9, policy: Policy = REGRESSION, **fields: Any) -> An
     slow, fast = fields.pop("slow", SPREAD), fields.pop("fast", SPREAD)
     given = {"test": "a test", "needed": "of the protocol", "verdict": Verdict.UNDECIDED, "floor": None,
              "state": SimpleNamespace(value="not significant"), "repeated": "run",
-             "reference": SimpleNamespace(n=slow.size), "candidate": SimpleNamespace(n=fast.size)}  # fmt: skip
+             "reference": SimpleNamespace(n=slow.size, unit="s"),
+             "candidate": SimpleNamespace(n=fast.size)}  # fmt: skip
     comparison = SimpleNamespace(speedup=SimpleNamespace(value=speedup), **given | fields)
     sides = SimpleNamespace(
         slow=slow, fast=fast, turned=False, x=SimpleNamespace(n=slow.size), y=SimpleNamespace(n=fast.size)

@@ -134,6 +134,7 @@ def naive_r_speedup(
     return first[0], first[0] < first[1], last[1], last[0] == last[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("literal", [False, True])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("seed", [*range(6), *range(20, 26)])
@@ -159,6 +160,7 @@ def test_r_speedup_against_brute_force(seed: int, rule: HptRule, literal: bool) 
         assert found.supremum_attained == supremum_attained
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(12, 9), (31, 30)])
 @pytest.mark.parametrize("rule", RULES)
 def test_r_speedup_of_many_runs_against_brute_force(n: int, m: int, rule: HptRule) -> None:
@@ -496,6 +498,7 @@ class TestManyRuns:
             assert found[0] == found[1]
             assert found[0][0].certified is not None
 
+    @pytest.mark.slow
     def test_more_benchmarks_than_sign_changes_can_be_counted(self) -> None:
         """Definition, for 1,050 benchmarks: the confidence breaks at the certified speedup."""
         rng = np.random.default_rng(2)

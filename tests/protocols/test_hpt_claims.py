@@ -12,7 +12,7 @@ from studies.scores import entries_of_scores
 from tests.protocols.asking import claims, hpt_of_scores
 
 from speedproof.errors import DataError, UsageError
-from speedproof.protocols.hpt_claims import paired_t
+from speedproof.protocols.hpt_claims import paired_t, relative
 
 TABLES = Path(__file__).parents[1] / "data" / "oracle_hpt"
 
@@ -64,7 +64,7 @@ def test_the_certified_speedup_has_no_loss_and_no_error() -> None:
     _, _, *asked = found.claims
     assert asked[1].confidence == pytest.approx(0.9547, abs=5e-5)
     assert asked[1].error == pytest.approx(0.0)
-    assert asked[1].loss < 0 < asked[2].loss
+    assert asked[1].loss > 0 > asked[2].loss
     assert [c.confidence for c in asked] == sorted((c.confidence for c in asked), reverse=True)
     whole = hpt_of_scores(scores("table3_reduced_B"), scores("table3_x176_A"), rule="paper")
     assert asked[0].confidence == whole.confidence
@@ -72,9 +72,16 @@ def test_the_certified_speedup_has_no_loss_and_no_error() -> None:
     a, b = (np.median(scores(f"table3_{name}"), axis=1) for name in ("x176_A", "reduced_B"))
     assert geometric.speedup is not None
     assert geometric.speedup == pytest.approx(stats.gmean(a / b))
-    assert geometric.loss == pytest.approx(0.95 - geometric.confidence)
+    assert geometric.loss == pytest.approx(geometric.confidence / 0.95 - 1)
     assert geometric.error == pytest.approx(geometric.speedup / 1.76 - 1)
+    pvalue = stats.ttest_rel(a, 1.76 * b, alternative="greater").pvalue
+    assert found.t_certified == pytest.approx(1 - pvalue)
     assert len(entries) == 14
+
+
+def test_the_articles_loss() -> None:
+    """A confidence of .18 where .95 is asked for is a loss of -81.1 %, as the article prints it."""
+    assert f"{relative(0.18, 0.95):.1%}" == "-81.1%"
 
 
 def test_exchanging_the_sides_keeps_the_claims() -> None:
@@ -93,5 +100,6 @@ def test_what_cannot_be_claimed() -> None:
             claims(entries, speedups=[wrong])
     undecided = claims(entries_of_scores([[1.0], [1.0]], [[2.0], [0.4]]))
     assert undecided.certified is None
+    assert math.isnan(undecided.t_certified)
     assert math.isnan(undecided.claims[0].error)
     assert undecided.claims[1].speedup is None

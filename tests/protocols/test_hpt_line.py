@@ -84,6 +84,7 @@ def crowded(rng: np.random.Generator) -> list[Duel]:
     return [score_duel([x], [y]) for x, y in zip((1.5 * b + c).tolist(), b.tolist(), strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("literal", [False, True])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(

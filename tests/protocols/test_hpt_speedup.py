@@ -34,6 +34,7 @@ def near(rng: np.random.Generator) -> Draw:
     return lambda n: np.full(n, rng.choice([0.5, 1.0, 1.25])) + rng.integers(0, 30) * 1e-13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("kind", [whole, real, near])
 def test_breakpoints_are_all_and_in_order(kind: Callable[[np.random.Generator], Draw], rule: HptRule) -> None:
@@ -69,6 +70,7 @@ def test_pieces_follow_each_other(kind: Callable[[np.random.Generator], Draw]) -
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("kind", [whole, real])
 def test_states_of_every_cell(kind: Callable[[np.random.Generator], Draw], rule: HptRule) -> None:

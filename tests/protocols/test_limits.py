@@ -56,7 +56,7 @@ def test_what_is_nested_and_reduced_undermines_no_rank(version: str) -> None:
         (Sample(values[version]), {version}),
         (Sample(values[version], processes=np.zeros(24, dtype=np.int64)), {version}),
     ):
-        found = rank_suite(Suite(tuple("abc"), {**samples, (key, version): own}))
+        found = rank_suite(Suite(tuple("abc"), {**samples, (key, version): own}), question="mean")
         assert {v.version for v in found.versions if v.undermined} == undermined
 
 

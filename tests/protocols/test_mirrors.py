@@ -15,6 +15,7 @@ from tests.protocols.asking import (
     compare_single_runs,
     compare_typical,
     geometric_means,
+    log_ratios,
     rank_suite,
     stop_rules,
 )
@@ -23,7 +24,6 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
 from speedproof.protocols import hpt_speedup, hpt_steps
-from speedproof.protocols.aggregates import log_ratio, mean_log_ratio
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.bisection import Bisection
 from speedproof.protocols.figures import fewest, forecasts
@@ -165,9 +165,8 @@ def test_two_versions_rank_as_their_geometric_mean(alpha: float) -> None:
         suite = Suite(("a", "b"), samples)
         pairs = suite.pair("a", "b").pairs
         (found,) = rank_suite(suite, alpha=alpha).pairs
-        assert found.estimate == geometric_means(pairs, alpha).these
-        ratios = [ratio for pair in pairs if (ratio := log_ratio(pair)) is not None]
-        mean = mean_log_ratio(ratios, like_these=False)
+        assert found.estimate == geometric_means(pairs, alpha, question="typical").these
+        mean = log_ratios(pairs, question="typical").mean(like_these=False)
         assert found.pvalue == pytest.approx(min(1.0, 2 * min(mean.pvalue(), mean.pvalue(less=True))))
 
 
@@ -269,6 +268,7 @@ def test_a_bisection_knows_nothing_before_its_first_pair() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", [0, None])
 def test_bounds_of_the_normal_pvalue(digits: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As of the exact one: in every cell they hold what exact arithmetic finds, from four benchmarks on."""

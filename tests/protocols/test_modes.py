@@ -88,6 +88,7 @@ def test_samples_that_no_mixture_says_anything_of(x: Floats) -> None:
     assert compare_modes(pair(x, np.linspace(1, 2, 40))) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nested", [False, True])
 def test_equal_versions_are_left_alone(nested: bool) -> None:
     """Any claim at all in at most 5 % of pairs of one bimodal program, nested values or not."""

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
-from tests.protocols.asking import geometric_means
+from tests.protocols.asking import compare_means, geometric_means, log_ratios
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
-from speedproof.protocols.aggregates import LogRatio, MeanLogRatio, log_ratio, mean_log_ratio, with_sessions
+from speedproof.protocols.aggregates import LogRatios, MeanLogRatio, with_sessions
 from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.machine_speeds import common_speeds, two_speeds_of
 from speedproof.protocols.modes import _aligned, _alignment, _one_distribution, _Side
@@ -166,18 +166,18 @@ def test_a_mean_of_logarithms_against_scipy() -> None:
     pairs = [
         Pair(Key(f"b{k}"), Sample(rng.normal(10 + k, 1, 8)), Sample(rng.normal(10, 1, 5))) for k in range(6)
     ]
-    own = [log_ratio(pair) for pair in pairs]
-    ratios = [ratio for ratio in own if ratio is not None]
-    values = []
-    for pair, ratio in zip(pairs, ratios, strict=True):
+    observed, values = [], []
+    parts: list[tuple[float, int]] = []
+    for pair in pairs:
         x, y = pair.reference.values, pair.candidate.values
         of = [v.var(ddof=1) / v.size / v.mean() ** 2 for v in (x, y)]
-        assert ratio.value == pytest.approx(math.log(x.mean() / y.mean()))
-        assert ratio.variances == pytest.approx(tuple(of))
-        assert ratio.df == (7, 4)
-        values.append(ratio.value - (of[1] - of[0]) / 2)
-        assert ratio.unbiased == pytest.approx(values[-1])
-    like = mean_log_ratio(ratios, like_these=True)
+        log = compare_means(pair.reference, pair.candidate).log
+        assert log is not None
+        observed.append(math.log(x.mean() / y.mean()))
+        values.append(observed[-1] - (of[1] - of[0]) / 2)
+        assert (log.centre, log.error) == pytest.approx((values[-1], math.sqrt(sum(of))))
+        parts += zip(of, (7, 4), strict=True)
+    like = log_ratios(pairs).mean(like_these=True)
     for margin in (0.0, 0.1):
         for alternative, less in (("greater", False), ("less", True)):
             expected = stats.ttest_1samp(values, margin, alternative=alternative).pvalue
@@ -185,27 +185,25 @@ def test_a_mean_of_logarithms_against_scipy() -> None:
     interval = stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
     told = like.estimate(0.1)
     assert (told.low, told.high) == pytest.approx((math.exp(interval.low), math.exp(interval.high)))
-    these = mean_log_ratio(ratios, like_these=False)
-    parts = [(v, d) for ratio in ratios for v, d in zip(ratio.variances, ratio.df, strict=True)]
+    these = log_ratios(pairs).mean(like_these=False)
     total = sum(v for v, _ in parts)
     assert these.error == pytest.approx(math.sqrt(total) / 6)
     assert these.df == pytest.approx(total**2 / sum(v * v / d for v, d in parts))
-    assert (these.value, these.centre) == pytest.approx((np.mean([r.value for r in ratios]), np.mean(values)))
+    assert (these.value, these.centre) == pytest.approx((np.mean(observed), np.mean(values)))
     with_floor = with_sessions(these, 0.03, 5.0)
     assert (with_floor.error, with_floor.df) == pytest.approx((math.hypot(these.error, 0.03), 5.0))
     assert with_sessions(these, 0.03, 500.0).df == these.df
     assert with_sessions(these, 0.0, 5.0) == these
     floor = NoiseFloor("", {}, {Key("").metric: SessionSpread(2e-4, 7.0, 0.0, 2)})
-    held = [log_ratio(pair, floor) for pair in pairs]
-    assert held[0] is not None
-    assert held[0].sessions == pytest.approx((math.sqrt(2 * 2e-4), 7.0))
+    held = log_ratios(pairs[:1], floor)
+    assert (held.sessions, held.degrees) == pytest.approx((math.sqrt(2 * 2e-4), 7.0))
     whole = geometric_means(pairs, 0.1)
     assert whole.like_these == like.estimate(0.1)
     assert (whole.benchmarks, whole.left_out) == (6, ())
-    single = LogRatio("", 0.1, (math.nan, 0.1), (0, 3), (0.0, math.inf))
-    assert single.unbiased == 0.1
-    assert math.isnan(mean_log_ratio([single], like_these=True).pvalue())
-    exact = mean_log_ratio([LogRatio("", 0.1, (0.0, 0.0), (3, 3), (0.0, math.inf))], like_these=False)
+    single = LogRatios(1, 0.1, 0.1, single=1)
+    assert math.isnan(single.mean(like_these=True).pvalue())
+    assert math.isnan(single.mean(like_these=False).pvalue())
+    exact = LogRatios(1, 0.1, 0.1).mean(like_these=False)
     assert (exact.pvalue(), exact.pvalue(0.1), exact.pvalue(less=True)) == (0.0, 1.0, 1.0)
     # Where runs do not scatter, what is left is the sessions'; without an error nothing is.
     alone = with_sessions(exact, 0.03, 5.0)

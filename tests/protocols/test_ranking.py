@@ -60,6 +60,7 @@ def test_a_version_of_zeros_is_ranked(scale: float) -> None:
     assert both.groups == (("a", "b"),)
 
 
+@pytest.mark.slow
 def test_ranks_against_brute_force() -> None:
     """A version's ranks are its places in all orders that no verdict forbids, when the verdicts are an order."""
     rng = np.random.default_rng(1)
@@ -87,6 +88,7 @@ def test_ranks_against_brute_force() -> None:
     assert seen_ties > 10
 
 
+@pytest.mark.slow
 def test_groups_against_brute_force() -> None:
     """The groups are the maximal stretches of the order in which every two are undecided."""
     rng = np.random.default_rng(2)
@@ -108,6 +110,7 @@ def test_groups_against_brute_force() -> None:
         assert {p.version for p in found.versions if p.tied} == neighbours
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["s", "1/s"])
 def test_two_versions_agree_with_the_single_run_protocol(unit: str) -> None:
     """Holm doubles the smaller of two p-values: the verdict is that of the pair at half the risk."""
@@ -124,6 +127,7 @@ def test_two_versions_agree_with_the_single_run_protocol(unit: str) -> None:
     assert (Sample(np.ones(2), unit).direction is Direction.HIGHER) == (unit != "s")
 
 
+@pytest.mark.slow
 def test_equal_versions_are_rarely_told_apart() -> None:
     """Five equal versions of 12 runs: any verdict at all in at most 5 % of the rankings."""
     rng = np.random.default_rng(4)
@@ -321,11 +325,11 @@ def test_the_reference_of_a_suite_and_what_has_no_ratio() -> None:
     samples = {
         (Key("b"), v): Sample(rng.normal(m, 0.1, 9), "s", label=v) for v, m in (("x", 1.0), ("y", 2.0))
     }
-    found = rank_suite(Suite(("x", "y"), samples), "time", ("x", "y"), 0.1)
+    found = rank_suite(Suite(("x", "y"), samples), "time", ("x", "y"), Rules(0.1))
     assert found.versions[0].speedup == Estimate(1.0, 1.0, 1.0, 0.9)
     other = {**samples, (Key("b"), "y"): Sample(np.ones(9), "B", label="y")}
     with pytest.raises(DataError, match="no benchmark was measured"):
-        rank_suite(Suite(("x", "y"), other), "time", ("x", "y"), 0.1)
+        rank_suite(Suite(("x", "y"), other), "time", ("x", "y"), Rules(0.1))
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
@@ -363,10 +367,16 @@ def test_means_of_processes_that_drift_undermine_a_ranking_by_means() -> None:
     steady = Sample(rng.normal(10.0, 0.1, 16), processes=np.arange(16))
     key = Key("sort")
     found = rank_suite(
-        Suite(("x", "y"), {(key, "x"): drifting, (key, "y"): steady}), "time", ("x", "y"), 0.05
+        Suite(("x", "y"), {(key, "x"): drifting, (key, "y"): steady}),
+        "time",
+        ("x", "y"),
+        Rules(),
+        question="mean",
     )
     assert {v.version: v.undermined for v in found.versions} == {"x": ("sort",), "y": ()}
     by_medians = undermining(drifting, drifting.per_process("median"), "x", [steady])
     assert Assumption.DRIFT not in {check.kind for check in by_medians}
     alone = Suite(("x", "y"), {(key, "x"): drifting.per_process("median"), (key, "y"): steady})
-    assert not any(v.undermined for v in rank_suite(alone, "time", ("x", "y"), 0.05).versions)
+    assert not any(
+        v.undermined for v in rank_suite(alone, "time", ("x", "y"), Rules(), question="mean").versions
+    )

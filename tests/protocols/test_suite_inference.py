@@ -2,6 +2,7 @@
 
 import importlib
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,18 +21,32 @@ def at_most(share: float, repeats: int) -> float:
     return float(stats.binom.ppf(0.999, repeats, share))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("benchmarks", "runs", "noise"),
-    [(4, (3, 5), 0.05), (12, (8, 8), 0.05), pytest.param(120, (20, 6), 0.35, id="uneven and noisy")],
+    ("benchmarks", "runs", "options"),
+    [
+        (4, (3, 5), {}),
+        (12, (8, 8), {"noise": "two modes"}),
+        (6, (6, 6), {"nested": 8}),
+        pytest.param(122, (30, 5), {"noise": "exponential"}, id="uneven and skewed"),
+    ],
 )
 def test_coverage_of_both_geometric_means(
-    study: ModuleType, benchmarks: int, runs: tuple[int, int], noise: float
+    study: ModuleType, benchmarks: int, runs: tuple[int, int], options: dict[str, Any]
 ) -> None:
-    """Each interval holds its own truth in 95 % of suites; the bias of logarithms does not add up."""
-    for share in study.coverage(benchmarks, runs, 250, 1, noise=noise):
+    """Each interval holds its own truth in 95 % of suites; the bias of skewed runs does not add up."""
+    repeats = 250 if benchmarks < 100 else 60
+    for share in study.coverage(benchmarks, runs, repeats, 1, **options):
         assert share.repeats - share.count <= at_most(0.05, share.repeats)
 
 
+def test_the_interval_is_no_wider_than_it_must_be(study: ModuleType) -> None:
+    """With 5 + 5 runs it misses in 3 % at least: a mean over 6 benchmarks is not told as less than it is."""
+    these, _ = study.coverage(6, (5, 5), 500, 3)
+    assert these.repeats - these.count >= stats.binom.ppf(0.001, 500, 0.03)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [0.0, 0.8])
 def test_error_rates_of_a_null_suite(study: ModuleType, shared: float) -> None:
     """Nothing has changed: Holm makes any claim in at most 5 % of suites, plain verdicts in many."""
@@ -41,6 +56,7 @@ def test_error_rates_of_a_null_suite(study: ModuleType, shared: float) -> None:
     assert np.count_nonzero(rates.discoveries) <= at_most(0.05, 120)
 
 
+@pytest.mark.slow
 def test_false_discoveries_among_true_ones(study: ModuleType) -> None:
     """Half of the benchmarks gain: of the claims at most 2.5 % are false, wrong directions counted in."""
     rates = study.error_rates(10, 5, 0.3, 120, 11)
@@ -49,6 +65,7 @@ def test_false_discoveries_among_true_ones(study: ModuleType) -> None:
     assert rates.holm.count <= at_most(0.05, 120)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 2.0])
 def test_false_alarms_on_nested_values(study: ModuleType, ratio: float) -> None:
     """One value a process keeps the risk of 5 %; values pooled as if independent make 9 to 25 % and more."""
@@ -58,6 +75,7 @@ def test_false_alarms_on_nested_values(study: ModuleType, ratio: float) -> None:
     assert 0.09 <= pooled.count / 300 <= 0.35
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["exact", "paper"])
 @pytest.mark.parametrize(("benchmarks", "runs"), [(10, 1), (10, 3), (12, 5)])
 def test_size_of_hpt(study: ModuleType, benchmarks: int, runs: int, rule: HptRule) -> None:

@@ -13,9 +13,9 @@ import pytest
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.data.units import Direction
+from speedproof.options import DETAILS, QuestionName
 from speedproof.protocols.hpt import entries_of_pairs, hpt
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.questions import DETAILS, QuestionName
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.suites import (

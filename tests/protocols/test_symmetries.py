@@ -170,6 +170,7 @@ def turned_margin(p: AtMargin | None) -> AtMargin | None:
     return p and AtMargin(p.margin, p.not_better, p.better, p.not_worse, p.worse, p.equivalent)
 
 
+@pytest.mark.slow
 @EVERY_RULE
 @PROTOCOLS
 def test_a_pair_gets_the_same_answer_beside_others(protocol: str, rules: str) -> None:
@@ -178,6 +179,7 @@ def test_a_pair_gets_the_same_answer_beside_others(protocol: str, rules: str) ->
         same(asked(protocol, [pair], RULES[rules])[0], found)
 
 
+@pytest.mark.slow
 @EVERY_RULE
 @PROTOCOLS
 def test_what_is_faster_one_way_is_slower_the_other(protocol: str, rules: str) -> None:
@@ -200,6 +202,7 @@ def test_what_is_faster_one_way_is_slower_the_other(protocol: str, rules: str) -
         same([replace(c, statistic=0.0) for c in own], [replace(c, statistic=0.0) for c in other])
 
 
+@pytest.mark.slow
 @EVERY_RULE
 @PROTOCOLS
 def test_a_rate_is_a_time_with_the_sides_changed(protocol: str, rules: str) -> None:
@@ -228,6 +231,7 @@ def test_a_rate_is_a_time_with_the_sides_changed(protocol: str, rules: str) -> N
         assert a.state is (b.state if both else OPPOSITE.get(b.state, b.state))
 
 
+@pytest.mark.slow
 @EVERY_RULE
 @PROTOCOLS
 @pytest.mark.parametrize("power", [-30, 7])
@@ -271,6 +275,7 @@ def holds(interval: tuple[float, float, bool, bool], alpha: float) -> bool:
     return low < alpha < high or (alpha == low and from_included) or (alpha == high and to_included)
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_the_highest_confidence_is_that_of_asking_at_every_risk(protocol: str) -> None:
     """A pair is significant at the risks of its intervals and at no other; the least one gives the confidence."""

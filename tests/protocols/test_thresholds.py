@@ -16,9 +16,10 @@ from tests.protocols.test_symmetries import PROTOCOLS, asked, pairs
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.errors import UsageError
+from speedproof.options import Policy
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import at_margins, forecasts, state_of, verdict_of
-from speedproof.protocols.gate_claims import Demand, GateRules, Outcome, Policy, claim, judge
+from speedproof.protocols.gate_claims import Demand, GateRules, Outcome, claim, judge
 from speedproof.protocols.hpt_levels import cost_duel
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
@@ -34,6 +35,7 @@ from speedproof.stats.ttests import welch
 DECIDED = (Verdict.FASTER, Verdict.SLOWER)
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_the_pvalue_itself_is_a_risk_that_rejects(protocol: str) -> None:
     """At alpha = p the verdict, the state and the bound say so; at any smaller risk none of them does."""
@@ -60,6 +62,7 @@ def test_the_pvalue_itself_is_a_risk_that_rejects(protocol: str) -> None:
     assert seen >= 5
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_equivalence_at_its_pvalue(protocol: str) -> None:
     """It is proven at alpha = p, comes before faster and slower, and not at any smaller risk."""

@@ -23,8 +23,8 @@ from speedproof.protocols.typical import typical_runs, typical_sides
 from speedproof.protocols.units import (
     clusters_of,
     independent_units,
-    last_values,
     paired_units,
+    shared_values,
     typical_units,
 )
 from speedproof.stats.dependence import variance_inflation
@@ -35,7 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 ORDER = frozenset({Trait.ORDER_KNOWN})
 KEY = Key("b")
 BOTH = pytest.mark.parametrize("direction", [Direction.LOWER, Direction.HIGHER])
-_WARMING = "the last ones that all have were used"
+_WARMING = "those at the last places that all have were compared"
 _SAME = "the same sessions measured both sides"
 
 
@@ -63,10 +63,12 @@ def of_sessions(rng: np.random.Generator, names: list[str], level: float) -> Sam
     return Sample(values, unit="u", sessions=np.repeat(np.arange(len(names)), 2), session_names=tuple(names))
 
 
-def medians(sample: Sample, numbers: npt.NDArray[np.int64] | None, last: int | None = None) -> list[float]:
+def medians(
+    sample: Sample, numbers: npt.NDArray[np.int64] | None, places: slice = slice(None)
+) -> list[float]:
     assert numbers is not None
     known = list(dict.fromkeys(numbers.tolist()))
-    return [float(np.median(sample.values[numbers == k][-(last or sample.n) :])) for k in known]
+    return [float(np.median(sample.values[numbers == k][places])) for k in known]
 
 
 @BOTH
@@ -76,7 +78,7 @@ def test_what_a_typical_run_is_a_run_of(nested: Any, direction: Direction) -> No
     rng = np.random.default_rng(1)
     trimmed = frozenset({Trait.TRIMMED})
     steady = blocks(rng, [9, 14, 9, 12], 9.0, traits=ORDER)
-    # The last two values have the median of all four, so that nothing is cut that counts.
+    # The first two values have the median of all four, so that nothing is cut that counts.
     level = np.array([4.0, 2.0, 4.0, 2.0])
     even = Sample(
         np.concatenate([level + k for k in range(5)]), unit="u", processes=np.repeat(np.arange(5), 4)
@@ -113,7 +115,12 @@ def test_what_a_typical_run_is_a_run_of(nested: Any, direction: Direction) -> No
     for pair, side in zip(pairs, typical_sides(PreparedPairs(pairs, Rules(nested=nested))), strict=True):
         name, sides = pair.key.benchmark, (pair.reference, pair.candidate)
         own = [sample.values.tolist() for sample in sides]
-        last = {"warm": 8, "warm, alone": 6, "warm, the other": 6, "cut to the same": 2}.get(name)
+        places = {
+            "warm": slice(0, 8),
+            "warm, alone": slice(1, 7),
+            "warm, the other": slice(1, 7),
+            "cut to the same": slice(0, 2),
+        }.get(name, slice(None))
         if nested == "process":
             if name == "paired":
                 of = [medians(sample, sample.sessions) for sample in sides]
@@ -127,7 +134,7 @@ def test_what_a_typical_run_is_a_run_of(nested: Any, direction: Direction) -> No
                     for sample in sides
                 ]
                 own = [
-                    medians(sample, sample.processes, last) if many else values
+                    medians(sample, sample.processes, places) if many else values
                     for sample, values, many in zip(sides, own, several, strict=True)
                 ]
         higher = direction is Direction.HIGHER
@@ -162,6 +169,7 @@ def wandering(rng: np.random.Generator, n: int, step: float) -> FloatArray:
     return np.asarray(100.0 + step * np.cumsum(rng.standard_normal(n)) + rng.standard_normal(n))
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize(("n", "m", "alpha"), [(24, 20, 0.05), (20, 20, 0.2), (9, 12, 0.01)])
 def test_what_dependence_does_to_each_pair(n: int, m: int, alpha: float, direction: Direction) -> None:
@@ -391,7 +399,7 @@ def test_what_is_cut_and_what_is_not() -> None:
         (side([4, 5], sessions=each // 2), side([5, 4], sessions=each // 2)),
     ):
         pair = Pair(KEY, x, y)
-        assert last_values(pair) is pair
+        assert shared_values(pair) is pair
     many = side([4, 5], sessions=each // 2)
     for x, y, kept in (
         (side([2, 3]), side([2, 2]), 2),
@@ -399,17 +407,17 @@ def test_what_is_cut_and_what_is_not() -> None:
         (many, side([5, 4]), 4),
         (side([5, 4]), many, 4),
     ):
-        found = last_values(Pair(KEY, x, y))
+        found = shared_values(Pair(KEY, x, y))
         assert [s.n for s in (found.reference, found.candidate)] == [2 * kept] * 2
     mixed = np.array([0, 1, 1, 0, 1, 0, 1, 1, 0])
     x = Sample(np.arange(9.0), processes=mixed, sessions=each // 3)
     for y in (side([2, 3]), side([2, 2])):
         for pair in (Pair(KEY, x, y), Pair(KEY, y, x)):
-            found = last_values(pair)
+            found = shared_values(pair)
             assert found.key == KEY
             cut = found.reference if pair.reference is x else found.candidate
-            assert cut.values.tolist() == [5.0, 6.0, 7.0, 8.0]
+            assert cut.values.tolist() == [0.0, 1.0, 2.0, 3.0]
             assert np.asarray(cut.processes).tolist() == [0, 1, 1, 0]
-            assert np.asarray(cut.sessions).tolist() == [1, 2, 2, 2]
+            assert np.asarray(cut.sessions).tolist() == [0, 0, 0, 1]
             rest = found.candidate if pair.reference is x else found.reference
             assert (rest.sessions, rest.n) == (None, 4)

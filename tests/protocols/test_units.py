@@ -5,14 +5,13 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from tests.protocols.asking import compare_2009, hpt_of_pairs, rank_runs
+from tests.protocols.asking import compare_2009, hpt_of_pairs, log_ratios, rank_runs
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
-from speedproof.protocols.aggregates import log_ratio
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import compare_suite
-from speedproof.protocols.units import last_values
+from speedproof.protocols.units import shared_values
 
 
 def measured(seed: int, sessions: int, label: str) -> Sample:
@@ -23,7 +22,7 @@ def measured(seed: int, sessions: int, label: str) -> Sample:
 
 
 def mean_ratio(x: Sample, y: Sample) -> object:
-    return log_ratio(Pair(Key("b"), x, y))
+    return log_ratios([Pair(Key("b"), x, y)])
 
 
 def duels(x: Sample, y: Sample) -> object:
@@ -60,15 +59,17 @@ def test_totals_are_of_the_sessions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "kept"),
+    ("sizes", "first", "last"),
     [
-        (((1, 3, 2), (2, 2)), 1),
-        (((5, 4), (7, 3)), 2),
-        (((4, 6), (5, 4)), 4),
-        (((2, 3), (3, 3)), 2),
+        (((1, 3, 2), (2, 2)), 0, 1),
+        (((5, 4), (7, 3)), 1, 3),
+        (((4, 6), (5, 4)), 0, 4),
+        (((2, 3), (3, 3)), 0, 2),
     ],
 )
-def test_the_last_values_that_every_process_has(sizes: tuple[tuple[int, ...], ...], kept: int) -> None:
+def test_the_last_places_that_every_process_has(
+    sizes: tuple[tuple[int, ...], ...], first: int, last: int
+) -> None:
     """By a loop over processes; an even number where there are two."""
     sides: list[Sample] = []
     expected: list[list[float]] = []
@@ -76,12 +77,12 @@ def test_the_last_values_that_every_process_has(sizes: tuple[tuple[int, ...], ..
         processes = np.repeat(np.arange(len(counts)), counts)
         values = np.arange(start, start + processes.size, dtype=np.float64)
         sides.append(Sample(values, processes=processes))
-        expected.append([v for k in range(len(counts)) for v in values[processes == k][-kept:].tolist()])
-    found = last_values(Pair(Key("b"), sides[0], sides[1]))
+        expected.append([v for k in range(len(counts)) for v in values[processes == k][first:last].tolist()])
+    found = shared_values(Pair(Key("b"), sides[0], sides[1]))
     assert [found.reference.values.tolist(), found.candidate.values.tolist()] == expected
 
 
 def test_processes_of_one_size_keep_all_their_values() -> None:
     side = Sample(np.arange(1.0, 10.0), processes=np.repeat([0, 1, 2], 3))
     pair = Pair(Key("b"), side, side)
-    assert last_values(pair) is pair
+    assert shared_values(pair) is pair

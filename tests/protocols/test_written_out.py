@@ -14,11 +14,12 @@ from tests.protocols.test_symmetries import pairs, same
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing, Record, Suite
 from speedproof.errors import DataError
+from speedproof.options import Multiplicity, QuestionName
 from speedproof.protocols.gate import GateRow, gate
-from speedproof.protocols.gate_claims import Demand, GateRules, Multiplicity, Outcome
+from speedproof.protocols.gate_claims import Demand, GateRules, Outcome
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import QuestionName, answers
+from speedproof.protocols.questions import answers
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import Gate, StopRules, outcome_of
@@ -74,6 +75,7 @@ def held(c: Comparison, spread: SessionSpread) -> dict[str, float]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("protocol", ["typical", "mean", "median"])
 @pytest.mark.parametrize("alpha", [0.05, 0.2])

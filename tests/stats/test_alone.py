@@ -70,6 +70,7 @@ def agree(together: Any, alone: list[Any]) -> None:
             np.testing.assert_allclose(own * 1.0, single * 1.0, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_TWO)
 @pytest.mark.parametrize(("n", "m"), [(3, 4), (6, 9), (13, 13), (40, 31)])
 def test_pairs(name: str, n: int, m: int) -> None:

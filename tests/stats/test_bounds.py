@@ -216,6 +216,7 @@ def test_welch_bounds_against_the_test_at_the_bound(n: int, m: int, alpha: float
     assert (welch(x[~at], 1e9 * y[~at]).pvalue_less > alpha).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(x=TIMES, y=TIMES, alpha=st.sampled_from([0.01, 0.05, 0.2]), factor=st.sampled_from([1e-9, 1e-3, 1e6]))
 def test_bounds_do_not_depend_on_the_unit(x: Any, y: Any, alpha: float, factor: float) -> None:
@@ -260,6 +261,7 @@ def test_probability_under_complete_separation(n: int, m: int) -> None:
     assert float(brunner_munzel(x, y).pvalue) == 0.5 ** min(n, m)
 
 
+@pytest.mark.slow
 @given(x=COUNTS, y=COUNTS, alpha=st.sampled_from([0.01, 0.05, 0.2]))
 def test_probability_bounds_hold_the_estimate_and_mirror(x: Any, y: Any, alpha: float) -> None:
     r, back = probability_greater(x, y, alpha), probability_greater(y, x, alpha)
@@ -267,6 +269,7 @@ def test_probability_bounds_hold_the_estimate_and_mirror(x: Any, y: Any, alpha: 
     np.testing.assert_allclose([r.low, r.high], [1.0 - back.high, 1.0 - back.low], atol=1e-12)
 
 
+@pytest.mark.slow
 @given(x=COUNTS, y=COUNTS, alpha=st.sampled_from([0.01, 0.05, 0.2]))
 def test_probability_above_one_half_implies_the_test_rejects(x: Any, y: Any, alpha: float) -> None:
     """The log odds p (1 - p) log(p / (1 - p)) never exceed p - 1/2: the bound is the stricter of the two."""

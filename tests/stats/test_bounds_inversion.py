@@ -125,6 +125,7 @@ def check_hardly_held(of: Bounds, test: Test, n: int, m: int, alpha: float) -> N
 CHECKS = [check_crossing, check_decision_at_1, check_hardly_held]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize(("of", "test"), RATIOS, ids=RATIO_NAMES)
 @pytest.mark.parametrize(("n", "m"), SIZES)
@@ -174,6 +175,7 @@ def test_a_billionth_too_much_is_found_out(of: Bounds, test: Test, monkeypatch: 
         check_crossing(of, test, 31, 12, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("of", "test"), RATIOS[:2], ids=RATIO_NAMES[:2])
 @pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 3), (3, 2), (2, 30), (4, 4), (6, 3)])
 def test_roots_of_samples_as_wide_as_their_means(of: Bounds, test: Test, n: int, m: int) -> None:
@@ -208,6 +210,7 @@ def test_ties_move_a_median_bound_only_next_to_1(x: Any, y: Any, alpha: float) -
             assert held == root or abs(float(held) - 1.0) <= 2.3e-16
 
 
+@pytest.mark.slow
 @given(x=COUNTS, y=COUNTS, alpha=st.sampled_from(ALPHAS), pooled=st.booleans())
 def test_ties_and_zeros_do_not_move_bounds_of_the_mean(x: Any, y: Any, alpha: float, pooled: bool) -> None:
     """A t test knows no ties; a mean of zero has its bounds at 0 or infinity with or without the verdict."""
@@ -272,6 +275,7 @@ def test_probability_pvalue_says_when_the_bound_passes_one_half(x: Any, y: Any, 
     np.testing.assert_allclose([r.pvalue, r.pvalue_less], [back.pvalue_less, back.pvalue], rtol=1e-9)
 
 
+@pytest.mark.slow
 @given(x=COUNTS, y=COUNTS)
 def test_probability_pvalue_is_the_smallest_alpha(x: Any, y: Any) -> None:
     """At alpha = pvalue the held bound passes 1/2, at the float below it does not; so do the roots nearby."""

@@ -131,6 +131,7 @@ def orders_of(counts: tuple[int, ...]) -> np.ndarray:
     return np.array([row for row, _ in rows], dtype=np.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [(6, 6), (7, 6), (10, 3), (8, 8), (17, 4), (35, 3), (4, 3, 3), (9, 4, 1)])
 def test_equal_values_against_all_orders(counts: tuple[int, ...]) -> None:
     """Of all orders of a few values no more show such a p-value than it says, down to the least one."""
@@ -182,6 +183,7 @@ def test_several_changes_are_found_and_none_is_invented() -> None:
     assert held >= 0.9 * found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.3])
 def test_one_change_is_rarely_taken_for_two(rho: float) -> None:
     """At most 5 % of 80 series with one change show another (4 standard errors)."""
@@ -195,6 +197,7 @@ def test_one_change_is_rarely_taken_for_two(rho: float) -> None:
     assert extra <= 80 * 0.05 + 4 * np.sqrt(80 * 0.05 * 0.95)
 
 
+@pytest.mark.slow
 def test_the_confidence_set_covers_the_place() -> None:
     """The set holds the true split in at least 95 % of 200 series (4 standard errors), and is short."""
     covered, lengths = 0, []

@@ -110,6 +110,7 @@ def test_equal_readings_do_not_divide_by_zero() -> None:
     assert found.first == pytest.approx(found.first[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_any_pairs_against_the_written_out_sum(seed: int) -> None:
     """In any order and number, of both ends, one end or neighbours; scattered or all the same, of any sign."""

@@ -56,6 +56,7 @@ def test_nothing_is_said_before_the_end() -> None:
     assert pairs.result().low == pytest.approx(2.0)
 
 
+@pytest.mark.slow
 def test_risk_with_ties() -> None:
     """Whole numbers that tie: both programs are the same, and "faster" has its risk at most."""
     rng = np.random.default_rng(1)
@@ -68,6 +69,7 @@ def test_risk_with_ties() -> None:
     assert max(faster, lost) <= stats.binom.ppf(0.999, 1000, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.5, 1.0])
 def test_power_is_what_was_planned(effect: float) -> None:
     """Of sessions of the forecast size about 8 in 10 prove the change."""

@@ -42,6 +42,7 @@ def test_distance_against_every_step() -> None:
         assert float(lilliefors(x).statistic) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [8, 20, 50, 100, 300, 1000])
 def test_size(n: int) -> None:
     """On 5,000 normal samples, rejections at each risk within four binomial errors and the formula's own 10 %."""

@@ -21,6 +21,7 @@ values = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(x=values, y=values, few=st.sampled_from([1, 7, 1 << 20]))
 @example([475103003972.0], [1.0, 616972972993.5], 1)
 @example([475103003967.0], [616972972994.0], 1)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from speedproof.stats.permutation import Spread
-from speedproof.stats.rank_search import Search, _crossed, _Side
-from speedproof.stats.rank_states import Pairs, Score, both_states, pairs_of, scores_of
+from speedproof.stats.rank_scores import Pairs, Score, Search, _crossed, _Side, pairs_of, scores_of
+from speedproof.stats.superiority import both_states
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -119,9 +119,9 @@ def test_bounds_are_the_sorted_ones(
     pairs = drawn(n, m, digits, stepped)
     score = only(pairs)
     below, above = both_states(pairs, score)
-    monkeypatch.setattr("speedproof.stats.rank_search._TOO_MANY", many)
+    monkeypatch.setattr("speedproof.stats.rank_scores._TOO_MANY", many)
     for listed, alpha in itertools.product((1, 1 << 10) if many else (1,), (0.6, 0.1, 0.02)):
-        monkeypatch.setattr("speedproof.stats.rank_search._LISTED", listed)
+        monkeypatch.setattr("speedproof.stats.rank_scores._LISTED", listed)
         low, high = Search(pairs, score).bounds(alpha)
         possible = score.least <= alpha
         expected = (
@@ -140,7 +140,7 @@ def test_bounds_are_the_sorted_ones(
 
 def test_ratios_that_are_equal_but_for_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Multiples of a tenth: 0.3 / 0.1, 0.6 / 0.2 and 0.9 / 0.3 are three doubles, and one ratio."""
-    monkeypatch.setattr("speedproof.stats.rank_search._LISTED", 1 << 10)
+    monkeypatch.setattr("speedproof.stats.rank_scores._LISTED", 1 << 10)
     rng = np.random.default_rng(4)
     x, y = 0.1 * rng.integers(1, 14, (40, 12)), 0.1 * rng.integers(1, 12, (40, 11))
     pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))

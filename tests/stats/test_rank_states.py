@@ -12,17 +12,16 @@ import pytest
 
 from speedproof.stats.dependence import drifting
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
-from speedproof.stats.rank_states import (
+from speedproof.stats.rank_scores import (
     BEYOND_DRIFT,
     ROUNDING,
     Pairs,
     Score,
-    States,
     beyond_drift,
-    both_states,
     pairs_of,
     scores_of,
 )
+from speedproof.stats.superiority import States, both_states
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -198,7 +197,7 @@ def test_ratios_of_the_worst_values() -> None:
 
 @pytest.mark.parametrize("stepped", [False, True])
 def test_between_which_ratios_drift_explains(stepped: bool) -> None:
-    """The least x over the greatest y, divided by the larger of both ranges; and the reverse."""
+    """The least x over the greatest y, divided by what order explains of the larger range; and the reverse."""
     rng = np.random.default_rng(6)
     x, y = rng.lognormal(0.5, 0.2, (6, 9)), rng.lognormal(0.0, 0.1, (6, 12))
     steps = np.array([[0.0, 0.0], [0.1, 0.0], [0.0, 0.2], [0.1, 0.2], [9.0, 0.0], [0.0, 0.0]])
@@ -211,7 +210,8 @@ def test_between_which_ratios_drift_explains(stepped: bool) -> None:
             for side, own in ((x[row], half[0]), (y[row], half[1]))
         )
         known = drifting(9, 12, factors[row].max()) and x_min > 0.0
-        drift = max(x_max / x_min, y_max / y_min) if known else 1.0
+        r = (factors[row].max() - 1) / (factors[row].max() + 1)  # as the factor is (1 + r) / (1 - r)
+        drift = max(x_max / x_min, y_max / y_min) ** r if known else 1.0
         assert low[row] == pytest.approx(x_min / y_max / drift if known else 0.0)
         assert high[row] == pytest.approx(x_max / y_min * drift if known else math.inf)
     both = pairs_of(x, y, steps, factors)

@@ -147,6 +147,7 @@ def test_median_bounds_agree(x: FloatArray, y: FloatArray, gamma: float) -> None
         assert (p.below <= alpha) == (bounds.high < below_edge)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), pooled=st.booleans(), gamma=st.sampled_from(GAMMAS))
 def test_mean_bounds_agree(seed: int, pooled: bool, gamma: float) -> None:
     """The same for the means; the risks do not meet a p-value exactly."""
@@ -232,6 +233,7 @@ def test_what_is_not_defined_is_nan() -> None:
             ratio_of_means_test([1.0, 2.0], [1.0, 2.0], gamma, True)
 
 
+@pytest.mark.slow
 def test_what_equals_the_edge_proves_nothing() -> None:
     """Of 2,000 pairs of decimal constants exactly at a margin, none is proven beyond it and none within."""
     rng = np.random.default_rng(21)

@@ -31,10 +31,11 @@ def worst(x: FloatArray, y: FloatArray, steps: FloatArray) -> tuple[FloatArray, 
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "searched":
         monkeypatch.setattr("speedproof.stats.superiority._MOST_RATIOS", 0)
-        monkeypatch.setattr("speedproof.stats.rank_search._LISTED", 4)
+        monkeypatch.setattr("speedproof.stats.rank_scores._LISTED", 4)
     return str(request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.0, 0.01, 0.25, 1.0])
 @pytest.mark.parametrize(("n", "m"), SIZES)
 def test_pvalues_are_of_the_worst_values(n: int, m: int, step: float, way: str) -> None:
@@ -54,6 +55,7 @@ def test_pvalues_are_of_the_worst_values(n: int, m: int, step: float, way: str) 
         assert np.maximum(below, of_high.below)[told] == pytest.approx(expected[told], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.0, 0.01, 0.2])
 @pytest.mark.parametrize(("n", "m"), SIZES)
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
@@ -69,6 +71,7 @@ def test_bounds_are_of_the_worst_values(n: int, m: int, step: float, alpha: floa
     assert np.where(proven, np.minimum(high, 1.0), high) == pytest.approx(found.high, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inflation", [(1.0, 1.0), (1.7, 1.0), (9.0, 9.0)])
 @pytest.mark.parametrize(("n", "m"), [(7, 9), (20, 16)])
 @pytest.mark.parametrize("digits", [1, 9])
@@ -93,8 +96,8 @@ def test_searching_and_sorting_agree(
     sorted_ = answers()
     monkeypatch.setattr("speedproof.stats.superiority._MOST_RATIOS", 0)
     for listed, at_once, many in ((1 << 10, 1 << 15, 64), (2, 0, 64), (2, 1 << 15, 1)):
-        monkeypatch.setattr("speedproof.stats.rank_search._LISTED", listed)
-        monkeypatch.setattr("speedproof.stats.rank_search._TOO_MANY", many)
+        monkeypatch.setattr("speedproof.stats.rank_scores._LISTED", listed)
+        monkeypatch.setattr("speedproof.stats.rank_scores._TOO_MANY", many)
         monkeypatch.setattr("speedproof.stats.superiority._AT_ONCE", at_once)
         for one, other in zip(sorted_, answers(), strict=True):
             assert other == pytest.approx(one, rel=1e-9, nan_ok=True)

@@ -44,6 +44,7 @@ def test_values_of_full_precision_have_no_step() -> None:
     assert watched(np.random.default_rng(1).random(1000).tolist()) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "tick", "noise", "speedup"),
     [
@@ -82,6 +83,7 @@ def test_equal_readings_prove_no_more_than_their_step() -> None:
     assert result.pvalue_faster == result.pvalue_slower == 1.0
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
 def test_care_for_the_step_only_widens_and_keeps_the_verdict(seed: int) -> None:

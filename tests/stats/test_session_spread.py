@@ -82,6 +82,7 @@ def test_sessions_that_move_together_tell_no_more_than_one_series(shared: float)
     assert other.degrees <= found[3].degrees <= other.degrees + 10.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commits", [1, 3, 10])
 def test_size_against_theory(commits: int) -> None:
     """Two sessions of identical code, 2 % apart, each 8 normal runs: at most 5 % a side, binomial bounds."""

@@ -51,6 +51,7 @@ def rank_sum_level(n: int, m: int, alpha: float) -> float:
     return float(tail[tail <= alpha][-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(5, 40), (10, 10)])
 def test_student_and_fieller_are_exact_for_normal_samples(study: ModuleType, sizes: tuple[int, int]) -> None:
     normal = shape(study, "normal")
@@ -59,6 +60,7 @@ def test_student_and_fieller_are_exact_for_normal_samples(study: ModuleType, siz
     assert_exact(study.mean_coverage(rng(), normal, sizes, 1.0, REPETITIONS)["shifted, pooled"], 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["normal", "log-normal 1", "bimodal"])
 @pytest.mark.parametrize("sizes", [(5, 40), (10, 10)])
 def test_rank_sum_and_its_bound_are_exact_under_scaling(
@@ -71,6 +73,7 @@ def test_rank_sum_and_its_bound_are_exact_under_scaling(
     assert_exact(coverage["scaled, all"], level)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["normal", "log-normal 0.5", "bimodal"])
 def test_protocols_keep_their_level_for_alike_large_samples(study: ModuleType, name: str) -> None:
     """Equal sizes above 30, alike distributions: no direction of either protocol errs too often."""
@@ -101,12 +104,14 @@ def test_where_the_mean_protocol_does_not_keep_its_level(study: ModuleType) -> N
     assert slower > 0.10 * REPETITIONS
 
 
+@pytest.mark.slow
 def test_where_the_median_protocol_does_not_keep_its_level(study: ModuleType) -> None:
     """Equal medians, one version half as wide again: the rank-sum test is no test of medians then."""
     cells = study.median_size(rng(), shape(study, "exponential"), (31, 200), 1.5, REPETITIONS)
     assert max(cells["figure 2, all"].counts) > 0.12 * REPETITIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["log-normal 1", "exponential"])
 def test_ratio_of_medians_fails_under_shift_of_skewed_noise(study: ModuleType, name: str) -> None:
     """The bound supposes scaling. Under a pure shift the ratios x / y near the mode pull it too high."""
@@ -123,6 +128,7 @@ def superiority(study: ModuleType) -> dict[tuple[tuple[int, int], float], dict[s
     }
 
 
+@pytest.mark.slow
 def test_superiority_bounds_over_the_grid(
     study: ModuleType, superiority: dict[tuple[tuple[int, int], float], dict[str, Any]]
 ) -> None:
@@ -136,6 +142,7 @@ def test_superiority_bounds_over_the_grid(
                 assert scipy_stats.binom.sf(high - 1, REPETITIONS, 0.05) > 1e-4, (case, spread)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(2, 2), (2, 50)])
 def test_superiority_bounds_of_few_runs_never_pass_the_cap(study: ModuleType, sizes: tuple[int, int]) -> None:
     """alpha^(1/2) lies below one half: no verdict from two runs, hence no error."""
@@ -166,6 +173,7 @@ def test_marks_against_binomial_sums(study: ModuleType) -> None:
     assert str(study.Errors((15, 40), 199)) == "–"
 
 
+@pytest.mark.slow
 def test_document_has_the_tables_of_the_study(study: ModuleType) -> None:
     """Titles, head lines and the first row of each table, made anew at the document's repetitions and seed."""
     document = (ROOT / "studies" / "size_and_coverage.md").read_text(encoding="utf-8")

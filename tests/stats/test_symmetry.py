@@ -33,6 +33,7 @@ def slow_mode(rng: np.random.Generator, n: int) -> FloatArray:
     return ratios
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SYMMETRIC)
 def test_level(shape: str) -> None:
     """At most 5 % of symmetric samples are called skewed, whatever their shape (binomial)."""

@@ -64,6 +64,7 @@ def test_variance_ratio_against_r(oracle: Oracle, name: str) -> None:
         assert result.df == (record["df1"], record["df2"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize(("field", "test"), [("t_student", student), ("t_welch", welch)])
 def test_t_against_r(oracle: Oracle, name: str, field: str, test: Callable[..., Any]) -> None:

@@ -42,6 +42,7 @@ KINDS = ["smooth", "tied", "constant"]
 SIZES = [(1, 1), (1, 3), (3, 1), (2, 2), (5, 4), (8, 3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [None, 0.0, 0.25, 0.3])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n", "m"), SIZES)
@@ -154,6 +155,7 @@ def fewest(n: int, m: int, alpha: float) -> int:
     raise AssertionError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "power"), RISKS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n", "m"), [(1, 2), (2, 1), (3, 1), (2, 3), (5, 5), (9, 4), (4, 12)])

@@ -8,13 +8,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.stats.test_permutation import deviate
 
 from speedproof.arrays import FloatArray
 from speedproof.stats import ratio_medians, superiority
 from speedproof.stats.pair_ratios import median_ratio, ratio_order_statistics
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
 from speedproof.stats.permutation import null_distribution
-from speedproof.stats.rank_states import pairs_of
+from speedproof.stats.rank_scores import pairs_of
 from speedproof.stats.ratio import scaled
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
@@ -52,14 +53,15 @@ def statistic(x: FloatArray, y: FloatArray, gamma: float) -> tuple[float, float,
 N = 5
 
 
-def studentised(won: float, square_x: float, square_y: float) -> float:
-    """Brunner and Munzel's statistic of N and N values, with a floor of its variance."""
+def score(won: float, square_x: float, square_y: float) -> float:
+    """What Brunner and Munzel's test of N and N values goes by."""
     effect, lost = won / N**2 - 0.5, N**2 - won
     if abs(effect) == 0.5:
         return math.copysign(math.inf, effect)
-    total = (square_x - won**2 / N + square_y - lost**2 / N) / ((N - 1) * N**3)
-    floor = 0.85 * (2 * N + 1) / (12.0 * N**2)
-    return effect / math.sqrt(max(total, floor))
+    shares = [(total - own**2 / N) / ((N - 1) * N**3) for total, own in ((square_x, won), (square_y, lost))]
+    df = sum(shares) ** 2 * (N - 1) / (shares[0] ** 2 + shares[1] ** 2)
+    most = abs(effect) / math.sqrt(0.85 * (2 * N + 1) / (12.0 * N**2))
+    return deviate(effect / math.sqrt(sum(shares)), df, most, N)
 
 
 @cache
@@ -67,12 +69,12 @@ def orders() -> tuple[float, ...]:
     """The statistic of every order of untied values."""
     places = itertools.combinations(range(1, 2 * N + 1), N)
     sides = ((np.array(own, float), np.setdiff1d(np.arange(1.0, 2 * N + 1), own)) for own in places)
-    return tuple(studentised(*statistic(x, y, 1.0)) for x, y in sides)
+    return tuple(score(*statistic(x, y, 1.0)) for x, y in sides)
 
 
 def naive_pvalue(x: FloatArray, y: FloatArray, gamma: float) -> float:
     """How many orders show as much."""
-    seen = studentised(*statistic(x, y, gamma))
+    seen = score(*statistic(x, y, gamma))
     return float(np.mean([value >= seen - 1e-9 for value in orders()]))
 
 
@@ -87,6 +89,7 @@ def test_order_statistics_and_medians_are_those_of_all_ratios() -> None:
         assert typical_ratio(x, y, 0.05).estimate == pytest.approx(middle, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_the_typical_ratio_is_searched_as_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds, estimate and p-values of large samples and of small ones; swapped sides give the mirrored answer."""
     for x, y in samples():

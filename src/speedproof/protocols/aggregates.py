@@ -5,6 +5,10 @@ had they been run again and again? Only the noise from run to run makes that unc
 benchmarks *like these*, of which these are a random sample? Then the differences between the benchmarks count,
 too, and more runs of the same benchmarks do not narrow the interval.
 
+Each benchmark gives what its own row shows, with the standard error that its protocol states of the logarithm: the
+typical speedup, or the ratio of means where means were asked for. The squared errors add up, with Satterthwaite's
+degrees of freedom (Biometrics Bulletin 2(6), 1946).
+
 Where a noise floor tells how much sessions of identical code differ, that is counted in, for either question. A
 session may move all benchmarks together, so more benchmarks do not narrow that part.
 """
@@ -12,43 +16,19 @@ session may move all benchmarks together, so more benchmarks do not narrow that 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-import numpy as np
 from msgspec import Struct
 
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair
-from speedproof.errors import DataError
 from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
-from speedproof.protocols.units import independent_units
+from speedproof.protocols.results import Comparison, LogSpeedup
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.scaling import mean as mean_of
 from speedproof.stats.special import t_quantile, t_sf
 
-
-class LogRatio(Struct, frozen=True):
-    """The logarithm of one benchmark's speedup, and how uncertain it is."""
-
-    benchmark: str  # its name
-    value: float  # log(mean X / mean Y), or log(mean Y / mean X) where higher is better
-    # Of the logarithms of the two means, by the delta method: s^2 / (n mean^2). NaN for a single independent
-    # value.
-    variances: tuple[float, float]
-    df: tuple[int, int]  # their degrees of freedom, n - 1
-    # Standard deviation that the sessions add, with its degrees of freedom; 0 without a noise floor
-    sessions: tuple[float, float]
-
-    @property
-    def unbiased(self) -> float:
-        """The value less its bias: the logarithm of a mean of variance v is too low by v / 2 on average.
-
-        That is little for one benchmark. But it does not average out over a suite, and matters beside the
-        small error of many benchmarks when one version has far fewer runs.
-        """
-        of_x, of_y = self.variances
-        bias = (of_y - of_x) / 2
-        return self.value if math.isnan(bias) else self.value - bias
+_NO_ERROR = 1e70  # standard errors of logarithms that tell nothing
+_NORMAL = 1e12  # degrees of freedom of a t distribution that is normal
 
 
 class MeanLogRatio(Struct, frozen=True):
@@ -88,7 +68,7 @@ class GeometricMeans(Struct, frozen=True):
     # Degrees of freedom of the two intervals
     df_these: float
     df_like_these: float
-    left_out: tuple[str, ...]  # benchmarks without a speedup: a mean that is zero or negative
+    left_out: tuple[str, ...]  # benchmarks without a ratio: a time that is zero or negative
     notes: tuple[str, ...]  # what keeps an interval from being given
 
     def __str__(self) -> str:
@@ -99,53 +79,73 @@ class GeometricMeans(Struct, frozen=True):
         return f"<GeometricMeans: {self}>"
 
 
-def log_ratio(pair: Pair, floor: NoiseFloor | None = None) -> LogRatio | None:
-    """The logarithm of a benchmark's speedup in mean.
+class LogRatios(Struct):
+    """Logarithms of speedups: how many, their means, squares about the mean, and what their errors add up to.
 
-    Var log(mean) is s^2 / (n mean^2) to first order. With a coefficient of variation v of the mean the
-    neglected terms are of the relative order v^2.
+    Parts are merged by the formula of Chan, Golub and LeVeque: "Algorithms for computing the sample variance", The
+    American Statistician 37 (1983).
     """
-    if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
-        raise DataError(f"{pair.key.benchmark}: the samples have two units or directions")
-    slow, fast = (unit.values for unit in independent_units((pair.reference, pair.candidate), "mean"))
-    if pair.reference.higher_is_better:
-        slow, fast = fast, slow
-    means = (mean_of(slow), mean_of(fast))
-    if not min(means) > 0:
-        return None
-    variances = tuple(
-        float((v / mean).var(ddof=1)) / v.size if v.size > 1 else math.nan
-        for v, mean in zip((slow, fast), means, strict=True)
-    )
-    return LogRatio(
-        pair.key.benchmark,
-        math.log(means[0]) - math.log(means[1]),
-        (variances[0], variances[1]),
-        (slow.size - 1, fast.size - 1),
-        between_sessions(pair, floor),
-    )
 
+    count: int = 0
+    value: float = 0.0  # the mean as observed, and without biases
+    centre: float = 0.0
+    squares: float = 0.0  # about the latter
+    variance: float = 0.0  # sum of squared errors, and of these squared over their degrees of freedom
+    weight: float = 0.0
+    sessions: float = 0.0  # sum of what sessions add to each, and the fewest degrees of freedom behind one
+    degrees: float = math.inf
+    single: int = 0  # how many have no error: one run of a side
 
-def mean_log_ratio(ratios: Sequence[LogRatio], *, like_these: bool) -> MeanLogRatio:
-    """The mean of logarithms of speedups, with the standard error of the question asked.
+    @classmethod
+    def of(
+        cls, speedup: float, log: LogSpeedup, sessions: tuple[float, float] = (0.0, math.inf)
+    ) -> LogRatios:
+        """One benchmark, with what sessions add."""
+        value = math.log(speedup)
+        if not log.error < _NO_ERROR:
+            return cls(1, value, log.centre, 0.0, 0.0, 0.0, *sessions, single=1)
+        variance = log.error**2
+        return cls(1, value, log.centre, 0.0, variance, variance**2 / log.df, *sessions)
 
-    The degrees of freedom are the fewest of any part.
-    """
-    values = np.array([ratio.unbiased for ratio in ratios])
-    b = values.size
-    if like_these:
-        error, df = float(values.std(ddof=1)) / math.sqrt(b) if b > 1 else math.nan, b - 1.0
-    else:
-        variances = np.array([ratio.variances for ratio in ratios])
-        total = float(variances.sum())
-        error, df = math.sqrt(total) / b, math.nan
-        if total > 0:
-            # Shares of the total keep the squares within range for any spread.
-            shares = variances / total
-            df = 1 / float((shares**2 / np.array([ratio.df for ratio in ratios])).sum())
-    alone = MeanLogRatio(float(np.mean([ratio.value for ratio in ratios])), float(values.mean()), error, df)
-    sessions, degrees = zip(*(ratio.sessions for ratio in ratios), strict=True)
-    return with_sessions(alone, float(np.mean(sessions)), min(degrees))
+    def add(self, other: LogRatios) -> None:
+        """Take in others."""
+        n = self.count + other.count
+        if not other.count:
+            return
+        share = other.count / n
+        apart = other.centre - self.centre
+        self.squares += other.squares + apart * apart * self.count * share
+        self.centre += apart * share
+        self.value += (other.value - self.value) * share
+        self.variance += other.variance
+        self.weight += other.weight
+        self.sessions += other.sessions
+        self.degrees = min(self.degrees, other.degrees)
+        self.single += other.single
+        self.count = n
+
+    def mean(self, *, like_these: bool) -> MeanLogRatio:
+        """The mean, with the standard error of the question asked."""
+        b = self.count
+        if like_these:
+            error, df = math.sqrt(self.squares / (b - 1) / b) if b > 1 else math.nan, b - 1.0
+        else:
+            error = math.nan if self.single else math.sqrt(self.variance) / b
+            df = min(self.variance**2 / self.weight, _NORMAL) if self.weight > 0.0 else _NORMAL
+        return with_sessions(
+            MeanLogRatio(self.value, self.centre, error, df), self.sessions / b, self.degrees
+        )
+
+    def means(
+        self, alpha: float, left_out: tuple[str, ...] = (), notes: tuple[str, ...] = ()
+    ) -> GeometricMeans:
+        """The geometric mean with both intervals."""
+        if not self.count:
+            nothing = Estimate(math.nan, math.nan, math.nan, 1 - alpha)
+            return GeometricMeans(0, nothing, nothing, math.nan, math.nan, left_out, ())
+        these, like = (self.mean(like_these=like) for like in (False, True))
+        estimates = these.estimate(alpha), like.estimate(alpha)
+        return GeometricMeans(self.count, *estimates, these.df, like.df, left_out, notes)
 
 
 def with_sessions(alone: MeanLogRatio, sessions: float, degrees: float) -> MeanLogRatio:
@@ -159,39 +159,39 @@ def with_sessions(alone: MeanLogRatio, sessions: float, degrees: float) -> MeanL
     return MeanLogRatio(alone.value, alone.centre, math.hypot(alone.error, sessions), df)
 
 
-def geometric_means(pairs: Sequence[Pair], alpha: float, floor: NoiseFloor | None = None) -> GeometricMeans:
-    """The geometric mean of the speedups in mean, with an interval for either question.
+def log_ratios(
+    comparisons: Iterable[Comparison], pairs: Iterable[Pair], floor: NoiseFloor | None = None
+) -> LogRatios:
+    """Of the comparisons, one a pair, that have a ratio."""
+    found = LogRatios()
+    for c, pair in zip(comparisons, pairs, strict=True):
+        if c.log is not None:
+            found.add(LogRatios.of(c.speedup.value, c.log, between_sessions(pair, floor)))
+    return found
+
+
+def geometric_means(
+    comparisons: Sequence[Comparison], pairs: Sequence[Pair], alpha: float, floor: NoiseFloor | None = None
+) -> GeometricMeans:
+    """The geometric mean of the speedups of comparisons, one a pair, with an interval for either question.
 
     "Like these" takes the logarithms of the speedups for a random sample of a normal population. Benchmarks
     are rarely chosen at random; the interval then speaks of no population that anybody could name, and only
     the one for these benchmarks is safe to quote.
     """
-    found = [(pair.key.benchmark, log_ratio(pair, floor)) for pair in pairs]
-    ratios = [ratio for _, ratio in found if ratio is not None]
-    left_out = tuple(name for name, ratio in found if ratio is None)
-    if not ratios:
-        nothing = Estimate(math.nan, math.nan, math.nan, 1 - alpha)
-        return GeometricMeans(0, nothing, nothing, math.nan, math.nan, left_out, ())
-    these, like = (mean_log_ratio(ratios, like_these=like) for like in (False, True))
-    return GeometricMeans(
-        benchmarks=len(ratios),
-        these=these.estimate(alpha),
-        like_these=like.estimate(alpha),
-        df_these=these.df,
-        df_like_these=like.df,
-        left_out=left_out,
-        notes=_notes(ratios),
-    )
+    left_out = tuple(c.benchmark for c in comparisons if c.log is None)
+    return log_ratios(comparisons, pairs, floor).means(alpha, left_out, _notes(comparisons))
 
 
-def _notes(ratios: Sequence[LogRatio]) -> tuple[str, ...]:
+def _notes(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     notes = []
-    if single := [ratio.benchmark for ratio in ratios if 0 in ratio.df]:
+    known = [c for c in comparisons if c.log is not None]
+    if single := [c.benchmark for c in known if c.log and math.isnan(c.log.error)]:
         notes.append(
             f"one independent run only in {enumerate_names(single, 3)}: no interval for these benchmarks, "
             "measure each version in at least two processes"
         )
-    if len(ratios) == 1:
+    if len(known) == 1:
         notes.append("a single benchmark says nothing about benchmarks like it")
     return tuple(notes)
 

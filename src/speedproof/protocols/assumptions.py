@@ -72,7 +72,7 @@ class Assumption(Enum):
     TIES = (
         "ties",
         "are most values distinct?",
-        "use a finer clock or longer runs",
+        "if they are times, use a finer clock or longer runs",
         "power",
         "distinct values",
     )
@@ -154,6 +154,13 @@ class Assumption(Enum):
         "measure again",
         "risk",
     )
+    ONE_LAYOUT = (
+        "one layout",
+        "is the effect larger than that of where the linker puts the code?",
+        "tell code from layout with 'speedproof run --builds'",
+        "question",
+        "an effect beyond that of code layout",
+    )
     SUCCESSFUL_RUNS = (
         "successful runs",
         "did every run succeed?",
@@ -163,14 +170,14 @@ class Assumption(Enum):
     RESOLUTION = (
         "resolution",
         "were the values read finely enough?",
-        "use a finer clock, more digits or longer runs",
+        "use more digits or, if they are times, a finer clock or longer runs",
         "risk",
         "fine resolution",
     )
     POSITIVE_VALUES = (
         "positive values",
         "are all values positive, so that ratios mean something?",
-        "use a finer clock or longer runs",
+        "if they are times, use a finer clock or longer runs",
         "bounds",
     )
     USUAL_CONFIDENCE = (
@@ -211,14 +218,14 @@ class Assumption(Enum):
         "do the ratios of the blocks spread alike on both sides?",
         "compare the runs in full, with 'speedproof compare'",
         "bounds",
-        "symmetry of the blocks' ratios",
+        "symmetric blocks",
     )
     STEADY_SPEEDUP = (
         "steady speedup",
-        "does the middle of all blocks lie within the bounds?",
+        "does the speedup stay the same from block to block?",
         "measure again",
         "bounds",
-        "one speedup throughout",
+        "a steady speedup",
     )
     VALUES = (
         "values",

@@ -12,10 +12,11 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import same_values
+from speedproof.protocols.in_blocks import blocks_of
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
 from speedproof.protocols.results import Caveat, Comparison
 from speedproof.protocols.units import LEAST_SESSIONS
-from speedproof.stats.few_runs import ENOUGH
+from speedproof.stats.permutation import PROVING
 
 _LINE = re.compile(r" line \d+$")
 
@@ -50,7 +51,7 @@ def caveats_of(
                 spreads += [_spread_of_sessions(side) for side in sides if side.session_count > 1]
                 order = Order.UNKNOWN if order is Order.APART else order
             by_order.setdefault(order, []).append(name)
-        if any(Trait.STOPPED_ON_RESULT in side.traits for side in sides):
+        if blocks_of(pair) is None and any(Trait.STOPPED_ON_RESULT in side.traits for side in sides):
             stopped[name] = {_LINE.sub("", side.source) for side in sides}
         alone = tuple(version for version, side in zip(versions, sides, strict=True) if _one_process(side))
         if alone:
@@ -81,33 +82,28 @@ def caveats_of(
 
 
 def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) -> tuple[Caveat, ...]:
-    """The sides of which fewer than five runs prove something, by what is assumed of them.
+    """The sides of which fewer than four runs prove something, and at which risk if they scatter widely.
 
-    Against five or more of the other side no rank is proof, but that they vary normally. Where both have fewer,
-    ranks alone decide, as if the versions differed by a factor only: k runs that scatter widely lie all on one
-    side of a narrow other one in 1 of 2^k cases. The detail names the units that are no runs, and that risk.
+    Only complete separation is proof of them. Of two versions that differ by a factor it is proof at the stated
+    risk, but k runs that scatter widely lie all on one side of a narrow other version in 1 of 2^k cases. The
+    detail names the units and that risk, where it is the larger one.
+    A confidence of one half or less, at which anything may be "proven", is told, too.
     """
+    decided = list(decided)
+    usual = not any(c.alpha >= 0.5 for c in decided)
     found: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for c in decided:
         sizes = c.reference.n, c.candidate.n
-        if c.protocol != "typical" or min(sizes) >= ENOUGH or c.paired:
+        risk = 0.5 ** min(sizes)
+        if c.protocol != "typical" or min(sizes) >= PROVING or c.paired or risk <= c.alpha:
             continue
         units = "processes" if c.repeated == "process" else f"{c.repeated}s"
-        who: tuple[str, ...] = versions
-        if max(sizes) < ENOUGH:
-            detail = f"{units}, {_OF_THREE}" if c.alpha <= _USUAL else units
-        else:
-            who, detail = (versions[sizes.index(min(sizes))],), units if units != "runs" else ""
-        found.setdefault((who, detail), []).append(c.benchmark)
-    return tuple(
+        who = versions if max(sizes) < PROVING else (versions[sizes.index(min(sizes))],)
+        found.setdefault((who, f"{units}, {100 * risk:g} %"), []).append(c.benchmark)
+    return (() if usual else (Caveat(Assumption.USUAL_CONFIDENCE, ()),)) + tuple(
         Caveat(Assumption.SEVERAL_RUNS, who, () if len(names) == of else tuple(names), detail)
         for (who, detail), names in found.items()
     )
-
-
-_USUAL = 0.05
-_OF_THREE = "12.5 %"
-"""2^-3, the largest risk of those that can decide at :data:`_USUAL` at all: three runs a side or more."""
 
 
 def _one_process(sample: Sample) -> bool:

@@ -136,11 +136,11 @@ def coarse_values(pairs: Sequence[Pair]) -> list[list[Check]]:
         sides = [(x.values, y.values) for x, y in (both[i] for i in rows)]
         pooled = np.sort(np.concatenate([np.stack(side) for side in zip(*sides, strict=True)], axis=1))
         for k in np.flatnonzero((pooled[:, 1:] == pooled[:, :-1]).any(axis=1)).tolist():
-            found[rows[k]] = _coarse(*sides[k])
+            found[rows[k]] = _coarse(*sides[k], max(sample.written_unit for sample in both[rows[k]]))
     return found
 
 
-def _coarse(x: FloatArray, y: FloatArray) -> list[Check]:
+def _coarse(x: FloatArray, y: FloatArray, unit: float) -> list[Check]:
     """Of values of which some are equal."""
     measured = np.concatenate([x, y])
     shift = exponent(measured)
@@ -150,7 +150,7 @@ def _coarse(x: FloatArray, y: FloatArray) -> list[Check]:
     if pooled.size < _LEAST_FOR_STEP or size == 0.0:
         return []
     # Two values or one tell no step; their last decimal place is the best guess.
-    places = [last_place(value) for value in np.unique(measured)[:2].tolist()]
+    places = [last_place(value, unit) for value in sorted(set(measured.tolist()))[:2]]
     step = float(np.diff(distinct).min()) if distinct.size > 2 else float(np.ldexp(max(places), shift))
     spread = max(float(part.std()) for part in np.split(pooled, [x.size]))
     if step <= spread or step <= _COARSE * size:

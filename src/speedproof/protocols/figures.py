@@ -28,13 +28,14 @@ from speedproof.protocols.results import (
     Check,
     Comparison,
     HighestConfidence,
+    LogSpeedup,
     Needed,
     State,
     Verdict,
 )
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded
-from speedproof.stats.ratio import Interval, RatioTest, scaled
+from speedproof.stats.ratio import Interval, LogErrors, RatioTest, scaled
 from speedproof.stats.scaling import in_common_unit
 
 SMALL = 30
@@ -42,7 +43,6 @@ SMALL = 30
 
 _LEAST_FOR_FORECAST = 3
 MOST_FORECAST = 100_000
-NO_SPREAD = "neither sample has any spread: use a finer clock or longer runs"
 
 
 class Decision(Struct, frozen=True):
@@ -126,9 +126,14 @@ def forecasts(
     return found
 
 
+def no_spread_of(unit: str) -> str:
+    """That all values of each side are equal; where they are times, how they would not be."""
+    return "neither sample has any spread" + ": use a finer clock or longer runs" * (unit == "s")
+
+
 def _needed(side: Sides, of_slow: float, of_fast: float, *, no_spread: bool, equal: bool) -> Needed:
     if no_spread:
-        return Needed(None, None, NO_SPREAD)
+        return Needed(None, None, no_spread_of(side.x.unit))
     if not (math.isfinite(of_slow) and math.isfinite(of_fast)):
         return Needed(None, None, "no difference was observed, so no number of runs can be named")
     if max(of_slow, of_fast) > MOST_FORECAST:
@@ -176,6 +181,7 @@ def conclusions(
     tests: Sequence[str],
     checks: Sequence[Sequence[Check]],
     runs_needed: Callable[..., RunsNeeded],
+    errors: LogErrors | None = None,
 ) -> list[Comparison]:
     """From what a figure decided about pairs of equal sizes to comparisons by the names of the user's samples."""
     pvalues, slower = lists(decision.pvalue, decision.pvalue_slower)
@@ -194,6 +200,7 @@ def conclusions(
         if any(lacking[i]):
             x, y = (SMALL + 1 if lacks else None for lacks in lacking[i])
             needed[i] = Needed(x, y, reason, least=True)
+    logs = log_speedups(observed, errors) if errors else [None] * len(sides)
     found = []
     for i, side in enumerate(sides):
         tested = not math.isnan(pvalues[i])
@@ -213,9 +220,19 @@ def conclusions(
                 needed=needed.get(i),
                 highest_confidence=highest[i],
                 at_margin=margins[i],
+                log=logs[i],
             )
         )
     return found
+
+
+def log_speedups(speedups: Sequence[float], errors: LogErrors) -> list[LogSpeedup | None]:
+    """What a mean over benchmarks takes of each; nothing of what is no finite ratio."""
+    columns = lists(errors.bias, errors.error, errors.df)
+    return [
+        LogSpeedup(math.log(s) - bias, error, df) if 0 < s < math.inf else None
+        for s, bias, error, df in zip(speedups, *columns, strict=True)
+    ]
 
 
 def lists(*arrays: Any) -> list[list[Any]]:

@@ -8,20 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.options import Location, Multiplicity, Policy
+from speedproof.protocols.aggregates import MeanLogRatio
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
-
-Location = Literal["typical", "mean", "median"]
-Multiplicity = Literal["holm", "bh", "none"]
-
 
 MULTIPLICITIES: dict[Multiplicity, Callable[[npt.ArrayLike], FloatArray]] = {
     "holm": holm,
@@ -29,14 +26,6 @@ MULTIPLICITIES: dict[Multiplicity, Callable[[npt.ArrayLike], FloatArray]] = {
     "none": lambda pvalues: np.asarray(pvalues, dtype=np.float64),
 }
 """From the p-values of a family to the p-values that are compared with alpha."""
-
-
-class Policy(StrEnum):
-    """What a benchmark must prove."""
-
-    NO_REGRESSION = "no-regression"
-    PROVEN_IMPROVEMENT = "proven-improvement"
-    EQUIVALENCE = "equivalence"
 
 
 class Outcome(StrEnum):
@@ -110,6 +99,14 @@ def evidence(comparison: Comparison) -> dict[str, float]:
         at.different,
     )
     return dict(zip(_SAYS, pvalues, strict=True))
+
+
+def evidence_of_mean(mean: MeanLogRatio, margin: float) -> dict[str, float]:
+    """P-values against the nulls of what contradicts a policy, from the logarithm of a ratio of means."""
+    edge = math.log1p(margin)
+    worse, better = mean.pvalue(-edge, less=True), mean.pvalue(edge)
+    either = min(1.0, 2 * min(worse, better))
+    return {"regression": worse, "slowdown": mean.pvalue(less=True), "difference": either}
 
 
 def judge(required: npt.ArrayLike, contradicted: npt.ArrayLike, alpha: float) -> Outcome:

@@ -11,9 +11,10 @@ from collections.abc import Sequence, Set
 from msgspec.structs import replace
 
 from speedproof.errors import DataError
+from speedproof.options import Location, Multiplicity
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.gate import GateDecision, GateRow
-from speedproof.protocols.gate_claims import GateRules, Location, Multiplicity, Outcome
+from speedproof.protocols.gate_claims import GateRules, Outcome
 from speedproof.protocols.results import Caveat
 
 

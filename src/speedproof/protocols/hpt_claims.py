@@ -2,8 +2,8 @@
 
 Section IV-B of the article, read the other way round: not the speedup at a confidence, but the confidence at a
 speedup. Tables IV to VI put the geometric mean and the t test to that question. Their speedups are single
-numbers; the *confidence loss* is what they lack of the confidence asked for, the *speedup error* how far they lie
-from the speedup that HPT certifies.
+numbers; the *confidence loss* is how far the confidence in them lies from the one asked for, the *speedup error*
+how far they lie from the speedup that HPT certifies. Both are relative: .18 for .95 is a loss of -81.1 %.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class HptClaim(Struct, frozen=True):
     method: str  # who states it: ``"asked"``, ``"geometric mean"`` or ``"paired t"``
     speedup: float | None  # the speedup; None where the t test does not reject equality
     confidence: float  # of HPT, that the winner is more than so much faster; NaN without a speedup
-    loss: float  # confidence asked for less ``confidence``; negative where there is more than asked for
+    loss: float  # ``confidence`` over the confidence asked for, less one; negative where it falls short
     # Speedup over the one that HPT certifies at the confidence asked for, less one; NaN where there is none
     error: float
 
@@ -44,6 +44,7 @@ class HptClaims(Struct, frozen=True):
     # One minus the p-value of the one-sided paired t test of the median scores, for the winner; NaN for one
     # benchmark
     t_confidence: float
+    t_certified: float  # the same for the speedup that HPT certifies; NaN where there is none
     claims: tuple[HptClaim, ...]  # the geometric mean's, the t test's, and those that were asked for
 
 
@@ -78,8 +79,8 @@ def claims(
         if speedup is None:
             return HptClaim(method, None, math.nan, math.nan, math.nan)
         reached = confidence_at(ahead, decimal(speedup), rule, literal=literal_signs)
-        error = math.nan if found.certified is None else speedup / found.certified - 1
-        return HptClaim(method, speedup, reached, confidence - reached, error)
+        error = math.nan if found.certified is None else relative(speedup, found.certified)
+        return HptClaim(method, speedup, reached, relative(reached, confidence), error)
 
     # In units of the largest, since medians that were given may be of any size; t does not depend on the unit.
     unit = max(median for d in ahead for median in (d.a, d.b))
@@ -88,6 +89,7 @@ def claims(
         for sides in zip(*((d.a, d.b) for d in ahead), strict=True)
     )
     t_confidence, t_speedup = paired_t(a, b, alpha)
+    t_certified = math.nan if found.certified is None else paired_t(a, found.certified * b, alpha)[0]
     # Of exact ratios, by their whole numbers.
     ratios = [d.a / d.b for d in ahead]
     logs = [math.log(ratio.numerator) - math.log(ratio.denominator) for ratio in ratios]
@@ -96,12 +98,18 @@ def claims(
         candidate_wins=candidate_wins,
         certified=found.certified,
         t_confidence=t_confidence,
+        t_certified=t_certified,
         claims=(
             claim("geometric mean", math.exp(math.fsum(logs) / len(logs))),
             claim("paired t", t_speedup),
             *(claim("asked", speedup) for speedup in speedups),
         ),
     )
+
+
+def relative(value: float, expected: float) -> float:
+    """How far a value lies from what was expected, as a share of it."""
+    return value / expected - 1
 
 
 def paired_t(a: npt.ArrayLike, b: npt.ArrayLike, alpha: float) -> tuple[float, float | None]:

@@ -23,7 +23,7 @@ from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Check, Comparison
 from speedproof.stats.normality import TestResult, shapiro_wilk
 from speedproof.stats.power import runs_needed_means
-from speedproof.stats.ratio_means import ratio_of_means, ratio_of_means_test
+from speedproof.stats.ratio_means import log_ratio_of_means, ratio_of_means, ratio_of_means_test
 from speedproof.stats.scaling import location_ratio, mean
 from speedproof.stats.ttests import TTest, VarianceRatio, student, variance_ratio, welch
 
@@ -135,6 +135,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         tests=["Student's t test" if equal else "Welch's t test" for equal in pooled],
         checks=_checks(tests, decision, [side.turned for side in own]),
         runs_needed=runs_needed_means,
+        errors=log_ratio_of_means(slow, fast),
     )
 
 
@@ -177,7 +178,7 @@ def _said_of_normality(normal: bool, pvalue: float, n: int) -> str:
     if n < _LEAST_FOR_SHAPIRO:
         return f"fewer than {_LEAST_FOR_SHAPIRO} values: no test of normality, measure more than {SMALL}"
     if math.isnan(pvalue):
-        return "all values are equal, so normality cannot be tested: use a finer clock or longer runs"
+        return "all values are equal, so normality cannot be tested"
     if n <= SMALL:
         return f"not normal and at most {SMALL} runs: measure more than {SMALL}, or rely on the median"
     return "not normal: the t test is approximate, 1 - alpha may not be the correct confidence level"

@@ -21,7 +21,6 @@ from speedproof.protocols.figures import (
 )
 from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Check, Comparison
-from speedproof.stats.pair_ratios import median_ratio
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import RankSum, rank_sum
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
@@ -95,23 +94,19 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             ~np.isnan(decision.pvalue),
             decision.location_model,
         ),
-        observed=list(map(_observed, slow, fast, *lists(bounds.low, bounds.high))),
+        observed=list(map(_observed, slow, fast)),
         tests=["Wilcoxon-Mann-Whitney test"] * len(own),
         checks=_checks(tests, decision, slow, fast, rules.alpha),
         runs_needed=runs_needed_ranks,
     )
 
 
-def _observed(slow: FloatArray, fast: FloatArray, low: float, high: float) -> float:
-    """The ratio of the medians; where the bounds exclude it, the median of the ratios, of which the test speaks.
-
-    Both are one number where the samples differ by a factor. Where they do not, the ratio of the medians may lie
-    on the other side of 1 than what the rank-sum test proves.
-    """
-    observed = location_ratio(median, slow, fast)
-    if not math.isnan(low) and not low <= observed <= high:
-        return median_ratio(slow, fast)
-    return observed
+def _observed(slow: FloatArray, fast: FloatArray) -> float:
+    """The ratio of the medians; of two zeros 1, of a value to zero infinite, as in the rank-sum test."""
+    above, below = median(slow), median(fast)
+    if below == 0.0 <= above:
+        return math.inf if above else 1.0
+    return location_ratio(median, slow, fast)
 
 
 def _checks(
@@ -151,10 +146,10 @@ def _checks(
             found[i].append(Check(Assumption.FACTOR, "", statistic, pvalue, common, message))
     for i in np.flatnonzero(tests.ranks.ties):
         pooled = np.concatenate([slow[i], fast[i]])
-        distinct = int(np.unique(pooled).size)
+        distinct = int(np.unique(pooled, return_counts=True)[0].size)
         many = 2 * distinct > pooled.size
         message = f"{distinct} distinct values among {pooled.size}: the rank-sum test is approximate"
         if not many:
-            message += ", and bounds cannot be finer than the clock; a finer clock or longer runs help"
+            message += ", and bounds cannot be finer than the steps of the values"
         found[i].append(Check(Assumption.TIES, "", float(pooled.size - distinct), math.nan, many, message))
     return found

@@ -23,7 +23,7 @@ from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import expected_gap, probability_below
-from speedproof.mixture.modes import clear_modes
+from speedproof.mixture.modes import clear_modes, runs_in
 from speedproof.mixture.results import FEW_RUNS
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import undermining
@@ -167,10 +167,10 @@ def compare_modes(pair: Pair, *, alpha: float, K_max: int = 9) -> ModeComparison
 
 
 def _side(values: FloatArray, K_max: int) -> _Side:
-    found = clear_modes(fit(values, K_max=K_max).model)
+    found = clear_modes(fit(values, K_max=K_max))
     logs = np.log(values)
     ends = np.log(np.maximum(found.valleys, np.finfo(float).tiny))
-    counts = np.bincount(np.searchsorted(ends, logs), minlength=found.count)
+    counts = runs_in(found, values)
     kept = np.flatnonzero(counts >= FEW_RUNS)
     if kept.size == 0:
         raise DataError("no mode holds five values")

@@ -5,7 +5,7 @@ A new question costs its module and an entry here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -14,6 +14,8 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
+from speedproof.options import HEADLINE, QuestionName
+from speedproof.protocols.in_blocks import blocks_of, typical_in_blocks
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
 from speedproof.protocols.noise_floor import over_the_floor
@@ -27,8 +29,6 @@ from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
 from speedproof.stats.ratio import scaled
 from speedproof.stats.scaling import in_common_unit
-
-QuestionName = Literal["typical", "mean", "median", "single run", "touati2009"]
 
 
 class Question(Struct, frozen=True):
@@ -59,6 +59,20 @@ class Question(Struct, frozen=True):
             return (runs_needed_pairs if sides.paired else self.forecast)(*scaled(slow, fast, times), alpha)
 
 
+def _typical(prepared: PreparedPairs) -> list[Comparison]:
+    """The typical run, of what was looked at in blocks by the test that allows for it."""
+    blocks = [blocks_of(pair) for pair in prepared.pairs]
+    if not any(blocks):
+        return typical_runs(prepared)
+    planned = [pair for pair, own in zip(prepared.pairs, blocks, strict=True) if own is None]
+    others = iter(typical_runs(PreparedPairs(planned, prepared.rules)))
+    sides = prepared.sides("median")
+    return [
+        next(others) if own is None else typical_in_blocks(side, own, prepared.rules)
+        for side, own in zip(sides, blocks, strict=True)
+    ]
+
+
 QUESTIONS: dict[str, Question] = {
     question.name: question
     for question in (
@@ -67,7 +81,7 @@ QUESTIONS: dict[str, Question] = {
             "Typical run",
             "on a typical run",
             "speedup",
-            typical_runs,
+            _typical,
             "median",
             runs_needed_ranks,
             one_order,
@@ -89,14 +103,11 @@ QUESTIONS: dict[str, Question] = {
 }
 """By name, in the order in which they are shown."""
 
-HEADLINE: QuestionName = "typical"
-"""The question whose answer is a benchmark's verdict."""
 
-ASKED: tuple[QuestionName, ...] = ("typical", "mean")
-"""What is asked by default: the headline, and the mean, which is told where it proves the opposite."""
-
-DETAILS: tuple[QuestionName, ...] = ("typical", "mean", "median", "single run")
-"""What is asked when everything is wanted."""
+def headline_of(protocols: Iterable[str]) -> str:
+    """The one whose answers are the rows: the headline, or the first of those that were asked."""
+    asked = list(protocols)
+    return HEADLINE if HEADLINE in asked else next(iter(asked), HEADLINE)
 
 
 def answers(name: str, prepared: PreparedPairs) -> list[Comparison]:

@@ -15,11 +15,11 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
-from speedproof.protocols.aggregates import LogRatio, log_ratio, mean_log_ratio
-from speedproof.protocols.checks import undermining
-from speedproof.protocols.noise_floor import NoiseFloor, over_the_floor
+from speedproof.options import HEADLINE
+from speedproof.protocols.aggregates import log_ratios
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.estimate import Estimate
@@ -138,30 +138,50 @@ class SuiteRanking(InOrder, Struct, frozen=True):
 
 
 def rank_suite(
-    suite: Suite, metric: str, versions: Sequence[str], alpha: float, floor: NoiseFloor | None = None
+    suite: Suite,
+    metric: str,
+    versions: Sequence[str],
+    rules: Rules,
+    known: Mapping[tuple[str, str, str], Comparison] = MappingProxyType({}),
+    question: str = "typical",
 ) -> SuiteRanking:
-    """Rank versions by their speedups in mean over the benchmarks that all of them have."""
+    """Rank versions by the geometric means of their speedups over the benchmarks that all of them have.
+
+    `known` are answers to the question, by these rules, of a benchmark in two versions.
+    """
+    from speedproof.protocols.questions import answers
+
     if len(versions) < 2:
         raise DataError("a ranking needs at least two versions")
-    keys = [key for key in suite.keys if key.metric == metric]
-    ratios = {key: _ratios(suite, key, versions, floor) for key in keys}
-    common = [key for key in keys if ratios[key]]
+    keys, duels = [key for key in suite.keys if key.metric == metric], list(combinations(versions, 2))
+    pairs = {
+        (key.benchmark, *duel): Pair(key, *(suite.samples[key, v] for v in duel))
+        for key in keys
+        if _comparable([suite.samples.get((key, v)) for v in versions])
+        for duel in duels
+    }
+    missing = [at for at in pairs if at not in known]
+    asked = answers(question, PreparedPairs([pairs[at] for at in missing], replace(rules, margin=None)))
+    made = {**known, **dict(zip(missing, asked, strict=True))}
+    common: list[str] = []
+    left_out: list[str] = []
+    for name in (key.benchmark for key in keys):
+        rated = all((at := (name, *duel)) in pairs and made[at].log is not None for duel in duels)
+        (common if rated else left_out).append(name)
     if not common:
         raise DataError(f"no benchmark was measured ({metric}) in all of {', '.join(versions)}")
-    found = {}
-    for duel in combinations(versions, 2):
-        mean = mean_log_ratio([ratios[key][duel] for key in common], like_these=False)
-        found[duel] = mean.estimate(alpha), mean.centre >= 0, mean.pvalue(), mean.pvalue(less=True)
-    # By version the benchmarks on which its runs undermine every verdict.
-    undermined: dict[str, tuple[str, ...]] = {}
-    for v in versions:
-        for key in common:
-            sample = suite.samples[key, v]
-            others = [suite.samples[key, other] for other in versions if other != v]
-            if undermining(sample, sample.per_process("mean"), v, others):
-                undermined[v] = (*undermined.get(v, ()), key.benchmark)
-    left_out = tuple(key.benchmark for key in keys if not ratios[key])
-    return _in_order(versions, found, alpha, undermined, tuple(key.benchmark for key in common), left_out)
+    found, undermined = {}, {v: dict[str, None]() for v in versions}
+    for duel in duels:
+        own = [(name, *duel) for name in common]
+        mean = log_ratios((made[at] for at in own), (pairs[at] for at in own), rules.floor).mean(
+            like_these=False
+        )
+        found[duel] = mean.estimate(rules.alpha), mean.centre >= 0, mean.pvalue(), mean.pvalue(less=True)
+        for at in own:
+            for check in made[at].undermining:
+                undermined[duel[check.side == "Y"]][at[0]] = None
+    by_version = {v: tuple(names) for v, names in undermined.items()}
+    return _in_order(versions, found, rules.alpha, by_version, tuple(common), tuple(left_out))
 
 
 def rank_benchmark(
@@ -175,7 +195,7 @@ def rank_benchmark(
 
     `known` are comparisons by that test and these rules that have been made.
     """
-    from speedproof.protocols.typical import typical_runs
+    from speedproof.protocols.questions import answers
 
     samples = {v: suite.samples[key, v] for v in versions if (key, v) in suite.samples}
     if len(samples) < len(versions):
@@ -183,8 +203,8 @@ def rank_benchmark(
     duels, made = list(combinations(versions, 2)), dict(known)
     missing = [duel for duel in duels if duel not in made]
     pairs_of = [Pair(key, samples[i], samples[j]) for i, j in missing]
-    asked = typical_runs(PreparedPairs(pairs_of, replace(rules, margin=None))) if missing else []
-    made.update(zip(missing, over_the_floor(asked, pairs_of, rules.floor), strict=True))
+    asked = answers(HEADLINE, PreparedPairs(pairs_of, replace(rules, margin=None))) if missing else []
+    made.update(zip(missing, asked, strict=True))
     found = {
         duel: (c.speedup, c.speedup.value >= 1, c.pvalue, c.pvalue_slower)
         for duel, c in ((duel, made[duel]) for duel in duels)
@@ -211,17 +231,6 @@ def _in_order(
     return SuiteRanking("these", alpha, tuple(rows), pairs, benchmarks, left_out)
 
 
-def _ratios(
-    suite: Suite, key: Key, versions: Sequence[str], floor: NoiseFloor | None
-) -> dict[tuple[str, str], LogRatio]:
-    """Logarithms of the speedups of every two versions on a benchmark; empty when one cannot be had."""
-    samples = [suite.samples.get((key, version)) for version in versions]
-    known = [s for s in samples if s is not None]
-    if len(known) < len(versions) or len({(s.unit, s.direction) for s in known}) > 1:
-        return {}
-    found = {
-        duel: log_ratio(Pair(key, x, y), floor)
-        for duel, (x, y) in zip(combinations(versions, 2), combinations(known, 2), strict=True)
-    }
-    ratios = {duel: ratio for duel, ratio in found.items() if ratio is not None}
-    return ratios if len(ratios) == len(found) else {}
+def _comparable(samples: Sequence[Sample | None]) -> bool:
+    """Whether every version has one, all in one unit."""
+    return None not in samples and len({(s.unit, s.direction) for s in samples if s}) == 1

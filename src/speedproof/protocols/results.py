@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.protocols.summaries import Summary, outermost
 from speedproof.stats.estimate import Estimate
+
+Risk = Annotated[float, Meta(gt=0, lt=1)]
 
 
 class Verdict(StrEnum):
@@ -190,6 +192,18 @@ class SessionFloor(Struct, frozen=True):
     reach: float  # by so much, as a share, two such sides differ at risk alpha though their code is the same
 
 
+class LogSpeedup(Struct, frozen=True):
+    """The logarithm of a speedup as a mean over benchmarks takes it."""
+
+    centre: float  # without its bias, which would not average out
+    error: float  # its standard error; NaN where one side is a single run
+    df: float  # degrees of freedom of that; infinite where nothing random makes it
+
+    def __post_init__(self) -> None:
+        if self.error < 0 or self.df < 0.5:
+            raise ValueError(f"no error of a logarithm: {self.error:g} with {self.df:g} degrees of freedom")
+
+
 class Comparison(Struct, frozen=True):
     """The answer of one protocol on one metric of one benchmark. It holds no samples.
 
@@ -238,13 +252,15 @@ class Comparison(Struct, frozen=True):
         What is proven of a margin, when one was stated.
     floor : SessionFloor or None
         How much sessions of identical code differ, where verdict and bounds were held against that.
+    log : LogSpeedup or None
+        Of the typical run and the mean: what a geometric mean over benchmarks is made of; None without a ratio.
     """
 
     benchmark: str
     metric: str
     protocol: str
     question: str
-    alpha: float
+    alpha: Risk
     reference: Summary
     candidate: Summary
     state: State
@@ -263,6 +279,11 @@ class Comparison(Struct, frozen=True):
     difference: Estimate | None = None
     at_margin: AtMargin | None = None
     floor: SessionFloor | None = None
+    log: LogSpeedup | None = None
+
+    def __post_init__(self) -> None:
+        if self.log is not None and self.speedup.value <= 0:
+            raise ValueError(f"{self.benchmark}: a ratio of {self.speedup.value:g} has no logarithm")
 
     def __repr__(self) -> str:
         told = self.test or f"no test: {self.state.value}"

@@ -118,7 +118,7 @@ def rank_runs(
     from speedproof.mixture.fitting import fit  # a ranking of suites need not load mixtures
     from speedproof.mixture.intervals import sample_intervals
     from speedproof.mixture.metrics import least_of_samples
-    from speedproof.mixture.modes import clear_modes
+    from speedproof.mixture.modes import number_of_modes
 
     if len(samples) < 2:
         raise DataError(f"only {', '.join(samples) or 'nothing'} to rank: it takes two versions")
@@ -154,7 +154,7 @@ def rank_runs(
         versions=tuple(
             RankedRun(
                 name, samples[name].n, units[name].n, repeated_in(samples[name], units[name].n),
-                means[name], medians[name], clear_modes(f.model).count if f else None,
+                means[name], medians[name], number_of_modes(f) if f else None,
                 chance, ties, by_mixture, *ranks[name], name in tied, _undermining(samples, units, name),
             )
             for name, f, chance, ties, by_mixture in (

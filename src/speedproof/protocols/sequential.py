@@ -9,15 +9,18 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.errors import DataError
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.results import Check, Verdict
 from speedproof.protocols.stopping import StopRules
+from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.resolution import Resolution
+from speedproof.stats.scaling import middle
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry
 
@@ -32,6 +35,7 @@ _ROUNDING = 1e-9
 # A skew that changes no answer is told when it is beyond doubt, one that does as soon as it shows.
 _SKEW_LEVEL_AGREED = 0.01
 _SKEW_LEVEL = 0.05
+_DRIFT_LEVEL = 0.01
 
 
 class CandidateResult(Struct, frozen=True):
@@ -92,6 +96,7 @@ class SequentialComparison:
         self._proven: dict[int, set[str]] = {1: set(), -1: set()}
         self._reasons: dict[str, str] = {}
         self._fails: set[str] = set()
+        self._effects: dict[str, float] = {}  # of what is proven, when it was last looked at
         self._resolution = Resolution()
         self.blocks = 0
 
@@ -129,21 +134,19 @@ class SequentialComparison:
     def _decide(self) -> None:
         if not self.candidates:
             return
-        results = [self._sequences[name].result() for name in self.candidates]
-        for side, evidence in (
-            (1, [r.log_evidence_faster for r in results]),
-            (-1, [r.log_evidence_slower for r in results]),
-        ):
-            if max(evidence) < -math.log(self._rules.alpha):
-                # None would be rejected even alone. Work between blocks leaves cold caches to the next run.
-                continue
-            rejected = closed_test(evidence, alpha=self._rules.alpha)
-            self._proven[side].update(n for n, r in zip(self.candidates, rejected, strict=True) if r)
+        # Nothing changes for who left; of the others, what all blocks do not prove any more is not proven.
+        open_ = set(self.open())
+        for side, proven in self._proven.items():
+            evidence = [self._sequences[name].evidence(side) for name in self.candidates]
+            proven -= open_
+            # Where none is rejected even alone: work between blocks leaves cold caches to the next run.
+            if max(evidence) >= -math.log(self._rules.alpha):
+                rejected = closed_test(evidence, alpha=self._rules.alpha)
+                proven |= open_ & {n for n, r in zip(self.candidates, rejected, strict=True) if r}
         if (gate := self._rules.gate) is not None:
             threshold = math.log(gate.family / self._rules.alpha) + _ROUNDING
-            for name in self.open():
-                if self._sequences[name].log_evidence(gate.edge, side=-1) >= threshold:
-                    self._fails.add(name)
+            lost = {n for n in open_ if self._sequences[n].log_evidence(gate.edge, side=-1) >= threshold}
+            self._fails = self._fails - open_ | lost
         if self.blocks < self._rules.min_blocks:
             return
         if self._rules.max_blocks is not None and self.blocks >= self._rules.max_blocks:
@@ -151,24 +154,27 @@ class SequentialComparison:
             if self._rules.fixed:
                 self._reasons = {name: self._reasons.get(name, ALL_MEASURED) for name in self.candidates}
             return
-        for name, result in zip(self.candidates, results, strict=True):
-            if name not in self._reasons and (reason := self._finished(name, result)):
+        for name in self.open():
+            if reason := self._finished(name):
                 self._reasons[name] = reason
 
-    def _finished(self, name: str, result: SequentialResult) -> str:
-        rules = self._rules
-        if result.contradictory:
-            return "no single speedup fits all blocks"
+    def _finished(self, name: str) -> str:
+        rules, sequence = self._rules, self._sequences[name]
+        # Bounds take many passes over the blocks: what one pass says comes first.
         if rules.gate is not None:
-            return {"pass": "it passes", "fail": "it fails"}.get(self._at_gate(name, result), "")
+            if name not in self._fails and not sequence.rejects(rules.gate.edge, side=1):
+                return ""
+            return {"pass": "it passes", "fail": "it fails"}.get(self._at_gate(name, sequence.result()), "")
         if rules.precision is not None:
-            return "the precision is reached" if result.precision <= rules.precision else ""
-        verdict = self._verdict(name, result)
-        if verdict is Verdict.UNDECIDED:
+            if sequence.blocks % (1 + sequence.blocks // 100):
+                return ""
+            return "the precision is reached" if sequence.result().precision <= rules.precision else ""
+        m = rules.margin
+        same = m is not None and sequence.rejects(1 / (1 + m), side=1) and sequence.rejects(1 + m, side=-1)
+        sides = [side for side, proven in self._proven.items() if name in proven]
+        if not (same or any(rules.stop_at_proof or self._shown(name, side) for side in sides)):
             return ""
-        if rules.stop_at_proof or verdict is Verdict.EQUIVALENT:
-            return PROVEN
-        return PROVEN if self._shown(name, verdict, result) else ""
+        return PROVEN if self._verdict(name, sequence.result()) is not Verdict.UNDECIDED else ""
 
     def _at_gate(self, name: str, result: SequentialResult) -> Literal["", "pass", "fail", "undecided"]:
         gate = self._rules.gate
@@ -179,22 +185,22 @@ class SequentialComparison:
             return "undecided"
         return "pass" if passes else "fail"
 
-    def _shown(self, name: str, verdict: Verdict, result: SequentialResult) -> bool:
+    def _shown(self, name: str, side: int) -> bool:
         """Whether the bound holds half of the effect, in logarithms, or as much as it ever may."""
-        side = 1 if verdict is Verdict.FASTER else -1
-        bound = result.low if verdict is Verdict.FASTER else result.high
         sequence = self._sequences[name]
         middle = sequence.middle()
-        if not (0.0 < bound < math.inf and 0.0 < middle < math.inf):
+        effect = side * math.log(middle) if 0.0 < middle < math.inf else -math.inf
+        before, self._effects[name] = self._effects.get(name, 0.0), effect
+        # A block that lowers the estimate ends nothing: a bound must not look good for want of an effect.
+        if effect < max(before, 0.0):
             return False
-        wanted, reached = _SHARE * side * math.log(middle), side * math.log(bound)
-        if reached >= wanted:
-            # The estimate that is told costs more, and is looked at where the cheap one is content.
-            wanted = max(wanted, _SHARE * side * math.log(sequence.centre()))
+        if sequence.rejects(math.exp(side * _SHARE * effect), side=side):
+            # The estimate that is printed costs more, and is looked at where the cheap one will do.
+            effect = max(effect, side * math.log(sequence.centre()))
         # Values in coarse steps may be half a step off, however many there are; without steps bounds can pass
         # the median, where ratios are skewed.
-        near = sequence.stepped and side * math.log(sequence.attainable(side)) <= wanted
-        return near or reached >= wanted
+        near = sequence.stepped and side * math.log(sequence.attainable(side)) <= _SHARE * effect
+        return near or sequence.rejects(math.exp(side * _SHARE * effect), side=side)
 
     def _verdict(self, name: str, result: SequentialResult) -> Verdict:
         faster, slower = (name in self._proven[side] for side in (1, -1))
@@ -209,13 +215,9 @@ class SequentialComparison:
 
         A precision is reached whoever is ahead, and a candidate without a block left for none of its values.
         """
-        if self._rules.fixed:
+        if self._rules.fixed or self._rules.precision is not None:
             return ()
-        if self._rules.precision is not None:
-            left = [n for n in self._reasons if self._sequences[n].result().contradictory]
-        else:
-            left = list(self._reasons)
-        return tuple(name for name in left if self._sequences[name].blocks)
+        return tuple(name for name in self._reasons if self._sequences[name].blocks)
 
     def open(self) -> tuple[str, ...]:
         """The candidates that are still measured."""
@@ -227,28 +229,7 @@ class SequentialComparison:
 
     def warnings(self, candidate: str) -> tuple[Check, ...]:
         """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
-        sequence = self._sequences[candidate]
-        differences, result = sequence.differences, sequence.result()
-        found = []
-        if differences.size and not result.contradictory:
-            signs = np.sign([differences.mean(), np.median(differences), np.sign(differences).sum()])
-            agreed = bool(np.all(signs == 1.0) or np.all(signs == -1.0))
-            skewed = symmetry(differences)
-            if skewed.pvalue <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
-                told = f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}): " + (
-                    "mean, median and most blocks agree on who is faster; the bounds are approximate"
-                    if agreed
-                    else "who is faster depends on what is asked, mean, median or a single run"
-                )
-                found.append(Check.warning(Assumption.BLOCK_SYMMETRY, candidate, told, pvalue=skewed.pvalue))
-            centre = sequence.centre()
-            if not result.low <= centre <= result.high:
-                told = (
-                    f"the middle of all blocks is {centre:.4g}, beyond the certified bounds: the speedup changed "
-                    "while it was measured, or the blocks are skewed"
-                )
-                found.append(Check.warning(Assumption.STEADY_SPEEDUP, candidate, told))
-        return tuple(found)
+        return block_checks(self._sequences[candidate].differences, candidate)
 
     def findings(self) -> tuple[CandidateResult, ...]:
         """What is known of every candidate."""
@@ -289,10 +270,36 @@ class SequentialComparison:
         if verdict in (Verdict.FASTER, Verdict.SLOWER) and not rules.stop_at_proof:
             side = 1 if verdict is Verdict.FASTER else -1
             return sequence.blocks_to_go(gamma=sequence.middle() ** _SHARE, side=side)
-        ways = [sequence.blocks_to_go(side=side) for side in (1, -1)]
-        if rules.margin is not None:
-            above = sequence.blocks_to_go(gamma=1 / (1 + rules.margin), side=1)
-            below = sequence.blocks_to_go(gamma=1 + rules.margin, side=-1)
-            ways.append(float(np.maximum(above, below)))
-        # What is proven already is known, even where the other ways are not.
-        return float(np.fmin.reduce(ways))
+        return blocks_needed(sequence, rules.margin)
+
+
+def blocks_needed(sequence: PairedSequence, margin: float | None) -> float:
+    """About how many more blocks until there is a verdict; NaN when it is too early to say, infinity for never."""
+    ways = [sequence.blocks_to_go(side=side) for side in (1, -1)]
+    if margin is not None:
+        above = sequence.blocks_to_go(gamma=1 / (1 + margin), side=1)
+        below = sequence.blocks_to_go(gamma=1 + margin, side=-1)
+        ways.append(float(np.maximum(above, below)))
+    # What is proven already is known, even where the other ways are not.
+    return float(np.fmin.reduce(ways))
+
+
+def block_checks(differences: FloatArray, candidate: str = "") -> tuple[Check, ...]:
+    """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
+    found = []
+    if differences.size:
+        signs = np.sign([differences.mean(), middle(differences), np.sign(differences).sum()])
+        agreed = bool(np.all(signs == 1.0) or np.all(signs == -1.0))
+        skewed = symmetry(differences)
+        if skewed.pvalue <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
+            told = f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}): " + (
+                "mean, median and most blocks agree on who is faster; the bounds are approximate"
+                if agreed
+                else "who is faster depends on what is asked, mean, median or a single run"
+            )
+            found.append(Check.warning(Assumption.BLOCK_SYMMETRY, candidate, told, pvalue=skewed.pvalue))
+        changing = float(drift(differences).pvalue)
+        if changing <= _DRIFT_LEVEL:
+            told = f"the speedup changed while it was measured (p {changing:.2g})"
+            found.append(Check.warning(Assumption.STEADY_SPEEDUP, candidate, told, pvalue=changing))
+    return tuple(found)

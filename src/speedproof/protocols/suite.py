@@ -13,14 +13,15 @@ from msgspec import Struct
 
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
+from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
 from speedproof.protocols.caveats import caveats_of, few_runs
 from speedproof.protocols.hpt import Hpt, entries_of_pairs, hpt
 from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import ASKED, DETAILS, HEADLINE, QuestionName, answers
-from speedproof.protocols.results import Caveat, Comparison, Verdict
+from speedproof.protocols.questions import answers, headline_of
+from speedproof.protocols.results import Caveat, Comparison, Risk, Verdict
 from speedproof.protocols.suites import (
     LOCATIONS,
     PRECISION,
@@ -46,7 +47,7 @@ class SuiteComparison(Struct, frozen=True):
     reference: str
     candidate: str
     metric: str  # what was compared
-    alpha: float  # the risk of each side of each comparison
+    alpha: Risk  # of each side of each comparison
     margin: float | None  # of equivalence
     nested: str  # what was done about values nested in processes
     comparisons: tuple[Comparison, ...]  # by benchmark, then by protocol
@@ -59,7 +60,7 @@ class SuiteComparison(Struct, frozen=True):
     overall: tuple[tuple[Location, OverallGain], ...] = ()
     # The proportion of accelerated benchmarks by each protocol of the articles
     accelerated: tuple[tuple[str, Accelerated], ...] = ()
-    # Of the speedups in mean, for these benchmarks and for ones like these; None for a single benchmark
+    # Of the rows' speedups, for these benchmarks and for ones like these; None for a single benchmark
     geometric_means: GeometricMeans | None = None
     # The verdicts of each protocol of the articles after multiplicity control, by Holm and by Benjamini and
     # Hochberg; empty for a single benchmark
@@ -77,7 +78,7 @@ class SuiteComparison(Struct, frozen=True):
     @property
     def headlines(self) -> tuple[Comparison, ...]:
         """The answers to the headline question, one a benchmark; of the first protocol when it was not asked."""
-        name = HEADLINE if HEADLINE in self.protocols else next(iter(self.protocols), HEADLINE)
+        name = headline_of(self.protocols)
         return tuple(c for c in self.comparisons if c.protocol == name)
 
     @property
@@ -113,6 +114,7 @@ def compare_suite(
     prepared = [PreparedPairs(pairs[at : at + _AT_A_TIME], rules) for at in range(0, len(pairs), _AT_A_TIME)]
     comparisons = list(_answers(prepared, protocols, done))
     several, alpha = len(pairs) > 1, rules.alpha
+    heads = [c for c in comparisons if c.protocol == headline_of(protocols)]
     decided = [c for c in comparisons if c.verdict is not Verdict.UNDECIDED]
     asked = {
         protocol: [c for c in comparisons if c.protocol == protocol]
@@ -133,7 +135,7 @@ def compare_suite(
         machine=machine_speeds(pairs),
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
-        problems=pairing.problems,
+        problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),
         overall=_overall(prepared),
         accelerated=tuple(
             (
@@ -144,7 +146,7 @@ def compare_suite(
             )
             for protocol, found in asked.items()
         ),
-        geometric_means=geometric_means(pairs, alpha, rules.floor) if several else None,
+        geometric_means=geometric_means(heads, pairs, alpha, rules.floor) if several else None,
         controlled=tuple(
             control_verdicts(found, alpha, method=method, margin=rules.margin)
             for found in (asked.values() if several else ())

@@ -20,26 +20,26 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample, Trait, reduce_together
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, verdict_of
+from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, log_speedups, verdict_of
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Check, Comparison, HighestConfidence, Needed, State, Verdict
 from speedproof.protocols.summaries import summarise_all
-from speedproof.protocols.units import last_values, paired_units, typical_units
+from speedproof.protocols.units import paired_units, shared_values, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.few_runs import ENOUGH, too_few
-from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test, runs_needed_pairs
-from speedproof.stats.permutation import one_order
+from speedproof.stats.paired_ratio import paired_error, paired_ratio, paired_ratio_test, runs_needed_pairs
+from speedproof.stats.permutation import PROVING, one_order
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import tied_share
 from speedproof.stats.ratio import RatioTest
 from speedproof.stats.resolution import coarse_steps
 from speedproof.stats.scaling import with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
+from speedproof.stats.typical_error import typical_error
 
 _LAST_VALUES = (
-    "processes warm up and give different numbers of values on the two sides: of each the last ones that all have "
-    "were used"
+    "processes warm up and give different numbers of values: those at the last places that all have "
+    "were compared"
 )
 _SAME_SESSIONS = (
     "the same sessions measured both sides: the ratios within each were tested, and speedup and chance are of "
@@ -84,7 +84,7 @@ def typical_sides(prepared: PreparedPairs) -> list[Sides]:
         any(check.kind is Assumption.STEADINESS and not check.held for check in side.checks)
         for side in prepared.sides("median")
     ]
-    last = [last_values(pair) if warm else pair for pair, warm in zip(pairs, warming, strict=True)]
+    last = [shared_values(pair) if warm else pair for pair, warm in zip(pairs, warming, strict=True)]
     reduce_together([sample for pair in last for sample in (pair.reference, pair.candidate)], "median")
     same = [paired_units(pair) for pair in pairs]
     units = [found or typical_units(pair) for found, pair in zip(same, last, strict=True)]
@@ -139,22 +139,23 @@ def _in_sequence(sample: Sample) -> bool:
 
 def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes, all of them of the same sessions or none."""
-    steps = coarse_steps(slow, fast)
+    steps = coarse_steps(slow, fast, [max(side.x.written_unit, side.y.written_unit) for side in own])
     steps[[side.x.exact and side.y.exact for side in own]] = 0.0
     test: Callable[[float], RatioTest]
     if own[0].paired:
         factors = np.ones(len(own))
         found = paired_ratio(slow, fast, rules.alpha, steps=steps)
+        errors = paired_error(slow, fast)
         test = partial(paired_ratio_test, slow, fast, steps=steps)
         test_name = "signed-rank and t test of session ratios"
     else:
         factors = _inflation(own, slow, fast)
         inflation = np.repeat(factors[:, None], 2, axis=1)
         found = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
+        errors = typical_error(slow, fast, factors, steps)
         at_one = RatioTest(found.pvalue, found.pvalue_less)
         test = partial(typical_ratio_test, slow, fast, steps=steps, inflation=inflation, at_one=at_one)
-        few = too_few(slow.shape[-1], fast.shape[-1])
-        test_name = "studentised rank test" + " and Welch's t test of logarithms" * few
+        test_name = "studentised rank test"
     pvalues = lists(found.pvalue, found.pvalue_less)
     meant = ~np.isnan(found.low)
     margins = at_margins(test, rules.margin, meant, meant)
@@ -163,6 +164,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         for pvalue, slower, margin in zip(*pvalues, margins, strict=True)
     ]
     ratios = lists(found.estimate, found.low, found.high)
+    logs = log_speedups(ratios[0], errors)
     needed = _needed(own, slow, fast, rules, verdicts, factors, ratios[0])
     order = _of_order(own, slow, fast, rules, pvalues, factors)
     chances = lists(found.chance, found.chance_low, found.chance_high)
@@ -186,6 +188,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             chance=Estimate(chances[0][i], chances[1][i], chances[2][i], 1 - rules.alpha),
             ties=tied_share(slow[i], fast[i]),
             at_margin=margins[i],
+            log=logs[i],
         )
         for i, side in enumerate(own)
     ]
@@ -239,11 +242,10 @@ def _needed(
             return forecasts(own, slow, fast, rules, undecided, runs_needed_pairs, speedups)
         found = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
         drifts = drifting(n, m, factors).tolist()
-        least = ENOUGH if too_few(n, m) else 0  # the ranks decide by themselves
         for i, need in found.items():
             # As many runs more as dependent ones tell less.
             x, y = (
-                None if side is None else max(math.ceil(side * float(factors[i])), least)
+                None if side is None else max(math.ceil(side * float(factors[i])), PROVING)
                 for side in (need.reference, need.candidate)
             )
             found[i] = _DRIFT if drifts[i] else replace(need, reference=x, candidate=y)

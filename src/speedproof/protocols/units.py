@@ -86,10 +86,11 @@ def typical_units(pair: Pair) -> tuple[Sample, Sample]:
     return x, y
 
 
-def last_values(pair: Pair) -> Pair:
-    """Of processes that give different numbers of values the last ones that every process has, an even number.
+def shared_values(pair: Pair) -> Pair:
+    """Of processes that give different numbers of values those at the last places that every process has.
 
-    Values that alternate between two states would else begin with a slow one here and with a fast one there.
+    A process' k-th value is compared with the other's k-th: while it warms up, those differ. An even number of
+    them, as values may alternate between two states.
     """
     x, y = pair.reference, pair.candidate
     several = x.nested and y.nested and min(x.process_count, y.process_count) > 1
@@ -100,13 +101,13 @@ def last_values(pair: Pair) -> Pair:
     few = int(min(x.groups.sizes.min(), y.groups.sizes.min()))
     if max(x.groups.sizes.max(), y.groups.sizes.max()) == few:
         return pair
-    few = max(few - few % 2, 1)
-    return Pair(pair.key, _last(x, x.groups, few), _last(y, y.groups, few))
+    begin = few % 2 if few > 1 else 0
+    return Pair(pair.key, _at(x, x.groups, begin, few), _at(y, y.groups, begin, few))
 
 
-def _last(sample: Sample, groups: Groups, count: int) -> Sample:
-    """The last `count` values of each process."""
-    kept = np.sort(np.concatenate([places[:, -count:].ravel() for _, places in groups.parts]))
+def _at(sample: Sample, groups: Groups, begin: int, end: int) -> Sample:
+    """The values of each process from one place to another."""
+    kept = np.sort(np.concatenate([places[:, begin:end].ravel() for _, places in groups.parts]))
     sessions = None if sample.sessions is None else sample.sessions[kept]
     return replace(
         sample, values=sample.values[kept], processes=np.asarray(sample.processes)[kept], sessions=sessions

@@ -71,18 +71,17 @@ def mix(log_wealths: Sequence[float]) -> float:
 
 
 class BettingMartingale:
-    """The wealth of the mixture at one speedup, kept up to date block by block."""
+    """The wealth of the mixture at a speedup of 1, kept up to date block by block."""
 
-    __slots__ = ("_log_wealths", "shift", "side")
+    __slots__ = ("_log_wealths", "side")
 
-    def __init__(self, side: int, shift: float, log_wealths: Sequence[float] | None = None) -> None:
+    def __init__(self, side: int) -> None:
         self.side = side
-        self.shift = shift
-        self._log_wealths = LOG_WEIGHTS.tolist() if log_wealths is None else list(log_wealths)
+        self._log_wealths: list[float] = LOG_WEIGHTS.tolist()
 
     def bet(self, difference: float, scale: float) -> None:
         """Bet on one block; the arguments are those of :func:`log_factors`."""
-        v = self.side * (difference - self.shift)
+        v = self.side * difference
         if abs(v) <= _TIE:
             return
         r = abs(v) / scale if scale > _TIE else 1.0

@@ -54,6 +54,11 @@ class FixedPairs(PairedSequence):
             self._n, self._ties, self._alpha, 0.0, math.inf, -math.inf, -math.inf, 1.0, 1.0
         )
 
+    def evidence(self, side: int) -> float:
+        """The e-value of a verdict, which is all or nothing."""
+        result = self.result()
+        return result.log_evidence_faster if side == 1 else result.log_evidence_slower
+
     def log_evidence(self, gamma: float, *, side: int) -> float:
         """Minus the logarithm of the p-value against "the speedup is at most gamma" (side -1: at least)."""
         if self._closed is None:

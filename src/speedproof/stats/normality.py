@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.stats.root import halved
-from speedproof.stats.scaling import usual
+from speedproof.stats.scaling import middle, usual
 from speedproof.stats.special import ndtr, ndtri
 
 # Polynomials of AS R94, lowest power first, as printed by Royston (1995).
@@ -69,7 +69,7 @@ def shapiro_wilk(x: npt.ArrayLike) -> TestResult:
     if n < 3:
         undefined = np.full(values.shape[:-1], np.nan)
         return TestResult(undefined, undefined)
-    values = values - np.median(values, axis=-1, keepdims=True)
+    values = values - middle(values)[..., None]
     constant = values[..., -1] <= values[..., 0]
     values = values - values.mean(axis=-1, keepdims=True)
     length = np.where(constant, np.nan, np.sqrt((values * values).sum(axis=-1)))

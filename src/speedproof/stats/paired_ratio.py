@@ -22,7 +22,7 @@ import numpy.typing as npt
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded
-from speedproof.stats.ratio import RatioTest, edges, hold, monotone
+from speedproof.stats.ratio import LogErrors, RatioTest, edges, hold, monotone
 from speedproof.stats.signed_rank import upper_tail
 from speedproof.stats.special import beta_ppf, normal_quantile, t_quantile, t_sf
 from speedproof.stats.superiority import TypicalRatio
@@ -85,6 +85,14 @@ def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: Floa
     return monotone(gamma, RatioTest(*found), paired_ratio_test(x, y, 1.0, steps=steps), _meant(x, y))
 
 
+def paired_error(x: FloatArray, y: FloatArray) -> LogErrors:
+    """Of the logarithm of the ratio within pairs, in rows: that of a mean by the efficiency of ranks."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        _, error = _mean_and_error(np.log(x) - np.log(y))
+    n = np.full(len(x), x.shape[1])
+    return LogErrors(error / np.sqrt(_EFFICIENCY), n - 1.0, 0.0 * n)
+
+
 def runs_needed_pairs(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
     """Sessions after which the test would find the observed ratio; infinity where a ratio means nothing.
 
@@ -129,6 +137,8 @@ def _student_bound(d: FloatArray, alpha: float) -> FloatArray:
 
 
 def _mean_and_error(d: FloatArray) -> tuple[FloatArray, FloatArray]:
+    if d.shape[1] == 1:
+        return d[:, 0], np.full(len(d), np.nan)
     return d.mean(axis=1), d.std(axis=1, ddof=1) / np.sqrt(d.shape[1])
 
 

@@ -1,20 +1,20 @@
-"""The permutation distribution of Brunner and Munzel's statistic, whose standard error has a floor.
+"""The permutation distribution of Brunner and Munzel's test of P[X > Y] = 1/2, which few runs cannot fool.
 
-With few runs of a side the estimated variance of P[X > Y] is small by chance far from 1/2, and equality would be
-rejected too often (in 12 % instead of 5 with 5 runs against 100). So it is not taken below 0.85 of the variance
-under equality, (n + m + 1) / (12 n m) without ties: the statistic is the smaller one of Brunner and Munzel's and
-of the rank sum's deviate over sqrt(0.85), the largest factor that leaves the tails below as they are.
-
-Where both samples have one distribution all orders of the n + m values are equally likely: a test against the
-statistic's distribution is exact (K. Neubert, E. Brunner, Computational Statistics & Data Analysis 51(10), 2007).
-It is enumerated as far as that is quick. Beyond, Student's distribution with Brunner and Munzel's degrees of
-freedom is too thin in the tails. With the normal deviate z of Student's p-value,
+Outcomes are ordered by a deviate. With the normal deviate z of the p-value that Student's distribution gives to
+Brunner and Munzel's statistic, by their degrees of freedom, it is
 
     z* = z / sqrt(1 + 2 k (z^2 - 2.7)),    k = 0.2 / min(n, m),
 
-or the rank sum's deviate where that is smaller, follows the permutation distribution: between p = 0.2 and 0.0001
-to 8 % (3 % from p = 0.01 up) for sizes from 9 to 60, or its p-values are larger. ``studies/typical.py`` prints
-that table.
+or the deviate of the rank sum over sqrt(0.85), where that is smaller: with few runs of a side the estimated
+variance of P[X > Y] is small by chance far from 1/2. The degrees of freedom count: five of six widely scattered
+runs beyond a narrow other side are 7 of the 64 cases that are equally likely, and with 5 degrees no proof.
+
+Where both samples have one distribution all orders of the n + m values are equally likely: a test against the
+deviate's distribution is exact (K. Neubert, E. Brunner, Computational Statistics & Data Analysis 51(10), 2007).
+It is enumerated as far as that is quick. Beyond, it is the normal one between p = 0.2 and 0.0001 to 8 % (3 % from
+p = 0.01 up) for sizes from 9 to 60, or its p-values are larger. ``studies/typical.py`` prints that table.
+
+Of fewer than four runs of a side only complete separation is proof: ranks see nothing of how widely they scatter.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ _FEW = (
 )
 _CURVATURE, _CENTRE = 0.2, 2.7
 _FLOOR = 0.85  # of the variance under equality, below which none is taken
-_ENOUGH = 500  # runs, of which one order has a probability below 1e-300
+_MANY = 500  # runs, of which one order has a probability below 1e-300
 _SAME = 1e-9  # statistics that differ by less are equal but for rounding
+_LARGEST = float(np.finfo(np.float64).max)
+PROVING = 4
+"""Runs of each side from which on more than complete separation is proof."""
 
 
 def one_order(n: int, m: int) -> float:
     """The probability of one order of n + m values, the least p-value; 0 below the smallest double."""
-    return 1 / math.comb(n + m, n) if min(n, m) < _ENOUGH else 0.0
+    return 1 / math.comb(n + m, n) if min(n, m) < _MANY else 0.0
 
 
 class Spread(Struct, frozen=True):
@@ -149,6 +152,18 @@ Table = tuple[FloatArray, FloatArray]
 """The scores from which each statistic is reached but for rounding, in ascending order, and P[T >= t] of each."""
 
 
+def _deviate(found: Studentised, effective: npt.ArrayLike) -> FloatArray:
+    """What orders outcomes from "X is smaller" to "X is larger"; 0 of equal values, infinite when separated."""
+    t = np.where(np.isnan(found.statistic), 0.0, found.statistic)
+    z = _normal_deviate(np.minimum(np.abs(t), 1e150), found.df)
+    stretched = z / np.sqrt(np.maximum(1.0 + 2.0 * _curvature(effective) * (z * z - _CENTRE), 0.1))
+    return found.floored(np.where(np.isinf(t), np.inf, stretched) * np.sign(t))
+
+
+def _curvature(effective: npt.ArrayLike) -> FloatArray:
+    return _CURVATURE / np.asarray(effective, dtype=np.float64)
+
+
 def _tails(statistic: FloatArray, ways: FloatArray) -> Table:
     """All statistics; what is equal but for rounding is one."""
     order = np.argsort(statistic)
@@ -166,31 +181,21 @@ class Null(Struct, frozen=True, eq=False):
 
     n: int  # sizes
     m: int
-    # The tables of the statistic with and without the floor; None where the distribution is approximated
-    floored: Table | None = None
+    # The tables of the score and of the statistic itself; None where the distribution is approximated
+    scores: Table | None = None
     plain: Table | None = None
 
     @property
     def exact(self) -> bool:
         """Whether every order was enumerated."""
-        return self.floored is not None
+        return self.scores is not None
 
     def score(self, found: Studentised, effective: npt.ArrayLike | None = None) -> FloatArray:
         """What orders outcomes from "X is smaller" to "X is larger" by their p-values; NaN counts as 0.
 
         `effective` is the smaller effective size where it is not min(n, m).
         """
-        t = np.where(np.isnan(found.statistic), 0.0, found.statistic)
-        if self.exact:
-            return found.floored(t)
-        z = _normal_deviate(np.minimum(np.abs(t), 1e150), found.df)
-        stretched = z / np.sqrt(np.maximum(1.0 + 2.0 * self._curvature(effective) * (z * z - _CENTRE), 0.1))
-        return found.floored(np.where(np.isinf(t), np.inf, stretched) * np.sign(t))
-
-    def _curvature(self, effective: npt.ArrayLike | None) -> FloatArray:
-        return _CURVATURE / np.asarray(
-            min(self.n, self.m) if effective is None else effective, dtype=np.float64
-        )
+        return _deviate(found, min(self.n, self.m) if effective is None else effective)
 
     def pvalue(self, score: FloatArray) -> FloatArray:
         """P[a score at least as large], at most alpha exactly from ``critical(alpha)`` on.
@@ -198,19 +203,24 @@ class Null(Struct, frozen=True, eq=False):
         A score between two that an order can have, which ties may give, is no better than the smaller one.
         """
         least = one_order(self.n, self.m)
-        if self.floored is None:
-            return np.where(np.isposinf(score), least, np.maximum(ndtr(-score), least))
-        return np.where(np.isposinf(score), least, np.maximum(_tail(self.floored, score), least))
+        if min(self.n, self.m) < PROVING:
+            tail = np.where(np.isneginf(score), 1.0, 0.5)
+        else:
+            tail = np.maximum(ndtr(-score) if self.scores is None else _tail(self.scores, score), least)
+        return np.where(np.isposinf(score), least, tail)
 
     def critical(self, alpha: float) -> float:
         """Scores from here on have a p-value of at most alpha; infinite when only separation has, if that has."""
-        return normal_quantile(1.0 - alpha) if self.floored is None else _critical(self.floored, alpha)
+        if min(self.n, self.m) < PROVING:
+            return math.inf if alpha < 0.5 else -_LARGEST
+        return normal_quantile(1.0 - alpha) if self.scores is None else _critical(self.scores, alpha)
 
     def quantile(self, alpha: float, df: FloatArray, effective: npt.ArrayLike | None = None) -> FloatArray:
         """The statistic without a floor that has the risk alpha at the given degrees of freedom."""
         if self.plain is not None:
             return np.full(np.shape(df), _critical(self.plain, alpha))
-        critical, k = normal_quantile(1.0 - alpha), self._curvature(effective)
+        k = _curvature(min(self.n, self.m) if effective is None else effective)
+        critical = normal_quantile(1.0 - alpha)
         square = critical**2 * (1.0 - 2.0 * k * _CENTRE) / np.maximum(1.0 - 2.0 * k * critical**2, 0.1)
         z = math.copysign(1.0, critical) * np.sqrt(np.maximum(square, 0.0))
         return t_ppf(ndtr(z), df)
@@ -252,13 +262,13 @@ def null_distribution(n: int, m: int, independent: bool) -> Null:
     It is approximated where the variance is inflated for dependence, too: orders are not equally likely then.
     """
     small, large = min(n, m), max(n, m)
-    if not independent or (small > _FEW and (small > _ENOUGH or math.comb(n + m, n) > _MOST_ORDERS)):
+    if not independent or (small > _FEW and (small > _MANY or math.comb(n + m, n) > _MOST_ORDERS)):
         return Null(n, m)
     while math.comb(small + large, small) > _MOST_ORDERS:
         large = min(large - 1, 1000)
     spread, ways = _orders((1,) * (small + large), small)
     found = studentised(spread, small, large)
-    return Null(n, m, _tails(found.floored(found.statistic), ways), _tails(found.statistic, ways))
+    return Null(n, m, _tails(_deviate(found, small), ways), _tails(found.statistic, ways))
 
 
 @lru_cache(maxsize=4096)
@@ -273,15 +283,13 @@ def _tied(groups: tuple[int, ...], n: int) -> Table | None:
     spread, ways = _orders(groups, n)
     tied = sum(t**3 - t for t in groups) / (size**3 - size)
     found = studentised(spread, n, size - n, tied=tied)
-    return _tails(found.floored(found.statistic), ways)
+    return _tails(_deviate(found, min(n, size - n)), ways)
 
 
-def tied_pvalue(groups: tuple[int, ...], n: int, statistic: float) -> float:
-    """P[T >= statistic], with the floor, over all orders of values that tie; NaN where they are too many.
+def tied_pvalue(groups: tuple[int, ...], n: int, score: float) -> float:
+    """P[a score at least as large] over all orders of values that tie; NaN where they are too many.
 
-    `groups` says how many values are equal, in ascending order; a statistic of NaN, all values equal, counts as 0.
+    `groups` says how many values are equal, in ascending order.
     """
     found = _tied(groups, n)
-    if found is None:
-        return math.nan
-    return float(_tail(found, np.array(0.0 if math.isnan(statistic) else statistic)))
+    return math.nan if found is None else float(_tail(found, np.array(score)))

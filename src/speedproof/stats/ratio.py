@@ -44,6 +44,14 @@ class RatioTest(Struct, frozen=True):
     below: FloatArray  # against H1: X / Y < gamma
 
 
+class LogErrors(Struct, frozen=True):
+    """How uncertain the logarithms of ratios are; shape (rows,)."""
+
+    error: FloatArray  # standard error; NaN where there is a single run or no finite ratio
+    df: FloatArray  # its degrees of freedom; infinite where nothing random makes it
+    bias: FloatArray  # by how much the logarithm is too large on average
+
+
 def edges(gamma: float) -> tuple[float, float]:
     """What a ratio has to lie below, and above, to differ from gamma by more than rounding."""
     if not 0 < gamma < math.inf:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
-from speedproof.stats.ratio import Interval, RatioTest, edges, hold, monotone
+from speedproof.stats.ratio import Interval, LogErrors, RatioTest, edges, hold, monotone
 from speedproof.stats.special import normal_quantile, t_quantile, t_sf, t_sf_pdf
 from speedproof.stats.ttests import Moments, TTest, common_moments, student_from, welch_from
 
@@ -54,6 +54,21 @@ def ratio_of_means_test(
         np.where(equal, pooled.pvalue_less, separate.pvalue_less),
     )
     return monotone(gamma, RatioTest(t_sf(t, df), t_sf(-t, df)), at_one, defined)
+
+
+def log_ratio_of_means(x: npt.ArrayLike, y: npt.ArrayLike) -> LogErrors:
+    """Errors of log(mean X / mean Y) by the delta method: Var log(mean) is s^2 / (n mean^2) to first order.
+
+    The logarithm of a mean with that variance v is too low by v / 2 on average.
+    """
+    mx, my = common_moments(x, y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_x, of_y = (np.where(m.n > 1, (np.sqrt(m.variance) / m.mean) ** 2 / m.n, np.nan) for m in (mx, my))
+        total = of_x + of_y
+        share = of_x / total
+        df = 1.0 / (share**2 / max(mx.n - 1, 1) + (1.0 - share) ** 2 / max(my.n - 1, 1))
+        bias = np.nan_to_num(of_y - of_x) / 2.0
+    return LogErrors(np.sqrt(total), np.where(total > 0.0, df, np.inf), bias)
 
 
 def _rows(of: Moments, rows: BoolArray) -> Moments:

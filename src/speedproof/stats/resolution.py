@@ -13,10 +13,10 @@ from speedproof.arrays import FloatArray
 _COARSE = 0.25
 
 
-def last_place(value: float) -> float:
-    """The last decimal place of a value as it was written, at most 1."""
+def last_place(value: float, most: float = 1.0) -> float:
+    """The last decimal place of a value as it was written, at most one unit of those in which it was."""
     place = Decimal(repr(value)).normalize().as_tuple().exponent
-    return 10.0 ** min(int(place), 0)
+    return min(10.0 ** int(place), most)
 
 
 def coarse_step(values: npt.ArrayLike) -> float:
@@ -32,23 +32,29 @@ def coarse_step(values: npt.ArrayLike) -> float:
     return last_place(float(distinct[0])) if distinct.size == 1 else float(np.diff(distinct).min())
 
 
-def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
-    """Row by row `coarse_step` of X and Y, read alike: what one does not show of its step, the other may."""
+def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike, units: npt.ArrayLike = 1.0) -> FloatArray:
+    """Row by row `coarse_step` of X and Y, read alike: what one does not show of its step, the other may.
+
+    `units` are those that the values were written in.
+    """
     sides = np.atleast_2d(np.asarray(x, dtype=np.float64)), np.atleast_2d(np.asarray(y, dtype=np.float64))
     steps = np.zeros((len(sides[0]), 2))
+    written = np.broadcast_to(np.asarray(units, dtype=np.float64), len(steps))
     tied = [(np.diff(np.sort(side), axis=1) == 0.0).any(axis=1) for side in sides]
     for row in np.flatnonzero(tied[0] | tied[1]).tolist():
-        steps[row] = _coarse_steps(sides[0][row], sides[1][row])
+        steps[row] = _coarse_steps(sides[0][row], sides[1][row], float(written[row]))
     return steps
 
 
-def _coarse_steps(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+def _coarse_steps(x: FloatArray, y: FloatArray, unit: float) -> tuple[float, float]:
     """Of a side that never varies the smallest difference of both; of two such the finer decimal place."""
     steps = coarse_step(x), coarse_step(y)
     constant = [step > 0.0 and np.ptp(side) == 0.0 for step, side in zip(steps, (x, y), strict=True)]
     pooled = np.unique(np.concatenate([x, y]), return_counts=True)[0]
     neither = np.ptp(x) == np.ptp(y) == 0.0
-    found = min([last_place(value) for value in pooled.tolist()] if neither else np.diff(pooled).tolist())
+    found = min(
+        [last_place(value, unit) for value in pooled.tolist()] if neither else np.diff(pooled).tolist()
+    )
     return found if constant[0] else steps[0], found if constant[1] else steps[1]
 
 

@@ -3,8 +3,9 @@
 If the true speedup is ``gamma``, the sign of ``d - c`` of a block is a fair coin
 (:mod:`speedproof.stats.betting`). By Ville's inequality (1939) the wealth of whoever bets on it ever reaches ``1 /
 alpha`` with a probability of at most ``alpha``: looking after every block costs nothing, and drift between blocks,
-outliers and modes cannot break it. The wealth falls as ``gamma`` grows, so the speedups that are rejected form an
-interval and its end, the certified speedup, is found by bisection. ``docs/sequential.md`` has the proofs.
+outliers and modes cannot break it. A proof is of all blocks so far: later ones that speak against it end it.
+The wealth falls as ``gamma`` grows, so the speedups that are rejected form an interval, whose end is the certified
+speedup. ``docs/sequential.md`` has the proofs.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from speedproof.errors import DataError, UsageError
 from speedproof.stats.betting import LOG_WEIGHTS, BettingMartingale, log_factors, mix, scale_of
 from speedproof.stats.forecast import blocks_until
 from speedproof.stats.location import hodges_lehmann
+from speedproof.stats.root import decreasing_roots
+from speedproof.stats.scaling import middle
 
 # The rounding of a sum of logarithms is far below this; it is held back from every rejection.
 _ROUNDING = 1e-9
@@ -31,23 +34,23 @@ _LOG_SPEEDUP_MAX = 700.0
 class SequentialResult(Struct, frozen=True):
     """What the blocks so far prove, at any moment that one chooses to look.
 
-    ``low > high`` has a probability of at most ``2 alpha`` if one speedup holds during the whole session; seen, it
-    says that the speedup itself changed.
+    ``low > high`` has a probability of at most ``2 alpha`` if one speedup holds for all blocks; seen, it says that
+    none does.
     """
 
     blocks: int  # number of blocks
     ties: int  # blocks whose two values were equal; they bet nothing at a speedup of 1
-    # The risk of each side: ``low`` errs with probability at most ``alpha`` over the whole session, and so
-    # does ``high``; both together with at most twice that
+    # The risk of each side: that ``low`` errs in any block of the session has a probability of at most ``alpha``,
+    # and so has it of ``high``; both together of at most twice that
     alpha: float
-    # Certified bounds of the speedup: everything below ``low`` and above ``high`` was rejected at some
-    # moment. 0 and infinity while nothing was
+    # Certified bounds of the speedup: all blocks together reject everything below ``low`` and above ``high``.
+    # 0 and infinity while nothing is
     low: float
     high: float
-    # Natural logarithm of the present e-value against "the speedup is 1 or less" and "1 or more"
+    # Natural logarithm of the e-value against "the speedup is 1 or less" and "1 or more"
     log_evidence_faster: float
     log_evidence_slower: float
-    # Anytime p-values: one over the largest e-value so far, at most 1
+    # Anytime p-values: one over the e-value, at most 1
     pvalue_faster: float
     pvalue_slower: float
 
@@ -68,8 +71,8 @@ class SequentialResult(Struct, frozen=True):
 
     @property
     def precision(self) -> float:
-        """Half the width of the certified interval, relative: sqrt(high / low) - 1; infinite at first."""
-        return max(math.sqrt(self.high / self.low) - 1.0, 0.0) if self.low > 0.0 else math.inf
+        """Half the width of the certified interval, relative: sqrt(high / low) - 1; infinite without one."""
+        return math.sqrt(self.high / self.low) - 1.0 if 0.0 < self.low <= self.high else math.inf
 
     def equivalent(self, margin: float) -> bool:
         """Whether the speedup is proven to lie strictly between ``1 / (1 + margin)`` and ``1 + margin``.
@@ -98,8 +101,7 @@ class PairedSequence:
     """The running comparison of two versions; add blocks, look whenever you like.
 
     Exact if, with the true speedup divided out, a block's two runs can be exchanged, as in random order. Adding a
-    block costs a constant amount of work except when a bound is tried, which costs about 40 passes over the
-    blocks.
+    block and the evidence for a verdict cost little; bounds cost about 20 passes over the blocks.
     """
 
     def __init__(self, *, alpha: float = 0.05) -> None:
@@ -113,10 +115,8 @@ class PairedSequence:
         # Grown by doubling: differences and the scales before them in block order; the differences sorted; the
         # least and the most that the differences may have been before they were read.
         self._rows = np.empty((5, 64))
-        self._next_try = {1: 0, -1: 0}
-        self._at_one = {side: BettingMartingale(side, 0.0) for side in (1, -1)}
-        self._at_bound = {side: BettingMartingale(side, -side * math.inf) for side in (1, -1)}
-        self._best = {1: 0.0, -1: 0.0}
+        self._at_one = {side: BettingMartingale(side) for side in (1, -1)}
+        self._result: SequentialResult | None = None
 
     @classmethod
     def of(cls, reference: npt.ArrayLike, candidate: npt.ArrayLike, *, alpha: float = 0.05) -> PairedSequence:
@@ -170,17 +170,10 @@ class PairedSequence:
         self._bet(difference, scale)
 
     def _bet(self, difference: float, scale: float) -> None:
-        """Bet on the block that was added, and move the bounds."""
-        for side in (1, -1):
-            at_one, bound = self._at_one[side], self._at_bound[side]
-            at_one.bet(difference, scale)
-            self._best[side] = max(self._best[side], at_one.log_wealth)
-            bound.bet(float(self._rows[self._row(side, bound.shift), self._n - 1]), scale)
-            beyond_one = at_one.log_wealth >= self._threshold and side * bound.shift < 0.0
-            if beyond_one or (bound.log_wealth >= self._threshold and self._n >= self._next_try[side]):
-                self._at_bound[side] = self._moved(bound)
-                # A try takes many passes. One block in a hundred is often enough, and later is valid, too.
-                self._next_try[side] = self._n + 1 + self._n // 100
+        """Bet on the block that was added."""
+        self._result = None
+        for martingale in self._at_one.values():
+            martingale.bet(difference, scale)
 
     @staticmethod
     def _row(side: int, shift: float) -> int:
@@ -191,18 +184,23 @@ class PairedSequence:
         """Logarithm of the present e-value against "the speedup is at most gamma"."""
         return mix(self._log_wealths(side, math.log(gamma)))
 
+    def evidence(self, side: int) -> float:
+        """The same at a speedup of 1, which is at hand."""
+        return self._at_one[side].log_wealth
+
+    def rejects(self, gamma: float, *, side: int) -> bool:
+        """Whether the bound of a side is beyond a speedup: one pass over the blocks."""
+        return self.log_evidence(gamma, side=side) >= self._threshold
+
     def result(self) -> SequentialResult:
         """What the blocks so far prove."""
-        return SequentialResult(
-            self._n,
-            self._ties,
-            self._alpha,
-            *bounds_of(self._at_bound[1].shift, self._at_bound[-1].shift),
-            self._at_one[1].log_wealth,
-            self._at_one[-1].log_wealth,
-            math.exp(-max(self._best[1] - _ROUNDING, 0.0)),
-            math.exp(-max(self._best[-1] - _ROUNDING, 0.0)),
-        )
+        if self._result is None:
+            evidence = self.evidence(1), self.evidence(-1)
+            pvalues = (math.exp(-max(log - _ROUNDING, 0.0)) for log in evidence)
+            self._result = SequentialResult(
+                self._n, self._ties, self._alpha, *self._bounds(), *evidence, *pvalues
+            )
+        return self._result
 
     def estimate(self) -> float:
         """The speedup X / Y: the Hodges-Lehmann estimate of the blocks, kept inside the certified bounds.
@@ -223,7 +221,7 @@ class PairedSequence:
 
     def attainable(self, side: int) -> float:
         """The median where the step of the values made it worst: about as far as a bound comes, however many."""
-        worst = float(np.median(self._rows[3 if side == 1 else 4, : self._n]))
+        worst = float(middle(self._rows[3 if side == 1 else 4, : self._n]))
         return math.exp(min(worst, _LOG_SPEEDUP_MAX))
 
     def centre(self) -> float:
@@ -243,36 +241,26 @@ class PairedSequence:
         factors = log_factors(side * differences, scales, side * shift)
         return list((LOG_WEIGHTS + factors.sum(axis=0)).tolist())
 
-    def _moved(self, bound: BettingMartingale) -> BettingMartingale:
-        """The furthest speedup that is rejected now, given that the present bound is."""
-        side = bound.side
-        ordered = self._rows[2, : self._n]
-        # Side -1 is looked at in a mirror, where its bound rises, too; no bet wins at the largest difference.
-        rejected, kept = side * bound.shift, float(max(side * ordered[0], side * ordered[-1]))
-        if rejected < 0.0 and self._at_one[side].log_wealth >= self._threshold:
-            rejected = 0.0
+    def _bounds(self) -> tuple[float, float]:
+        """The furthest speedups that are rejected."""
+        if not self._n:
+            return 0.0, math.inf
+        n, ordered = self._n, self._rows[2, : self._n]
         # Bounds move by about one n-th of the noise; a hundredth of that is left to the safe side.
-        n = self._n
         step = float(ordered[n - n // 2 :].sum() - ordered[: n // 2].sum()) / n**2
-        tolerance = max(0.01 * step, _TOLERANCE)
-        step = max(step, tolerance)
-        if math.isinf(rejected):
-            away = 1.0
-            while self._mixed(side, kept - away) < self._threshold:
-                away *= 2.0
-                if away > _LOG_SPEEDUP_MAX:
-                    return bound
-            rejected = kept - away
-        while (trial := rejected + step) < kept:
-            if self._mixed(side, trial) < self._threshold:
-                kept = trial
-            else:
-                rejected, step = trial, 2.0 * step
-        while kept - rejected > tolerance:
-            middle = 0.5 * (rejected + kept)
-            beyond = self._mixed(side, middle) >= self._threshold
-            rejected, kept = (middle, kept) if beyond else (rejected, middle)
-        return BettingMartingale(side, side * rejected, self._log_wealths(side, side * rejected))
+        # Side -1 is looked at in a mirror, where its bound rises, too; no bet wins at the largest difference.
+        most = np.array([ordered[-1], -ordered[0]])
+        ends, _ = decreasing_roots(
+            self._beyond, most - max(step, _TOLERANCE), most, max(0.01 * step, _TOLERANCE)
+        )
+        # The verdict looks at the values as they were read, bounds at what they may have been.
+        low, high = (
+            max(end, 0.0) if self.evidence(side) >= self._threshold else min(end, -_TOLERANCE)
+            for side, end in zip((1, -1), ends.tolist(), strict=True)
+        )
+        return bounds_of(low, -high)
 
-    def _mixed(self, side: int, mirrored_shift: float) -> float:
-        return mix(self._log_wealths(side, side * mirrored_shift))
+    def _beyond(self, mirrored_shifts: FloatArray) -> FloatArray:
+        """By how much the evidence of each side exceeds what a proof takes."""
+        trials = zip((1, -1), mirrored_shifts.tolist(), strict=True)
+        return np.array([mix(self._log_wealths(side, side * at)) - self._threshold for side, at in trials])

@@ -7,10 +7,8 @@ grows from 0, pairs (x_i, y_j) go one by one from x > gamma y to x < gamma y, in
 y_j, and each changes the statistic's sums by what the ranks i and j tell. So one sort of the n m ratios gives the
 test at every gamma; large samples are searched instead.
 
-With fewer than five runs of one side against five or more of the other, or six, a second test has to agree
-(:mod:`speedproof.stats.few_runs`). What may be a tie but for rounding is one, and a ratio that coincides with
-gamma speaks for nothing, except at gamma = 1, where equal values count one half and the permutation distribution
-is that of these very ties.
+What may be a tie but for rounding is one, and a ratio that coincides with gamma speaks for nothing, except at
+gamma = 1, where equal values count one half and the permutation distribution is that of these very ties.
 """
 
 from __future__ import annotations
@@ -23,12 +21,19 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.bounds import chance_bounds
-from speedproof.stats.few_runs import held_back, held_bounds, too_few
 from speedproof.stats.pair_ratios import median_ratio
-from speedproof.stats.permutation import Spread, studentised, tied_pvalue
+from speedproof.stats.permutation import PROVING, Spread, studentised, tied_pvalue
 from speedproof.stats.pooled import pooled_order, tie_excess
-from speedproof.stats.rank_search import Search
-from speedproof.stats.rank_states import BEYOND_DRIFT, Pairs, beyond_drift, both_states, pairs_of, scores_of
+from speedproof.stats.rank_scores import (
+    BEYOND_DRIFT,
+    ROUNDING,
+    Pairs,
+    Score,
+    Search,
+    beyond_drift,
+    pairs_of,
+    scores_of,
+)
 from speedproof.stats.ratio import RatioTest, edges, hold, monotone
 
 _MOST_RATIOS = 1 << 17  # of a pair, all of which are sorted
@@ -132,20 +137,18 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
         found = studentised(part, n, m, (score.inflation[:, 0], score.inflation[:, 1]), tied[rows])
         scored = score.null.score(found, score.effective)
         upper, lower = score.pvalue(scored), score.pvalue(-scored)
-        se[rows], floored = found.se, found.floored(found.statistic)
+        se[rows] = found.se
         if alpha is not None:
             quantile[rows] = score.null.quantile(alpha, found.df, score.effective)
-        if n * m <= _MOST_RATIOS and score.independent:
+        if min(n, m) >= PROVING and n * m <= _MOST_RATIOS and score.independent:
             for k, row in enumerate(np.flatnonzero(rows)):
                 groups = np.diff(np.flatnonzero(order.ends[row]), prepend=-1)
                 if groups.size < n + m:
-                    t, sizes = float(floored[k]), tuple(groups.tolist())
+                    t, sizes = float(scored[k]), tuple(groups.tolist())
                     upper[k] = _known(tied_pvalue(sizes, n, t), float(upper[k]))
                     lower[k] = _known(tied_pvalue(sizes[::-1], n, -t), float(lower[k]))
         pvalue[rows], pvalue_less[rows] = upper, lower
     at_one = _beyond_drift(1.0, RatioTest(pvalue, pvalue_less), beyond_drift(pairs, stepped=False))
-    if too_few(n, m):
-        at_one = held_back(1.0, at_one, pairs)
     return _AtOne(at_one.above, at_one.below, chance, se, quantile)
 
 
@@ -179,8 +182,7 @@ def _shifted(pairs: Pairs, gamma: float) -> RatioTest:
             low, high = both_states(part, score)
             scores = low.least_upto(gamma), high.greatest_from(gamma)
         above[rows], below[rows] = score.pvalue(scores[0]), score.pvalue(-scores[1])
-    found = _beyond_drift(gamma, RatioTest(above, below), beyond_drift(pairs))
-    return held_back(gamma, found, pairs) if too_few(n, m) else found
+    return _beyond_drift(gamma, RatioTest(above, below), beyond_drift(pairs))
 
 
 def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
@@ -203,8 +205,6 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     if alpha >= BEYOND_DRIFT:
         ends = beyond_drift(pairs)
         low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
-    if too_few(n, m):
-        low, high = held_bounds(low, high, pairs, alpha)
     faster, slower = pvalue <= alpha, pvalue_less <= alpha
     held = hold(low, high, faster, slower)
     meant = _meant(pairs)
@@ -229,3 +229,71 @@ def _middle(pairs: Pairs) -> FloatArray:
     lower, upper = ratios[:, at[0]], ratios[:, at[1]]
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(lower == upper, lower, np.sqrt(lower) * np.sqrt(upper)))
+
+
+class States(Struct, frozen=True, eq=False):
+    """What the test says between each two neighbouring ratios."""
+
+    edges: FloatArray  # 0, the ratios in ascending order, infinity: state k lies between edges k and k + 1
+    scores: FloatArray  # of each state
+    real: BoolArray  # whether gamma can lie there: between equal ratios, or such that may be equal, it cannot
+
+    def low(self, rejected: BoolArray) -> FloatArray:
+        """The end of the rejected states that start at gamma = 0."""
+        first = np.argmax(self.real & ~rejected, axis=1)
+        return np.take_along_axis(self.edges, first[:, None], axis=1)[:, 0]
+
+    def high(self, rejected: BoolArray) -> FloatArray:
+        """The start of the rejected states that end at infinity."""
+        count = self.scores.shape[1]
+        last = count - 1 - np.argmax((self.real & ~rejected)[:, ::-1], axis=1)
+        return np.take_along_axis(self.edges, last[:, None] + 1, axis=1)[:, 0]
+
+    def least_upto(self, gamma: float) -> FloatArray:
+        """The least score of a state that begins at gamma or below."""
+        inside = self.real & (self.edges[:, :-1] <= edges(gamma)[1])
+        return np.asarray(np.where(inside, self.scores, np.inf).min(axis=1))
+
+    def greatest_from(self, gamma: float) -> FloatArray:
+        """The greatest score of a state that ends at gamma or above."""
+        inside = self.real & (self.edges[:, 1:] >= edges(gamma)[0])
+        return np.asarray(np.where(inside, self.scores, -np.inf).max(axis=1))
+
+
+def _states(ratios: FloatArray, n: int, m: int, score: Score) -> States:
+    """Walk through the ratios of ascending x (rows) to descending y (columns), shape (rows, n, m)."""
+    count = ratios.shape[0]
+    flat = ratios.reshape(count, n * m)
+    order = np.argsort(flat, axis=1)
+    edges = np.zeros((count, n * m + 2))
+    edges[:, 1:-1] = np.take_along_axis(flat, order, axis=1)
+    edges[:, -1] = np.inf
+    # Before the i-th x falls below the j-th y, m - j of the y were below it and i of the x below that y.
+    won, square_x, square_y = (np.empty((count, n * m + 1)) for _ in range(3))
+    won[:] = n * m - np.arange(n * m + 1.0)
+    square_x[:, 0], square_y[:, 0] = n * m * m, 0.0
+    np.cumsum(1.0 - 2.0 * (m - order % m), axis=1, out=square_x[:, 1:])
+    square_x[:, 1:] += n * m * m
+    np.cumsum(1.0 + 2.0 * (order // m), axis=1, out=square_y[:, 1:])
+    real = np.empty((count, n * m + 1), dtype=np.bool_)
+    with np.errstate(invalid="ignore", over="ignore"):
+        real[:] = edges[:, 1:] > edges[:, :-1] * (1.0 + ROUNDING)
+    real[:, [0, -1]] = True  # below every ratio and above, where these are 0 or infinite, too
+    return States(edges, score.of(Spread(won, square_x, square_y)), real)
+
+
+def _ratios(pairs: Pairs, sign: float) -> FloatArray:
+    """The least (sign -1) or greatest (+1) ratios that the steps leave possible; that of two zeros is 1."""
+    x = np.sort(pairs.x, axis=1) + sign * 0.5 * pairs.step[:, :1]
+    y = np.sort(pairs.y, axis=1)[:, ::-1] - sign * 0.5 * pairs.step[:, 1:]
+    x, y = np.maximum(x, 0.0), np.maximum(y, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratios = x[:, :, None] / y[:, None, :]
+    return ratios if x.all() else np.where(np.isnan(ratios), 1.0, ratios)
+
+
+def both_states(pairs: Pairs, score: Score) -> tuple[States, States]:
+    """States for the lower bound and for the upper one, mostly the same."""
+    n, m = pairs.sizes
+    low = _states(_ratios(pairs, -1.0), n, m, score)
+    return low, _states(_ratios(pairs, 1.0), n, m, score) if pairs.step.any() else low

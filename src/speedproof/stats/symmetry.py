@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.stats.location import hodges_lehmann
+from speedproof.stats.scaling import middle
 
 _RESAMPLES = 999
 # Values of resamples that are in memory at a time.
@@ -46,7 +47,7 @@ def symmetry(values: npt.ArrayLike, *, seed: int = 0) -> SymmetryTest:
 
 
 def _statistic(x: FloatArray) -> FloatArray:
-    median = np.median(x, axis=-1, keepdims=True)
+    median = middle(x)[..., None]
     spread = np.abs(x - median).mean(axis=-1)
     gap = x.mean(axis=-1) - median[..., 0]
     return np.asarray(np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0), dtype=np.float64)

@@ -1,0 +1,115 @@
+"""The typical run of versions that took turns, block by block, and were looked at after each.
+
+What was looked at while it was measured is tested by what allows for that, wherever it is asked: the test that
+the session itself looks at (:mod:`speedproof.stats.sequential`) gives verdict and bounds, of the same blocks.
+"""
+
+from __future__ import annotations
+
+import math
+
+from speedproof.arrays import FloatArray
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Pair
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.figures import log_speedups, verdict_of
+from speedproof.protocols.pair import Rules, Sides
+from speedproof.protocols.results import AtMargin, Comparison, HighestConfidence, Needed, State, Verdict
+from speedproof.protocols.sequential import block_checks, blocks_needed
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.paired_ratio import paired_error
+from speedproof.stats.ranks import tied_share
+from speedproof.stats.resolution import Resolution
+from speedproof.stats.sequential import PairedSequence
+
+_ROUNDING = 1e-9  # of a sum of logarithms, held back as where the verdict is made
+TEST = "sequential test of blocks"
+# What order and planning cannot do to a comparison within blocks that allows for looks.
+_ALLOWED_FOR = frozenset(
+    {
+        Assumption.PLANNED_SIZE,
+        Assumption.RUN_ORDER,
+        Assumption.DRIFT,
+        Assumption.STEADINESS,
+        Assumption.RESOLUTION,
+        Assumption.SEVERAL_RUNS,
+    }
+)
+
+
+def blocks_of(pair: Pair) -> tuple[FloatArray, FloatArray] | None:
+    """The values of both sides in the blocks that both have, in order; None where they did not take turns.
+
+    Nor are there any where values are nested in builds, which are tested once, or where a value is not positive.
+    """
+    keys = [_keys(side) for side in (pair.reference, pair.candidate)]
+    if keys[0] is None or keys[1] is None:
+        return None
+    places = {key: i for i, key in enumerate(keys[1])}
+    both = sorted((key, i, places[key]) for i, key in enumerate(keys[0]) if key in places)
+    x = pair.reference.values[[i for _, i, _ in both]]
+    y = pair.candidate.values[[j for _, _, j in both]]
+    return (x, y) if x.size and min(x.min(), y.min()) > 0.0 else None
+
+
+def _keys(sample: Sample) -> list[tuple[str, int]] | None:
+    if sample.blocks is None or sample.processes is not None or Trait.RANDOM_ORDER not in sample.traits:
+        return None
+    names = sample.session_names or ("",)
+    sittings = (
+        [names[0]] * sample.n if sample.sessions is None else [names[i] for i in sample.sessions.tolist()]
+    )
+    return list(zip(sittings, sample.blocks.tolist(), strict=True))
+
+
+def typical_in_blocks(side: Sides, blocks: tuple[FloatArray, FloatArray], rules: Rules) -> Comparison:
+    """How many times faster a typical run of the candidate is, by the test that may be looked at at any time."""
+    slow, fast = blocks[::-1] if side.turned else blocks
+    sequence, resolution = PairedSequence(alpha=rules.alpha), Resolution()
+    for x, y in zip(slow.tolist(), fast.tolist(), strict=True):
+        resolution.add(x)
+        resolution.add(y)
+        sequence.add(x, y, resolution=resolution.step)
+    result = sequence.result()
+    margin = _at_margin(sequence, rules.margin)
+    verdict = verdict_of(result.pvalue_faster, result.pvalue_slower, margin, rules.alpha)
+    if result.contradictory:
+        verdict = Verdict.UNDECIDED
+    needed = None
+    if verdict is Verdict.UNDECIDED:
+        more = blocks_needed(sequence, rules.margin)
+        total = math.ceil(result.blocks + more) if math.isfinite(more) else None
+        needed = Needed(total, total, "no end is in sight" if more == math.inf else "too early to say")
+    p = result.pvalue_faster
+    return side.answer(
+        "typical",
+        "is the value of a typical run of the candidate {better}?",
+        rules,
+        state=State.SIGNIFICANT if verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
+        test=TEST,
+        pvalue=p,
+        pvalue_slower=result.pvalue_slower,
+        speedup=Estimate(sequence.estimate(), result.low, result.high, 1 - rules.alpha),
+        verdict=verdict,
+        checks=(
+            *(check for check in side.checks if check.kind not in _ALLOWED_FOR),
+            *block_checks(sequence.differences),
+        ),
+        needed=needed,
+        highest_confidence=HighestConfidence.of([(p, 1.0, True, False)] if p < 1.0 else []),
+        ties=float(tied_share(slow, fast)),
+        at_margin=margin,
+        log=log_speedups([sequence.estimate()], paired_error(slow[None], fast[None]))[0],
+    )
+
+
+def _at_margin(sequence: PairedSequence, margin: float | None) -> AtMargin | None:
+    """P-values at both edges: one over the e-values that the bounds invert."""
+    if margin is None:
+        return None
+    low, high = 1 / (1 + margin), 1 + margin
+    edges = ((low, 1), (low, -1), (high, -1), (high, 1))
+    not_worse, worse, not_better, better = (
+        math.exp(-max(sequence.log_evidence(edge, side=way) - _ROUNDING, 0.0)) for edge, way in edges
+    )
+    return AtMargin(margin, not_worse, worse, not_better, better, max(not_worse, not_better))

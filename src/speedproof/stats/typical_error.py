@@ -1,0 +1,99 @@
+"""How uncertain the logarithm of a typical ratio is: what a mean over many benchmarks needs of each.
+
+The studentised rank test's statistic, inverted at one standard error to either side of its estimate: s is
+Brunner and Munzel's standard error of the share of ratios x / y below their median T, and half the distance
+between the quantiles 1/2 - s and 1/2 + s of log(x / y) is that of log T (E. L. Lehmann, "Nonparametric
+confidence intervals for a shift parameter", Annals of Mathematical Statistics 34(4), 1963). Of few runs both
+are too large on average: the one counts twice what depends on both runs of a pair, the square of the other
+exceeds that of its mean. Corrected by (n + m) / (n + m + 2) and 1 / (1 + (1/n + 1/m) / 2) the variance is right
+to some percent for normal runs from 4 + 4 on, and too large for skewed ones: 1.2 times with 5 + 5 exponential
+runs (``studies/suite_inference.py``).
+
+Where runs are skewed and one side has more of them T is biased, by about c / n - c / m. Parts of the larger
+side that are as large as the smaller one have hardly any bias, and so tell it. It counts as an error of that
+size, too, which widens the interval of few benchmarks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from speedproof.arrays import FloatArray
+from speedproof.stats.ratio import LogErrors
+from speedproof.stats.scaling import middle
+
+_MOST = 256  # values of a side; of more, so many of their quantiles
+_AT_ONCE = 1 << 15  # ratios, of several pairs: they fit a core's cache
+_SAME = 1e-14  # logarithms that differ by less may be equal
+
+
+def typical_error(x: FloatArray, y: FloatArray, inflation: FloatArray, steps: FloatArray) -> LogErrors:
+    """Of the logarithm of the median of X / Y over pairs of runs, in rows.
+
+    Dependence inflates the variances as in the test; a reading lies anywhere in its step, if that is coarse.
+    """
+    found = np.full((3, len(x)), np.nan)
+    at_once = max(1, _AT_ONCE // min(x.shape[1] * y.shape[1], _MOST**2))
+    for start in range(0, len(x) if min(x.shape[1], y.shape[1]) > 1 else 0, at_once):
+        rows = slice(start, start + at_once)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            medians = np.stack([middle(side[rows]) for side in (x, y)], axis=1)
+            of_steps = ((steps[rows] / medians) ** 2).sum(axis=1) / 12.0
+            bias = _bias(x[rows], y[rows])
+            found[:2, rows] = _error(x[rows], y[rows], inflation[rows], of_steps + bias**2)
+            found[2, rows] = bias
+    return LogErrors(*found)
+
+
+def _error(x: FloatArray, y: FloatArray, inflation: FloatArray, other: FloatArray) -> tuple[FloatArray, ...]:
+    n, m = x.shape[1], y.shape[1]
+    d = _log_ratios(_thinned(x), _thinned(y))
+    flat = np.sort(d.reshape(len(d), -1), axis=1)
+    off = d - np.median(flat, axis=1)[:, None, None]
+    above = 0.5 + 0.5 * np.sign(np.where(np.abs(off) > _SAME, off, 0.0))
+    of_x, of_y = (above.mean(axis=at).var(axis=1) * inflation / (k - 1.0) for at, k in ((2, n), (1, m)))
+    total = of_x + of_y
+    s = np.minimum(np.sqrt(total * (n + m) / (n + m + 2.0)), 0.5)
+    half = 0.5 * (_quantile(flat, 0.5 + s) - _quantile(flat, 0.5 - s))
+    noise = half**2 / (1.0 + 0.5 * (1.0 / n + 1.0 / m))
+    free_x, free_y = (np.maximum(k / inflation - 1.0, 1.0) for k in (n, m))
+    df = total**2 / (of_x**2 / free_x + of_y**2 / free_y)
+    variance = noise + other
+    return np.sqrt(variance), np.where(noise > 0.0, df * (variance / noise) ** 2, np.inf)
+
+
+def _bias(x: FloatArray, y: FloatArray) -> FloatArray:
+    few, many = sorted((x.shape[1], y.shape[1]))
+    parts = min(round(many / few), _MOST**2 // few**2)
+    if parts < 2:
+        return np.zeros(len(x))
+    middle = [
+        np.median(
+            _log_ratios(*((x, y[:, k::parts]) if few == x.shape[1] else (x[:, k::parts], y))), axis=(1, 2)
+        )
+        for k in range(parts)
+    ]
+    return np.asarray(np.median(_log_ratios(x, y), axis=(1, 2)) - np.mean(middle, axis=0))
+
+
+def _log_ratios(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Of all pairs, shape (rows, n, m); the ratio of two zeros is 1."""
+    d = np.log(x[:, :, None] / y[:, None, :])
+    d[np.isnan(d)] = 0.0
+    return d
+
+
+def _thinned(values: FloatArray) -> FloatArray:
+    n = values.shape[1]
+    if n <= _MOST:
+        return values
+    return np.sort(values, axis=1)[:, ((np.arange(_MOST) + 0.5) * n / _MOST).astype(np.intp)]
+
+
+def _quantile(ascending: FloatArray, share: FloatArray) -> FloatArray:
+    """Between two values the one in proportion."""
+    last = ascending.shape[1] - 1
+    at = np.clip(share * (last + 1) - 0.5, 0.0, last)
+    below = np.minimum(at.astype(np.intp), max(last - 1, 0))
+    low, high = (np.take_along_axis(ascending, (below + k)[:, None], axis=1)[:, 0] for k in (0, 1))
+    return np.asarray(low + (high - low) * (at - below))
