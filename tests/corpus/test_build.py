@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import socket
@@ -22,7 +23,7 @@ from speedproof.corpus import build as building
 from speedproof.corpus.build import build
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import parts_of, read_records, rows_of
-from speedproof.corpus.schema import File, Manifest, opened
+from speedproof.corpus.schema import File, Manifest, columns, opened
 from speedproof.data.record import FileResults, Record
 from speedproof.data.suite import Suite
 from speedproof.errors import FormatError, SpeedproofError, UsageError
@@ -94,7 +95,7 @@ def test_a_tree_of_leaves_holds_the_same(tmp_path: Path, made_up: Make, put: Put
     assert len(manifest.files) > 12
     leaves: dict[str, str] = {}
     for file in manifest.files:
-        names = place.table(file.path)["benchmark"].to_pylist()
+        names = place.table(file.path, columns())["benchmark"].to_pylist()
         assert len(names) <= 40
         assert names == sorted(names)
         for name in names:
@@ -115,32 +116,33 @@ def test_parts_hold_whole_benchmarks_and_all_of_them(
     assert sum(map(len, names)) == len(set().union(*names)) == 100
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_leaves")
 def test_killed_at_any_write_a_build_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
 ) -> None:
     """kill -9 leaves the files written so far: here the k-th write never happens, nor anything after it."""
     results = made_up(24, files=2)
-    write = Place._whole
+    write = Place.write
     kills = 0
     for k in range(200):
         left = k
 
-        def until(self: Place, file: str, fill: Any) -> None:
+        def until(self: Place, file: str, content: bytes) -> None:
             nonlocal left
             if left == 0:
                 raise SystemExit
             left -= 1
-            write(self, file, fill)
+            write(self, file, content)
 
-        monkeypatch.setattr(Place, "_whole", until)
+        monkeypatch.setattr(Place, "write", until)
         try:
             put(results, tmp_path / str(k))
         except SystemExit:
             kills += 1
         else:
             break
-        monkeypatch.setattr(Place, "_whole", write)
+        monkeypatch.setattr(Place, "write", write)
         put(results, tmp_path / str(k))
         found = list(read_records(str(tmp_path / str(k))))
         alike(suite_of(found), suite_of(rows_in(results)))
@@ -169,20 +171,21 @@ def test_what_killed_processes_left_is_tidied_up(corpus_of: Callable[..., Path])
     assert {name for name, file in left.items() if file.exists()} == kept
 
 
+@pytest.mark.slow
 def test_a_benchmark_larger_than_memory_lies_in_several_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
 ) -> None:
     """Nothing larger than twice what a leaf may hold is ever in memory while a corpus is built."""
     monkeypatch.setattr(building, "_VALUES", 60)
     sizes = []
-    write = Place.write_table
+    write = Place.write
 
-    def watched(self: Place, file: str, table: Any, **options: Any) -> int:
+    def watched(self: Place, file: str, content: bytes) -> None:
         if file.startswith("data"):
-            sizes.append(sum(map(len, table["values"].to_pylist())))
-        return write(self, file, table, **options)
+            sizes.append(sum(map(len, pq.read_table(io.BytesIO(content))["values"].to_pylist())))
+        write(self, file, content)
 
-    monkeypatch.setattr(Place, "write_table", watched)
+    monkeypatch.setattr(Place, "write", watched)
     results = [one for k in range(30) for one in made_up(1, 2, files=1, n=20, seed=k)]
     place, manifest = opened(put(results, tmp_path / "c"))
     assert max(sizes) <= 120
@@ -200,6 +203,7 @@ def in_parts(results: Results) -> Results:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_leaves")
 def test_files_in_parts_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
@@ -229,6 +233,7 @@ def test_files_in_parts_are_the_same(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_leaves")
 def test_stopped_within_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
@@ -368,10 +373,10 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: Place, file: str, fill: Any) -> None:
+    def full(self: Path, content: bytes) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Place, "_whole", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(SpeedproofError, match="the disk is full"):
         sp.Corpus.build([GCC], tmp_path / "c")
 

@@ -82,6 +82,7 @@ def corpus(
     return put(made_up(60, 2), tmp_path / "c")
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_bytes(cluster: str, corpus: Path, tmp_path: Path) -> None:
     asked = Asked((("v0", "v1"),), "time")
     compare(corpus, asked, How(tmp_path / "here"))
@@ -101,6 +102,7 @@ def _once_deadly(task: tuple[int, str]) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_a_killed_worker_loses_nothing(cluster: str, tmp_path: Path) -> None:
     """The nanny starts another; the task comes again."""
     sys.path.insert(0, str(Path(__file__).parent))
@@ -123,6 +125,7 @@ def _wait(task: tuple[int, str]) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_said_and_the_next_goes_on(tmp_path: Path) -> None:
     import dask
 
@@ -142,6 +145,7 @@ def test_a_lost_scheduler_is_said_and_the_next_goes_on(tmp_path: Path) -> None:
         assert set(run(_shipped(_wait), tasks[:3], dask=address)) == {0, 1, 2}
 
 
+@pytest.mark.slow
 def test_a_cluster_that_cannot_be_used(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_WAIT", 2.0)
     with pytest.raises(UsageError, match="no Dask scheduler answers"):

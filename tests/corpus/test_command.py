@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -75,6 +76,7 @@ def test_where_chooses_rows(gcc: Path, speedproof: Callable[..., Outcome]) -> No
     assert speedproof("gate", "--baseline", f"{gcc}:O2", "--candidate", f"{gcc}:O3")[0] in (0, 1, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -84,11 +86,12 @@ def test_where_chooses_rows(gcc: Path, speedproof: Callable[..., Outcome]) -> No
         (["compare", str(GCC / "O2.json"), "--where", "n = 1"], "no file named is one"),
         (["compare", "{c}", "--reference", "O9"], "there is no version O9; available: O2, O3"),
         (["corpus", "query", "{c}", "SELEC"], "syntax error"),
-        (["corpus", "query", "{c}"], "a corpus and a query"),
+        (["corpus", "query", "{c}"], "missing argument 'SQL'"),
+        (["corpus"], "name an action first: build, info"),
         (["corpus", "info", "nowhere"], "there is no corpus"),
         (["corpus", "sing"], "no such action"),
-        (["corpus", "info", "{c}", "--append"], "does not take this option"),
-        (["corpus", "build", str(GCC)], "-o DIR"),
+        (["corpus", "info", "{c}", "--append"], "unknown option --append"),
+        (["corpus", "build", str(GCC)], "missing option '-o' / '--output'"),
         (["corpus", "build", "-o", "x"], "name result files"),
         (["corpus", "info", "s3x://a/b"], "no such place"),
     ],
@@ -127,6 +130,7 @@ def _jit(tmp_path: Path) -> list[Path]:
     return files
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits there")
 def test_a_disk_that_takes_no_more(gcc: Path, tmp_path: Path) -> None:
     """A real limit on the size of files, in build and in the workers of compare; room later finishes both."""
@@ -154,6 +158,7 @@ def test_a_disk_that_takes_no_more(gcc: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.tmp"))
 
 
+@pytest.mark.slow
 def test_one_short_name_everywhere(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
     """Versions that only their folders tell apart go by the same short names in reports and options."""
     _jit(tmp_path)
@@ -312,15 +317,64 @@ def test_short_names_outlive_what_is_added() -> None:
     assert version_given("29805f0-JIT", [*commits, f"{commits[1]}-JIT"]) == f"{commits[1]}-JIT"
 
 
-@pytest.mark.parametrize(
-    "sql", ["COPY corpus TO '{f}'", "FROM corpus; ATTACH '{f}' AS x", "EXPORT DATABASE '{f}'"]
-)
+WRITES = [
+    "COPY corpus TO '{f}'", "FROM corpus; ATTACH '{f}' AS x", "EXPORT DATABASE '{f}'",
+    "EXPLAIN ANALYZE COPY (SELECT 42) TO '{f}'", "PREPARE x AS COPY (SELECT 42) TO '{f}'; EXECUTE x",
+    "SET log_query_path = '{f}'", "PRAGMA profiling_output = '{f}'", "PRAGMA enable_profiling",
+    "FROM corpus; FROM corpus",
+    "CREATE PERSISTENT SECRET s (TYPE s3, KEY_ID 'x', SECRET 'y')", "SET enable_external_access = true", "",
+]  # fmt: skip
+READS = ["FROM read_text('{secret}')", "FROM read_csv('{secret}')", "FROM glob('/*')", "FROM '{secret}'"]
+
+
+@pytest.mark.parametrize("sql", WRITES)
 def test_a_query_writes_nothing(
     gcc: Path, tmp_path: Path, speedproof: Callable[..., Outcome], sql: str
 ) -> None:
     code, out, err = speedproof("corpus", "query", gcc, sql.format(f=tmp_path / "f"))
-    assert (code, out, "a query only reads" in err) == (2, "", True)
+    assert (code, out, "one SELECT and only reads" in err) == (2, "", True)
     assert not (tmp_path / "f").exists()
+
+
+@pytest.mark.parametrize("sql", READS)
+def test_a_query_opens_no_other_file(
+    gcc: Path, tmp_path: Path, speedproof: Callable[..., Outcome], sql: str
+) -> None:
+    """Not by a query, nor in the condition of any command, nor through a link to the corpus."""
+    (tmp_path / "secret.csv").write_text("x\n42\n")
+    (tmp_path / "link").symlink_to(gcc)
+    sql = sql.format(secret=tmp_path / "secret.csv")
+    assert speedproof("corpus", "query", tmp_path / "link", "SELECT count(*) FROM corpus")[0] == 0
+    code, out, err = speedproof("corpus", "query", gcc, sql)
+    assert (code, out, "disabled" in err or "no table" in err) == (2, "", True)
+
+
+CONDITIONED = [
+    ("compare", "{c}"), ("gate", "--baseline", "{c}:O2", "--candidate", "{c}:O3"), ("hpt", "{c}"), ("rank", "{c}"),
+    ("show", "{c}"), ("model", "{c}"), ("plot", "{c}", "-o", "p.svg"),
+    ("history", "add", "{c}", "--store", "h.db"), ("corpus", "compare", "{c}", "--workers", "1"),
+    ("corpus", "model", "{c}", "--workers", "1"), ("corpus", "changes", "{c}", "--workers", "1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("argv", CONDITIONED, ids=" ".join)
+def test_a_condition_is_an_expression(
+    gcc: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    speedproof: Callable[..., Outcome],
+    argv: tuple[str, ...],
+) -> None:
+    """It ends no query and begins none, and opens no file."""
+    monkeypatch.chdir(tmp_path)
+    for where in (
+        "1=1); COPY (SELECT 42) TO 'f'; SELECT * FROM corpus WHERE (1=1",
+        "n IN (SELECT 1 FROM read_text('/etc/hostname'))",
+    ):
+        code, out, err = speedproof(*(word.format(c=gcc) for word in argv), "--where", where)
+        assert (code, out) == (2, "")
+        assert "syntax error" in err or "disabled" in err
+        assert {path.name for path in tmp_path.iterdir()} <= {"c", "h.db"}
 
 
 def test_pairs_with_nothing_in_common_are_counted(
@@ -344,6 +398,7 @@ def test_tables_that_are_not_there(gcc: Path, speedproof: Callable[..., Outcome]
     assert "there is no table foo; available: corpus, rejects, answers" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--pairs", "all"), ("--json",)])
 def test_nothing_in_common_is_an_error(
     gcc: Path, speedproof: Callable[..., Outcome], more: tuple[str, ...]
@@ -394,19 +449,22 @@ def test_nothing_to_model_is_an_error(gcc: Path, speedproof: Callable[..., Outco
     assert "no answers yet" in speedproof("corpus", "query", gcc, "FROM answers")[2]
 
 
-def test_rejects_keep_the_names_of_files(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
-    """No name is broken at a blank in it, and the query for all of them names this corpus."""
+@pytest.mark.parametrize("length", [1, 40, 90])
+def test_rejects_keep_the_names_of_files(
+    tmp_path: Path, speedproof: Callable[..., Outcome], length: int
+) -> None:
+    """No name is broken at a blank in it, and the query for all of them can be pasted, however long."""
     bad = tmp_path / "results" / "numpy 1.8.json"
     bad.parent.mkdir()
     for number in range(6):
         bad.with_stem(f"numpy {number}.8 {'x' * 20}").write_text("{ not JSON")
-    corpus = tmp_path / "a corpus"
+    corpus = tmp_path / f"a corpus{'x' * length}"
     out = speedproof("corpus", "build", GCC / "O2.json", bad.parent, "-o", corpus)[1]
     for number in range(3):
         assert f"numpy {number}.8 {'x' * 20}.json" in out
     assert "DIR" not in out
-    (query,) = [line for line in out.splitlines() if "FROM rejects" in line] or [out]
-    assert "'FROM rejects'" in query
+    (query,) = [line for line in out.splitlines() if "FROM rejects" in line]
+    assert shlex.split(query)[-5:] == ["speedproof", "corpus", "query", str(corpus), "FROM rejects"]
 
 
 def test_what_cures_a_reject_is_an_option(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
@@ -415,7 +473,7 @@ def test_what_cures_a_reject_is_an_option(tmp_path: Path, speedproof: Callable[.
     for argv in (
         ["corpus", "build", tmp_path / "bad.csv", "-o", tmp_path / "c"],
         ["corpus", "build", tmp_path / "bad.csv", GCC / "O2.json", "-o", tmp_path / "d"],
-        ["history", "--store", tmp_path / "s.db", "--commit", "abc", "add", tmp_path / "bad.csv"],
+        ["history", "add", "--store", tmp_path / "s.db", "--commit", "abc", tmp_path / "bad.csv"],
     ):
         _, out, err = speedproof(*argv)
         assert "--column value=NAME" in " ".join((out + err).split())

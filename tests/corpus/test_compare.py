@@ -27,8 +27,8 @@ from speedproof.corpus.engine import Failure, Interrupted, run
 from speedproof.corpus.read import query
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import FormatError, UsageError
+from speedproof.options import DETAILS
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.questions import DETAILS
 from speedproof.protocols.results import Verdict
 from speedproof.reporting.numbers import pvalue
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
@@ -51,6 +51,7 @@ def answers(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in sorted(folder.glob("part-*.parquet"))}
 
 
+@pytest.mark.slow
 def test_against_comparing_the_files(corpus: Path, tmp_path: Path) -> None:
     """Every comparison; the counts, sums and corrections of the whole."""
     suite = sp.read(corpus, where="metric = 'time' AND version IN ('v0', 'v1')")
@@ -108,6 +109,7 @@ def test_against_comparing_the_files(corpus: Path, tmp_path: Path) -> None:
     assert c.machine is expected.machine is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "unit"), [(1, "s"), (2, "B/s"), (3, "s"), (4, "B/s")])
 def test_the_r_speedup_is_that_of_exact_arithmetic(tmp_path: Path, put: Put, seed: int, unit: str) -> None:
     """Against rational numbers, for few and many runs, ties and none, and either version ahead."""
@@ -155,6 +157,7 @@ def test_a_machine_of_two_speeds_is_named(tmp_path: Path, put: Put, unit: str) -
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [None, "consecutive"])
 def test_a_page_draws_the_largest_changes(corpus: Path, tmp_path: Path, pairs: Any) -> None:
     """Each row with the samples, the test and the verdict of its own pair of versions."""
@@ -172,6 +175,7 @@ def test_a_page_draws_the_largest_changes(corpus: Path, tmp_path: Path, pairs: A
     assert (tmp_path / "page.html").read_text().count("data-panel=") == len(rows)
 
 
+@pytest.mark.slow
 def test_the_short_answer_is_that_of_compare(corpus: Path) -> None:
     suite = sp.read(corpus, where="metric = 'time' AND version IN ('v0', 'v1')")
     direct = str(sp.compare_suite(suite)).splitlines()
@@ -183,6 +187,7 @@ def test_the_short_answer_is_that_of_compare(corpus: Path) -> None:
     ][1:4]
 
 
+@pytest.mark.slow
 def test_one_process_two_processes_any_order(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +202,7 @@ def test_one_process_two_processes_any_order(
     assert answers(tmp_path / "1") == answers(tmp_path / "2") == answers(tmp_path / "3")
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_done_again(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +246,7 @@ def test_a_damaged_part_is_named_and_the_rest_goes_on(corpus: Path, tmp_path: Pa
     assert "damaged or gone" in compare(corpus, Asked("all", "time"), How(tmp_path / "a")).failures[0]
 
 
+@pytest.mark.slow
 def test_pairs(corpus: Path, tmp_path: Path) -> None:
     rows = "SELECT DISTINCT reference || candidate AS p FROM answers ORDER BY p"
     expected = {"all": ["v0v1", "v0v2", "v1v2"], "consecutive": ["v0v1", "v1v2"]}
@@ -253,6 +260,7 @@ def test_pairs(corpus: Path, tmp_path: Path) -> None:
         pairs_in_file(str(tmp_path / "bad.csv"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -310,6 +318,7 @@ def _work(task: tuple[int, str]) -> int:
     return number * number
 
 
+@pytest.mark.slow
 def test_killed_workers_lose_nothing(tmp_path: Path) -> None:
     """One task is killed once and comes again, one is killed always and is named, one finds a damaged file."""
     found = list(run(_work, [(i, str(tmp_path)) for i in range(6)], workers=2))
@@ -331,6 +340,7 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("[1, 2]\n", "")
 
 
+@pytest.mark.slow
 def test_workers_end_with_their_parent() -> None:
     """After kill -9 of the command nobody holds its output any more."""
     code = "import time; from speedproof.corpus.engine import run; list(run(time.sleep, [0, 600, 600], workers=2))"
@@ -344,6 +354,7 @@ def _same(task: int) -> int:
     return task
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_under_way() -> None:
     outcomes: Iterator[Any] = run(_same, list(range(50)), workers=2)
     found = [next(outcomes)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import speedproof as sp
 from speedproof.corpus import model as modelling
 from speedproof.corpus.read import query
 from speedproof.data.record import FileResults, Record
+from speedproof.errors import UsageError
 from speedproof.history.changes import find_history_changes
 
 Results = list[tuple[str, FileResults]]
@@ -39,6 +41,24 @@ def test_every_mixture_is_that_of_its_sample(
             assert row["note"] == one.note
         assert sum(found.modes.values()) == found.samples
         assert found.tested == sum(one.test is not None for one in own.values())
+
+
+def test_a_rebuilt_corpus_answers_anew(tmp_path: Path, put: Put) -> None:
+    """Of the same place, names and sizes, in one process, and with answers in a folder that stays."""
+    kept = tmp_path / "answers"
+    for level in (2.0, 0.5):
+        values = level + np.arange(20) / 1e3
+        folder = put([("v", FileResults("a.txt", (Record("b", values),)))], tmp_path / "c")
+        corpus = sp.Corpus(folder)
+        found = corpus.model(bootstrap=0, workers=1).models
+        ((own,),) = corpus.query("SELECT means[1] FROM answers").to_pydict().values()
+        assert (found.samples, own) == (1, pytest.approx(values.mean()))
+        if kept.exists():
+            with pytest.raises(UsageError, match="another state of the corpus"):
+                corpus.model(bootstrap=0, workers=1, out=kept)
+        else:
+            corpus.model(bootstrap=0, workers=1, out=kept)
+        shutil.rmtree(folder)
 
 
 def stepped(versions: int, *, at: int, by: float, benchmarks: int = 3) -> Results:
@@ -73,6 +93,7 @@ def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
     assert "No change" in str(sp.Corpus(put(stepped(80, at=50, by=1.0), tmp_path / "d")).changes(workers=1))
 
 
+@pytest.mark.slow
 def test_against_the_history(tmp_path: Path, put: Put) -> None:
     """A history of the same files tells the same changes."""
     results = stepped(60, at=30, by=1.04)

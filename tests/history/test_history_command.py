@@ -56,6 +56,7 @@ def run(folder: Path, *words: str) -> tuple[int, str, str]:
     return main(["history", *words, *store], Console(out, err)), out.getvalue(), err.getvalue()
 
 
+@pytest.mark.slow
 def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     """One change, at the planted commit, in the planted benchmark, within 80 columns."""
     code, out, _ = run(repository)
@@ -85,6 +86,51 @@ def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) ->
     assert "blessed" in out
 
 
+FOLLOWING = [("--fail-on-change",), ("watch",), ("show", "parse"), ("page", "-o", "site")]
+
+
+@pytest.mark.parametrize("words", FOLLOWING, ids=" ".join)
+def test_nothing_passes_where_git_orders_nothing(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """A branch that there is not, another repository or none, a shallow clone, a metric that nobody measured."""
+    monkeypatch.chdir(tmp_path)
+    store = ("--store", str(repository / "s.db"))
+
+    def refused(*more: str) -> str:
+        out, err = io.StringIO(), io.StringIO()
+        assert (main(["history", *words, *store, *more], Console(out, err)), out.getvalue()) == (2, "")
+        return err.getvalue()
+
+    git(repository, "branch", "-f", "feature")
+    told = refused("--repository", str(repository), "--branch", "mian")
+    assert "no measured commit is on mian" in told
+    assert "--branch (feature, main)" in told
+    (tmp_path / "other").mkdir()
+    assert "--branch (main) or --repository" in refused("--repository", "other")
+    git(tmp_path / "other", "init", "-q", "-b", "trunk")
+    git(tmp_path / "other", "commit", "-q", "--allow-empty", "-m", "Other")
+    assert "--branch (trunk) or --repository" in refused("--repository", "other")
+    git(tmp_path, "clone", "-q", "--depth", "3", f"file://{repository}", "shallow")
+    assert "git fetch --unshallow" in refused("--repository", "shallow")
+    if words[0] != "show":
+        assert "nothing to show" in refused("--repository", str(repository), "--metric", "heat")
+
+
+def test_a_commit_alone_is_no_branch_but_git_named_it(tmp_path: Path) -> None:
+    """CI checks out commits, not branches: what is added there is followed there, and nowhere else."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "One")
+    git(tmp_path, "checkout", "-q", "--detach")
+    (tmp_path / "a.txt").write_text("1.0\n1.1\n")
+    sp.History(tmp_path / "s.db", tmp_path).add(tmp_path / "a.txt")
+    assert len(sp.History(tmp_path / "s.db", tmp_path).changes().commits) == 1
+    (tmp_path / "other").mkdir()
+    git(tmp_path / "other", "init", "-q")
+    with pytest.raises(sp.SpeedproofError, match="no measured commit is on HEAD"):
+        sp.History(tmp_path / "s.db", tmp_path / "other").changes()
+
+
 def test_one_benchmark_commit_by_commit(repository: Path) -> None:
     """The last commits with their subjects."""
     code, out, _ = run(repository, "show", "print")
@@ -98,7 +144,7 @@ def test_pages_are_written(repository: Path, tmp_path: Path) -> None:
     code, out, _ = run(repository, "page", "-o", str(tmp_path / "site"), "--compare", "main")
     assert (code, "index.html" in out) == (0, True)
     assert (tmp_path / "site" / "data" / "1.js").is_file()
-    assert "name the folder" in run(repository, "page")[2]
+    assert "missing option '-o'" in run(repository, "page")[2]
 
 
 def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
@@ -126,7 +172,8 @@ def test_the_pipelines_of_the_manual() -> None:
     assert len(commands) == 6
     for words in commands:
         assert words[0] == "history"
-        assert parse(words).words[0] in {"add", "page", "watch"}
+        assert words[1] in {"add", "page", "watch"}
+        assert parse(words).store
 
 
 def test_the_same_file_again_is_told(repository: Path) -> None:
@@ -139,13 +186,14 @@ def test_the_same_file_again_is_told(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["add"], "name a result file"),
+        (["add"], "missing argument 'FILE...'"),
         (["add", "nowhere.json"], "no such file"),
-        (["bless"], "name a commit"),
+        (["bless"], "missing argument 'COMMIT'"),
         (["forget", "0000000"], "holds no commit 0000000; newest: "),
         (["show", "unknown"], "holds no benchmark unknown; "),
         (["show"], "name a benchmark: "),
         (["dance"], "no such action"),
+        (["--fdr", "show", "parse"], "name the action first: speedproof history show"),
     ],
 )
 def test_errors_in_words(repository: Path, words: list[str], told: str) -> None:
@@ -258,7 +306,7 @@ def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for words in (["history"], ["history", "query"], ["history", "show", "x"], ["history", "forget", "x"]):
         err = io.StringIO()
         assert main(words, Console(io.StringIO(), err)) == 2
-        assert "speedproof.db: no such store; make one with 'speedproof history add" in err.getvalue()
+        assert "speedproof.db: no such store; make one with: speedproof history add" in err.getvalue()
     assert not list(tmp_path.iterdir())
 
 

@@ -13,9 +13,10 @@ from tests.command import speedproof as run
 import speedproof as sp
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
+from speedproof.options import DETAILS
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import DETAILS, answers
+from speedproof.protocols.questions import answers
 from speedproof.protocols.results import Verdict
 from speedproof.stats.session_spread import SessionSpread
 

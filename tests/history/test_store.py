@@ -114,6 +114,7 @@ def test_twenty_writers_at_a_time(where: str, tmp_path: Path) -> None:
     assert len(set(zip(found.commit.tolist(), found.series.tolist(), strict=True))) == len(found)
 
 
+@pytest.mark.slow
 def test_kill_leaves_whole_files_only(tmp_path: Path) -> None:
     """After kill -9 a file is in the store with all its samples or not at all."""
     where, script = str(tmp_path / "s.db"), tmp_path / "writer.py"
@@ -189,6 +190,7 @@ store.add(Suite.from_records(records), {"big": Commit("big")}, path="f", digest=
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
     """Files may not grow beyond a limit: the file is not added, the rest is there, and adding goes on later."""
     where, script = tmp_path / "s.db", tmp_path / "full.py"

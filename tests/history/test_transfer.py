@@ -6,6 +6,8 @@ import csv
 import gzip
 import json
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -54,6 +56,19 @@ def test_a_round_trip_changes_nothing(store: str, where: str, tmp_path: Path) ->
     numbers = other.store.measurements().sample.tolist()
     assert other.samples(numbers)[0].values.tolist() == pytest.approx([0.01 + k / 1e4 for k in range(8)])
     assert [d.who for d in other.store.decisions()] == ["ann"]
+
+
+def test_an_export_in_a_pipe(store: str, tmp_path: Path) -> None:
+    """On standard output it is the file's bytes alone, which standard input takes; no file is named -."""
+    sp.History(store, "/").export(tmp_path / "a.gz")
+    command = (sys.executable, "-m", "speedproof", "history")
+    there = subprocess.check_output([*command, "export", "-", "--store", store], cwd=tmp_path)
+    assert there == (tmp_path / "a.gz").read_bytes()
+    new = str(tmp_path / "new.db")
+    done = subprocess.check_output([*command, "import", "-", "--store", new], input=there, cwd=tmp_path)
+    assert done == b"6 new samples from -\n"
+    assert not (tmp_path / "-").exists()
+    assert sp.History(tmp_path / "new.db", "/").import_(tmp_path / "a.gz") == 0
 
 
 def test_an_import_joins_what_is_there(store: str, tmp_path: Path) -> None:
@@ -149,6 +164,20 @@ def test_otavas_csv_is_a_history(tmp_path: Path) -> None:
     assert history.query()[0].date == "2023-11-14T22:13:20+00:00"
 
 
+@pytest.mark.parametrize(("name", "slower"), [("throughput", False), ("ops_per_sec", False), ("p99", True)])
+def test_more_of_what_otava_calls_throughput_is_better(tmp_path: Path, name: str, slower: bool) -> None:
+    """Ten per cent more operations a second are a gain, ten per cent more latency a loss."""
+    rows = [
+        f"2024-01-{day:02},{'c' * 6}{day:02},{(1000 if day < 16 else 1100) + day % 3}" for day in range(1, 31)
+    ]
+    (tmp_path / "perf.csv").write_text("\n".join([f"time,commit,{name}", *rows]) + "\n")
+    history = sp.History(tmp_path / "s.db", "/")
+    history.add(tmp_path / "perf.csv")
+    found = history.changes()
+    (change,) = found.changes
+    assert found.slower(change) is slower
+
+
 @pytest.mark.skipif(not DATA.exists(), reason="the real files are not part of the repository")
 def benchseries(tmp_path: Path, tables: list[str]) -> Path:
     """Ten points of two benchmarks as ``benchseries -jo`` encodes ComparisonSeries; one cell was not measured."""
@@ -241,6 +270,7 @@ def test_folders_of_real_histories(tmp_path: Path) -> None:
     assert any("no measured values" in problem for problem in added.problems)
 
 
+@pytest.mark.slow
 def test_damaged_rows_of_an_export_are_told_by_line(store: str, tmp_path: Path) -> None:
     """Whatever is wrong with one line, nothing is imported, and the line is named."""
     sound = tmp_path / "a.gz"

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from speedproof import __version__
 from speedproof.corpus.engine import Failure, run
-from speedproof.corpus.place import Place
+from speedproof.corpus.place import Place, parquet
 from speedproof.corpus.read import ANSWER, Part, database, duck, parts_of, register
 from speedproof.corpus.schema import opened
 from speedproof.errors import SpeedproofError, UsageError
@@ -61,7 +61,7 @@ class Task(Struct, frozen=True):
     def keep(self, rows: pa.Table, note: object = None, **options: Any) -> None:
         """Write the answers, with a note in the footer."""
         rows = rows.replace_schema_metadata({_NOTE: json.dumps(note)})
-        Place.of(self.out).write_table(self.file, rows, write_page_checksum=True, **options)
+        Place.of(self.out).write(self.file, parquet(rows, **options))
 
 
 class _Claim(msgspec.Struct, frozen=True):
@@ -69,10 +69,10 @@ class _Claim(msgspec.Struct, frozen=True):
 
     speedproof: str
     corpus: str
-    serial: int
     question: str
     asked: Any
     tasks: int
+    state: str = ""  # digest of the names of the corpus' files
 
 
 class Answers(Struct, frozen=True):
@@ -93,7 +93,7 @@ class Answers(Struct, frozen=True):
     @contextmanager
     def table(self, columns: pa.Schema) -> Iterator[duckdb.DuckDBPyConnection]:
         """All rows of these columns, as the table ``answers`` of a database."""
-        with database() as connection:
+        with database(self.place) as connection:
             register(connection, "answers", self.place, self.files, columns)
             yield connection
 
@@ -130,7 +130,8 @@ def answered(
         for k in range(of)
     ]
     told = msgspec.json.decode(msgspec.json.encode(asked))
-    claim = _Claim(__version__, place.lasting, manifest.serial, question, told, len(shares))
+    state = blake2b(msgspec.json.encode(list(rows)), digest_size=16).hexdigest()
+    claim = _Claim(__version__, place.lasting, question, told, len(shares), state)
     name = blake2b(msgspec.json.encode(claim, order="sorted"), digest_size=6).hexdigest()
     target = Place.of(how.out) if how.out is not None else place.below(f"answers/{name}")
     target.tidy()

@@ -11,12 +11,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
+from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from speedproof.corpus import MANIFEST
-from speedproof.corpus.place import Place, arrow, storage_errors
+from speedproof.corpus.place import Place, arrow, parquet, storage_errors
 from speedproof.corpus.schema import File, Manifest, columns, digest, merged, reject_columns, table
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import Parameter, SpeedproofError, UsageError
@@ -88,9 +89,9 @@ class Builder:
             if not name.endswith(".parquet") or int(Path(name).stem) > self.manifest.serial:
                 place.remove(name)  # of a state that never came to be
             else:
-                self._inputs |= {(row["file"], row["stamp"]) for row in place.table(name).to_pylist()}
+                self._inputs |= {tuple(row.values()) for row in place.table(name, _ledger()).to_pylist()}
         if place.has(REJECTS):
-            for row in place.table(REJECTS).to_pylist():
+            for row in place.table(REJECTS, reject_columns()).to_pylist():
                 self._rejects.setdefault(row["file"], []).append(row)
         self._rows: list[tuple[int, str, Record]] = []
         self._values = 0
@@ -186,8 +187,8 @@ class Builder:
                 self._sink("")
         if self._told:
             self.manifest.serial += 1
-            ledger = arrow().Table.from_pylist(self._told)
-            self.place.write_table(f"{_INPUTS}/{self.manifest.serial:06d}.parquet", ledger)
+            ledger = arrow().Table.from_pylist(self._told, schema=_ledger())
+            self.place.write(f"{_INPUTS}/{self.manifest.serial:06d}.parquet", parquet(ledger))
             self._told = []
         self._commit()
 
@@ -204,7 +205,7 @@ class Builder:
         told = [row for rows in self._rejects.values() for row in rows]
         self.manifest.rejects = len(told)
         if told or self.place.has(REJECTS):
-            self.place.write_table(REJECTS, arrow().Table.from_pylist(told, schema=reject_columns()))
+            self.place.write(REJECTS, parquet(arrow().Table.from_pylist(told, schema=reject_columns())))
         self.manifest.files = [file for prefix in sorted(self._nodes) for file in self._nodes[prefix]]
         self.manifest.write(self.place)
         for file in self._gone:
@@ -254,21 +255,22 @@ class Builder:
 
     def _take(self, files: list[File]) -> pa.Table:
         self._gone += files
-        return arrow().concat_tables([self.place.table(file.path) for file in files])
+        return arrow().concat_tables([self.place.table(file.path, columns()) for file in files])
 
     def _written(self, prefix: str, rows: pa.Table) -> File:
         rows = rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
         self.manifest.serial += 1
-        path = "/".join(("data", *filter(None, [prefix]), f"{self.manifest.serial:06d}.parquet"))
         values = int(arrow().compute.sum(rows["n"]).as_py())
-        size = self.place.write_table(
-            path,
+        content = parquet(
             rows.cast(columns()),
             row_group_size=max(64, rows.num_rows * _GROUP // max(values, 1)),
             use_dictionary=_TEXTS,
-            write_page_checksum=True,
         )
-        return File(path, rows.num_rows, values, size)
+        # Another content has another name, so that nothing known of this file outlives it.
+        name = f"{self.manifest.serial:06d}-{blake2b(content, digest_size=8).hexdigest()}.parquet"
+        path = "/".join(("data", *filter(None, [prefix]), name))
+        self.place.write(path, content)
+        return File(path, rows.num_rows, values, len(content))
 
     def _remove_orphans(self) -> None:
         """Delete what a killed build wrote and no manifest names."""
@@ -277,6 +279,12 @@ class Builder:
         for file in self.place.files("data"):
             if file not in named:
                 self.place.remove(file)
+
+
+def _ledger() -> pa.Schema:
+    """The columns of what was read: files, each with its size and time."""
+    pa = arrow()
+    return pa.schema([pa.field(name, pa.string(), nullable=False) for name in ("file", "stamp")])
 
 
 def _reject(file: str, place: str, benchmark: str, reason: str) -> dict[str, str]:

@@ -24,16 +24,17 @@ from speedproof.corpus.hpt import COLUMNS as HPT
 from speedproof.corpus.hpt import first_level
 from speedproof.corpus.partial import Seen, seen_in
 from speedproof.corpus.place import Place, arrow
-from speedproof.corpus.read import database, of_corpus, rows_of
+from speedproof.corpus.read import database, matching, of_corpus, rows_of
 from speedproof.corpus.schema import opened, suite_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import FormatError, UsageError
+from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.protocols.machine_speeds import two_speeds_of
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
-from speedproof.protocols.questions import ASKED, DETAILS, QuestionName, answers
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.questions import answers
+from speedproof.protocols.results import Comparison
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,11 +77,12 @@ def nothing_in_common(corpus: str | os.PathLike[str], asked: Asked, versions: Se
     """Why there is no comparison at all: what versions have, by names."""
     chosen = [v for pair in asked.pairs for v in pair] if isinstance(asked.pairs, tuple) else versions
     named = list(dict.fromkeys(chosen))
-    where = f" AND ({asked.where})" if asked.where else ""
     lines = []
-    with database() as connection:
-        of_corpus(connection, *opened(corpus))
-        sql = f"SELECT benchmark FROM corpus WHERE version = ? AND metric = ?{where} GROUP BY 1 ORDER BY min(row)"
+    place, manifest = opened(corpus)
+    with database(place) as connection:
+        of_corpus(connection, place, manifest)
+        matching(connection, asked.where).create_view("chosen")
+        sql = "SELECT benchmark FROM chosen WHERE version = ? AND metric = ? GROUP BY 1 ORDER BY min(row)"
         for version in named[:_NAMED]:
             found = [name for (name,) in connection.execute(sql, (version, asked.metric)).fetchall()]
             shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
@@ -142,11 +144,11 @@ def compare_part(task: Task) -> int:
     rows = [(*_row(*one), *beside) for one, beside in zip(each, own, strict=True)]
     schema = answer_columns()
     columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
-    decided: dict[tuple[str, str], list[Comparison]] = {}
+    by_two: dict[tuple[str, str], list[Comparison]] = {}
     for (versions, _), *found in zip(flat, *told.values(), strict=True):
-        decided.setdefault(versions, []).extend(c for c in found if c.verdict is not Verdict.UNDECIDED)
+        by_two.setdefault(versions, []).extend(found)
     note = [
-        (versions, msgspec.to_builtins(seen_in(seen, pairs, versions, rules, decided.get(versions, ()))))
+        (versions, msgspec.to_builtins(seen_in(seen, pairs, versions, rules, by_two.get(versions, ()))))
         for versions, (pairs, seen) in by_versions.items()
     ]
     task.keep(arrow().table(columns, schema=schema), note, use_dictionary=_REPEATED)

@@ -18,14 +18,14 @@ from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, Asked, answer_column
 from speedproof.corpus.hpt import OverBenchmarks, second_level
 from speedproof.corpus.partial import Seen, Whole, whole_of
 from speedproof.corpus.place import arrow
-from speedproof.corpus.read import database, fetched, register, run
+from speedproof.corpus.read import database, fetched, matching, register, run
 from speedproof.corpus.schema import columns, digest, opened, records
 from speedproof.data.record import Record
 from speedproof.data.suite import Suite
 from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import Control
-from speedproof.protocols.questions import HEADLINE, QUESTIONS, QuestionName
+from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.results import Check, Comparison, Needed, SessionFloor, State, Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.suites import PRECISION, Accelerated, accelerated, accelerated_2009
@@ -89,7 +89,7 @@ class Conclusion(Struct, frozen=True):
 def conclude(found: Answers, asked: Asked) -> Conclusion:
     """Put the answers together."""
     alpha, margin = asked.rules.alpha, asked.rules.margin
-    headline = HEADLINE if HEADLINE in asked.protocols else asked.protocols[0]
+    headline = headline_of(asked.protocols)
     with found.table(answer_columns()) as connection:
         rows = partial(fetched, connection)
         counts = {str(protocol): dict.fromkeys(Verdict, 0) for protocol in asked.protocols}
@@ -243,7 +243,7 @@ def _wholes(found: Answers, alpha: float) -> tuple[tuple[str, str, Whole], ...]:
 
 
 def _clearest(
-    connection: duckdb.DuckDBPyConnection, headline: QuestionName, shown: dict[Verdict, int], alpha: float
+    connection: duckdb.DuckDBPyConnection, headline: str, shown: dict[Verdict, int], alpha: float
 ) -> tuple[Comparison, ...]:
     found = []
     for verdict, most in shown.items():
@@ -310,11 +310,12 @@ def _records_of(corpus: str, benchmarks: Sequence[str], asked: Asked) -> list[Re
     place, manifest = opened(corpus)
     hashes = [digest(name) for name in benchmarks]
     files = [f.path for f in manifest.files if any(own.startswith(f.prefix) for own in hashes)]
-    with database() as connection:
+    with database(place) as connection:
         register(connection, "corpus", place, files, columns())
         connection.register("chosen", arrow().table({"benchmark": list(benchmarks)}))
-        sql = "FROM corpus WHERE benchmark IN (SELECT benchmark FROM chosen)"
-        if asked.where:
-            sql = f"FROM (SELECT * FROM corpus WHERE ({asked.where})) WHERE benchmark IN (FROM chosen)"
-        rows = run(connection, f"{sql} ORDER BY row", asked.where or sql).cast(columns())
+
+        def chosen() -> Any:
+            return matching(connection, asked.where).filter("benchmark IN (FROM chosen)").order("row")
+
+        rows = run(chosen, asked.where or place.name).cast(columns())
     return [record for _, record in records(rows) if record.metric == asked.metric]

@@ -70,7 +70,7 @@ class CorpusInfo(Struct, frozen=True):
 def info(name: str | os.PathLike[str]) -> CorpusInfo:
     """Count what a corpus holds."""
     place, manifest = opened(name)
-    with database() as connection:
+    with database(place) as connection:
         of_corpus(connection, place, manifest)
         rows = partial(fetched, connection)
         ((benchmarks, _, machines, sessions, least, middle, most),) = rows(_COUNTS)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from speedproof.corpus import is_url
-from speedproof.errors import SpeedproofError, UsageError
+from speedproof.errors import FormatError, SpeedproofError, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,35 +129,19 @@ class Place(Struct, frozen=True):
 
     def write(self, file: str, content: bytes) -> None:
         """Write a file whole, or leave what was there."""
-        with storage_errors(f"cannot write {self.name}/{file}"):
-            self._whole(file, lambda stream: stream.write(content))
-
-    def write_table(self, file: str, table: pa.Table, **options: Any) -> int:
-        """Write a Parquet file whole; its size in bytes."""
-        import pyarrow.parquet as pq
-
-        with storage_errors(f"cannot write {self.name}/{file}"):
-            self._whole(file, lambda stream: pq.write_table(table, stream, compression="zstd", **options))
-            return int(self.fs.get_file_info(self.at(file)).size)
-
-    def _whole(self, file: str, fill: Any) -> None:
         path = self.at(file)
-        if not self.local:  # an object appears when it is closed, whole or not: so it is filled in one go
-            content = arrow().BufferOutputStream()
-            fill(content)
-            with self.fs.open_output_stream(path) as stream:
-                stream.write(content.getvalue())
-            return
-        self.fs.create_dir(path.rpartition("/")[0], recursive=True)
-        unfinished = f"{path}.{socket.gethostname()}.{os.getpid()}{_UNFINISHED}"
-        try:
-            with self.fs.open_output_stream(unfinished) as stream:
-                fill(stream)
-            self.fs.move(unfinished, path)
-        except BaseException:
-            if self.fs.get_file_info(unfinished).size is not None:
-                self.fs.delete_file(unfinished)
-            raise
+        with storage_errors(f"cannot write {self.name}/{file}"):
+            if not self.local:  # an object appears when it is closed, whole or not: so it is filled in one go
+                with self.fs.open_output_stream(path) as stream:
+                    stream.write(content)
+                return
+            unfinished = Path(f"{path}.{socket.gethostname()}.{os.getpid()}{_UNFINISHED}")
+            unfinished.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                unfinished.write_bytes(content)
+                unfinished.replace(path)
+            finally:
+                unfinished.unlink(missing_ok=True)
 
     def tidy(self) -> None:
         """Delete what killed processes left unfinished: at once where they ran here, else after a day."""
@@ -182,24 +166,44 @@ class Place(Struct, frozen=True):
                 folder.rmdir()
                 folder.parent.rmdir()
 
-    def table(self, file: str) -> pa.Table:
-        """Read a Parquet file, its checksums verified."""
+    def table(self, file: str, columns: pa.Schema) -> pa.Table:
+        """Read a Parquet file of these columns, its checksums verified."""
         from pyarrow.parquet import ParquetFile
 
         # Not read_table, which imports the machinery of data sets, and pandas with it: a third of a second.
         with (
+            self._sound(file),
             self.fs.open_input_file(self.at(file)) as stream,
             ParquetFile(stream, page_checksum_verification=True, pre_buffer=True) as opened,
         ):
-            return opened.read()
+            rows = opened.read().select(columns.names)
+            if rows.schema.types != columns.types:
+                raise ValueError("its columns have other types")
+            return rows.cast(columns)
 
     def note(self, file: str, key: str) -> Any:
         """What a Parquet file's footer says beside its schema."""
         import pyarrow.parquet as pq
 
-        with self.fs.open_input_file(self.at(file)) as stream:
-            found = pq.read_metadata(stream).metadata or {}
-        return json.loads(found[key.encode()])
+        with self._sound(file), self.fs.open_input_file(self.at(file)) as stream:
+            return json.loads((pq.read_metadata(stream).metadata or {})[key.encode()])
+
+    @contextmanager
+    def _sound(self, file: str) -> Iterator[None]:
+        """Name a file that cannot be read as what it should be."""
+        try:
+            yield
+        except (arrow().ArrowException, OSError, LookupError, ValueError) as error:
+            raise FormatError(f"{self.lasting}/{file}", "", f"the file is damaged or gone: {error}") from None
+
+
+def parquet(table: pa.Table, **options: Any) -> bytes:
+    """A table as the content of a Parquet file, with checksums."""
+    import pyarrow.parquet as pq
+
+    stream = arrow().BufferOutputStream()
+    pq.write_table(table, stream, compression="zstd", write_page_checksum=True, **options)
+    return bytes(stream.getvalue())
 
 
 def _lives(pid: int) -> bool:

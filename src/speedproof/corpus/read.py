@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from speedproof.corpus.build import REJECTS
 from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.schema import File, Manifest, columns, opened, records, reject_columns
 from speedproof.data.record import Record
-from speedproof.errors import FormatError, Parameter, SpeedproofError, UsageError
+from speedproof.errors import Parameter, SpeedproofError, UsageError
 
 if TYPE_CHECKING:
     import duckdb
@@ -64,10 +64,7 @@ def rows_of(
     chosen = {"metric": [metric] if metric is not None else None, "version": versions}
     tables = []
     for file in part.files:  # one at a time, so that memory holds what is chosen and one file
-        try:
-            rows = place.table(file)
-        except (pa.ArrowException, OSError) as error:
-            raise FormatError(f"{part.place}/{file}", "", f"the file is damaged or gone: {error}") from None
+        rows = place.table(file, columns())
         for column, names in chosen.items():
             if names is not None:
                 wanted = pa.array(sorted(names), pa.string())
@@ -75,7 +72,7 @@ def rows_of(
         if where:
             with database() as connection:
                 connection.register("corpus", rows)
-                rows = run(connection, f"SELECT * FROM corpus WHERE ({where})", where).cast(columns())
+                rows = run(lambda: matching(connection, where), where).cast(columns())
         tables.append(rows)
     rows = pa.concat_tables(tables)
     return rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
@@ -103,12 +100,16 @@ def duck() -> Any:
 
 
 @contextmanager
-def database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB in memory, which takes no Python variable for a table; what it cannot read is damaged."""
+def database(place: Place | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB in memory, which can open files of one place alone; what it cannot read is damaged."""
     duckdb = duck()
     with duckdb.connect(
         config={"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
     ) as connection:
+        if place is not None and place.local:  # what is remote is read by PyArrow
+            connection.execute("SET allowed_directories = $1", [[place.root]])
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
         try:
             yield connection
         except (duckdb.Error, RuntimeError) as error:  # the latter by releases before 1.3
@@ -122,13 +123,18 @@ def fetched(connection: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> li
     return connection.execute(sql, values).fetchall()
 
 
-def run(connection: duckdb.DuckDBPyConnection, sql: str, shown: str) -> pa.Table:
-    """What DuckDB says to a query, without columns to one that gives no rows; its errors in words."""
+def matching(connection: duckdb.DuckDBPyConnection, where: str | None) -> duckdb.DuckDBPyRelation:
+    """The rows of the table ``corpus`` for which an expression is true."""
+    rows = connection.sql("FROM corpus")
+    return rows.filter(where) if where else rows
+
+
+def run(asked: Callable[[], duckdb.DuckDBPyRelation], shown: str) -> pa.Table:
+    """What DuckDB says to a question; its errors in words."""
     import duckdb
 
     try:
-        found: Any = connection.sql(sql)
-        return arrow().table({}) if found is None else found.to_arrow_table()
+        return asked().to_arrow_table()
     except duckdb.BinderException as error:
         text = str(error).partition("\n\nLINE")[0].removeprefix("Binder Error: ").replace("\n", " ")
         if missing := re.match(r'Referenced column "(.*?)" not found', text):
@@ -150,7 +156,7 @@ def run(connection: duckdb.DuckDBPyConnection, sql: str, shown: str) -> pa.Table
 def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
     """What a query gives: over ``corpus``, ``rejects``, ``answers`` (written last, or those in this folder)."""
     place = Place.of(name)
-    with database() as connection:
+    with database(place) as connection:
         _reads_only(connection, sql)
         if place.has(ANSWER):
             register(connection, "answers", place, [f for f in place.files() if f.endswith(".parquet")])
@@ -158,20 +164,22 @@ def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
             of_corpus(connection, *opened(name))
             if "answers" in sql.lower() and (latest := _latest_answers(place)):
                 register(connection, "answers", place, latest)
-        found = run(connection, sql, sql)
+        found = run(lambda: connection.sql(sql), sql)
     return found.cast(_plain(found.schema))
 
 
 def _reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Refuse statements that write files."""
+    """Refuse what is not one SELECT."""
     import duckdb
 
     try:
-        kinds = {statement.type.name for statement in connection.extract_statements(sql)}
+        kinds = [statement.type.name for statement in connection.extract_statements(sql)]
     except duckdb.Error:  # told where it is run
         return
-    if kinds & {"COPY", "EXPORT", "ATTACH", "COPY_DATABASE", "LOAD"}:
-        raise UsageError(f"{sql}: a query only reads; to save what it gives, add '> FILE' to the command")
+    if kinds != ["SELECT"]:
+        raise UsageError(
+            f"{sql}: a query is one SELECT and only reads; to save its rows, add '> FILE' to the command"
+        )
 
 
 def _latest_answers(place: Place) -> list[str]:
@@ -214,7 +222,14 @@ def register(
         connection.register(name, (empty or arrow().schema([])).empty_table())
     elif place.local:
         paths = [place.at(file) for file in files]
-        connection.read_parquet(paths, hive_partitioning=False).create_view(name)
+        rows = connection.read_parquet(paths, hive_partitioning=False)
+        if empty is not None:
+            known = connection.from_arrow(empty.empty_table())
+            if (rows.columns, rows.types) != (known.columns, known.types):
+                raise SpeedproofError(
+                    f"{place.name}: a file is damaged: it lacks columns of the table {name}"
+                )
+        rows.create_view(name)
     else:
         import pyarrow.dataset as ds
 

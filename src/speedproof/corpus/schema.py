@@ -104,12 +104,16 @@ def opened(name: str | os.PathLike[str]) -> tuple[Place, Manifest]:
     return place, manifest
 
 
+_UNKNOWN = ("processes", "machine", "commit", "began", "ended")
+"""Columns that may be null."""
+
+
 @cache
 def columns() -> pa.Schema:
     """The columns of a row."""
     pa = arrow()
     text, texts = pa.string(), pa.list_(pa.string())
-    return pa.schema(
+    found = pa.schema(
         [
             ("row", pa.int64()), ("benchmark", text), ("metric", text), ("version", text), ("unit", text),
             ("direction", text), ("n", pa.int32()), ("values", pa.list_(pa.float64())),
@@ -118,13 +122,15 @@ def columns() -> pa.Schema:
             ("position", pa.int32()), ("traits", texts), ("notes", texts), ("tags", pa.map_(text, text)),
         ]
     )  # fmt: skip
+    return pa.schema([field.with_nullable(field.name in _UNKNOWN) for field in found])
 
 
 @cache
 def reject_columns() -> pa.Schema:
     """The columns of what could not be read."""
     pa = arrow()
-    return pa.schema([(name, pa.string()) for name in ("file", "place", "benchmark", "reason")])
+    names = ("file", "place", "benchmark", "reason")
+    return pa.schema([pa.field(name, pa.string(), nullable=False) for name in names])
 
 
 def digest(benchmark: str) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
+from speedproof.data.names import enumerate_names
 from speedproof.errors import Parameter, UsageError
 
 _HASH = re.compile("[0-9a-f]+")
@@ -86,18 +87,33 @@ def first_parent_order(branch: str, folder: str = ".") -> tuple[str, ...]:
     return tuple(listed.split()) if listed else ()
 
 
-def ordered(known: Sequence[Commit], branch: str = "HEAD", folder: str = ".") -> list[Commit]:
-    """Stored commits in the order of a branch; by date where git does not know any of them."""
+def ordered(
+    known: Sequence[Commit], branch: str = "HEAD", folder: str = ".", added_on: Sequence[str] = ()
+) -> list[Commit]:
+    """Stored commits in the order of a branch; by date where git named none of them.
+
+    ``added_on`` are the branches that were checked out when git named some.
+    """
     place = {sha: i for i, sha in enumerate(first_parent_order(branch, folder))}
     on_branch = [commit for commit in known if commit.sha in place]
+    cut = bool(place) and (_git(folder, "rev-parse", "--is-shallow-repository") or "").strip() == "true"
+    if cut and len(on_branch) < len(known):
+        raise UsageError(f"{folder}: the clone lacks older commits; fetch them: git fetch --unshallow")
     if on_branch:
         return sorted(on_branch, key=lambda commit: place[commit.sha])
-    return sorted(known, key=lambda commit: (commit.date, commit.sha))
+    if not known or (branch == "HEAD" and not added_on):
+        return sorted(known, key=lambda commit: (commit.date, commit.sha))
+    listed = _git(folder, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes")
+    names = (listed or "").split() or added_on
+    raise UsageError(
+        f"no measured commit is on {branch} in the repository {folder}; name another with ",
+        Parameter("branch"), f" ({enumerate_names(names, 5)}) or " if names else " or ", Parameter("repository"),
+    )  # fmt: skip
 
 
 def current_branch(folder: str = ".") -> str:
-    """The branch that is checked out; empty where there is none."""
-    name = _git(folder, "symbolic-ref", "--short", "-q", "HEAD")
+    """The branch that is checked out, HEAD where it is a commit alone; empty without a repository."""
+    name = _git(folder, "rev-parse", "--abbrev-ref", "HEAD")
     return name.strip() if name else ""
 
 

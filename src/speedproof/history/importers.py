@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from speedproof.data.record import Record
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Key, Suite
-from speedproof.data.units import Direction, parse_unit
+from speedproof.data.units import Direction, direction_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.history.commits import Commit, in_utc
 
@@ -164,7 +164,9 @@ def _otava(path: Path) -> Iterator[Imported]:
                 value = _number(row[name])
                 if not math.isfinite(value):
                     continue  # a column of words, such as the branch
-                record = Record(name, np.array([value]), "", "value", traits=_SUMMARY, tool="Otava")
+                # Otava has no unit: the name alone says that more is better.
+                better = direction_of("", name)
+                record = Record(name, np.array([value]), "", "value", better, traits=_SUMMARY, tool="Otava")
                 records.append((row[told], record))
             if not records or not row[told]:
                 raise FormatError(str(path), f"line {rows.line_num}", "names no commit or holds no number")

@@ -196,6 +196,13 @@ class HistoryStore:
             rows = connection.execute(select(schema.commits)).all()
         return tuple(Commit(row.sha, row.subject, row.date) for row in rows)
 
+    def branches(self) -> tuple[str, ...]:
+        """Where git's commits were added."""
+        own = schema.commits.c
+        query = select(own.branch).where(own.branch != "", own.subject != "").distinct().order_by(own.branch)
+        with self.transaction() as connection:
+            return tuple(connection.execute(query).scalars())
+
     def machines(self) -> dict[int, str]:
         """Labels of machines by number."""
         with self.transaction() as connection:

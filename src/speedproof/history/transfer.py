@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import base64
 import gzip
+import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import numpy as np
@@ -21,6 +23,7 @@ from speedproof.errors import FormatError, SpeedproofError
 from speedproof.history import schema
 from speedproof.history.store import HistoryStore
 
+STDIO = "-"
 _FORMAT = "speedproof history"
 _MANY = 1000  # rows at once
 _ENCODED = msgspec.json.Encoder().encode  # bytes in base64
@@ -36,28 +39,35 @@ _COLUMNS = [column.name for column in schema.samples.c if column.name != "id"]
 
 
 def export_store(store: HistoryStore, path: Path) -> int:
-    """Write a whole store; the number of its samples. The file appears whole or not at all."""
+    """Write a whole store; the number of its samples. A file appears whole or not at all; - is standard output."""
+    if str(path) == STDIO:
+        return _written(store, sys.stdout.buffer)
     beside = path.with_name(path.name + ".new")
-    count = 0
     try:
-        with (
-            beside.open("wb") as raw,
-            # No name and no date in it; most of it is compressed already.
-            gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0) as out,
-            store.transaction() as connection,
-        ):
-            out.write(_ENCODED({"format": _FORMAT, "schema": schema.SCHEMA}) + b"\n")
-            for table in _TABLES:
-                found = connection.execution_options(yield_per=_MANY).execute(_query(table))
-                name, names = str(table.name), [str(key) for key in found.keys()]  # noqa: SIM118
-                for rows in found.partitions():
-                    told = (_ENCODED((name, dict(zip(names, row, strict=True)))) for row in rows)
-                    out.write(b"\n".join([*told, b""]))
-                    count += len(rows) if table is schema.samples else 0
+        with beside.open("wb") as raw:
+            count = _written(store, raw)
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise SpeedproofError(f"{path}: {error.strerror}; nothing was exported") from error
+    return count
+
+
+def _written(store: HistoryStore, raw: IO[bytes]) -> int:
+    count = 0
+    with (
+        # No name and no date in it; most of it is compressed already.
+        gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0) as out,
+        store.transaction() as connection,
+    ):
+        out.write(_ENCODED({"format": _FORMAT, "schema": schema.SCHEMA}) + b"\n")
+        for table in _TABLES:
+            found = connection.execution_options(yield_per=_MANY).execute(_query(table))
+            name, names = str(table.name), [str(key) for key in found.keys()]  # noqa: SIM118
+            for rows in found.partitions():
+                told = (_ENCODED((name, dict(zip(names, row, strict=True)))) for row in rows)
+                out.write(b"\n".join([*told, b""]))
+                count += len(rows) if table is schema.samples else 0
     return count
 
 
@@ -69,8 +79,8 @@ def _query(table: Any) -> Any:
     return select(table, values.observations, values.processes).select_from(joined).order_by(table.c.id)
 
 
-def import_store(store: HistoryStore, path: Path) -> int:
-    """Merge an exported store into one; how many samples are new. All of it in one transaction, or nothing."""
+def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, str, Any]]) -> int:
+    """Merge what a file holds into a store; how many samples are new. All of it in one transaction, or nothing."""
     count = 0
     with store.transaction() as connection:
         numbers: dict[str, dict[int, int]] = {name: {} for name in _REFERS}
@@ -94,7 +104,7 @@ def import_store(store: HistoryStore, path: Path) -> int:
             elif name == "triage":
                 _decide(connection, row)
 
-        for line, name, row in _rows(path):
+        for line, name, row in exported:
             try:
                 take(name, row)
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, zlib.error) as error:
@@ -150,17 +160,18 @@ def _decide(connection: Connection, row: dict[str, Any]) -> None:
         connection.execute(insert(t).values(**row))
 
 
-def check_exported(path: Path) -> None:
-    """Refuse a file that is no exported history."""
-    if not path.is_file():
+def exported_rows(path: Path) -> Iterator[tuple[int, str, Any]]:
+    """What an exported history holds: the number of each line, its table and its row; - is standard input."""
+    if str(path) != STDIO and not path.is_file():
         raise FormatError(str(path), "", "there is no such file; 'speedproof history export' writes one")
-    next(_rows(path), None)
+    rows = _rows(path)
+    first = list(islice(rows, 1))  # what is no export is refused at once
+    return chain(first, rows)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
-    """The number of each line, its table and its row."""
     try:
-        with gzip.open(path) as opened:
+        with gzip.open(sys.stdin.buffer if str(path) == STDIO else path) as opened:
             head = msgspec.json.decode(opened.readline())
             if not isinstance(head, dict) or head.get("format") != _FORMAT:
                 raise FormatError(str(path), "line 1", "is not an exported history")
