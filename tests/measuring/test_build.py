@@ -7,17 +7,20 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.measuring.waiting import gone, wait_for
 
 from speedproof.errors import UsageError
 from speedproof.measuring import build
-from speedproof.measuring.build import BuildCache, CachedBuild, build_all, tools
+from speedproof.measuring.build import Build, BuildCache, CachedBuild, build_all, tools
 from speedproof.measuring.execute import RunError
+from speedproof.measuring.processes import watch
 from speedproof.measuring.revisions import Revision
 from speedproof.measuring.store import ResultsFile
 
@@ -36,6 +39,7 @@ def faked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(build, "check_out", check_out)
     monkeypatch.setattr(build, "tools", lambda variables: {})
     umask = os.umask(0o022)
+    watch(0)  # what watches the runner holds two files
     yield
     os.umask(umask)
 
@@ -76,8 +80,8 @@ def test_what_is_left_when_builds_fail(tmp_path: Path, names: str, failing: str)
         ("true", ""),
         ("exit 1", "exited with code 1"),
         ("exit 255", "exited with code 255"),
-        ("kill -9 $$", "was killed by signal 9"),
-        ("kill -1 $$", "was killed by signal 1"),
+        ("kill -9 $$", "was killed by SIGKILL"),
+        ("kill -15 $$", "was killed by SIGTERM"),
     ],
 )
 def test_how_a_build_ended(tmp_path: Path, command: str, said: str) -> None:
@@ -204,6 +208,52 @@ def test_a_build_is_known_by_all_that_it_is_made_of(tmp_path: Path, monkeypatch:
         stamp = json.loads((folder / "built.json").read_text())
         assert stamp.pop("seconds") == found.seconds
         assert stamp == {"name": "a", **parts}
+
+
+def test_a_build_that_was_changed_is_made_again(tmp_path: Path) -> None:
+    """Not for what runs added to it, nor while another session runs it."""
+    told: list[str] = []
+
+    def found() -> Build:
+        with BuildCache(tmp_path).builder(tmp_path, "cp name program", tell=told.append) as builder:
+            return builder(Revision("a", "a"), None)
+
+    folder = found().folder
+    (folder / "added").touch()
+    assert found().cached
+    with BuildCache(tmp_path).builder(tmp_path, "cp name program", tell=told.append) as builder:
+        assert builder(Revision("a", "a"), None).cached
+        (folder / "program").write_text("edited")
+        assert found().cached
+    for spoil in ("", "rm program", "touch -d @1 name"):
+        subprocess.run(spoil, cwd=folder, shell=True, check=True)
+        told.clear()
+        assert not found().cached
+        assert told == ["a: its kept build was changed since, and is made again", "building a"]
+        assert (folder / "program").read_text() == "a"
+        assert not (folder / "added").exists()
+    assert found().cached
+
+
+def test_a_build_ends_with_its_runner(tmp_path: Path) -> None:
+    """Killed as nothing can catch it, in the middle of a build."""
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from speedproof.measuring import build\n"
+        "from speedproof.measuring.revisions import Revision\n"
+        "build.check_out = lambda top, revision, tree: tree.mkdir()\n"
+        "here = Path(sys.argv[1])\n"
+        "make = f'sleep 300 & echo $! $$ > {here}/new; sleep .5; mv {here}/new {here}/pids; wait'\n"
+        "with build.BuildCache(here).builder(here, make) as builder:\n"
+        "    builder(Revision('a', 'a'), None)\n"
+    )
+    runner = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.DEVNULL)
+    wait_for((tmp_path / "pids").exists)
+    runner.kill()
+    runner.wait()
+    pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    wait_for(lambda: all(map(gone, pids)))
 
 
 def test_a_build_runs_in_its_part_of_the_repository(tmp_path: Path) -> None:

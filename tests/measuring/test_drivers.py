@@ -168,6 +168,7 @@ def test_every_driver_has_a_stand_in_and_a_reader() -> None:
     assert DRIVERS.keys() == TOOLS.keys() <= {f.name for f in FORMATS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_each_benchmark_has_its_own_verdict_and_leaves_when_it_is_decided(tool: str) -> None:
     command, names = stand_in(tool), TOOLS[tool][0]
@@ -283,6 +284,7 @@ def test_words_that_ask_for_a_file(tool: str, words: list[str], asked: list[str]
     assert DRIVERS[tool].printed is (tool == "go")
 
 
+@pytest.mark.slow
 def test_a_filter_that_loses_a_benchmark_is_given_up() -> None:
     command = stand_in("google-benchmark")
     script = (
@@ -331,6 +333,7 @@ def test_what_is_absent_at_one_side_is_named_and_the_others_go_on() -> None:
         planned(sides("A", "B"), many)
 
 
+@pytest.mark.slow
 def test_a_gate_does_not_pass_what_the_candidate_lacks() -> None:
     """A benchmark that crashes must not look like one that passes, now or when the file is looked at again."""
     command = stand_in("hyperfine")
@@ -370,6 +373,7 @@ def test_what_the_tool_does_itself_is_refused(words: list[str], message: str) ->
     assert message in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_versions_of_a_block_are_asked_for_the_same_benchmarks() -> None:
     """One candidate is decided on a benchmark, the other not: all go on measuring it, or what it does to the next
     one in its process would be a difference of versions."""
@@ -601,6 +605,7 @@ class FakeHarness:
         }
 
 
+@pytest.mark.slow
 def test_false_alarms_of_every_benchmark_are_held() -> None:
     """Against itself a side is called faster or slower in at most 5 % of benchmarks each."""
     names, wrong, sessions = ["a", "b", "c"], Counter[Verdict](), 130

@@ -325,6 +325,20 @@ def test_hooks_fail_with_their_output(hook: str, tmp_path: Path) -> None:
         carry_out()
 
 
+@pytest.mark.parametrize("hook", ["setup", "prepare", "conclude", "cleanup"])
+def test_hooks_take_no_longer_than_a_run_may(hook: str) -> None:
+    version = PlannedVersion("v", ("true",), "true", **{hook: "sleep 300"})  # type: ignore[arg-type]
+    executor = CommandExecutor(timeout=0.5)
+
+    def carry_out() -> None:
+        executor.begin(version)
+        executor.measure(version)
+        executor.finish(version)
+
+    with pytest.raises(RunError, match=f"{hook} command 'sleep 300' took longer than its time-out"):
+        carry_out()
+
+
 def test_a_failed_run_has_no_metric_of_its_own(tmp_path: Path) -> None:
     """What it printed before it failed is not its result; what concludes is carried out all the same."""
     version = PlannedVersion(

@@ -19,7 +19,15 @@ from speedproof.data.session_file import (
 )
 from speedproof.measuring import programs
 from speedproof.measuring.execute import shell_command
-from speedproof.measuring.programs import fingerprints, lacks, not_found, ran_until, replaced, was_changed
+from speedproof.measuring.programs import (
+    fingerprints,
+    lacks,
+    not_found,
+    other_executables,
+    ran_until,
+    replaced,
+    was_changed,
+)
 
 STARTED = 1_767_225_600.0  # 2026-01-01 UTC
 
@@ -238,3 +246,36 @@ def test_an_input_that_is_gone_has_changed() -> None:
     assert was_changed(session(benchmarks, before), {}) == [str(Path.cwd() / "tool")]
     data.unlink()
     assert was_changed(session(benchmarks, before), fingerprints(benchmarks)) == [str(data)]
+
+
+@pytest.mark.parametrize(
+    ("commands", "others"),
+    [
+        (("./old", "./new", "./same"), ("v1",)),  # the third is the first by another name
+        (("./old input", "./old new"), ()),
+        (("./old.sh", "./new.sh"), ()),
+        (("./old.sh", "./new"), ()),
+        (("/bin/sh ./old", "/bin/sh ./new"), ()),
+        (("./gone", "./new"), ()),
+    ],
+)
+def test_other_native_executables(commands: tuple[str, ...], others: tuple[str, ...]) -> None:
+    """By their content, of what a command starts; scripts and what one interpreter carries out are none."""
+    for name, text in (("old", "\x7fELF a"), ("new", "\x7fELF b"), ("same", "\x7fELF a")):
+        program(name, text)
+    program("old.sh")
+    program("new.sh", "#!/bin/sh\n:\n")
+    benchmarks = plan(*commands)
+    assert other_executables(benchmarks, fingerprints(benchmarks)) == ({"b": others} if others else {})
+
+
+def test_executables_that_a_shell_starts() -> None:
+    program("old", "\x7fELF a")
+    program("new", "\x7fELF b")
+    for texts, others in ((("./old | ./old", "cat x | ./new"), ("v1",)), (("./old >new", "cd .; ./old"), ())):
+        benchmarks = plan(*texts, shell=True)
+        benchmarks = tuple(
+            replace(b, versions=tuple(replace(v, env={"PATH": ""}) for v in b.versions)) for b in benchmarks
+        )
+        found = other_executables(benchmarks, fingerprints(benchmarks))
+        assert found == ({"b": others} if others else {}), texts

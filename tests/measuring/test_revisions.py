@@ -246,6 +246,7 @@ def test_a_list_of_submodules_may_be_empty(repo: Path, tmp_path: Path) -> None:
     assert (tmp_path / "tree" / "source").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -417,6 +418,7 @@ def test_builds_move_the_stack_by_up_to_a_page() -> None:
     assert found == set(range(1, 4097))
 
 
+@pytest.mark.slow
 def test_builds_are_kept_by_what_they_are_made_of(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = BuildCache()
     first = built(repo, cache, "main~1", "main")
@@ -489,6 +491,7 @@ def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "building" not in run(*words)[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("layout", "withheld"), [(1.05, True), (1.0, False)])
 def test_a_control_holds_small_verdicts_back(
     repo: Path, monkeypatch: pytest.MonkeyPatch, layout: float, withheld: bool
@@ -522,6 +525,7 @@ def test_a_control_holds_small_verdicts_back(
         assert "(again) (1.0" in text  # it is told, and not judged
 
 
+@pytest.mark.slow
 def test_a_gate_does_not_pass_a_revision_that_is_not_there(
     repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -543,6 +547,7 @@ def test_a_gate_does_not_pass_a_revision_that_is_not_there(
         assert run("--resume", "r.jsonl")[0] == 1
 
 
+@pytest.mark.slow
 def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every build has a layout of its own and one block; its runs are nested in it: it is said of the code."""
 
@@ -678,6 +683,7 @@ def test_what_cannot_be_is_said_before_what_is_too_little(repo: Path) -> None:
         assert "building" not in err
 
 
+@pytest.mark.slow
 def test_every_session_draws_layouts_of_its_own(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions in one file share no build: it is a unit across sessions, too. A seed builds its own again."""
     monkeypatch.setattr("speedproof.measuring.executor.execute", lambda job: Run({"time": 1.0}))
@@ -709,6 +715,7 @@ def test_every_session_draws_layouts_of_its_own(repo: Path, monkeypatch: pytest.
     assert f"--seed {first.head.seed} draws the same layouts" in err
 
 
+@pytest.mark.slow
 def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Builds that vary by 2 % and runs by 4 %: the plan says so, and what a proof needs."""
     rng = np.random.default_rng(2)
@@ -748,6 +755,7 @@ def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "--builds" in text
 
 
+@pytest.mark.slow
 def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     git(repo, "mv", "source", "elsewhere")
     git(repo, "commit", "-q", "-m", "Move it")
@@ -782,6 +790,7 @@ def test_wrong_requests_are_named(repo: Path, words: Sequence[str], message: str
     assert message in err
 
 
+@pytest.mark.slow
 def test_kills_leave_the_repository_as_it_was(repo: Path) -> None:
     """kill -9 at any moment: checking out, building, measuring."""
     before = state(repo)

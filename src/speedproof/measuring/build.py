@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from speedproof.errors import UsageError
 from speedproof.measuring.cache import cache_folder
-from speedproof.measuring.execute import RunError, shell_command
+from speedproof.measuring.execute import RunError, shell_command, signal_name
+from speedproof.measuring.processes import adopting, end, watch
 from speedproof.measuring.revisions import Revision, check_out
 
 # Of those that are there, the version is a part of what a build is made of.
@@ -165,6 +166,13 @@ class BuildCache:
         folder = self._folder / key
         tree, stamp = folder / "tree", folder / "built.json"
         inside = tree / how[0]
+        with contextlib.ExitStack() as alone:
+            # Where nobody runs it. What runs added is no part of it, and what they changed is.
+            if self._lock(alone, key, fcntl.LOCK_EX | fcntl.LOCK_NB) and stamp.exists():
+                states = folder / "files.json"
+                if not states.exists() or not _read(states).items() <= _states(tree).items():
+                    tell(f"{revision.name}: its kept build was changed since, and is made again")
+                    stamp.unlink()
         # Whoever comes second waits for the build of the first; both then share it.
         self._lock(stack, key, fcntl.LOCK_SH)
         if stamp.exists():
@@ -185,6 +193,7 @@ class BuildCache:
                     command = how[1].replace("{seed}", str(revision.seed))
                     _carry_out(command, inside, folder / "build.log", revision)
                     took = round(time.monotonic() - begun, 3)
+                    (folder / "files.json").write_text(json.dumps(_states(tree)), encoding="utf-8")
                     known = {"name": revision.name, "seconds": took, **json.loads(whole)}
                     stamp.write_text(json.dumps(known), encoding="utf-8")
         return Build(revision, inside, cached=False, seconds=_seconds(stamp))
@@ -226,6 +235,25 @@ def build_all(
     return builds
 
 
+def _states(tree: Path) -> dict[str, str]:
+    """Size and time of every file."""
+    found = {}
+    for folder, folders, names in os.walk(tree):
+        if ".git" in folders:
+            folders.remove(".git")
+        for name in names:
+            path = Path(folder) / name
+            with contextlib.suppress(OSError):
+                facts = path.lstat()
+                found[str(path.relative_to(tree))] = f"{facts.st_size} {facts.st_mtime_ns}"
+    return found
+
+
+def _read(states: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads(states.read_text(encoding="utf-8"))
+    return found
+
+
 def _seconds(stamp: Path) -> float:
     """How long a build took; 0 for one of an older program, which did not say."""
     return float(json.loads(stamp.read_text(encoding="utf-8")).get("seconds", 0.0))
@@ -236,13 +264,23 @@ def _carry_out(command: str, tree: Path, log: Path, revision: Revision) -> None:
         return
     with log.open("wb") as output:
         words, nothing = shell_command(command), subprocess.DEVNULL
-        code = subprocess.run(
-            words, cwd=tree, stdin=nothing, stdout=output, stderr=output, check=False
-        ).returncode
+        with adopting() as before:
+            made = subprocess.Popen(
+                words, cwd=tree, stdin=nothing, stdout=output, stderr=output, process_group=0
+            )
+            try:
+                watch(made.pid)
+                code = made.wait()
+            except BaseException:
+                end(made.pid, before)
+                made.wait()
+                raise
+            finally:
+                watch(0)
     if code:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         shown = "\n".join(f"  {line}" for line in lines[-_SHOWN_LINES:])
-        how = f"was killed by signal {-code}" if code < 0 else f"exited with code {code}"
+        how = f"was killed by {signal_name(-code)}" if code < 0 else f"exited with code {code}"
         if not lines:
             raise RunError(f"{revision.name}: the build {command!r} {how} and printed nothing")
         where = f"the end of {log}" if len(lines) > _SHOWN_LINES else "its output"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import resource
 import select
@@ -12,16 +13,18 @@ import shutil
 import signal
 import time
 from collections.abc import Mapping
-from pathlib import Path
 
 from msgspec import Struct, field
 
 from speedproof.errors import Parameter, SpeedproofError
+from speedproof.measuring.processes import adopting, end, left_behind, watch
 
 # Python ignores these, and a child would inherit that: a benchmark in a pipe must still die of SIGPIPE.
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 _SHOWN_OUTPUT = 4000
-_ENDING_SECONDS = 0.005
+# Of standard error the end is kept: looked at so often, it can take no more memory than it is written in a moment.
+_KEPT_ERRORS = 1 << 20
+_LOOK_SECONDS = 0.05
 
 
 class RunError(SpeedproofError):
@@ -36,7 +39,7 @@ class Job(Struct, frozen=True):
     cwd: str = ""  # working directory; empty for this process's
     stdin: str = os.devnull  # file for its standard input
     # Keep standard output. It is discarded otherwise, which programs can notice (grep stops at the first
-    # match). Standard error is always kept
+    # match). Of standard error the end is always kept
     capture: bool = False
     timeout: float | None = None  # seconds after which the whole process group is ended
 
@@ -44,7 +47,7 @@ class Job(Struct, frozen=True):
 class Run(Struct, frozen=True):
     """What one run was like."""
 
-    # ``time``: wall seconds from just before the process was made to just after it was reaped. From its own
+    # ``time``: wall seconds from just before the process was made to just after it ended. From its own
     # accounting, children that it waited for included: ``user`` and ``system`` (s), ``minor-faults``,
     # ``major-faults``, ``voluntary-switches``, ``involuntary-switches``, and ``memory`` (peak resident set,
     # B) where it exceeds the runner's own, see Notes of :func:`execute`
@@ -54,7 +57,7 @@ class Run(Struct, frozen=True):
     # What it wrote; ``stdout`` only when captured
     stdout: bytes = b""
     stderr: bytes = b""
-    # Processes of its group that went on when it had ended: their work is not in the metrics, and disturbs
+    # Processes that it started and that went on when it had ended: their work is not in the metrics, and disturbs
     # what runs next
     left_behind: int = 0
 
@@ -68,7 +71,7 @@ class Run(Struct, frozen=True):
         if self.timed_out:
             how = "took longer than its time-out and was ended"
         elif self.exit < 0:
-            how = f"was killed by {signal.Signals(-self.exit).name}"
+            how = f"was killed by {signal_name(-self.exit)}"
         else:
             how = f"exited with code {self.exit}"
         return f"{how}; {self.describe_output()}"
@@ -77,6 +80,13 @@ class Run(Struct, frozen=True):
         """The end of what it wrote and was kept."""
         output = (self.stdout + self.stderr)[-_SHOWN_OUTPUT:].decode(errors="replace").rstrip()
         return f"its output:\n{output}" if output else "it wrote nothing to standard error"
+
+
+def signal_name(number: int) -> str:
+    """As ``kill -l`` names it; most real-time signals have no name of their own."""
+    if number in set(signal.Signals):
+        return signal.Signals(number).name
+    return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"signal {number}"
 
 
 def find_program(name: str, env: Mapping[str, str]) -> str | None:
@@ -113,7 +123,11 @@ def execute(job: Job) -> Run:
         program = find_program(job.command[0], environment)
         if program is None:
             raise RunError(f"{job.command[0]}: ", *_start_remedy(FileNotFoundError()))
-        pid, seconds, status, usage, timed_out = _spawn_and_wait(program, job, environment, actions)
+        before = stack.enter_context(adopting())
+        errors = _End(stderr)
+        seconds, status, usage, timed_out = _spawn_and_wait(
+            program, job, environment, actions, before, errors
+        )
         # After the run: what the runner needed to start it is inherited, too.
         own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         exit_code = os.waitstatus_to_exitcode(status)
@@ -128,14 +142,39 @@ def execute(job: Job) -> Run:
         }
         if usage.ru_maxrss > own_peak:
             metrics["memory"] = usage.ru_maxrss * 1024.0
-        left_behind = 0 if timed_out else _left_behind(pid)
+        left = len(left_behind(before))
         written = b"" if kept is None else _content(kept)
-        return Run(metrics, exit_code, timed_out, written, _content(stderr), left_behind)
+        return Run(metrics, exit_code, timed_out, written, errors.kept(), left)
+
+
+class _End:
+    """The end of what is written to a file in memory."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._before = b""
+
+    def shorten(self) -> None:
+        """Keep the end alone; who writes goes on at the beginning, as both share one place in the file."""
+        if os.lseek(self._descriptor, 0, os.SEEK_CUR) > _KEPT_ERRORS:
+            self._before = self.kept()
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+            os.ftruncate(self._descriptor, 0)
+
+    def kept(self) -> bytes:
+        size = os.fstat(self._descriptor).st_size
+        last = os.pread(self._descriptor, _KEPT_ERRORS, max(size - _KEPT_ERRORS, 0))
+        return (self._before + last)[-_KEPT_ERRORS:]
 
 
 def _spawn_and_wait(
-    program: str, job: Job, environment: dict[str, str], actions: list[tuple[int, int, int]]
-) -> tuple[int, float, int, resource.struct_rusage, bool]:
+    program: str,
+    job: Job,
+    environment: dict[str, str],
+    actions: list[tuple[int, int, int]],
+    before: set[int],
+    errors: _End,
+) -> tuple[float, int, resource.struct_rusage, bool]:
     timed_out = False
     # An interrupt between the child's birth and the try would leave it behind.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
@@ -155,49 +194,35 @@ def _spawn_and_wait(
         raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        if job.timeout is not None and not _ends_within(pid, job.timeout):
+        watch(pid)
+        if not _ends_within(pid, job.timeout, errors):
             timed_out = True
-            os.killpg(pid, signal.SIGKILL)
+            end(pid, before)
+        finish = time.perf_counter_ns()
         _, status, usage = os.wait4(pid, 0)
-        end = time.perf_counter_ns()
     except BaseException:
         # Ctrl-C reaches only the runner: the child has a process group of its own.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
+        end(pid, before)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)
         raise
-    return pid, (end - start) / 1e9, status, usage, timed_out
+    finally:
+        watch(0)
+    return (finish - start) / 1e9, status, usage, timed_out
 
 
-def _left_behind(group: int) -> int:
-    """How many processes of a group are still there after its leader; almost always one system call."""
-    for attempt in range(2):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return 0
-        except PermissionError:
-            pass  # it is there, and belongs to somebody else
-        if attempt == 0:
-            # The parts of a pipeline end at about the same time as their shell.
-            time.sleep(_ENDING_SECONDS)
-    # Nobody may have reaped the dead ones, so their states are looked at.
-    count = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            # After the name, which may hold blanks and brackets: state, parent, group.
-            state, _, number = path.read_text(errors="replace").rpartition(")")[2].split()[:3]
-            count += int(number) == group and state not in "ZX"
-    return count
-
-
-def _ends_within(pid: int, seconds: float) -> bool:
+def _ends_within(pid: int, seconds: float | None, errors: _End) -> bool:
+    """Whether a child ends in time; what it writes is shortened meanwhile."""
+    late = math.inf if seconds is None else time.monotonic() + seconds
     descriptor = os.pidfd_open(pid)
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        return bool(poll.poll(seconds * 1000))
+        while (left := late - time.monotonic()) > 0.0:
+            if poll.poll(1000 * min(left, _LOOK_SECONDS)):
+                return True
+            errors.shorten()
+        return False
     finally:
         os.close(descriptor)
 

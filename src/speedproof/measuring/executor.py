@@ -20,22 +20,22 @@ class CommandExecutor(Struct, frozen=True):
 
     stdin: str = os.devnull  # file for their standard input
     capture: bool = False  # keep standard output; metrics read from it
-    timeout: float | None = None  # seconds
+    timeout: float | None = None  # seconds, for each run and each command around it
     output_metrics: tuple[OutputMetric, ...] = ()  # read from the output
     perf: PerfStat | None = None  # counters
     energy: Energy | None = None  # package energy
 
     def begin(self, version: PlannedVersion) -> None:
         """Carry out the setup command."""
-        _carry_out("setup", version)
+        self._carry_out("setup", version)
 
     def finish(self, version: PlannedVersion) -> None:
         """Carry out the cleanup command."""
-        _carry_out("cleanup", version)
+        self._carry_out("cleanup", version)
 
     def measure(self, version: PlannedVersion) -> Run:
         """Prepare, run once, conclude; only the run itself is measured."""
-        _carry_out("prepare", version)
+        self._carry_out("prepare", version)
         job = Job(version.command, version.env, version.cwd, self.stdin, self.capture, self.timeout)
         if self.perf is not None:
             job = self.perf.wrap(job)
@@ -48,22 +48,24 @@ class CommandExecutor(Struct, frozen=True):
                 values["energy"] = self.energy.used(before, self.energy.read())
             had = {name: value for name, value in values.items() if value is not None}
             run = replace(run, metrics={**counted, **had})
-        _carry_out("conclude", version)
+        self._carry_out("conclude", version)
         return run
+
+    def _carry_out(
+        self, hook: Literal["setup", "prepare", "conclude", "cleanup"], version: PlannedVersion
+    ) -> None:
+        """A command of the user's that is not measured."""
+        if text := getattr(version, hook):
+            words = shell_command(text)
+            run = execute(Job(words, version.env, version.cwd, capture=True, timeout=self.timeout))
+            if run.failed:
+                raise RunError(f"{hook} command {text!r} {run.describe_failure()}")
 
     def explain(self, run: Run, metric: str) -> str:
         """Say why a run has no value of a metric; empty when nothing is known."""
         if metric == "memory":
             return "it needs less memory than the runner itself, which hides its peak"
         return next((own.explain(run) for own in self.output_metrics if own.name == metric), "")
-
-
-def _carry_out(hook: Literal["setup", "prepare", "conclude", "cleanup"], version: PlannedVersion) -> None:
-    """A command of the user's that is not measured."""
-    if text := getattr(version, hook):
-        run = execute(Job(shell_command(text), env=version.env, cwd=version.cwd, capture=True))
-        if run.failed:
-            raise RunError(f"{hook} command {text!r} {run.describe_failure()}")
 
 
 def shell_start(command: tuple[str, ...]) -> float:

@@ -21,6 +21,7 @@ from speedproof.measuring.execute import find_program
 
 # Beyond this a file is told by size and time: reading it would cost more than a second, and empty the page cache.
 _HASHED_BYTES = 256 << 20
+_ELF = b"\x7fELF"
 _OPERATORS = frozenset("();<>|&")
 _ASSIGNMENT = re.compile(r"\w+=")
 # A session's start is stored in whole seconds, and file systems keep times in steps of their own.
@@ -33,6 +34,25 @@ def fingerprints(plan: Iterable[PlannedBenchmark]) -> dict[str, str]:
         path for benchmark in plan for version in benchmark.versions for path in _files_of(version)
     )
     return {str(path): _fingerprint(path) for path in paths}
+
+
+def other_executables(
+    plan: Iterable[PlannedBenchmark], files: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """By benchmark, the candidates that start another native executable than the reference does.
+
+    Scripts differ in what they say and not in where a linker put it; a name for the same content is no other one.
+    """
+    found = {}
+    for benchmark in plan:
+        reference, *candidates = (
+            {files.get(str(path)) for path in _programs_of(version) if _is_native(path)}
+            for version in benchmark.versions
+        )
+        sides = zip(benchmark.versions[1:], candidates, strict=True)
+        if others := tuple(v.name for v, own in sides if reference and own and own != reference):
+            found[benchmark.name] = others
+    return found
 
 
 def not_found(plan: Iterable[PlannedBenchmark]) -> str:
@@ -96,16 +116,36 @@ def ran_until(session: StoredSession) -> float:
 
 def _files_of(version: PlannedVersion) -> list[Path]:
     """The program first, when it is found; then every word that names a file."""
-    folder = Path.cwd() / version.cwd
-    env = {**os.environ, **version.env}
-    words, starts = list(version.command), [version.command[0]]
-    if version.command[-2:] == ("-c", version.text):
-        inner, programs = _shell_words(version.text)
-        words, starts = [*words[:-2], *inner], [*starts, *programs]
-    found = [program for name in starts if (program := find_program(name, env))]
+    words, _ = _words_of(version)
     values = [part for word in words for part in (word, word.partition("=")[2]) if part]
-    paths = [folder / name for name in (*found, *values)]
-    return list(dict.fromkeys(path for path in paths if path.is_file()))
+    return list(dict.fromkeys([*_programs_of(version), *_there(version, values)]))
+
+
+def _programs_of(version: PlannedVersion) -> list[Path]:
+    """The programs that a command starts."""
+    env = {**os.environ, **version.env}
+    names = [find_program(name, env) for name in _words_of(version)[1]]
+    return _there(version, [name for name in names if name])
+
+
+def _there(version: PlannedVersion, names: Iterable[str]) -> list[Path]:
+    return [path for path in (Path.cwd() / version.cwd / name for name in names) if path.is_file()]
+
+
+def _is_native(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_ELF)) == _ELF
+    except OSError:
+        return False
+
+
+def _words_of(version: PlannedVersion) -> tuple[list[str], list[str]]:
+    """The words of a command, and those of them that are programs."""
+    if version.command[-2:] != ("-c", version.text):
+        return list(version.command), [version.command[0]]
+    inner, programs = _shell_words(version.text)
+    return [*version.command[:-2], *inner], [version.command[0], *programs]
 
 
 def _tokens(text: str) -> list[str]:

@@ -1,0 +1,124 @@
+"""What outlives a command: processes that left its group, and a command whose runner was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+_PR_SET_CHILD_SUBREAPER = 36
+_ENDING_SECONDS = 0.005
+_ENDING_ROUNDS = 100
+# It waits for the runner's end of a pipe to close, and ends the process group whose number it then finds.
+_GUARD = """exec >/dev/null 2>&1
+{ read _ <&4; read group <&3; [ "$group" -gt 1 ] && kill -s KILL -- "-$group"; } &"""
+
+
+class _Guard:
+    """A shell that sleeps as long as the runner lives; it is nobody's child, so no one waits for it."""
+
+    def __init__(self) -> None:
+        self.runner = os.getpid()
+        self._slot = os.memfd_create("group")
+        self.watch(0)
+        ours, self._held = os.pipe()
+        copies = [(os.POSIX_SPAWN_DUP2, os.dup(self._slot), 3), (os.POSIX_SPAWN_DUP2, os.dup(ours), 4)]
+        os.close(ours)
+        try:
+            shell = os.posix_spawn("/bin/sh", ["sh", "-c", _GUARD], {}, file_actions=copies, setpgroup=0)
+            os.waitpid(shell, 0)
+        finally:
+            for _, copy, _ in copies:
+                os.close(copy)
+
+    def watch(self, group: int) -> None:
+        os.pwrite(self._slot, b"%d\n" % group, 0)
+
+
+_guards: list[_Guard] = []
+
+
+def watch(group: int) -> None:
+    """End this process group when the runner is killed; 0 for none. It costs a system call."""
+    if not _guards or _guards[-1].runner != os.getpid():
+        _guards[:] = [_Guard()]
+    _guards[-1].watch(group)
+
+
+@contextlib.contextmanager
+def adopting() -> Iterator[set[int]]:
+    """Be the parent of whatever the commands leave behind, whichever session it is in; yields who is there."""
+    watch(0)  # the guard is no child
+    adopt = _prctl()
+    adopt(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield _children()
+    finally:
+        adopt(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+@functools.cache
+def _prctl() -> Callable[..., int]:
+    import ctypes
+
+    return ctypes.CDLL(None).prctl
+
+
+def left_behind(before: set[int]) -> list[int]:
+    """The processes that a command left, which are no children from before; almost always one system call."""
+    for attempt in range(2):
+        if not (new := _children() - before):
+            return []
+        table = _processes()
+        for pid in new:
+            if table.get(pid, (0, "Z"))[1] == "Z":
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+        found: set[int] = set()
+        while more := {p for p, (parent, _) in table.items() if parent in found or p in new} - found:
+            found |= more
+        living = sorted(pid for pid in found if table[pid][1] not in "ZX")
+        if not living:
+            return []
+        if attempt == 0:
+            # The parts of a pipeline end at about the same time as their shell.
+            time.sleep(_ENDING_SECONDS)
+    return living
+
+
+def end(group: int, before: set[int]) -> None:
+    """End a command and all that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitid(os.P_PID, group, os.WEXITED | os.WNOWAIT)
+    for _ in range(_ENDING_ROUNDS):
+        for pid in (strays := left_behind({*before, group})):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not strays:
+            break
+
+
+def _children() -> set[int]:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return set()
+    return {pid for pid, (parent, _) in _processes().items() if parent == os.getpid()}
+
+
+def _processes() -> dict[int, tuple[int, str]]:
+    """Parent and state of every process."""
+    found = {}
+    for place in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):  # one that has ended meanwhile, or is no process
+            pid = int(place.name)
+            # After the name, which may hold blanks and brackets.
+            state, parent = (place / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+            found[pid] = int(parent), state
+    return found
