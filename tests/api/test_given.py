@@ -150,7 +150,8 @@ def suite() -> sp.Suite:
         (lambda s: sp_.Corpus(None), "place=None: expected a text or a path"),
         (lambda s: sp_.race(len, sum, max_seconds=-1), "a positive number of seconds"),
         (lambda s: sp_.compare(OLD, NEW, confidence=1 - 1e-12), "a risk below 1e-09"),
-        (lambda s: sp_.compare(OLD, NEW, confidence=0.05), "is a risk; do you mean a confidence of 0.95"),
+        (lambda s: sp_.compare(OLD, NEW, confidence=1e-12), "lies below 1e-09"),
+        (lambda s: sp_.rank(s, confidence=0.05), "is a risk; do you mean a confidence of 0.95"),
         (lambda s: sp_.gate(s, confidence="5%"), "is a risk; do you mean a confidence of 0.95"),
         (lambda s: sp_.measure({"a": "true"}, warmup=-1), "warmup=-1"),
         (lambda s: sp_.measure({"a": "true"}, timeout=-1), "timeout=-1"),
@@ -342,3 +343,20 @@ def test_arrays_are_in_run_order_as_files_are(tmp_path: Path) -> None:
     assert (arrays.verdict, arrays.lower, arrays.upper) == (files.verdict, files.lower, files.upper)
     assert sp.Verdict.UNDECIDED is arrays.verdict
     assert sp.Assumption.DRIFT in {w.kind for w in arrays.warnings}
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "ms", "s", "cycles"])
+def test_constant_values_are_as_fine_as_the_unit_they_are_written_in(unit: str, tmp_path: Path) -> None:
+    """Within half a unit of what is written: 100 ms are no tenth of a second, from a list as from a file."""
+    r = sp.compare([100] * 20, [200] * 20, unit=unit, margin=0.02)
+    (found,) = (c.speedup for c in r.result.comparisons if c.protocol == "typical")
+    assert (found.low, found.high) == pytest.approx((99.5 / 200.5, 100.5 / 199.5), rel=1e-6)
+    for name, value in (("old", 100), ("new", 200)):
+        (tmp_path / f"{name}.txt").write_text(f"{value}\n" * 20)
+        (tmp_path / f"{name}.csv").write_text("value,unit\n" + f"{value},{unit}\n" * 20)
+    for ending in ("txt", "csv"):
+        files = (str(tmp_path / f"{name}.{ending}") for name in ("old", "new"))
+        suite = sp.read(*files, unit=unit) if ending == "txt" else sp.read(*files)
+        assert sp.gate(suite).outcome.value == "fail"
+    tenths = sp.compare([0.1] * 20, [0.2] * 20).result.headlines[0].speedup
+    assert (tenths.low, tenths.high) == pytest.approx((0.05 / 0.25, 0.15 / 0.15), rel=1e-4)

@@ -66,6 +66,7 @@ def bisect(*argv: str) -> tuple[int, str, str]:
     return speedproof("bisect", *argv)
 
 
+@pytest.mark.slow
 def test_the_first_slow_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By name, with its proof, in at most ten lines of 80 columns; the file holds every run."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 9 + ["1.1"] * 4))
@@ -83,6 +84,7 @@ def test_the_first_slow_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(Path("b.jsonl").read_text().splitlines()) > 30
 
 
+@pytest.mark.slow
 def test_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Is an answer, and no failure."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 5))
@@ -91,6 +93,7 @@ def test_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert out.startswith("Nothing changed by 1 % or more between the ends.")
 
 
+@pytest.mark.slow
 def test_what_does_not_build_or_run_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may end as a set of commits."""
     seconds = ["1", "1", "?", "fails", "1.2", "1.2", "1.2"]
@@ -107,6 +110,7 @@ def test_what_does_not_build_or_run_is_left_out(tmp_path: Path, monkeypatch: pyt
     assert "left out" not in err
 
 
+@pytest.mark.slow
 def test_going_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing but the file is needed, and pairs count once."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 9 + ["1.1"] * 4))
@@ -121,6 +125,7 @@ def test_going_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert again == out
 
 
+@pytest.mark.slow
 def test_a_pair_that_failed_takes_no_other_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The runs beside a commit that does not build are no half of the next pair when it is gone on with."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1", "1", "?", "1", "?", "1.2", "1.2"]))
@@ -157,6 +162,7 @@ def layouts(monkeypatch: pytest.MonkeyPatch, deviation: float) -> None:
     monkeypatch.setattr(CommandExecutor, "measure", measure)
 
 
+@pytest.mark.slow
 def test_a_layout_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One build of each commit differs from the next for ever; fresh builds in every pair do not."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 5))
@@ -178,6 +184,7 @@ def test_a_layout_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len({(version, build) for version, _, build in pairs}) == len(pairs)
 
 
+@pytest.mark.slow
 def test_fresh_builds_find_the_code_and_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of 5 % among layouts of 1 %; a session that goes on uses no build again."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 4 + ["1.05"] * 3))
@@ -206,6 +213,7 @@ def test_fresh_builds_find_the_code_and_go_on(tmp_path: Path, monkeypatch: pytes
     assert len(used) == len(set(used))
 
 
+@pytest.mark.slow
 def test_another_bisection_has_other_layouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same commits once more are no repetition of the same builds; the same seed is one."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 3))
@@ -294,6 +302,7 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
     assert not list(Path().glob("*.jsonl"))  # no run was lost, so none is kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("argv", "said"),
     [

@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 from tests.command import speedproof
 
+import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.cli.values import seconds
+from speedproof.data.record import Record
 from speedproof.reporting.json import SCHEMA_VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -141,6 +143,39 @@ def test_errors_name_the_remedy_and_exit_2(argv: list[str], message: str) -> Non
     assert message in err
 
 
+def test_every_metric_is_named_and_counters_have_no_clock(tmp_path: Path) -> None:
+    """A sheet a metric, of one benchmark as of several; what always is 0 is no matter of a clock."""
+    rows = [
+        f"{version},{metric},{unit},{value}\n"
+        for version in ("old", "new")
+        for metric, unit, values in (
+            ("time", "s", [1.5, 1.6, 1.4, 1.7, 1.5]),
+            ("faults", "count", [0] * 5),
+            ("switches", "count", [3, 4, 5, 4, 6]),
+        )
+        for value in values
+    ]
+    (tmp_path / "runs.csv").write_text("".join(["version,metric,unit,value\n", *rows]))
+    code, out, _ = speedproof("compare", str(tmp_path / "runs.csv"), "--metric", "all", "--explain")
+    sheets = [line.split()[0] for line in out.splitlines() if "ndecided whether" in line and line[0] != " "]
+    assert (code, sheets) == (0, ["Undecided", "faults:", "switches:"])
+    assert "clock" not in out[out.index("faults:") : out.index("switches:")]
+
+
+def test_a_metric_of_two_units_is_left_out_under_its_own_name() -> None:
+    def record(metric: str, unit: str, *values: float) -> Record:
+        return Record("sort", np.array(values), unit, metric, path="a.csv")
+
+    suite = sp.Suite.from_records(
+        (version, record(metric, unit, *values))
+        for version, size in (("old", "B"), ("new", "s"))
+        for metric, unit, values in (("time", "s", (1.0, 1.1, 1.2)), ("size", size, (5.0, 6.0, 7.0)))
+    )
+    told = {found.metric: found.problems for found in sp.compare_suite(suite, metric="all").results}
+    assert (told["time"], len(told["size"])) == ((), 1)
+    assert "old is in B" in told["size"][0]
+
+
 def test_leftovers_are_named(tmp_path: Path) -> None:
     """Benchmarks of one side only are in the report by name."""
     (tmp_path / "a.csv").write_text("benchmark,value\nx,1\nx,2\nonly_a,3\n", encoding="utf-8")
@@ -260,6 +295,7 @@ def test_names_from_files_cannot_drive_the_terminal(tmp_path: Path) -> None:
     assert "\\x1b[2Jx" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment",
     [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
@@ -402,6 +438,7 @@ def in_terminal(*argv: str, env: dict[str, str] | None = None) -> str:
     return b"".join(chunks).decode()
 
 
+@pytest.mark.slow
 def test_colour_on_a_terminal_only() -> None:
     """Escape sequences appear on a terminal, not in a pipe, and not under NO_COLOR."""
     assert "\x1b[3" in in_terminal("compare", O2, O3)

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(
 DEMO = Path(__file__).parents[2] / "docs" / "demo_repository.py"
 
 
+@pytest.mark.slow
 def test_the_planted_slowdown_is_proven_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     demo = runpy.run_path(str(DEMO))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -74,6 +74,7 @@ def random_table(path: Path, rng: random.Random) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_random_sizes(tmp_path: Path, command: tuple[str, ...]) -> None:
     """Whatever the sizes, a command answers or says in a sentence what it cannot do."""
@@ -109,6 +110,7 @@ def test_compare_answers_alike_in_every_unit(tmp_path: Path, power: int) -> None
         assert [c["held"] for c in extreme["checks"]] == [c["held"] for c in usual["checks"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [-1070, -700, 600, 1010])
 def test_model_and_rank_answer_alike_in_every_unit(tmp_path: Path, power: int) -> None:
     """Components and modes move with the unit; weights, p-values and chances stay."""

@@ -385,6 +385,7 @@ def test_hostile_names_stay_text() -> None:
             assert line.replace("\\|", "").count("|") == 8, line
 
 
+@pytest.mark.slow
 def test_a_thousand_benchmarks_fit_a_summary(tmp_path: Path) -> None:
     """The Markdown stays below what GitHub takes for a comment, and says what it leaves out."""
     rng = np.random.default_rng(1)
@@ -564,10 +565,14 @@ def test_a_pass_is_not_lost_when_more_runs_leave_it_open(write: Write) -> None:
     assert code == 0, out
 
 
-def test_files_without_an_option_are_told_which_to_give() -> None:
-    code, _, error = speedproof("gate", "a.json", "b.json", "--margin", "3%")
-    assert code == 2
-    assert "which is the baseline? Give --baseline a.json --candidate b.json" in error
+def test_files_stand_as_in_compare() -> None:
+    """By place or by name, one after the other or two versions of one file: the same answer."""
+    by_name = speedproof("gate", "--baseline", O2, "--candidate", O3)
+    assert by_name[0] == 0
+    assert speedproof("gate", O2, O3) == by_name
+    assert speedproof("gate", f"O2={O2}", f"O3={O3}") == by_name
+    assert "give the results of the baseline" in speedproof("gate")[2]
+    assert speedproof("gate", O2, O3, "--baseline", O2, "--candidate", O3)[0] == 2
 
 
 @pytest.mark.parametrize("margin", ["0", "0%", "0.0"])

@@ -97,6 +97,7 @@ def test_a_failure_of_undermined_runs_is_not_proven() -> None:
     assert "Shown, if the assumptions were met: slower by more than 2 % (speedup" in texts["junit"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["no-regression", "proven-improvement", "equivalence"])
 def test_with_undermined_runs_only_nothing_is_proven(policy: str) -> None:
     """Whatever is asked and whatever comes out: no sentence and no column says "proven" without a condition."""

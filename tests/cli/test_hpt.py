@@ -58,6 +58,13 @@ def test_conclusion_comes_first_and_leftovers_are_named(suite: tuple[str, str]) 
     assert "relative to the reference's median" in out
 
 
+def test_one_benchmark_has_no_paired_t_test(tmp_path: Path) -> None:
+    old, new = (write(tmp_path / f"{v}.csv", {"b": [v, v + 0.1, v + 0.2]}) for v in (1.0, 2.0))
+    code, out, err = speedproof("hpt", new, old, "--unit", "s", "--details", "--r", "0.4")
+    assert (code, err) == (0, "")
+    assert "The paired t test needs two benchmarks." in " ".join(out.split())
+
+
 def test_what_cannot_be_shown_is_none(suite: tuple[str, str]) -> None:
     """Eight benchmarks cannot reach a confidence of 0.999; no factor is claimed."""
     _, out, _ = speedproof("hpt", *suite, "--unit", "s", "--r", "0.999")

@@ -58,6 +58,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slower:
     return write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("slower", "first", "last"), [(1.5, 1, 1), (1.0, 3, 0)])
 def test_what_was_proven_stays_proven(measured: Slower, slower: float, first: int, last: int) -> None:
     """A fail that was resumed is a fail, a pass a pass: nothing that an earlier session decided is left out."""

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from tests.command import speedproof
 
+from speedproof.mixture.fitting import fit
+from speedproof.mixture.goodness import Distance, goodness_of_fit
 from speedproof.mixture.model import MixtureModel
 
 TWO = MixtureModel([0.7, 0.3], [10.0, 20.0], [0.5, 0.5])
@@ -45,6 +47,57 @@ def test_json_carries_the_model(bimodal: str) -> None:
     assert result["unit"] == "s"
     assert 0 <= result["model"]["test"]["pvalue"] <= 1
     assert result["model"]["order"]["kind"] == "mixed"
+
+
+AMMP = Path(__file__).parents[1] / "data" / "oracle_mixture" / "ammp-c2.txt"
+
+
+def test_the_reports_sample_as_the_report_has_it() -> None:
+    """VARCORE's appendix, by its rules: five components with its deviations, four modes, p = .205."""
+    words = ("model", AMMP, "--unit", "s", "--compatible")
+    _, out, _ = speedproof(*words, "--json")
+    (found,) = json.loads(out)["results"]
+    model = found["model"]
+    printed = [0.163372026, 0.146702827, 0.227167773, 0.003986046, 0.392762363]
+    assert [c["sd"] for c in model["components"]] == pytest.approx(printed, abs=1e-5)
+    assert len(model["modes"]) == 4
+    assert sum(mode["share"] for mode in model["modes"]) == pytest.approx(1.0)
+    assert model["test"]["size"] == 31
+    # Of 200 draws each.
+    p = model["test"]["pvalue"]
+    assert abs(p - 0.205) <= 3 * np.sqrt(2 * 0.205 * 0.795 / 200)
+    code, out, _ = speedproof(*words, "--undersampling", "1", "--distance", "observed")
+    assert code == 0
+    told = " ".join(out.split())
+    assert told.startswith("ammp-c2: 4 modes, ")
+    assert f"(p = {p:.3g})" in told
+    assert "VARCORE's rules: mclust's 5 components, each peak of their density a mode (I4)." in told
+
+
+def test_the_rule_of_modes_is_named(bimodal: str) -> None:
+    assert "Mode: a peak of 5 runs or more." in speedproof("model", bimodal, AMMP, "--bootstrap", "0")[1]
+    _, out, _ = speedproof("model", bimodal, AMMP, "--bootstrap", "0", "--compatible")
+    assert "Mode: every peak of the density (VARCORE's I4)." in out
+
+
+@pytest.mark.parametrize("share", ["1", "100%", "1.0"])
+def test_bootstrap_samples_may_be_of_full_size(bimodal: str, share: str) -> None:
+    _, out, _ = speedproof("model", bimodal, "--bootstrap", "20", "--undersampling", share, "--json")
+    assert json.loads(out)["results"][0]["model"]["test"]["size"] == 80
+    code, _, err = speedproof("model", bimodal, "--undersampling", "1.5")
+    assert code == 2
+    assert "does not lie between 0 and 1" in err
+
+
+@pytest.mark.parametrize("distance", ["ks", "observed", "cvm", "ad"])
+def test_the_distance_of_the_test(bimodal: str, distance: Distance) -> None:
+    """The command's p-value is that of the function."""
+    words = ("--distance", distance, "--bootstrap", "60", "--seed", "3", "--ignore-rounding", "--json")
+    (found,) = json.loads(speedproof("model", bimodal, *words)[1])["results"]
+    x = np.loadtxt(bimodal)
+    expected = goodness_of_fit(x, fit(x), N=60, seed=3, distance=distance)
+    assert found["model"]["test"]["pvalue"] == pytest.approx(expected.pvalue)
+    assert found["model"]["test"]["distance"] == pytest.approx(expected.distance)
 
 
 def test_seed_and_threads(bimodal: str, tmp_path: Path) -> None:

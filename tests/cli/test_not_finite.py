@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,7 @@ def write(folder: Path) -> None:
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_display_shows_what_is_no_number(command: tuple[str, ...], tmp_path: Path) -> None:
     """Every sample against a plain one, either way, and against itself."""
@@ -87,6 +90,7 @@ def test_no_display_shows_what_is_no_number(command: tuple[str, ...], tmp_path: 
     assert answered > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option", ["", "--json", "--html -", "--markdown -", "--original", "--weight fraction"]
 )
@@ -121,6 +125,7 @@ def test_the_speedup_test_neither(option: str, tmp_path: Path, monkeypatch: pyte
     assert answered > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["histogram", "cdf", "order", "violins", "qq", "forest"])
 def test_no_picture_shows_what_is_no_number(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -149,3 +154,49 @@ def test_no_picture_shows_what_is_no_number(
         for shown in (*drawn, out.getvalue(), *([err.getvalue()] if code == 0 else [])):
             assert NO_NUMBER.search(shown) is None, (name, shown)
     assert answered > 2
+
+
+@pytest.mark.parametrize("given", ["5e-324", "1e-308"])
+def test_a_level_or_precision_of_nothing(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no test supports is refused once, where it is read, on the command line as in a configuration."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path)
+    Path("c.csv").write_text(f"Name,Sample1,Sample2,ConfLevel,Coef\na,plain.txt,zeros.txt,{given},1\n")
+    for option in ("--confidence", "--precision"):
+        out, err = io.StringIO(), io.StringIO()
+        assert main(("suite", "c.csv", option, given), Console(out, err)) == 2
+        assert "below 1e-09" in err.getvalue()
+    out, err = io.StringIO(), io.StringIO()
+    assert main(("suite", "c.csv"), Console(out, err)) == 0
+    assert f"ConfLevel '{given}' lies below 1e-09" in err.getvalue()
+
+
+def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where the numbers of a JSON value are; of a list those of its first two items."""
+    items = (
+        value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    )
+    for key, item in items:
+        yield from numbers(item, (*path, key))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [1e308, -1e308, 5e-324, -1])
+def test_a_stored_result_with_a_number_that_none_has(number: float, tmp_path: Path) -> None:
+    """Any number of a stored comparison replaced: the report is written, or the file refused in a line."""
+    write(tmp_path)
+    out = io.StringIO()
+    files = [str(tmp_path / name) for name in ("plain.txt", "onezero.txt")]
+    main(("compare", *files, "--json"), Console(out, io.StringIO()))
+    whole = json.loads(out.getvalue())
+    stored = tmp_path / "stored.json"
+    for path in list(numbers(whole)):
+        changed = json.loads(out.getvalue())
+        *way, last = path
+        reduce(lambda part, key: part[key], way, changed)[last] = number
+        stored.write_text(json.dumps(changed), encoding="utf-8")
+        told, err = io.StringIO(), io.StringIO()
+        assert main(("report", str(stored), "--csv", "-"), Console(told, err)) in (0, 2), path
+        assert main(("report", str(stored)), Console(told, err)) in (0, 2), path

@@ -20,7 +20,8 @@ def write(path: Path, values: object) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("kind", ["histogram", "cdf", "order", "violins", "qq"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["histogram", "density", "cdf", "order", "violins", "qq"])
 def test_every_kind_is_written(tmp_path: Path, kind: str) -> None:
     source = write(tmp_path / "t.txt", MODEL.rvs(60, 1))
     target = tmp_path / f"{kind}.svg"
@@ -31,6 +32,7 @@ def test_every_kind_is_written(tmp_path: Path, kind: str) -> None:
     assert f"wrote {target}" in err
 
 
+@pytest.mark.slow
 def test_versions_share_a_picture_and_benchmarks_do_not(tmp_path: Path) -> None:
     """The default picture of a benchmark holds all its versions; several benchmarks get names of their own."""
     table = tmp_path / "long.csv"
@@ -43,6 +45,10 @@ def test_versions_share_a_picture_and_benchmarks_do_not(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.glob("x*.svg")) == ["x-hash-it.svg", "x-sort.svg"]
     text = (tmp_path / "x-sort.svg").read_text(encoding="utf-8")
     assert all(f"{version}: n = 4, median 1.175" in text for version in ("old", "new"))
+    for kind in ("density", "cdf"):
+        assert speedproof("plot", str(table), "--kind", kind, "-o", str(tmp_path / f"{kind}.svg"))[0] == 0
+        text = (tmp_path / f"{kind}-sort.svg").read_text(encoding="utf-8")
+        assert all(f"{version} (4 runs)" in text for version in ("old", "new"))
     code, _, err = speedproof("plot", str(table), "--kind", "order", "-o", str(tmp_path / "y.svg"))
     assert sorted(path.name for path in tmp_path.glob("y*.svg")) == [
         f"y-{b}-{v}.svg" for b in ("hash-it", "sort") for v in ("new", "old")
@@ -64,6 +70,7 @@ def test_commands_of_one_file_are_compared_in_one_picture(tmp_path: Path) -> Non
         assert [f"{command}: n = 30" in text for command in ("a x", "b y", "c z")] == shown
 
 
+@pytest.mark.slow
 def test_a_version_without_a_mixture_is_drawn_all_the_same(tmp_path: Path) -> None:
     """A constant sample has a histogram, and the remark says why it has no curve."""
     files = [write(tmp_path / "a.txt", MODEL.rvs(30, 1)), write(tmp_path / "flat.txt", [3.0] * 10)]
@@ -72,7 +79,7 @@ def test_a_version_without_a_mixture_is_drawn_all_the_same(tmp_path: Path) -> No
     assert code == 0
     assert "flat: n = 10, median 3" in target.read_text(encoding="utf-8")
     assert "(flat): no mixture, so no curve of it: all 10 values equal 3" in err
-    for kind in ("violins", "cdf", "order"):
+    for kind in ("violins", "density", "cdf", "order"):
         assert speedproof("plot", *files, "--kind", kind, "-o", str(target))[0] == 0
     code, _, err = speedproof("plot", files[1], "--kind", "qq", "-o", str(target))
     assert code == 2
@@ -100,7 +107,8 @@ def test_speedups_share_a_picture_by_candidate(tmp_path: Path) -> None:
     assert code == 2
 
 
-@pytest.mark.parametrize("kind", ["histogram", "cdf", "order", "violins", "qq"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["histogram", "density", "cdf", "order", "violins", "qq"])
 @pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e200, 1e307])
 def test_values_of_any_size_have_a_picture(tmp_path: Path, scale: float, kind: str) -> None:
     """Beyond the prefixes the axis is in a power of ten."""

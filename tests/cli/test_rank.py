@@ -197,6 +197,7 @@ def advice_of(tmp_path: Path, times: Mapping[str, npt.ArrayLike]) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_what_is_not_told_apart_is_not_recommended(tmp_path: Path) -> None:
     """Two copies of one sample in another order: nothing can be proven of them, so there is no imperative."""
     values = np.linspace(1, 2, 15)

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from speedproof.cli.command import Argument, Option
-from speedproof.cli.main import COMMANDS, command, main
+from speedproof.cli.main import COMMANDS, command, every_command, main
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -30,17 +30,21 @@ def test_the_man_page_is_one() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_examples(name: str) -> None:
+    assert "examples:" in (command(name).epilog or "")
+
+
+@pytest.mark.parametrize("name", every_command())
 def test_nothing_lacks_help(name: str) -> None:
-    """Every command has a description and examples, every option and argument a help text."""
-    found = command(name)
+    """Every command and action has a description, every option and argument a help text."""
+    found = every_command()[name]
     assert found.help
-    assert "examples:" in (found.epilog or "")
     for parameter in found.params:
         assert isinstance(parameter, Option | Argument)
         assert parameter.help if isinstance(parameter, Option) else parameter.explained, parameter.name
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [*COMMANDS, *every_command()])
 def test_help_fits_a_terminal(name: str) -> None:
     """No line is longer than 80 columns, the examples not either."""
     found = command(name)
@@ -51,11 +55,11 @@ def test_help_fits_a_terminal(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["compare", "model", "rank", "hpt", "plot", "show", "suite", "report", "corpus"]
+    "name", ["compare", "model", "rank", "hpt", "plot", "show", "suite", "report", "corpus info"]
 )
 def test_a_command_without_its_files_says_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The argument is named before any option that lacks, too."""
-    assert main([name]) == 2
+    assert main(name.split()) == 2
     assert "missing argument '" in capsys.readouterr().err
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.protocols.asking import compare_medians
 
 from speedproof import plot
@@ -135,6 +136,63 @@ def test_a_needle_does_not_flatten_the_bars() -> None:
     assert whole[:, 1].max() < 2.5 * np.asarray(steps.get_data()[0]).max()
 
 
+def legends_apart(figure: Figure) -> bool:
+    """Whether every legend lies beside all axes, drawn as a file is."""
+    figure.draw_without_rendering()
+    legends = [legend.get_window_extent() for ax in figure.axes if (legend := ax.get_legend()) is not None]
+    assert legends
+    inside = figure.bbox.x1
+    boxes = [ax.get_window_extent() for ax in figure.axes]
+    return all(box.x1 <= legend.x0 and legend.x1 <= inside + 1 for legend in legends for box in boxes)
+
+
+def test_a_legend_covers_no_curve() -> None:
+    """It stands beside the axes, of one panel and of many, whatever the number of components."""
+    many = MixtureModel(np.full(9, 1 / 9), np.arange(9.0), np.full(9, 0.1))
+    x = many.rvs(200, seed=2)
+    for draw in (plot.histogram, plot.run_order):
+        ax = draw(x, many, ax=axes())
+        assert legends_apart(ax.figure)  # type: ignore[arg-type]
+    assert legends_apart(plot.histograms({f"v{k}": x for k in range(4)}, [many] * 4))
+    for ax in (plot.density({"a": x, "b": x + 1}, ax=axes()), plot.ecdfs({"a": x, "b": x + 1}, ax=axes())):
+        assert legends_apart(ax.figure)  # type: ignore[arg-type]
+    alone = Figure().add_subplot()
+    plot.histogram(X, MODEL, ax=alone)
+    alone.figure.draw_without_rendering()  # type: ignore[union-attr]
+    legend = alone.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().x1 <= alone.bbox.x1, "a figure without a layout has no room beside it"
+
+
+def test_densities_of_versions_and_their_normal_fits() -> None:
+    """Kernels of area one around every value; dashed the normal law of mean and deviation, against scipy."""
+    samples = {"old": X, "new": X[:60] + 1.0}
+    ax = plot.density(samples, ax=axes(), axis="time (ms)", title="t")
+    for curve, x in zip((f"{n} ({x.size} runs)" for n, x in samples.items()), samples.values(), strict=True):
+        ((line,),) = [curves(ax, curve)]
+        assert np.trapezoid(line[:, 1], line[:, 0]) == pytest.approx(1.0, abs=1e-3)
+        assert np.trapezoid(line[:, 0] * line[:, 1], line[:, 0]) == pytest.approx(x.mean(), rel=1e-3)
+    for line, x in zip(curves(ax, "_normal"), samples.values(), strict=True):
+        expected = stats.norm(x.mean(), x.std(ddof=1)).pdf(line[:, 0])
+        np.testing.assert_allclose(line[:, 1], expected, rtol=1e-9)
+    assert texts(plot.density({"a": np.append(X, 900.0), "b": X}, ax=axes())) == [
+        "a: 1 of 121 values, up to 900, lies beyond the axis and is not drawn"
+    ]
+    flat = plot.density({"a": np.full(5, 2.0), "one": np.array([3.0])}, ax=axes())
+    assert np.isfinite(np.concatenate(curves(flat, "_normal"))).all()
+
+
+def test_distribution_functions_of_versions_share_axes() -> None:
+    samples = {"old": X, "new": X[:60] + 1.0}
+    ax = plot.ecdfs(samples, [MODEL, None], ax=axes(), axis="time (ms)")
+    for name, x in samples.items():
+        (line,) = curves(ax, f"{name} ({x.size} runs)")
+        at = line[1:-1, 0]
+        np.testing.assert_allclose(line[1:-1, 1], stats.ecdf(x).cdf.evaluate(at))
+    (mixture,) = curves(ax, "_mixture")
+    np.testing.assert_allclose(mixture[:, 1], MODEL.cdf(mixture[:, 0]))
+
+
 def test_large_samples_are_thinned_in_the_rug_only() -> None:
     x = np.random.default_rng(1).normal(size=20_000)
     ax = plot.histogram(x, ax=axes())
@@ -161,6 +219,7 @@ def test_run_order_keeps_the_order_and_marks_components() -> None:
         assert set(line[:, 1]) == set(X[MODEL.labels(X) == k])
 
 
+@pytest.mark.slow
 def test_a_probability_plot_is_straight_and_its_band_is_lilliefors_test() -> None:
     """Points leave the band exactly when the test rejects, for the normal and the log-normal distribution."""
     rng = np.random.default_rng(5)
@@ -215,6 +274,7 @@ def test_violins_show_medians_and_have_a_side_each() -> None:
     assert plot.violins({"alone": [3.0]}, ax=axes()).get_ylim()[0] < 3.0
 
 
+@pytest.mark.slow
 def test_kernel_density_is_one_and_keeps_modes_apart() -> None:
     """Integral one; two modes ten deviations apart are as high as each alone, at half the weight."""
     rng = np.random.default_rng(3)
@@ -263,6 +323,7 @@ def test_forest_is_sorted_by_what_is_proven() -> None:
     assert counts == len(rows)
 
 
+@pytest.mark.slow
 def test_forest_of_many_and_of_one_far_out() -> None:
     """A speedup of a million is an arrow with its value; the others keep their axis."""
     rng = np.random.default_rng(7)
@@ -286,6 +347,7 @@ def test_pictures_of_one_value_and_of_equal_values() -> None:
             assert all(math.isfinite(limit) for limit in (*picture.get_xlim(), *picture.get_ylim()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!")]
 )

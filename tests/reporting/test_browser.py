@@ -117,6 +117,7 @@ def opener(driver: webdriver.Chrome, name: str) -> WebElement:
     return driver.find_element(By.XPATH, f"//button[contains(@class, 'open') and text()='{name}']")
 
 
+@pytest.mark.slow
 def test_sorting(open_page: Opener, mixed: Made) -> None:
     """A click on a column sorts by it, a second one the other way; aria-sort says so; unknown values stay last."""
     driver = open_page(mixed)
@@ -135,6 +136,7 @@ def test_sorting(open_page: Opener, mixed: Made) -> None:
     assert rows(driver) == sorted(speedups)
 
 
+@pytest.mark.slow
 def test_filtering(open_page: Opener, mixed: Made) -> None:
     """By part of a name and by verdict; the count is announced."""
     driver = open_page(mixed)
@@ -150,6 +152,7 @@ def test_filtering(open_page: Opener, mixed: Made) -> None:
     assert status.text == f"1 of {len(order)} rows shown"
 
 
+@pytest.mark.slow
 def test_panels_by_keyboard(open_page: Opener, mixed: Made) -> None:
     """Tab reaches every control in order, Enter opens a panel, its charts have text, Enter closes it."""
     driver = open_page(mixed)
@@ -200,6 +203,7 @@ def test_every_panel_draws_every_value(open_page: Opener, mixed: Made) -> None:
     )
 
 
+@pytest.mark.slow
 def test_hostile_names_do_nothing(open_page: Opener, hostile: Made) -> None:
     """No script of a name runs, in the table or in a panel; the name is shown letter by letter."""
     driver = open_page(hostile)
@@ -228,6 +232,7 @@ def test_policy_stops_what_gets_in(chromium: webdriver.Chrome, mixed: Made, tmp_
     _log(chromium, "performance")
 
 
+@pytest.mark.slow
 def test_a_thousand_benchmarks(open_page: Opener, thousand: Made) -> None:
     """All rows are there, and filter and sort work on them."""
     driver = open_page(thousand)
@@ -242,6 +247,7 @@ def test_a_thousand_benchmarks(open_page: Opener, thousand: Made) -> None:
     assert sorted(rows(driver)) == sorted(everything)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1280, 3840])
 def test_fits_any_width(open_page: Opener, mixed: Made, width: int) -> None:
     """The page itself never scrolls sideways, panels open or not."""
@@ -260,6 +266,7 @@ def test_fits_any_width(open_page: Opener, mixed: Made, width: int) -> None:
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast(open_page: Opener, mixed: Made, scheme: str) -> None:
     """Every text has the contrast that WCAG 2.1 AA asks for: 4.5 to 1 against what is behind it."""
@@ -303,6 +310,7 @@ return [...document.querySelectorAll('.ticks')].map(axis => [...axis.querySelect
 """
 
 
+@pytest.mark.slow
 def test_labels_of_an_axis_at_any_width(open_page: Opener, make_suite: Callable[..., Made]) -> None:
     """As the browser sets them they stay apart by more than a space, and a wide axis has several."""
     x = np.linspace(1, 1.001, 12)
@@ -321,6 +329,7 @@ def test_labels_of_an_axis_at_any_width(open_page: Opener, make_suite: Callable[
     driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+@pytest.mark.slow
 def test_drawn_tables_fit_any_width(chromium: webdriver.Chrome, tmp_path: Path) -> None:
     """Speedups told in the cells of a table are drawn beside them, in view at 400 pixels, too."""
     told: list[tuple[str, Style, float, float, float]] = [

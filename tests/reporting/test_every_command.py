@@ -165,6 +165,7 @@ def test_committed_files(name: str, only: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_forty_benchmarks(name: str, many: list[str]) -> None:
     """Two versions and three."""
@@ -176,6 +177,7 @@ def test_forty_benchmarks(name: str, many: list[str]) -> None:
         check(reports_of(command, *many, "--unit", "s", *options), 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("real", REAL)
 def test_real_files(name: str, real: str) -> None:
@@ -234,6 +236,7 @@ def test_more_versions_than_columns() -> None:
     assert all(name in text for name in ("deltablue", "richards", "unpack_sequence"))
 
 
+@pytest.mark.slow
 def test_everything_that_can_be_asked_for() -> None:
     """All rows and all parts are as narrow and as consistent as the sheet."""
     for name in ("compare", "hpt", "rank", "model"):
@@ -260,6 +263,7 @@ def sessions(
         yield race, {(name, "old"): values[0], (name, "new"): values[1]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmarks", [1, 6, 40])
 def test_the_ending_of_a_session(benchmarks: int) -> None:
     """What ``run`` and ``run --review`` end with."""
@@ -280,6 +284,7 @@ def test_a_stored_session() -> None:
     check(reports_of("run", "--review", str(ROOT / "examples" / "gzip" / "session.jsonl")), 6)
 
 
+@pytest.mark.slow
 def test_a_history(tmp_path: Path) -> None:
     """Thirty commits, one of them slower: the last changes, and one benchmark commit by commit."""
     rng = np.random.default_rng(3)

@@ -38,6 +38,7 @@ def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 REPORTS = {"--html": "<!doctype html>", "--markdown": "<!-- speedproof -->", "--junit": "<?xml "}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", REPORTS)
 def test_a_report_in_place_of_the_table(three: dict[str, str], option: str) -> None:
     """- is standard output, which then holds the report and nothing else, byte for byte that of the file."""

@@ -13,7 +13,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.reporting.cells import width_of
 from speedproof.reporting.model import Cell, Column, Report, Row, Table
-from speedproof.reporting.names import labels, shortened, spoken
+from speedproof.reporting.names import benchmark_column, labels, shortened, spoken
 from speedproof.reporting.text import render
 
 
@@ -121,3 +121,17 @@ def test_a_wide_last_column_leaves_names_whole() -> None:
     told = render(Report("", (), (Table.of(columns, iter(rows)),)), 60)
     assert told.count("abff0c5 Sum more of them") == 2
     assert max(map(len, told.splitlines())) <= 61
+
+
+def test_fields_that_all_names_have_are_in_the_title() -> None:
+    """Each is told once; names of other fields are told whole."""
+    names = [
+        "program=330.art_m/affinity=no affinity/threads=2",
+        "program=312.swim_m/affinity=compact/threads=16",
+    ]
+    column, cell = benchmark_column(names)
+    assert column.title == "program/affinity/threads"
+    assert [cell(name).text for name in names] == ["330.art_m/no affinity/2", "312.swim_m/compact/16"]
+    for others in ([*names, "program=330.art_m/threads=2"], ["F/kind=map/n=2", "G/kind=map/n=3"]):
+        column, cell = benchmark_column(others)
+        assert [f"{column.title.removesuffix('…')}{cell(name).text}" for name in others] == others

@@ -18,6 +18,27 @@ O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json
 OPTIONS = ("--html", "--markdown", "--csv", "--latex", "--junit")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("history", "page", "-o", "-"), ("history", "query", "-o", "-"), ("corpus", "build", O2, "-o", "-"),
+        ("corpus", "model", "c", "-o", "-"), ("suite", "x.csv", "-o", "-"), ("plot", O2, O3, "-o", "-"),
+        ("run", "--save", "-", "true"), ("run", "--export-hyperfine", "-", "true"),
+        ("bisect", "--save", "-", "true"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_nothing_is_written_to_a_file_named_like_standard_output(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes no ``-`` refuses it before any work; reports and exports go to standard output."""
+    monkeypatch.chdir(tmp_path)
+    code, out, err = speedproof(*words)
+    assert (code, out) == (2, "")
+    assert "-: " in err or "- is standard output" in err or "no such store" in err
+    assert not list(tmp_path.iterdir())
+
+
 def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:
     """'report' on the JSON of 'compare' writes, byte for byte, what 'compare' itself writes."""
     targets = [part for o in OPTIONS for part in (o, str(tmp_path / f"a{o}"))]

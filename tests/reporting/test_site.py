@@ -137,6 +137,7 @@ def browser() -> Iterator[Any]:
         driver.quit()
 
 
+@pytest.mark.slow
 def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
     """Overview, filter, chart, keys, permalinks work from a file; hostile names stay text; no error, no alert."""
     from selenium.webdriver.common.by import By

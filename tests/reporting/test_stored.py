@@ -71,6 +71,7 @@ def test_errors_name_the_file_and_the_place(text: str, message: str) -> None:
     assert message in str(error.value)
 
 
+@pytest.mark.slow
 def test_every_wrong_field_is_refused(mixed: Made) -> None:
     """Any part of a document replaced by a value of another kind: read, or refused with a FormatError."""
     result, suite = mixed

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from speedproof.api.given import alpha_of, floor_of, margin_given, no_step, version_given
+from speedproof.api.given import alpha_of, any_alpha, floor_of, margin_given, no_step, version_given
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.errors import UsageError
-from speedproof.protocols.questions import ASKED, QuestionName
+from speedproof.options import ASKED, QuestionName
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -225,7 +225,7 @@ class Corpus:
                 [version_given(v, versions, place.name) for v in side] for side in zip(*pairs, strict=True)
             )
             pairs = tuple(zip(x, y, strict=True))
-        rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin)) if rules is None else rules
+        rules = Rules(alpha=any_alpha(confidence), margin=margin_given(margin)) if rules is None else rules
         if store is not None:
             rules = replace(rules, floor=floor_of(store))
         asked = Asked(pairs, chosen, rules, tuple(protocols), where)

@@ -18,11 +18,13 @@ from speedproof.measuring.export import to_hyperfine
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.calibration import calibrate
+from speedproof.protocols.in_blocks import TEST
+from speedproof.protocols.negative_controls import WITHHELD
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import RunPlan, plan_runs
-from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Check, Verdict
+from speedproof.protocols.results import Comparison
 from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.stopping import SessionQuestion
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.summaries import summarise
 from speedproof.reporting import calibration as of_calibration
@@ -32,6 +34,8 @@ from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
 from speedproof.sessions import SessionOrigin
 from speedproof.sessions import SessionResult as SessionResult
+
+_OF_BLOCKS = (Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
 
 
 class EndedSession:
@@ -71,19 +75,20 @@ class EndedSession:
 
     @cached_property
     def comparisons(self) -> list[SuiteComparison]:
-        """What protocols for fixed sizes say of each candidate; nothing of one version."""
-        versions = [v.name for b in self.sessions[-1].head.benchmarks for v in b.versions]
-        first, *others = dict.fromkeys(versions)
-        fixed = Rules(alpha=self.question.rules.alpha, margin=self.question.rules.margin)
-        return [
-            compare_suite(self.suite.pair(first, candidate), (first, candidate), self.question.metric, fixed)
-            for candidate in (others if len(self.suite.versions) > 1 else ())
-        ]
+        """What a comparison of the file says of each candidate; nothing of one version."""
+        return comparisons_of(self.suite, self.question)
 
     @cached_property
-    def findings(self) -> list[CandidateResult]:
-        """What the session's own test says; marked where another quantity says the opposite."""
-        return [_contradicted(finding, self.comparisons) for finding in self.outcome.findings]
+    def findings(self) -> Sequence[CandidateResult]:
+        """What the session's own test says; of a number of runs that was fixed, what a test made once says."""
+        rows = {c.benchmark: c for sheet in self.comparisons for c in sheet.headlines}
+        planned = len(self.comparisons) == 1 and not (self.options.builds or self.question.rules.gate)
+        return [
+            _at_once(f, rows[f.benchmark])
+            if planned and f.benchmark in rows and rows[f.benchmark].test != TEST and f.reason != WITHHELD
+            else f
+            for f in self.outcome.findings
+        ]
 
     def report(self, file: str) -> Report:
         """All of it in words, and with which file to go on."""
@@ -99,6 +104,7 @@ class EndedSession:
             self.findings,
             of_session.sides_of(self.suite, self.question.metric),
             self.question,
+            self.comparisons,
             spent=of_session.spent_of(spent),
             file=file,
             absent=self.outcome.measured.absent,
@@ -141,6 +147,25 @@ class EndedSession:
         return to_hyperfine(self.sessions)
 
 
+def _at_once(f: CandidateResult, c: Comparison) -> CandidateResult:
+    """A finding as one test of all runs has it."""
+    p = {"pvalue_faster": c.pvalue, "pvalue_slower": c.pvalue_slower}
+    result = replace(f.result, low=c.certified.low, high=c.certified.high, **p)
+    kept = tuple(check for check in f.warnings if check.kind not in _OF_BLOCKS)
+    return replace(f, verdict=c.verdict, estimate=c.speedup.value, result=result, warnings=kept)
+
+
+def comparisons_of(suite: Suite, question: SessionQuestion) -> list[SuiteComparison]:
+    """What the runs of a session say of each candidate, as files of them would."""
+    if len(suite.versions) < 2:
+        return []
+    first, *others = suite.versions
+    rules = Rules(alpha=question.rules.alpha, margin=question.rules.margin)
+    return [
+        compare_suite(suite.pair(first, other), (first, other), question.metric, rules) for other in others
+    ]
+
+
 def _calibration_runs(
     sessions: Sequence[StoredSession],
 ) -> tuple[list[tuple[float, float]], list[float], float]:
@@ -173,20 +198,3 @@ def _plan(sessions: Sequence[StoredSession], alpha: float) -> RunPlan:
     took = [b.seconds for p in sessions[-1].head.benchmarks for v in p.versions for b in v.builds]
     each = [value for builds in times.values() for values in builds.values() for value in values]
     return plan_runs(pilot, float(np.mean(took)), float(np.mean(each)), alpha=alpha)
-
-
-def _contradicted(finding: CandidateResult, results: Sequence[SuiteComparison]) -> CandidateResult:
-    """Another quantity may be better where this one is worse: then neither is the whole answer."""
-    opposite = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(finding.verdict)
-    where = [
-        QUESTIONS[comparison.protocol].where
-        for result in results
-        if result.candidate == finding.candidate
-        for comparison in result.comparisons
-        if comparison.benchmark == finding.benchmark and comparison.verdict is opposite
-    ]
-    if not where:
-        return finding
-    told = f"{' and '.join(where)} it is the other way"
-    warning = Check.warning(Assumption.ONE_ANSWER, finding.candidate, told)
-    return replace(finding, warnings=(*finding.warnings, warning))

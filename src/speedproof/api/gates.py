@@ -14,15 +14,15 @@ from speedproof.data.checked import checked
 from speedproof.data.names import wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import Parameter, UsageError
+from speedproof.options import Location as Location
+from speedproof.options import Multiplicity as Multiplicity
+from speedproof.options import Policy as Policy
 from speedproof.protocols.gate import GateDecision as GateDecision
 from speedproof.protocols.gate import gate as decide
 from speedproof.protocols.gate_claims import MULTIPLICITIES as MULTIPLICITIES
 from speedproof.protocols.gate_claims import Demand as Demand
 from speedproof.protocols.gate_claims import GateRules
-from speedproof.protocols.gate_claims import Location as Location
-from speedproof.protocols.gate_claims import Multiplicity as Multiplicity
 from speedproof.protocols.gate_claims import Outcome as Outcome
-from speedproof.protocols.gate_claims import Policy as Policy
 from speedproof.protocols.gate_looks import first_of, next_of, together
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.gate import report

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from speedproof.api.shares import level, proportion
+from speedproof.api.shares import any_level, level, proportion
 from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_of
 from speedproof.errors import Parameter, UsageError
@@ -40,11 +40,16 @@ def confidence_given(confidence: object) -> float:
     return proportion_given("confidence", confidence, '0.95 or "95%"', level)
 
 
-def alpha_of(confidence: object) -> float:
+def alpha_of(confidence: object, kind: Callable[[object], float] = level) -> float:
     """The risk that a confidence leaves."""
     from speedproof.stats.estimate import alpha_at
 
-    return alpha_at(confidence_given(confidence))
+    return alpha_at(proportion_given("confidence", confidence, '0.95 or "95%"', kind))
+
+
+def any_alpha(confidence: object) -> float:
+    """The same of a confidence that may lie below one half."""
+    return alpha_of(confidence, any_level)
 
 
 def version_given(name: str, versions: Sequence[str], where: str = "") -> str:

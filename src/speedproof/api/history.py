@@ -173,7 +173,7 @@ class History:
 
     @checked()
     def export(self, path: StrPath) -> int:
-        """Write the whole store to one portable file; the number of its samples."""
+        """Write the whole store to one portable file, ``"-"``: standard output; the number of its samples."""
         from speedproof.history.transfer import export_store
 
         return export_store(self.store, Path(path))
@@ -181,10 +181,10 @@ class History:
     @checked()
     def import_(self, path: StrPath) -> int:
         """Merge what :meth:`export` wrote, from any database; how many samples are new."""
-        from speedproof.history.transfer import check_exported, import_store
+        from speedproof.history.transfer import exported_rows, import_store
 
-        check_exported(Path(path))  # before a store is made
-        return import_store(self.made(), Path(path))
+        rows = exported_rows(Path(path))  # before a store is made
+        return import_store(self.made(), Path(path), rows)
 
     @checked()
     def query(
@@ -234,7 +234,7 @@ class History:
         metric, benchmark : str, optional
             Only these.
         branch : str
-            Whose first parents are followed.
+            Whose first parents are followed. Where git named none of the commits, their dates give the order.
         correction : {"holm", "bh"}
             Over all series: no false alarm at all, or a share of false ones (Benjamini and Hochberg).
 
@@ -246,7 +246,7 @@ class History:
         Raises
         ------
         UsageError
-            A benchmark or a commit that the store does not hold.
+            A benchmark that the store does not hold, a branch without measured commits, a shallow clone.
         """
         from speedproof.api.history_results import HistoryResult
         from speedproof.history.changes import find_history_changes
@@ -346,13 +346,8 @@ class History:
         def found(rev: str) -> HistoryResult:
             return self.changes(confidence=confidence, metric=metric, branch=rev, correction=correction)
 
-        result = found(branch)
-        if not result.tracks:
-            raise UsageError(
-                f"{self.store.where}: nothing to show; fill it with 'speedproof history add FILE'"
-            )
         return write_site(
-            result,
+            found(branch),
             folder,
             made=f"Made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by speedproof {__version__}",
             link=commit_address(self.repository),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +24,11 @@ def tracks_in(
     from speedproof.history.tracks import tracks_of
 
     series, measured = measured_in(store, metric, benchmark)
-    commits = ordered(store.commits(), branch, repository)
-    return series, measured, commits, tracks_of(measured, commits, store.machines())
+    commits = ordered(store.commits(), branch, repository, store.branches())
+    tracks = tracks_of(measured, commits, store.machines())
+    if not tracks:
+        raise UsageError(f"{store.where}: nothing to show; fill it with 'speedproof history add FILE'")
+    return series, measured, commits, tracks
 
 
 def measured_in(
@@ -48,7 +52,9 @@ def measured_in(
 
 def no_store(where: str) -> UsageError:
     """A store that is to be read, but is not there."""
-    return UsageError(f"{where}: no such store; make one with 'speedproof history add FILE --store {where}'")
+    return UsageError(
+        f"{where}: no such store; make one with: speedproof history add FILE --store {quote(where)}"
+    )
 
 
 def opened(where: str) -> HistoryStore:

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct, field
 
+from speedproof.api.ended_sessions import comparisons_of
 from speedproof.api.given import alpha_of
 from speedproof.api.pairs import Bound
 from speedproof.api.shown import Shown
@@ -142,7 +143,8 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
         """The result in words, for every format."""
         metric = self.findings[0].metric if self.findings else "time"
         question = SessionQuestion(StopRules(alpha_of(self.confidence), self.margin), metric)
-        return [session.report(self.findings, session.sides_of(self.suite, metric), question)]
+        sheets = comparisons_of(self.suite, question)
+        return [session.report(self.findings, session.sides_of(self.suite, metric), question, sheets)]
 
     def __repr__(self) -> str:
         shown = "; ".join(
@@ -166,7 +168,7 @@ class Measurement:
         confidence: float,
         seed: int | None,
         clock: Callable[[], float] = time.monotonic,
-        environment: Mapping[str, str] | None = None,
+        known: Mapping[str, Any] | None = None,
         warmup: int | None = 1,
         ignore_failure: bool = False,
         save: str | Path | None = None,
@@ -180,7 +182,7 @@ class Measurement:
             self._file = None if save is None else self._held.enter_context(ResultsFile(Path(save)))
         except OSError as error:
             raise UsageError(f"cannot save to {save}: {error.strerror}") from None
-        head = new_head(self._plan, seed=seed, environment=environment or {})
+        head = new_head(self._plan, seed=seed, **known or {})
         runs = RunLoop(head, executor, clock, self._append, ignore_failure=ignore_failure)
         self._session = ComparedSession(runs, SessionQuestion(rules), warmup=warmup)
         self._states = self._run()
@@ -242,15 +244,18 @@ class Measurement:
 
 def _suite_of(plan: Iterable[PlannedBenchmark], lines: Iterable[Line]) -> Suite:
     """The times of all runs that count, in run order; the reference first, whichever ran first."""
-    values: dict[tuple[str, str], list[float]] = {(b.name, v.name): [] for b in plan for v in b.versions}
+    values: dict[tuple[str, str], list[tuple[float, int]]] = {
+        (b.name, v.name): [] for b in plan for v in b.versions
+    }
     for line in lines:
         if isinstance(line, RunLine) and not (line.warmup or line.failed) and "time" in line.metrics:
-            values[line.benchmark, line.version].append(line.metrics["time"])
+            values[line.benchmark, line.version].append((line.metrics["time"], line.block))
     import numpy as np
 
     traits = frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT})
     return Suite.from_records(
-        (version, Record(benchmark, np.array(v), traits=traits))
-        for (benchmark, version), v in values.items()
-        if v
+        (version, Record(benchmark, np.array(times), traits=traits, blocks=np.array(blocks)))
+        for (benchmark, version), found in values.items()
+        if found
+        for times, blocks in [zip(*found, strict=True)]
     )

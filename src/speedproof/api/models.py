@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from speedproof.api.given import components_given, no_step, proportion_given
+from speedproof.api.shares import share
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample, Trait
@@ -18,6 +19,7 @@ from speedproof.data.units import parse_quantity
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse
 from speedproof.mixture.asked import answers, indices
+from speedproof.mixture.goodness import Distance
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
 from speedproof.reporting import mixtures
 from speedproof.reporting.model import Report
@@ -95,8 +97,10 @@ def model(
     suite: Suite,
     *,
     components: int | None = None,
+    compatible: bool = False,
     max_components: int = 9,
     bootstrap: int = 200,
+    distance: Distance | None = None,
     fast: bool = False,
     undersampling: float | None = None,
     rounding: bool = True,
@@ -117,14 +121,20 @@ def model(
         The samples.
     components : int, optional
         Exactly so many components, and no test: it is for a number that is chosen.
+    compatible : bool
+        Follow VARCORE to the letter: R's mclust, whose answer depends on the unit; every peak is a mode;
+        bootstrap samples of full size.
     max_components : int
         Otherwise the largest number.
     bootstrap : int
         Bootstrap samples of the test; 0: no test.
+    distance : {"ks", "observed", "cvm", "ad"}, optional
+        Of the test: Kolmogorov and Smirnov's, the same at the observations only (what ``compatible`` takes),
+        Cramer and von Mises' or Anderson and Darling's.
     fast : bool
         Stop adding components early in the bootstrap.
     undersampling : float, optional
-        Bootstrap samples hold this share of the values.
+        Bootstrap samples hold this share of the values, 1 at most.
     rounding : bool
         Try again on the grid of the values, where the test rejects.
     seed : int
@@ -165,7 +175,7 @@ def model(
     if bootstrap < 0:
         raise UsageError(f"bootstrap={bootstrap}: expected a number of samples, or 0 for no test")
     if undersampling is not None:
-        undersampling = proportion_given("undersampling", undersampling, "0.9")
+        undersampling = proportion_given("undersampling", undersampling, "0.9", share)
     quantiles = [proportion_given("quantiles", p, "0.99") for p in quantiles]
     asked = Questions(
         tuple(quantiles), tuple(map(parse_quantity, below)), metrics, parse_quantity(delta), observations
@@ -176,7 +186,8 @@ def model(
     def one(sample: Sample) -> Analysis | DataError:
         try:
             return analyse(
-                sample, N=bootstrap, seed=seed, components=components, K_max=max_components, c=undersampling,
+                sample, N=bootstrap, seed=seed, components=components, compatible=compatible, K_max=max_components,
+                distance=distance, c=undersampling,
                 fast=fast, rounding=rounding, jobs=inner,
             )  # fmt: skip
         except DataError as error:

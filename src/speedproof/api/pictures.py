@@ -17,16 +17,18 @@ from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.independent import independent
 from speedproof.mixture.model import MixtureModel
-from speedproof.plot.canvas import axes_or_new, new_figure
+from speedproof.options import HEADLINE
+from speedproof.plot.canvas import axes_or_new, new_figure, plain
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.questions import HEADLINE
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting.names import spoken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-KINDS = ("histogram", "cdf", "order", "violins", "qq", "forest")
+KINDS = ("histogram", "density", "cdf", "order", "violins", "qq", "forest")
+_OF_BENCHMARKS = ("histogram", "density", "cdf", "violins")
+"""Of all versions of a benchmark; the others but the forest are of one sample."""
 
 
 class ResultPlots:
@@ -58,17 +60,19 @@ class SuitePlots:
     def ecdf(self, *, ax: Axes | None = None) -> Axes:
         """The empirical distribution function of every version."""
         title, axis, shown = self._drawn()
-        ax = axes_or_new(ax)
-        for version, values in shown.items():
-            ax.ecdf(values, label=version)
-        return _labelled(ax, xlabel=axis, ylabel="share of runs up to here", title=title)
+        return plot.ecdfs(shown, ax=ax, axis=axis, title=title)
+
+    def density(self, *, ax: Axes | None = None) -> Axes:
+        """The kernel density of every version, and dashed its normal fit."""
+        title, axis, shown = self._drawn()
+        return plot.density(shown, ax=ax, axis=axis, title=title)
 
     def run_order(self, *, ax: Axes | None = None) -> Axes:
         """The values of every version in the order of the runs."""
         title, axis, shown = self._drawn()
         ax = axes_or_new(ax)
         for version, values in shown.items():
-            ax.plot(range(1, values.size + 1), values, ".", label=version)
+            ax.plot(range(1, values.size + 1), values, ".", label=plain(version))
         return _labelled(ax, xlabel="run", ylabel=axis, title=title)
 
     def violins(self, *, ax: Axes | None = None) -> Axes:
@@ -82,7 +86,7 @@ class SuitePlots:
 
 
 def _labelled(ax: Axes, **texts: str) -> Axes:
-    ax.set(**texts)
+    ax.set(**{name: plain(text) for name, text in texts.items()})
     ax.legend(frameon=False)
     return ax
 
@@ -106,7 +110,7 @@ def pictures(
     ----------
     suite : Suite
         What to draw.
-    kind : {"histogram", "cdf", "order", "violins", "qq", "forest"}
+    kind : {"histogram", "density", "cdf", "order", "violins", "qq", "forest"}
         What the picture is.
     reference : str, optional
         Of the speedups in a forest; the first version by default.
@@ -135,7 +139,7 @@ def pictures(
     one_of("kind", kind, KINDS)
     if kind == "forest":
         return _forests(suite, reference)
-    if kind in ("histogram", "violins"):
+    if kind in _OF_BENCHMARKS:
         pictures = [(key, "", samples) for key, samples in by_benchmark(suite, suite.versions).items()]
     else:
         pictures = [(key, version, {version: sample}) for (key, version), sample in suite.samples.items()]
@@ -172,13 +176,15 @@ def _picture(
     key: Key, samples: dict[str, Sample], kind: str, max_components: int, remark: Callable[[str], object]
 ) -> Any:
     """The picture of a benchmark's samples, or of a single one."""
-    if kind in ("histogram", "violins"):
+    if kind in _OF_BENCHMARKS:
         samples = dict(zip(spoken(list(samples)), samples.values(), strict=True))
     axis, shown = _shown(key, samples, processes=kind == "violins")
     first, of_first = next(iter(shown.items()))
     title = f"{key.benchmark}: {first}"
     if kind == "qq":
         return _probability_plots(of_first, axis, title)
+    if kind == "density":
+        return plot.density(shown, ax=new_figure().add_subplot(), axis=axis, title=key.benchmark)
     models: list[MixtureModel | None] = []
     for version, values in shown.items():
         try:
@@ -189,6 +195,8 @@ def _picture(
     if kind == "violins":
         ax = new_figure(max(3.6, 1.6 + len(shown)), 4.2).add_subplot()
         return plot.violins(shown, models, ax=ax, axis=axis, title=key.benchmark)
+    if len(shown) > 1 and kind == "cdf":
+        return plot.ecdfs(shown, models, ax=new_figure().add_subplot(), axis=axis, title=key.benchmark)
     if len(shown) > 1:
         return plot.histograms(shown, models, axis=axis, title=key.benchmark)
     draw = {"histogram": plot.histogram, "cdf": plot.ecdf, "order": plot.run_order}[kind]

@@ -14,6 +14,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.protocols.modes import compare_modes
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import SuiteRanking, rank_suite
 from speedproof.protocols.run_ranking import RankedRun, rank_runs
 from speedproof.reporting import ranking as words
@@ -68,7 +69,7 @@ class RankResult(Shown, Struct, frozen=True):
         """All benchmarks together: versions by their geometric mean speedups, all verdicts at one risk."""
         first, others = self.suite.sides(self.reference)
         metric = self.suite.main_metric if metric is None else metric
-        return rank_suite(self.suite, metric, (first, *others), alpha_of(self.confidence))
+        return rank_suite(self.suite, metric, (first, *others), Rules(alpha_of(self.confidence)))
 
     @property
     def versions(self) -> tuple[RankedRun, ...]:
@@ -166,7 +167,7 @@ def rank(
     >>> [v.version for v in ranked["matmul"].ranking.versions]
     ['O3', 'O2']
     >>> [v.version for v in ranked.over_suite().versions]
-    ['O2', 'O3']
+    ['O3', 'O2']
     """
     suite = of_metric(suite, metric)
     alpha = alpha_of(confidence)

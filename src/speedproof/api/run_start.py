@@ -43,7 +43,7 @@ from speedproof.measuring.plan import plan_calibration as plan_calibration
 from speedproof.measuring.plan import plan_commands as plan_commands
 from speedproof.measuring.plan import plan_trees
 from speedproof.measuring.plan import read_plan as read_plan
-from speedproof.measuring.programs import fingerprints, lacks, not_found, was_changed
+from speedproof.measuring.programs import fingerprints, lacks, not_found, other_executables, was_changed
 from speedproof.measuring.schedule import seed_or_new as seed_or_new
 from speedproof.measuring.store import new_head
 from speedproof.measuring.store import read_sessions as read_sessions
@@ -130,6 +130,7 @@ def begun(
         environment=environment,
         warnings=warnings,
         resumes=tuple(session.head.session for session in stored),
+        executables=other_executables(plan, kept["files"]),
         **kept,
     )
     if options.driver is None:

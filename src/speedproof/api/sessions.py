@@ -20,6 +20,7 @@ from speedproof.measuring.callables import CallableExecutor, calls_needed
 from speedproof.measuring.environment import snapshot
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
+from speedproof.measuring.programs import fingerprints, other_executables
 from speedproof.protocols.stopping import StopRules
 
 _MIN_RUNS = 10
@@ -118,13 +119,14 @@ def measure(
             '"new": "./new"})'
         )
     rules = _rules(confidence, margin, precision, min_runs, max_runs, max_seconds)
+    plan = plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark)
     return Measurement(
-        plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark),
+        plan,
         rules,
         CommandExecutor(capture=output == "capture", timeout=timeout),
         confidence=proportion_given("confidence", confidence),
         seed=seed,
-        environment=snapshot(),
+        known={"environment": snapshot(), "executables": other_executables(plan, fingerprints(plan))},
         warmup=warmup,
         ignore_failure=ignore_failure,
         save=save,

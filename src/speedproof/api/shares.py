@@ -30,6 +30,11 @@ def proportion(given: object, least: float = 0.01, most: float = 1.0) -> float:
     return value
 
 
+def share(given: object) -> float:
+    """A proportion, or all of it: 1 or 100%."""
+    return 1.0 if str(given).strip() in ("1", "1.0", "100%") and given is not True else proportion(given)
+
+
 def risk(given: object) -> float:
     """A risk that the tests support; beyond one half a bound would fail more often than it holds."""
     value = proportion(given, most=_MOST_RISK)
@@ -42,13 +47,18 @@ def risk(given: object) -> float:
 
 def level(given: object) -> float:
     """A confidence, one minus such a risk."""
-    value = proportion(given, 1 - _MOST_RISK)
+    value = any_level(given)
     if value < 1 - _MOST_RISK:
         raise ValueError(f"{given!r} is a risk; do you mean a confidence of {_rest(value):g}?")
-    if 1 - value < 0.999999 * _LEAST_RISK:
-        raise ValueError(
-            f"{given!r} leaves a risk below {_LEAST_RISK:g}, the smallest that the tests support"
-        )
+    return value
+
+
+def any_level(given: object) -> float:
+    """A confidence that may lie below one half, as in the papers' examples."""
+    value = proportion(given, 1 - _MOST_RISK)
+    if min(value, 1 - value) < 0.999999 * _LEAST_RISK:
+        what = "lies" if value < 0.5 else "leaves a risk"
+        raise ValueError(f"{given!r} {what} below {_LEAST_RISK:g}, the smallest that the tests support")
     return value
 
 

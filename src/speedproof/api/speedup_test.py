@@ -8,7 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from speedproof.api.given import proportion_given
+from speedproof.api.given import any_alpha, proportion_given
+from speedproof.api.shares import any_level
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
@@ -21,7 +22,6 @@ from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_su
 from speedproof.reporting import speedup_test as words
 from speedproof.reporting.model import Report
 from speedproof.reporting.speedup_test_files import warning_lines, write_files
-from speedproof.stats.estimate import alpha_at
 
 
 class SpeedupTestResult(Shown, Struct, frozen=True):
@@ -130,8 +130,8 @@ def speedup_test(
     config = str(config)
     alpha = None
     if confidence is not None:
-        alpha = alpha_at(proportion_given("confidence", confidence, '0.95 or "95%"'))
-    precision = proportion_given("precision", precision, '0.05 or "5%"')
+        alpha = any_alpha(confidence)
+    precision = proportion_given("precision", precision, '0.05 or "5%"', any_level)
     records = list(read_records(config, format="speedup-test", options=ReadOptions(unit=unit)))
     suite = Suite.from_records((r.version or "" if isinstance(r, Record) else "", r) for r in records)
     fields = {r.benchmark: dict(r.fields) for r in records if isinstance(r, Record)}
@@ -155,13 +155,12 @@ def speedup_test(
 
 def _entry(key: Key, x: Sample, y: Sample, fields: dict[str, str]) -> Entry:
     remarks = []
-    level, weight = _number(fields.get("ConfLevel")), _number(fields.get("Coef"))
-    if fields.get("ConfLevel") and (level is None or not 0 < level < 1):
-        hint = f" (do you mean {level / 100:g}?)" if level is not None and 1 < level < 100 else ""
-        remarks.append(
-            f"ConfLevel {fields['ConfLevel']!r} is no level between 0 and 1{hint}; taken as missing"
-        )
-        level = None
+    level, weight = None, _number(fields.get("Coef"))
+    if fields.get("ConfLevel"):
+        try:
+            level = any_level(fields["ConfLevel"])
+        except ValueError as error:
+            remarks.append(f"ConfLevel {error}; taken as missing")
     if fields.get("Coef") and weight is None:
         remarks.append(f"Coef {fields['Coef']!r} is no number; taken as missing")
     return Entry(key.benchmark, x, y, level, weight, tuple(remarks))

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.given import alpha_of, floor_of, margin_given, no_step, of_metric
+from speedproof.api.given import any_alpha, floor_of, margin_given, no_step, of_metric
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, Parameter, UsageError
+from speedproof.options import ASKED as ASKED
+from speedproof.options import DETAILS as DETAILS
+from speedproof.options import QuestionName as QuestionName
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
-from speedproof.protocols.questions import ASKED as ASKED
-from speedproof.protocols.questions import DETAILS as DETAILS
 from speedproof.protocols.questions import QUESTIONS as QUESTIONS
-from speedproof.protocols.questions import QuestionName as QuestionName
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.results import Check, Comparison
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
@@ -246,7 +246,7 @@ def compare_suite(
     metric: str | None = None,
     confidence: float | str = 0.95,
     margin: float | str | None = None,
-    protocols: QuestionName | Sequence[QuestionName] = ASKED,
+    protocols: Literal["all"] | QuestionName | Sequence[QuestionName] = "all",
     rules: Rules | None = None,
     store: str | Path | None = None,
     done: Callable[[], None] = no_step,
@@ -264,7 +264,8 @@ def compare_suite(
     confidence, margin : float or str
         As of :func:`speedproof.compare`.
     protocols : str or sequence of str
-        Which to ask: ``"typical"``, ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``.
+        Which to ask: ``"typical"``, ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``; by default
+        the first four.
     rules : Rules, optional
         The choices that the protocols leave open, in place of ``confidence`` and ``margin``.
     store : str or path, optional
@@ -293,17 +294,18 @@ def compare_suite(
     True
     """
     suite = of_metric(suite, metric)
+    chosen = DETAILS if protocols == "all" else protocols
     asked = (
-        (protocols,)
-        if isinstance(protocols, str) or not isinstance(protocols, Iterable)
-        else tuple(dict.fromkeys(protocols))
+        (chosen,)
+        if isinstance(chosen, str) or not isinstance(chosen, Iterable)
+        else tuple(dict.fromkeys(chosen))
     )
     if not asked:
         raise UsageError("protocols=[]: name one at least, or leave it out")
     for name in asked:
-        one_of("protocols", name, QUESTIONS)
+        one_of("protocols", name, (*QUESTIONS, "all"))
     first, candidates = suite.sides(reference)
-    rules = Rules(alpha=alpha_of(confidence), margin=margin_given(margin)) if rules is None else rules
+    rules = Rules(alpha=any_alpha(confidence), margin=margin_given(margin)) if rules is None else rules
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     results = []
@@ -328,17 +330,25 @@ def _rankings(
     found: dict[str, SuiteRanking] = {}
     for metric in suite.metrics:
         keys = [key for key in suite.keys if key.metric == metric]
-        made = {
-            (result.reference, result.candidate): comparison
-            for result in known
-            for comparison in result.comparisons
-            if result.metric == metric and comparison.protocol == "typical"
-        }
+        own = [result for result in known if result.metric == metric]
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
             if len(keys) == 1:
+                made = {
+                    (result.reference, result.candidate): c
+                    for result in own
+                    for c in result.comparisons
+                    if c.protocol == "typical"
+                }
                 found[metric] = rank_benchmark(suite, keys[0], versions, rules, made)
             else:
-                found[metric] = rank_suite(suite, metric, versions, rules.alpha, rules.floor)
+                heads = {
+                    (c.benchmark, result.reference, result.candidate): c
+                    for result in own
+                    for c in result.headlines
+                    if c.log is not None
+                }
+                question = next((c.protocol for c in heads.values()), "typical")
+                found[metric] = rank_suite(suite, metric, versions, rules, heads, question)
     return found
 
 

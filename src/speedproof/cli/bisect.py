@@ -10,9 +10,8 @@ from pathlib import Path
 
 from speedproof.cli.command import Args, Argument, CommandOfWords, Option
 from speedproof.cli.console import Console
-from speedproof.cli.values import positive_seconds
+from speedproof.cli.values import place, positive_seconds
 from speedproof.errors import UsageError
-from speedproof.reporting.bisection import progress_line
 from speedproof.reporting.json import to_json
 
 NOT_FOUND = 3
@@ -73,7 +72,7 @@ COMMAND = CommandOfWords(
             show_default=True,
         ),
         "files",
-        Option("--save FILE", "where every run is kept (default: a fresh name)"),
+        Option("--save FILE", "where every run is kept (default: a fresh name)", parse=place),
         Option("--resume FILE", "go on with a bisection"),
         Option("--json", "the result as JSON"),
     ],
@@ -86,6 +85,7 @@ def run(args: Args, console: Console) -> int:
         raise UsageError("'speedproof bisect' measures on Linux only")
     from speedproof.api.bisections import INTERRUPTED, BisectionFinding, BisectRequest, bisect_revisions
     from speedproof.cli.run_session import ends_as_ctrl_c, fresh_name
+    from speedproof.reporting.bisection import progress_line
 
     if args.resume is not None:
         kept = ("resume", "max_time", "json")

@@ -7,7 +7,7 @@ in :data:`speedproof.cli.main.COMMANDS`.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.values import KINDS
 from speedproof.errors import UsageError
 
-__all__ = ["Args", "Argument", "Command", "CommandOfWords", "Option", "ParamType", "said"]
+__all__ = ["Args", "Argument", "Command", "CommandOfWords", "Group", "Option", "ParamType", "said"]
 
 _NEAR = 0.66
 
@@ -151,8 +151,17 @@ def common() -> list[Option]:
 class Command(click.Command):
     """A command."""
 
-    def __init__(self, description: str, examples: str, params: Sequence[click.Parameter | str]) -> None:
-        """``params``: arguments and options, and before those of a group its title."""
+    def __init__(
+        self,
+        description: str,
+        examples: str,
+        params: Sequence[click.Parameter | str],
+        run: Callable[[Args, Console], int] | None = None,
+    ) -> None:
+        """``params``: arguments and options, and before those of a group its title.
+
+        ``run`` is given of an action; of a command it is the function of its module.
+        """
         own: list[click.Parameter] = []
         title = "options"
         for param in params:
@@ -164,8 +173,9 @@ class Command(click.Command):
             own.append(param)
         super().__init__(
             None,
+            callback=run,
             help=description,
-            epilog=f"examples:\n{examples}",
+            epilog=f"examples:\n{examples}" if examples else None,
             params=[*own, *common()],
             add_help_option=False,
         )
@@ -219,6 +229,69 @@ class Command(click.Command):
         """Line by line, as it was written."""
         if self.epilog:
             formatter.write(f"\n{self.epilog}\n")
+
+
+class Group(click.Group):
+    """A command with actions, each of which has its own options and help."""
+
+    format_epilog = Command.format_epilog
+
+    def __init__(
+        self, description: str, examples: str, actions: Mapping[str, Command], usual: str = ""
+    ) -> None:
+        """``usual`` is the action that is meant where none is named."""
+        super().__init__(
+            commands=dict(actions),
+            help=description,
+            epilog=f"examples:\n{examples}",
+            params=common(),
+            add_help_option=False,
+            no_args_is_help=False,
+            subcommand_metavar="ACTION ...",
+        )
+        self.actions = actions
+        self.usual = usual
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The actions, in the order in which they are declared."""
+        return list(self.actions)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Name the usual action where options alone are given."""
+        if (
+            not ctx.resilient_parsing
+            and (not args or args[0].startswith("-"))
+            and args[:1] not in (["-h"], ["--help"])
+        ):
+            if not self.usual:
+                raise click.UsageError(f"name an action first: {', '.join(self.actions)}", ctx)
+            if late := [word for word in args if word in self.actions]:
+                raise click.UsageError(f"name the action first: {ctx.command_path} {late[0]} ...", ctx)
+            args = [self.usual, *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """An action by its name."""
+        if args[0] not in self.actions and not ctx.resilient_parsing:
+            raise click.UsageError(f"{args[0]}: no such action; choose one of {', '.join(self.actions)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Every action with what it takes and does, then the options."""
+        rows = [
+            (
+                " ".join([name, *(p.make_metavar(ctx) for p in action.params if isinstance(p, Argument))]),
+                action,
+            )
+            for name, action in self.actions.items()
+        ]
+        with formatter.section("actions"):
+            formatter.write_dl([(usage, action.get_short_help_str(60)) for usage, action in rows])
+        with formatter.section("options"):
+            formatter.write_dl([r for p in self.params if (r := p.get_help_record(ctx)) is not None])
+        formatter.write(f"\nOptions of an action: {ctx.command_path} ACTION --help\n")
 
 
 class CommandOfWords(Command):

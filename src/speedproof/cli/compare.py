@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, get_args
 
 import speedproof as sp
-from speedproof.api.suites import ASKED, DETAILS, QUESTIONS, QuestionName, SuiteComparison
 from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
@@ -21,12 +21,16 @@ from speedproof.cli.options import (
     store_option,
 )
 from speedproof.cli.outputs import check_outputs, context_of, outputs_wanted, write_answer
+from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.reporting.model import Report
+
+if TYPE_CHECKING:
+    from speedproof.api.suites import SuiteComparison
 
 FAILED = 1
 
 _PROTOCOLS: dict[str, tuple[QuestionName, ...]] = {
-    **{question.name.replace(" ", "-"): (question.name,) for question in QUESTIONS.values()},
+    **{name.replace(" ", "-"): (name,) for name in get_args(QuestionName)},
     "both": ("mean", "median"),
     "all": DETAILS,
 }

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from speedproof.reporting.cells import visible
-
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -85,6 +83,10 @@ class Console:
                 self.out.write("\n")
             self.out.write(render(report, self.width, colour=self.colour))
 
+    def say(self, text: str) -> None:
+        """Write a line of the answer."""
+        self._write(self.out, text)
+
     def remark(self, text: str) -> None:
         """Write a line for the person, not for the pipe."""
         lines = f"speedproof: {text}".expandtabs().split("\n")
@@ -93,7 +95,12 @@ class Console:
 
             width = shutil.get_terminal_size().columns
             lines = [part for line in lines for part in wrapped(line, width)]
-        self.err.write("\n".join(map(visible, lines)) + "\n")
+        self._write(self.err, "\n".join(lines))
+
+    def _write(self, stream: TextIO, text: str) -> None:
+        from speedproof.reporting.cells import visible_lines  # not for the help alone
+
+        stream.write(visible_lines(text) + "\n")
 
     @contextmanager
     def progress(self, title: str, total: float | None) -> Iterator[Ticker]:

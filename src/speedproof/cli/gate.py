@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
-from typing import Any
-
-import click
-import msgspec
+from typing import TYPE_CHECKING, Any, get_args
 
 import speedproof as sp
-from speedproof.api.gates import MULTIPLICITIES, Demand, GateDecision, Outcome, Policy, refuse_unusable
 from speedproof.api.given import version_given
 from speedproof.api.shares import proportion
-from speedproof.cli.command import Args, Command, Option
+from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
 from speedproof.cli.options import choosing, pages, reading, store_option
 from speedproof.cli.outputs import check_outputs, write_answer, write_whole
-from speedproof.cli.settings import FILE, UNDECIDED, GateSettings, Undecided, demand_of, read_settings
+from speedproof.cli.settings import FILE, GateSettings, Undecided, demand_of, read_settings
 from speedproof.errors import SpeedproofError, UsageError
+from speedproof.options import Multiplicity, Policy
+
+if TYPE_CHECKING:
+    from speedproof.api.gates import Demand
 
 _STATE = ".look"
 _UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
@@ -36,39 +35,30 @@ def _margin(text: str) -> float:
         raise ValueError(f"{error}; to ask that it is faster, give --policy proven-improvement") from None
 
 
-class _Gate(Command):
-    """The gate, whose two files have names."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """What every command does; files without a name are an error that names them."""
-        files = args if args and not args[0].startswith("-") else args[-2:]
-        named = any(word.startswith(("--baseline", "--candidate")) for word in args)
-        if len(files) > 1 and not named and not any(word.startswith("-") for word in files[:2]):
-            old, new = map(shlex.quote, files[:2])
-            raise click.UsageError(f"which is the baseline? Give --baseline {old} --candidate {new}", ctx)
-        return super().parse_args(ctx, args)
-
-
-COMMAND = _Gate(
+COMMAND = Command(
     "Hold a candidate to a policy: pass when what the policy asks is proven on every benchmark of "
     "the baseline, fail when its opposite is proven on one, or when one is missing; else undecided.",
-    "  speedproof gate --baseline main.json --candidate branch.json\n"
-    "  speedproof gate --baseline old/ --candidate new/ --margin 5% --confidence 0.99\n"
-    "  speedproof gate --baseline runs.jsonl:main --candidate runs.jsonl:branch\n"
-    "  speedproof gate --baseline a.json --candidate b.json --policy equivalence\n"
-    "  speedproof gate --baseline a.json --candidate b.json --undecided pass\n"
-    "  speedproof gate --baseline a.json --candidate b.json --html gate.html\n"
+    "  speedproof gate main.json branch.json             the baseline first\n"
+    "  speedproof gate old/ new/ --margin 5% --confidence 0.99\n"
+    "  speedproof gate runs.jsonl:main runs.jsonl:branch\n"
+    "  speedproof gate a.json b.json --policy equivalence\n"
+    "  speedproof gate a.json b.json --undecided pass\n"
+    "  speedproof gate a.json b.json --html gate.html\n"
     "  speedproof gate --suite bench.toml                measures, as run --gate\n"
     "  speedproof gate --driver go --revisions main HEAD -- go test -bench=. ./sort\n"
     "\n"
     "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (see --undecided)",
     [
-        Option(
-            "--baseline FILE",
-            "results of the reference, a file or a folder; FILE:VERSION for one of a file's versions",
-            required=True,
+        Argument(
+            "files",
+            "[FILE...]",
+            "results of the baseline, then of the candidate: files or folders, FILE:VERSION for one of a file's "
+            "versions; one file that holds just two versions is enough",
+            many=True,
+            required=False,
         ),
-        Option("--candidate FILE", "results of the candidate, in the same way", required=True),
+        Option("--baseline FILE", "the first of them by its name", needs="candidate"),
+        Option("--candidate FILE", "the second of them", needs="baseline"),
         *choosing(),
         "deciding",
         Option(
@@ -97,13 +87,13 @@ COMMAND = _Gate(
             "--multiplicity",
             "correction over the benchmarks of what fails the gate: holm (default), bh (Benjamini and "
             "Hochberg) or none",
-            choices=list(MULTIPLICITIES),
+            choices=list(get_args(Multiplicity)),
         ),
         store_option(),
         Option(
             "--undecided",
             "exit code of an undecided gate: report it as 3 (default), fail with 1, or pass with 0",
-            choices=list(UNDECIDED),
+            choices=list(get_args(Undecided)),
         ),
         Option(
             "--config FILE",
@@ -134,7 +124,7 @@ def run(args: Args, console: Console) -> int:
     check_outputs(args)
     settings = GateSettings() if args.config is None else read_settings(args.config)
     count, before = _looks(args.look, args.open)
-    if before is not None and before.outcome is not Outcome.UNDECIDED:
+    if before is not None and before.outcome != "undecided":
         rules = before.decision.rules
         console.remark(
             f"look {rules.look} of {rules.looks} decided; to ask anew, begin with --look 1/{count}"
@@ -159,6 +149,8 @@ def _asked(
     args: Args, settings: GateSettings, count: int, before: sp.GateResult | None, console: Console
 ) -> sp.GateResult:
     """The gate's answer."""
+    from speedproof.api.gates import Demand, refuse_unusable
+
     suite, versions = _load(args)
     refuse_unusable(suite, versions[0], args.only, args.skip)
     suite = select(suite, args, console)
@@ -216,6 +208,10 @@ def _looks(text: str | None, path: str | None) -> tuple[int, sp.GateResult | Non
 
 
 def _before(option: str, path: Path, number: int, count: int) -> sp.GateResult:
+    import msgspec
+
+    from speedproof.api.gates import GateDecision
+
     try:
         decision = msgspec.msgpack.decode(path.read_bytes(), type=GateDecision)
     except (OSError, msgspec.DecodeError):
@@ -224,7 +220,7 @@ def _before(option: str, path: Path, number: int, count: int) -> sp.GateResult:
         ) from None
     rules = decision.rules
     # A look that decided is the last, whichever number it has.
-    known = rules.look == number or (rules.look < number and decision.outcome is not Outcome.UNDECIDED)
+    known = rules.look == number or (rules.look < number and decision.outcome != "undecided")
     if rules.looks != count or not known:
         raise UsageError(
             f"{option}: {path} holds look {rules.look} of {rules.looks}, not look {number} of {count}"
@@ -236,6 +232,8 @@ def _leave(path: str, result: sp.GateResult) -> None:
     """Write what a look leaves: the open benchmarks, a name a line and nothing else, and beside that the rest."""
     if broken := [name for name in result.open if len(name.splitlines()) > 1]:
         raise UsageError(f"{broken[0]!r}: a name of several lines cannot stand in --open {path}")
+    import msgspec
+
     state = Path(path + _STATE)
     try:
         state.write_bytes(msgspec.msgpack.encode(result.decision))
@@ -245,24 +243,29 @@ def _leave(path: str, result: sp.GateResult) -> None:
 
 
 def _load(args: Args) -> tuple[sp.Suite, tuple[str, str]]:
-    """The suite of both files, or of one file that holds both versions, and the versions to hold together."""
-    (baseline, old), (candidate, new) = _file_and_version(args.baseline), _file_and_version(args.candidate)
-    if not old and not new:
-        suite = load([baseline, candidate], args)
+    """The suite of the files, and the two versions to hold together."""
+    named = [args.baseline, args.candidate] if args.baseline else []
+    files = args.files or named
+    if not files or (args.files and named):
+        raise UsageError(
+            "give the results of the baseline and of the candidate: speedproof gate main.json branch.json"
+        )
+    (baseline, old), *others = [_file_and_version(file) for file in files]
+    if not old and not any(version for _, version in others):
+        suite = load(files, args)
         if len(suite.versions) == 2:
             return suite, (suite.versions[0], suite.versions[1])
         raise UsageError(
             f"a gate compares one version with one other, but these files hold {', '.join(suite.versions)}; "
-            "write each to a file of its own, or name two of one file: --baseline FILE:OLD "
-            "--candidate FILE:NEW"
+            "write each to a file of its own, or name two of one file: speedproof gate FILE:OLD FILE:NEW"
         )
-    if baseline != candidate or not old or not new:
+    if len(others) != 1 or others[0][0] != baseline or not old or not others[0][1]:
         raise UsageError(
-            f"{args.baseline} and {args.candidate}: FILE:VERSION is for two versions of the same file; "
+            f"{' and '.join(files)}: FILE:VERSION is for two versions of the same file; "
             "name the file and a version on both sides"
         )
     suite = load([baseline], args)
-    return suite, (version_given(old, suite.versions), version_given(new, suite.versions))
+    return suite, (version_given(old, suite.versions), version_given(others[0][1], suite.versions))
 
 
 def _file_and_version(argument: str) -> tuple[str, str]:
@@ -287,7 +290,7 @@ def _is_there(path: str) -> bool:
 
 
 def _code(result: sp.GateResult, undecided: Undecided, console: Console) -> int:
-    if result.outcome is not Outcome.UNDECIDED:
+    if result.outcome != "undecided":
         return result.exit_code
     if undecided != "report":
         console.remark(f"the gate is undecided; --undecided {undecided} lets that {undecided}")

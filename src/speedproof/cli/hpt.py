@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 import speedproof as sp
-from speedproof.api.hpt import HptResult
 from speedproof.api.shares import proportion
 from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
@@ -95,11 +94,11 @@ def run(args: Args, console: Console) -> int:
     return 0
 
 
-def _json(results: Sequence[HptResult]) -> str:
+def _json(results: Sequence[sp.HptResult]) -> str:
     from speedproof.reporting.json import to_json
 
     return to_json("hpt", [result.as_record() for result in results])
 
 
-def _reports(results: Sequence[HptResult], **asked: bool) -> Iterable[Report]:
+def _reports(results: Sequence[sp.HptResult], **asked: bool) -> Iterable[Report]:
     return (report for result in results for report in result.reports(**asked))

@@ -15,10 +15,10 @@ from speedproof.reporting.names import enumerate_names
 
 def load(paths: Sequence[str], args: Args) -> sp.Suite:
     """Read all files of a command into one suite."""
-    how = vars(args)
-    chosen = {name: how[name] for name in ("by", "rows", "match", "reference") if how.get(name)}
+    how, asked = vars(args), ("by", "rows", "match", "reference", "higher_is_better")
+    chosen = {name: how[name] for name in asked if how.get(name)}
     suite = sp.read(
-        *paths, columns=columns_of(args), **args.take("format", "unit", "wide", "where"), **chosen
+        *paths, columns=columns_of(args), **args.take("format", "unit", "wide", "where", "first"), **chosen
     )
     if "reference" in chosen and len(suite.versions) > 1:
         args.reference = version_given(args.reference, suite.versions)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from speedproof.cli.console import Console
+from speedproof.reporting.cells import visible_lines
 from speedproof.reporting.live import bars, standing
 from speedproof.reporting.numbers import plural
 
@@ -72,7 +73,7 @@ class Watcher:
             from rich.text import Text
 
             drawn = bars(self._recent[name], seconds=self._metric == "time")
-            self._live.update(Text("\n".join([head, *known, *drawn])), refresh=True)
+            self._live.update(Text(visible_lines("\n".join([head, *known, *drawn]))), refresh=True)
             # Long sessions have costly bounds: looking at them takes a twentieth of the time at most.
             self._due = self._clock() + max(_TERMINAL_SECONDS, 20 * (self._clock() - now))
         else:

@@ -18,7 +18,7 @@ from types import TracebackType
 import click
 
 from speedproof import __version__
-from speedproof.cli.command import Args, Command, Option, common, said, unknown_command
+from speedproof.cli.command import Args, Command, Group, Option, common, said, unknown_command
 from speedproof.cli.console import Console
 from speedproof.errors import SpeedproofError, UsageError, on_command_line
 
@@ -87,8 +87,10 @@ class Program(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"speedproof.cli.{cmd_name}")
-        command: Command = module.COMMAND
-        command.name, command.callback = cmd_name, module.run
+        command: Command | Group = module.COMMAND
+        command.name = cmd_name
+        if isinstance(command, Command):
+            command.callback = module.run
         return command
 
     def resolve_command(
@@ -130,7 +132,7 @@ def _refuse_of_files(words: Sequence[str]) -> None:
         of_files = {option for p in command("gate").params for option in p.opts}
         if wrong := [name for name in unknown if name in of_files]:
             raise UsageError(
-                f"{', '.join(wrong)}: only for files, --baseline and --candidate, not where the gate measures: "
+                f"{', '.join(wrong)}: only for files, not where the gate measures: "
                 f"{', '.join(name for name in given if name in _MEASURING)}"
             )
 
@@ -174,24 +176,47 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         place = f"{error.filename}: " if error.filename else ""
         console.remark(f"error: {place}{error.strerror or error}")
         return ERROR
+    except MemoryError as error:
+        detail = f" ({error})" if str(error) else ""
+        console.remark(f"error: there is not enough memory{detail}; give fewer files or values at once")
+        return ERROR
     except KeyboardInterrupt:
         console.remark("interrupted; nothing more was done")
         return INTERRUPTED
     return code
 
 
-def command(name: str) -> Command:
-    """A command by its name, for whoever documents or tests it."""
-    found = PROGRAM.get_command(click.Context(PROGRAM, info_name="speedproof"), name)
-    assert isinstance(found, Command)
+def command(name: str) -> Command | Group:
+    """A command by its name, or an action as ``history add``, for whoever documents or tests it."""
+    first, _, action = name.partition(" ")
+    found = PROGRAM.get_command(click.Context(PROGRAM, info_name="speedproof"), first)
+    if isinstance(found, Group) and action:
+        found = found.actions[action]
+    assert isinstance(found, Command | Group)
+    return found
+
+
+def every_command() -> dict[str, Command]:
+    """All commands by their names; of one with actions these."""
+    found: dict[str, Command] = {}
+    for name in COMMANDS:
+        one = command(name)
+        found |= (
+            {f"{name} {own}": action for own, action in one.actions.items()}
+            if isinstance(one, Group)
+            else {name: one}
+        )
     return found
 
 
 def parse(argv: Sequence[str]) -> Args:
     """What the function of a command is given for these words; raises click.UsageError."""
-    found = command(argv[0])
+    found, words = command(argv[0]), list(argv[1:])
     parent = click.Context(PROGRAM, info_name="speedproof")
-    return found.args_of(found.make_context(argv[0], list(argv[1:]), parent=parent))
+    if isinstance(found, Group):
+        parent = click.Context(found, parent, info_name=argv[0])
+        found, words = found.actions[words[0]], words[1:]
+    return found.args_of(found.make_context(found.name, words, parent=parent))
 
 
 def _carry_out(arguments: list[str], console: Console) -> int:

@@ -24,13 +24,25 @@ COMMAND = Command(
         Option(
             "--components K",
             "exactly K; the test of fit is left out, as it is made for a K that BIC chose",
-            excludes="max_components bootstrap fast undersampling ignore_rounding",
+            excludes="max_components bootstrap distance fast undersampling ignore_rounding",
+        ),
+        Option(
+            "--compatible",
+            "follow VARCORE to the letter: R's mclust, whose answer depends on the unit; every peak is a mode; "
+            "--undersampling 1 and --distance observed by default",
+            excludes="components",
         ),
         "testing",
         Option("--bootstrap N", "bootstrap samples of the test; 0: no test (default: 200)", default=200),
         Option("--fast", "stop adding components early in the bootstrap; p may shift a little"),
         Option(
-            "--undersampling C", "bootstrap samples hold C n values (default: 0.9, from 200 values on 0.8)"
+            "--undersampling C",
+            "bootstrap samples hold C n values, 1 at most (default: 0.9, from 200 values on 0.8)",
+        ),
+        Option(
+            "--distance [ks|observed|cvm|ad]",
+            "of the test: Kolmogorov and Smirnov's (default), the same at the observations only, Cramer and von "
+            "Mises' or Anderson and Darling's",
         ),
         Option("--ignore-rounding", "do not repeat a fit that is rejected with a model of the rounding"),
         "asking",
@@ -61,7 +73,9 @@ def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     check_outputs(args)
     if args.bootstrap == 0:
-        args.refuse("fast", "undersampling", "ignore_rounding", because="--bootstrap 0 tests nothing")
+        args.refuse(
+            "fast", "distance", "undersampling", "ignore_rounding", because="--bootstrap 0 tests nothing"
+        )
     suite = select(load(args.files, args), args, console)
     with console.progress("modelling", len(suite.samples)) as ticker:
         result = sp.model(
@@ -69,7 +83,8 @@ def run(args: Args, console: Console) -> int:
             rounding=not args.ignore_rounding,
             quantiles=args.quantile,
             done=ticker.advance,
-            **args.take("components", "max_components", "bootstrap", "fast", "undersampling", "seed", "jobs"),
+            **args.take("components", "compatible", "max_components", "bootstrap", "distance", "fast"),
+            **args.take("undersampling", "seed", "jobs"),
             **args.take("below", "metrics", "delta", "observations"),
         )
     for problem in result.problems:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import speedproof as sp
-from speedproof.api.given import alpha_of
+from speedproof.api.given import any_alpha
 from speedproof.cli.command import Args, Argument, Option, ParamType
+from speedproof.cli.values import count
 from speedproof.errors import UsageError
 from speedproof.reporting.formats import FORMATS
 
@@ -57,6 +58,11 @@ def reading() -> list[Option | str]:
         ),
         Option("--unit UNIT", "unit of numbers whose file names none, for example ms"),
         Option(
+            "--higher-is-better METRIC",
+            "a metric of which more is better, though neither unit nor name says so; may be repeated",
+            many=True,
+        ),
+        Option(
             "--wide [version|benchmark]",
             "what the columns of a wide CSV file are (default: version, or runs where they are numbered)",
         ),
@@ -71,6 +77,11 @@ def reading() -> list[Option | str]:
             "the columns of a CSV file that name a benchmark together, for example program,threads",
         ),
         Option("--version-column NAME", "the column of a CSV file that names the version"),
+        Option(
+            "--first M",
+            "take the first M runs of each sample, where values are nested the first M processes",
+            parse=count,
+        ),
         Option("--where SQL", "rows of a corpus to read: \"version in ('3.12', '3.13')\""),
     ]
 
@@ -103,15 +114,15 @@ def selecting() -> list[Option | str]:
     ]
 
 
-def risk_options() -> list[Option]:
+def risk_options(risk: str = "RISK", level: str = "LEVEL") -> list[Option]:
     """The risk, as either of its two names."""
     return [
         Option(
-            "--alpha RISK",
+            f"--alpha {risk}",
             "risk of a wrong verdict, in each direction (default: 0.05)",
             excludes="confidence",
         ),
-        Option("--confidence LEVEL", "1 - alpha: how sure every bound is (default: 0.95)"),
+        Option(f"--confidence {level}", "1 - alpha: how sure every bound is (default: 0.95)"),
     ]
 
 
@@ -125,7 +136,7 @@ def confidence_of(args: Args, default: float = 0.95) -> float:
 def rule_options() -> list[Option]:
     """What becomes :class:`speedproof.protocols.pair.Rules`."""
     return [
-        *risk_options(),
+        *risk_options("SHARE", "SHARE"),
         Option(
             "--margin SHARE",
             "speedups proven to lie within 1/(1+SHARE) and 1+SHARE are equivalent, for example 2%",
@@ -179,7 +190,7 @@ def rules_of(args: Args) -> Rules:
     from speedproof.api.suites import Rules
 
     return Rules(
-        alpha=alpha_of(confidence_of(args)),
+        alpha=any_alpha(confidence_of(args)),
         **args.take("nested", "always_welch", "ks_rule", "margin", "bootstrap"),
     )
 

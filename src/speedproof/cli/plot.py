@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import speedproof as sp
@@ -9,18 +10,18 @@ from speedproof.cli.command import Args, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, select
 from speedproof.cli.options import files, max_components, reading, selecting
-from speedproof.errors import UsageError
+from speedproof.reporting.names import file_names
 
-KINDS = ("histogram", "cdf", "order", "violins", "qq", "forest")
+_LONGEST = 255  # bytes of a file's name, of most file systems
+KINDS = ("histogram", "density", "cdf", "order", "violins", "qq", "forest")
 
 COMMAND = Command(
     "Draw each benchmark: the histograms of all its versions on one axis, with the fitted "
-    "mixtures and their components, or their violins side by side; or each sample: its distribution "
-    "function against the model, its runs in order coloured by component, or its normal and log-normal "
-    "probability plots; or all speedups over the reference in one picture (forest). A few "
-    "values so far out "
-    "that they would squeeze the others are not drawn, and the picture says how many. Needs matplotlib: "
-    "pip install matplotlib.",
+    "mixtures and their components, their kernel densities with normal fits, their distribution functions "
+    "against the mixtures, or their violins side by side; or each sample: its runs in order coloured by "
+    "component, or its normal and log-normal probability plots; or all speedups over the reference in one "
+    "picture (forest). A few values so far out that they would squeeze the others are not drawn, and the "
+    "picture says how many. Needs matplotlib: pip install matplotlib.",
     "  speedproof plot old.json new.json -o histograms.svg\n"
     "  speedproof plot results.json --kind order --only json_dumps -o order.png\n"
     "  speedproof plot gcc.json clang.json icc.json --kind violins -o versions.pdf\n"
@@ -43,7 +44,7 @@ COMMAND = Command(
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
     sp.plot.check_output(args.output)
-    if args.kind in ("qq", "forest"):
+    if args.kind in ("density", "qq", "forest"):
         args.refuse("max_components", because=f"--kind {args.kind} draws no mixture")
     suite = select(load(args.files, args), args, console)
     drawn = sp.pictures(
@@ -61,8 +62,5 @@ def _paths(output: str, names: list[str]) -> list[Path]:
     path = Path(output)
     if len(names) == 1:
         return [path]
-    spelt = ["".join(c if c.isalnum() or c in "-_." else "-" for c in name) for name in names]
-    twice = sorted({name for name in spelt if spelt.count(name) > 1})
-    if twice:
-        raise UsageError(f"several pictures would be written to {twice[0]}; choose one with --only")
+    spelt = file_names(names, _LONGEST - len(os.fsencode(path.name)) - 1)
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in spelt]

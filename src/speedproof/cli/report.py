@@ -10,8 +10,6 @@ from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.options import outputs
 from speedproof.cli.outputs import check_outputs, write_answer
-from speedproof.reporting.stored import read_document
-from speedproof.reporting.versions import reports
 
 COMMAND = Command(
     "Report comparisons that 'speedproof compare --json' wrote, without computing them again. "
@@ -32,6 +30,9 @@ COMMAND = Command(
 
 def run(args: Args, console: Console) -> int:
     """Carry the command out."""
+    from speedproof.reporting.stored import read_document
+    from speedproof.reporting.versions import reports
+
     check_outputs(args)
     text = sys.stdin.buffer.read() if args.results == "-" else Path(args.results).read_bytes()
     document, suite = read_document(text, "stdin" if args.results == "-" else args.results)

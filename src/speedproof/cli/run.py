@@ -12,7 +12,7 @@ import click
 from speedproof.cli.command import Args, Argument, CommandOfWords, Option
 from speedproof.cli.console import Console
 from speedproof.cli.options import FAILING, pages, risk_options
-from speedproof.cli.values import positive_seconds
+from speedproof.cli.values import place, positive_seconds
 from speedproof.errors import UsageError
 
 DRIVERS = ["criterion", "go", "google-benchmark", "hyperfine", "jmh", "pyperf", "pytest-benchmark"]
@@ -141,7 +141,11 @@ COMMAND = _Run(
         ),
         Option("--env [VERSION:]KEY=VALUE", "add to the environment of every version or of one", many=True),
         Option("--cwd DIR", "working directory of the commands", default=""),
-        Option("--timeout S", "end a run's whole process group after this", parse=positive_seconds),
+        Option(
+            "--timeout S",
+            "end a run, or a command around it, after this",
+            parse=positive_seconds,
+        ),
         Option("--no-shell, -N", "start the commands directly (the default)"),
         Option(
             "--ignore-failure, -i", "leave runs out that fail or lack the deciding metric instead of stopping"
@@ -179,7 +183,7 @@ COMMAND = _Run(
             "of the observed difference",
         ),
         "results",
-        Option("--save FILE", "results file to append to (default: a new one)"),
+        Option("--save FILE", "results file to append to (default: a new one)", parse=place),
         Option("--resume FILE", "go on with the last session's plan of this file"),
         Option("--review FILE", "measure nothing: the verdict on the last session of this file"),
         Option(
@@ -188,7 +192,7 @@ COMMAND = _Run(
             choices=list(FAILING),
             many=True,
         ),
-        Option("--export-hyperfine, --export-json FILE", "also write hyperfine's JSON"),
+        Option("--export-hyperfine, --export-json FILE", "also write hyperfine's JSON", parse=place),
         Option("--json", "write the findings as JSON"),
         *pages("a page with what is proven, charts and checks"),
         Option(

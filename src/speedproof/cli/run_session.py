@@ -163,7 +163,9 @@ def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool
     with suppress(SpeedproofError, OSError):
         sessions = read_sessions(path) if path.is_file() else []
         if any(not run.warmup for s in sessions if s.head.session == session for run in s.runs):
-            console.remark(f"what was measured before the error: speedproof run --review {path}")
+            console.remark(
+                f"what was measured before the error: speedproof run --review {shlex.quote(str(path))}"
+            )
         elif sessions and not (named and any(s.runs for s in sessions)):
             path.unlink()
 

@@ -6,20 +6,21 @@ import fnmatch
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from msgspec import Struct
 
-from speedproof.api.gates import MULTIPLICITIES, Demand, Location, Multiplicity, Policy
 from speedproof.api.shares import level, proportion
 from speedproof.errors import FormatError
+from speedproof.options import Location, Multiplicity, Policy
+
+if TYPE_CHECKING:
+    from speedproof.api.gates import Demand
 
 FILE = "speedproof.toml"
 """Read from the working directory when no other file is named."""
 
 Undecided = Literal["report", "fail", "pass"]
-UNDECIDED: tuple[Undecided, ...] = ("report", "fail", "pass")
-PROTOCOLS: tuple[Location, ...] = ("typical", "mean", "median")
 
 
 class BenchmarkSettings(Struct, frozen=True):
@@ -49,6 +50,8 @@ class GateSettings(Struct, frozen=True):
 
 def demand_of(name: str, base: Demand, entries: Iterable[BenchmarkSettings]) -> Demand | None:
     """What a benchmark must prove: every table whose pattern matches is applied, a later one over an earlier."""
+    from speedproof.api.gates import Demand
+
     policy, margin, ignored = base.policy, base.margin, False
     for entry in entries:
         if entry.matches(name):
@@ -133,10 +136,10 @@ def _is(kind: type, otherwise: str) -> Callable[[object], object]:
 _GATE: dict[str, Callable[[Any], Any]] = {
     "margin": _share(proportion, '"2%" or 0.02'),
     "confidence": _share(level, '"95%" or 0.95'),
-    "multiplicity": _one_of(MULTIPLICITIES),
+    "multiplicity": _one_of(get_args(Multiplicity)),
     "policy": _one_of(Policy),
-    "undecided": _one_of(UNDECIDED),
-    "protocol": _one_of(PROTOCOLS),
+    "undecided": _one_of(get_args(Undecided)),
+    "protocol": _one_of(get_args(Location)),
     "benchmark": _is(list, "write [[gate.benchmark]], in double brackets"),
 }
 _BENCHMARK = {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import speedproof as sp
-from speedproof.api.shares import proportion
+from speedproof.api.shares import any_level
 from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.options import folding, pages
 from speedproof.cli.outputs import check_outputs, write_answer
+from speedproof.cli.values import place
+from speedproof.reporting.cells import visible_lines
 
 COMMAND = Command(
     "Run the Speedup-Test on a configuration of the original tool, a CSV file with the columns "
@@ -24,7 +26,7 @@ COMMAND = Command(
             "--confidence, --conf-level LEVEL",
             "confidence level of every benchmark; without it each row's ConfLevel, else the highest level "
             "at which the speedup is significant",
-            parse=proportion,
+            parse=any_level,
         ),
         Option(
             "--weight [custom|equal|fraction]",
@@ -37,6 +39,7 @@ COMMAND = Command(
         Option(
             "-o, --output PREFIX",
             "write PREFIX.report, .out, .warning and .error; --original writes CONFIG.report, ... without it",
+            parse=place,
         ),
         Option("--original", "follow the tool of 2010 instead of the article"),
         Option("--always-welch", "mean: never pool variances after an F test"),
@@ -64,7 +67,7 @@ def run(args: Args, console: Console) -> int:
         console.remark(f"wrote {', '.join(str(path) for path in result.write(prefix))}")
     write_answer(args, console, result.reports, result.to_json)
     for line in result.warnings:
-        console.err.write(f"{line}\n")
+        console.err.write(f"{visible_lines(line)}\n")
     for note in result.notes:
         console.remark(f"note: {note}")
     return 0

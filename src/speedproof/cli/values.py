@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from speedproof.api.shares import level, proportion, risk
+from speedproof.api.shares import level, proportion, risk, share
 
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 
@@ -44,6 +44,13 @@ def positive_seconds(text: str) -> float:
     return value
 
 
+def place(text: str) -> str:
+    """A file or folder that is written beside standard output."""
+    if text == "-":
+        raise ValueError("- is standard output; name a file or folder")
+    return text
+
+
 def whole(text: str) -> int:
     """A whole number that is not negative."""
     if not (text.isascii() and text.isdigit()):
@@ -60,7 +67,8 @@ def count(text: str) -> int:
 
 # By what stands for a value in the help of an option.
 KINDS: dict[str, Callable[[str], Any] | click.ParamType[Any]] = {
-    **dict.fromkeys(["SHARE", "C", "P", "R"], proportion),
+    **dict.fromkeys(["SHARE", "P", "R"], proportion),
+    "C": share,
     **dict.fromkeys(["K", "N", "SEED", "THREADS"], whole),
     **dict.fromkeys(["DIR", "FILE", "PATH"], click.Path(allow_dash=True)),
     "FACTOR": positive,

@@ -5,15 +5,18 @@ is the optional extra ``plot`` and imported when the first picture is drawn.
 """
 
 from speedproof.plot.canvas import check_output, save
+from speedproof.plot.densities import density
 from speedproof.plot.forest import forest, forest_size
 from speedproof.plot.histograms import histogram, histograms
-from speedproof.plot.samples import ecdf, qq, run_order
+from speedproof.plot.samples import ecdf, ecdfs, qq, run_order
 from speedproof.plot.scale import window
 from speedproof.plot.violins import violins
 
 __all__ = [
     "check_output",
+    "density",
     "ecdf",
+    "ecdfs",
     "forest",
     "forest_size",
     "histogram",

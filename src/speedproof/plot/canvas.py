@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from speedproof.data.names import visible_lines
 from speedproof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#b
 BLUE, ACCENT, GREY = "#4477aa", "#bb3344", "#8a8a8a"
 WIDTH, HEIGHT = 6.4, 4.0
 _DPI = 200
+_LETTERS = 12  # of a title for an inch
 _STYLE: dict[str, Any] = {
     "font.family": ["DejaVu Sans", "sans-serif"],
     "font.size": 9.0,
@@ -63,17 +66,25 @@ def finished(
     ax: Axes, title: str, left_out: Iterable[str] = (), legend: dict[str, Any] | None = None, **settings: Any
 ) -> Axes:
     """The axes with labels and limits, a legend where its settings are given, and their caption."""
-    ax.set(**settings)
+    ax.set(**{name: plain(value) if isinstance(value, str) else value for name, value in settings.items()})
     if legend is not None:
         ax.legend(**{"fontsize": 8, "frameon": False, **legend})
     caption(ax, title, left_out)
     return ax
 
 
+def beside(ax: Axes) -> dict[str, Any]:
+    """Settings of a legend right of the axes; without a layout that makes room there, in the emptiest place."""
+    if ax.figure.get_figure(root=True).get_layout_engine() is None:
+        return {}
+    return {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+
+
 def caption(ax: Axes, title: str, left_out: Iterable[str] = (), note: str = "") -> None:
     """A title at the left, below it a note in grey, and in red what the picture leaves out."""
     said = [(note, "#555555")] * bool(note) + [(text, ACCENT) for text in left_out]
-    ax.set_title(plain(title), loc="left", fontsize=10, fontweight="bold", pad=6 + 11 * len(said))
+    room = round(_LETTERS * ax.bbox.width / ax.figure.dpi)
+    ax.set_title(plain(title, room), loc="left", fontsize=10, fontweight="bold", pad=6 + 11 * len(said))
     for line, (text, colour) in enumerate(reversed(said)):
         ax.annotate(
             plain(text),
@@ -86,9 +97,13 @@ def caption(ax: Axes, title: str, left_out: Iterable[str] = (), note: str = "") 
         )
 
 
-def plain(text: str) -> str:
-    """A name as it is: matplotlib would set what stands between two dollar signs as a formula."""
-    return text.replace("$", r"\$")
+def plain(text: str, longest: int = 100) -> str:
+    """Names as they are: no formula between dollar signs, nothing that SVG must not have, no middle too long."""
+    lines = (
+        line if len(line) <= longest else f"{line[: longest // 2]}…{line[-longest // 2 + 1 :]}"
+        for line in visible_lines(text).split("\n")
+    )
+    return "\n".join(lines).replace("$", r"\$")
 
 
 def check_output(path: str | Path) -> None:
@@ -154,6 +169,7 @@ def _rendered(picture: Axes | Figure, ending: str) -> bytes:
         figure = figure.figure
     dated: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     content = io.BytesIO()
-    with matplotlib().rc_context(_STYLE):
+    with matplotlib().rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a box stands for what no font here has
         figure.savefig(content, format=ending, dpi=_DPI, metadata=dated[ending], facecolor="white")
     return content.getvalue()

@@ -76,17 +76,16 @@ def forest(
     small = len(rows) > _MANY
     for place, row in enumerate(rows):
         _row(ax, place, row, (low, high), 3.5 if small else 5.0)
-    ax.set_yticks(range(len(rows)), [_shortened(r.benchmark) for r in rows], fontsize=6.5 if small else 8.5)
+    names = [plain(row.benchmark, _LONGEST) for row in rows]
+    ax.set_yticks(range(len(rows)), names, fontsize=6.5 if small else 8.5)
     ax.set(ylim=(-0.8, len(rows) - 0.2), xscale="log", xlim=(low, high))
     _ticks(ax, low, high)
     first = rows[0]
     confidence = f"{100 * (1 - first.alpha):.10g}"
     ax.set_xlabel(
-        plain(
-            f"speedup of {_shortened(first.candidate.label)}\n"
-            f"over {_shortened(first.reference.label)}, right is faster\n"
-            f"({QUESTIONS[first.protocol].title.lower()}; each bound holds at {confidence} %)"
-        )
+        f"speedup of {plain(first.candidate.label, _LONGEST)}\n"
+        f"over {plain(first.reference.label, _LONGEST)}, right is faster\n"
+        f"({QUESTIONS[first.protocol].title.lower()}; each bound holds at {confidence} %)"
     )
     ax.grid(axis="x", color="#e5e5e5", linewidth=0.6)
     ax.set_axisbelow(True)
@@ -184,9 +183,3 @@ def _ticks(ax: Axes, low: float, high: float) -> None:
     ax.xaxis.set_major_locator(FixedLocator(inside.tolist()))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}x"))
-
-
-def _shortened(name: str) -> str:
-    """Long names lose their middle."""
-    shown = name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 + 1 :]}"
-    return plain(shown)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from speedproof.arrays import FloatArray
 from speedproof.mixture.model import MixtureModel
-from speedproof.plot.canvas import BLUE, COLOURS, WIDTH, axes_or_new, finished, new_figure, plain
+from speedproof.plot.canvas import BLUE, COLOURS, WIDTH, axes_or_new, beside, finished, new_figure, plain
 from speedproof.plot.scale import Window, beyond, bins, joint_window, places, widened, window
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _RUG = 5000
 _BARS = 130  # bars of one axis at most, so that each can be seen
 _NEEDLE = 6.0  # deviations to a bar: the highest curve is then 2.4 times as high as its bar
 _MANY = 6
+_LINE = 0.15  # inches of a legend's line
 
 
 def histogram(
@@ -61,7 +62,8 @@ def histogram(
     seen = window(x)
     ax = axes_or_new(ax)
     _density(ax, x, model, seen)
-    return finished(ax, title, beyond(x, seen), None if model is None else {}, xlabel=axis, ylabel="density")
+    legend = None if model is None else beside(ax)
+    return finished(ax, title, beyond(x, seen), legend, xlabel=axis, ylabel="density")
 
 
 def histograms(
@@ -96,19 +98,21 @@ def histograms(
     arrays = {name: np.asarray(values, dtype=np.float64) for name, values in samples.items()}
     seen = joint_window(arrays.values())
     medians = [float(np.median(x)) for x in arrays.values()]
-    height = 1.5 if len(arrays) <= _MANY else 1.1
-    figure = new_figure(WIDTH, 0.8 + height * len(arrays))
-    panels = figure.subplots(len(arrays), 1, sharex=True, squeeze=False)[:, 0]
     fitted = models or [None] * len(arrays)
+    least = 1.5 if len(arrays) <= _MANY else 1.1
+    lines = (1 if model is None else model.components + 1 for model in fitted)
+    figure = new_figure(WIDTH, 0.8 + sum(max(least, 0.6 + _LINE * count) for count in lines))
+    panels = figure.subplots(len(arrays), 1, sharex=True, squeeze=False)[:, 0]
     for ax, (name, x), model, median in zip(panels, arrays.items(), fitted, medians, strict=True):
         axes_or_new(ax)
         _density(ax, x, model, seen)
         ax.axvline(medians[0], color="black", linestyle=(0, (4, 3)), linewidth=0.9)
         ax.plot([median], [1.0], "v", color="black", clip_on=False, transform=ax.get_xaxis_transform())
         ax.spines["left"].set_visible(False)
-        legend = {"fontsize": 7, "loc": "upper right"} if model is not None and model.components > 1 else None
+        several = model is not None and model.components > 1
+        legend = {"fontsize": 7, **beside(ax)} if several else None
         finished(ax, f"{name}: n = {x.size}, median {median:.4g}", beyond(x, seen), legend, yticks=[])
-    panels[-1].set_xlabel(axis)
+    panels[-1].set_xlabel(plain(axis))
     note = f"triangles: medians; dashed: the median of {next(iter(arrays))}"
     figure.suptitle(plain(f"{title}\n{note}" if title else note), x=0.01, ha="left", fontsize=9)
     return figure

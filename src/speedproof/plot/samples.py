@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.arrays import FloatArray
 from speedproof.errors import DataError
 from speedproof.mixture.model import MixtureModel
-from speedproof.plot.canvas import ACCENT, BLUE, COLOURS, GREY, axes_or_new, finished
-from speedproof.plot.scale import beyond, places, widened, window
+from speedproof.plot.canvas import ACCENT, BLUE, COLOURS, GREY, axes_or_new, beside, finished, plain
+from speedproof.plot.scale import Window, beyond, joint_window, places, widened, window
 from speedproof.stats.normality import critical_distance, lilliefors
 from speedproof.stats.special import ndtri
 
@@ -52,15 +54,7 @@ def ecdf(
     seen = window(x)
     wide = widened(seen)
     ax = axes_or_new(ax)
-    start, end = min(wide[0], float(x[0])), max(wide[1], float(x[-1]))
-    ax.plot(
-        np.concatenate([[start], steps, [end]]),
-        np.concatenate([[0.0], above, [1.0]]),
-        drawstyle="steps-post",
-        color=BLUE,
-        linewidth=1.4,
-        label=f"{x.size} runs",
-    )
+    _steps(ax, x, wide, color=BLUE, label=f"{x.size} runs")
     if model is not None:
         grid = places(model, wide)
         ax.plot(grid, model.cdf(grid), "--", color="black", linewidth=1.1, label="mixture")
@@ -75,9 +69,80 @@ def ecdf(
             linewidth=3,
             label=f"largest distance {gaps.max():.3f}",
         )
+    return _finished_ecdf(ax, title, beyond(x, seen), {"loc": "lower right"}, axis, wide)
+
+
+def ecdfs(
+    samples: Mapping[str, npt.ArrayLike],
+    models: Sequence[MixtureModel | None] | None = None,
+    *,
+    ax: Axes | None = None,
+    axis: str = "value",
+    title: str = "",
+) -> Axes:
+    """Empirical distribution functions of many versions; dashed those of their mixtures.
+
+    Parameters
+    ----------
+    samples : mapping of str to array_like
+        A sample of each version.
+    models : sequence of MixtureModel or None, optional
+        Their mixtures, in the same order.
+    ax : matplotlib Axes, optional
+        Where to draw.
+    axis, title : str
+        Texts.
+
+    Returns
+    -------
+    matplotlib Axes
+        A few values far out are not drawn but counted, see :func:`window`.
+
+    Examples
+    --------
+    >>> ax = ecdfs({"old": [10.1, 10.3, 9.9, 10.0], "new": [9.1, 9.0, 9.3, 9.2]})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['old (4 runs)', 'new (4 runs)']
+    """
+    arrays = {name: np.sort(np.asarray(values, dtype=np.float64)) for name, values in samples.items()}
+    seen = joint_window(arrays.values())
+    wide = widened(seen)
+    ax = axes_or_new(ax)
+    left_out: list[str] = []
+    fitted = models or [None] * len(arrays)
+    for k, ((name, x), model) in enumerate(zip(arrays.items(), fitted, strict=True)):
+        colour = COLOURS[k % len(COLOURS)]
+        _steps(ax, x, wide, color=colour, label=f"{plain(name, 40)} ({x.size} runs)")
+        if model is not None:
+            grid = places(model, wide)
+            ax.plot(
+                grid, model.cdf(grid), color=colour, linewidth=0.9, linestyle=(0, (4, 3)), label="_mixture"
+            )
+        left_out += [f"{name}: {text}" for text in beyond(x, seen)]
+    if any(model is not None for model in fitted):
+        ax.plot([], [], color="black", linewidth=0.9, linestyle=(0, (4, 3)), label="mixture")
+    return _finished_ecdf(ax, title, left_out, beside(ax), axis, wide)
+
+
+def _steps(ax: Axes, x: FloatArray, wide: Window, **style: Any) -> None:
+    """The empirical distribution function of sorted values, from end to end of the axis."""
+    steps, counts = np.unique(x, return_counts=True)
+    start, end = min(wide[0], float(x[0])), max(wide[1], float(x[-1]))
+    ax.plot(
+        np.concatenate([[start], steps, [end]]),
+        np.concatenate([[0.0], np.cumsum(counts) / x.size, [1.0]]),
+        drawstyle="steps-post",
+        linewidth=1.4,
+        **style,
+    )
+
+
+def _finished_ecdf(
+    ax: Axes, title: str, left_out: Sequence[str], legend: dict[str, Any], axis: str, wide: Window
+) -> Axes:
     ax.grid(color="#e5e5e5", linewidth=0.6)
     shown = {"xlim": wide, "ylim": (0.0, 1.0), "xlabel": axis, "ylabel": "share of runs at most"}
-    return finished(ax, title, beyond(x, seen), {"loc": "lower right"}, **shown)
+    return finished(ax, title, left_out, legend, **shown)
 
 
 def run_order(
@@ -126,7 +191,7 @@ def run_order(
         )
     ax.axhline(float(np.median(x)), color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), label="median")
     several = model is not None and model.components > 1
-    return finished(ax, title, (), {} if several else None, xlabel="run", ylabel=axis)
+    return finished(ax, title, (), beside(ax) if several else None, xlabel="run", ylabel=axis)
 
 
 def qq(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _FULL = 0.42  # half the width of the widest place
 _SHARPEST = 60.0  # of the axis: nothing is drawn narrower, whatever a component's deviation
 _DOTS = 400
+_LONGEST = 40
 _LONG = 14  # characters that fit under a violin
 
 
@@ -67,11 +68,11 @@ def violins(
         zip(arrays.items(), models or [None] * len(arrays), strict=True)
     ):
         outside = int(np.sum((x < seen[0]) | (x > seen[1])))
-        labels.append(plain(name) + (f"\n({outside} beyond the axis)" if outside else ""))
+        labels.append(plain(name, _LONGEST) + (f"\n({outside} beyond the axis)" if outside else ""))
         _violin(ax, place, x, model, wide, least)
     long = max(len(name) for name in arrays) > _LONG or len(labels) > 8
     ax.set_xticks(range(len(labels)), labels, rotation=20 if long else 0, ha="right" if long else "center")
-    ax.set(xlim=(-0.6, len(labels) - 0.4), ylim=wide, ylabel=axis)
+    ax.set(xlim=(-0.6, len(labels) - 0.4), ylim=wide, ylabel=plain(axis))
     ax.grid(axis="y", color="#e5e5e5", linewidth=0.6)
     ax.set_axisbelow(True)
     both = any(model is not None for model in models or ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -45,7 +46,9 @@ def bisection_report(told: EndedBisection) -> Report:
         "",
         tuple(_headline(told)),
         notes=tuple(_notes(told)),
-        hints=(f"Go on: speedproof bisect --resume {told.file}",) if told.file and told.finding.open else (),
+        hints=(f"Go on: speedproof bisect --resume {shlex.quote(told.file)}",)
+        if told.file and told.finding.open
+        else (),
         command="bisect",
         data=ToldBisection(told.finding, told.commits, told.min_change),
     )

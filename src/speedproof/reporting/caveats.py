@@ -124,15 +124,15 @@ def _sentence(alike: Sequence[Caveat], short: Mapping[str, str]) -> str:
             return f"Stopped on its result{some}: only the verdict of the session itself holds."
         file = shlex.quote(caveat.detail)
         return f"Stopped on its result{some}. The verdict that holds: speedproof run --review {file}"
+    if caveat.kind is Assumption.USUAL_CONFIDENCE:
+        return "At 50 % confidence or less even the slower version can be 'proven' faster."
     if caveat.kind is Assumption.SEVERAL_PROCESSES:
         who = "Each side" if len(caveat.versions) != 1 else firsts[0]
         return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
     if caveat.kind is Assumption.SEVERAL_RUNS:
-        units, _, risk = (caveat.detail or "runs").partition(", ")
-        if len(caveat.versions) == 1:
-            return f"Fewer than 5 {units} of {firsts[0]}{some}, assumed to vary normally. Cure: more"
-        unlike = f"risk up to {risk}" if risk else "more risk"
-        return f"Under 5 {units} a side{some}, assumed to vary alike; else {unlike}. Cure: more"
+        units, risk = caveat.detail.split(", ")
+        who = f"of {firsts[0]}" if len(caveat.versions) == 1 else "a side"
+        return f"Under 4 {units} {who}{some}, assumed to vary alike; else risk up to {risk}. Cure: more"
     detail = f" ({caveat.detail})" if caveat.detail else ""
     title, remedy = caveat.kind.title, caveat.kind.remedy
     told = f"Not known{some}: {title}{detail}"

@@ -1,15 +1,11 @@
-"""Text in columns of a terminal: how wide it is, and its control characters made visible."""
+"""Text in columns of a terminal: how wide it is."""
 
 from __future__ import annotations
 
 import unicodedata
 
-
-def visible(text: str) -> str:
-    r"""A text whose control characters can be seen instead of obeyed: names come from files."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+from speedproof.data.names import visible as visible
+from speedproof.data.names import visible_lines as visible_lines
 
 
 def width_of(text: str) -> int:

@@ -186,7 +186,7 @@ def comparisons(
         more = pairs - found.versions
         notes.append(Text(f"{more} more pairs of versions have no benchmark in common.", "dim"))
     notes += _lacking(whole.seen, of_two)
-    every_row = f"Every row: speedproof corpus query {found.answers} 'FROM answers'"
+    every_row = f"Every row: speedproof corpus query {shlex.quote(found.answers)} 'FROM answers'"
     if drawn is not None:
         notes.append(Text(every_row, "dim"))
     hints = [every_row]
@@ -294,7 +294,7 @@ def modelled(found: CorpusModels, versions: Sequence[str]) -> Report:
         f"corpus {found.corpus}",
         tuple(headline),
         (counts, *((apart,) if found.several else ())),
-        hints=(f"Every row: speedproof corpus query {found.answers} 'FROM answers'",),
+        hints=(f"Every row: speedproof corpus query {shlex.quote(found.answers)} 'FROM answers'",),
         command="corpus model",
         data=found,
     )

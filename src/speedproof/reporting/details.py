@@ -128,8 +128,8 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
     if means is not None and means.benchmarks:
         confidence = level(means.these.confidence)
         yield Text(
-            f"Geometric mean of the ratios of means: {words.interval(means.these, better, worse)} for these "
-            f"benchmarks, {confidence} confidence."
+            f"Geometric mean: {words.interval(means.these, better, worse)} for these benchmarks, {confidence} "
+            "confidence."
         )
         if means.benchmarks > 3:
             yield Text(

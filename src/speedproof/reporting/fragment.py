@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
+from html import escape as escaped
 
+from speedproof.reporting.cells import visible
 from speedproof.reporting.model import Report, Table
 
 
 def render(report: Report) -> str:
     """A report as paragraphs and tables; everything of the user's is escaped."""
     return "\n".join(_lines(report))
+
+
+def escape(text: str) -> str:
+    """A text that shows as it is written."""
+    return escaped(visible(text))
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from speedproof.data.suite import Key, Suite
+from speedproof.options import Policy
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import Absent, GateDecision, GateRow
-from speedproof.protocols.gate_claims import Outcome, Policy
+from speedproof.protocols.gate_claims import Outcome
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
@@ -115,10 +116,11 @@ def _conclusion(result: GateDecision) -> str:
     if result.absent:
         missing = plural(len({a.benchmark for a in result.absent}), "benchmark")
         parts.append(f"{missing} missing")
-    first = {row.contradicted.name: row for row in reversed(fails)}
-    for name, count in Counter(row.contradicted.name for row in fails).items():
+    first = {_denial(result, row): row for row in reversed(fails)}
+    for denial, count in Counter(_denial(result, row) for row in fails).items():
+        name, average = denial
         some = what if total == 1 else f"{count} of {what}"
-        parts.append(f"{some} {'is' if count == 1 else 'are'} {_said(name, first[name], margin)}")
+        parts.append(f"{some} {'is' if count == 1 else 'are'} {_said(name, first[denial], margin)}{average}")
     if result.outcome is Outcome.PASS:
         asked = Counter(row.required.name for row in result.rows)
         told = " and ".join(
@@ -135,6 +137,12 @@ def _conclusion(result: GateDecision) -> str:
         some = f"{len(undecided)} of {what}" if total > 1 else what
         parts.append(f"{len(undecided)} undecided" if fails else f"{some} {may}")
     return f"{result.outcome.value.upper()}: {', '.join(parts)}"
+
+
+def _denial(result: GateDecision, row: GateRow) -> tuple[str, str]:
+    """What contradicts the policy, and whether that is the mean alone."""
+    by_mean = row.comparison.protocol != result.rules.protocol
+    return row.contradicted.name, f" {words.AVERAGE}" if by_mean else ""
 
 
 def _said(name: str, row: GateRow, margin: str = "") -> str:
@@ -292,11 +300,13 @@ def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
 
 def _row(result: GateDecision, row: GateRow, name: Cell, *, limits: bool) -> Row:
     c = row.comparison
-    location = "mean" if result.rules.protocol == "mean" else "median"
+    location = "mean" if c.protocol == "mean" else "median"
     old, new = values([getattr(side, location) for side in (c.reference, c.candidate)], c.reference.unit)
     mark = " !" if _undermined(result, row) else ""
     called, style, kind = _ROWS[row.outcome]
     told = _seen(c) if result.void(row) is not None else _observed(row)
+    if average := _denial(result, row)[1]:
+        told = f"{words.natural(c)}{average}"
     return Row.of(
         Cell(f"{called}{mark}", style),
         name,
@@ -322,6 +332,7 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     passed = row.outcome is Outcome.PASS
     claim = row.required if passed else row.contradicted
     told = _said(claim.name, row)
+    told += _denial(result, row)[1]
     p = "" if math.isnan(claim.adjusted) else f", {p_is(claim.adjusted)}"
     corrected = ""
     if not passed and len(result.rows) > 1 and result.rules.multiplicity != "none":

@@ -178,16 +178,19 @@ def _bounds(result: Hpt) -> Report:
 def _claims(found: HptClaims, old: str, new: str, *, shaken: bool) -> Report:
     """How sure HPT is of the speedups that others state."""
     ahead, behind = (new, old) if found.candidate_wins else (old, new)
-    columns = right("speedup", "confidence", f"short of {percent(found.confidence, 4)}", "error")
-    t = f"Paired t test: confidence {_floored(found.t_confidence)} that {ahead} is better."
+    columns = right("speedup", "confidence", f"against {percent(found.confidence, 4)}", "error")
     if math.isnan(found.t_confidence):
-        t = "The paired t test needs two benchmarks."
+        t = "The paired t test needs two benchmarks"
+    else:
+        t = f"Paired t test: confidence {_floored(found.t_confidence)} that {ahead} is better"
+        if found.certified is not None:
+            t += f", {_floored(found.t_certified)} that it is so by a factor of {found.certified:.4g}"
     steady = ", were the machine steady" if shaken else ""
     return Report(
         f"How sure HPT is of other speedups of {ahead} over {behind}{steady}",
         (),
         (Table.of((Column("speedup by"), *columns), map(_claim, found.claims)),),
-        (Text(f"Error: against the speedup that HPT certifies. {t}", "dim"),),
+        (Text(f"Error: against the speedup that HPT certifies. {t}.", "dim"),),
     )
 
 
@@ -195,12 +198,11 @@ def _claim(claim: HptClaim) -> tuple[Cell | str, ...]:
     method = "--speedup" if claim.method == "asked" else claim.method
     if claim.speedup is None:
         return method, "none", "-", "-", "-"
-    short = claim.loss > 0
     return (
         method,
         f"{claim.speedup:.4g}",
         _floored(claim.confidence),
-        Cell(f"{100 * claim.loss:.1f} points" if short else "no", "warning" if short else ""),
+        Cell(f"{100 * claim.loss:+.1f} %", "warning" if claim.loss < 0 else ""),
         "-" if math.isnan(claim.error) else f"{100 * claim.error:+.1f} %",
     )
 

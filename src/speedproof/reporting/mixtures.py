@@ -32,7 +32,7 @@ from speedproof.reporting.model import (
     hint_of_all,
     right,
 )
-from speedproof.reporting.names import labels, spoken
+from speedproof.reporting.names import benchmark_column, labels, spoken
 from speedproof.reporting.numbers import case_share, p_is, percent, plural
 from speedproof.stats.scaling import usual
 
@@ -60,14 +60,19 @@ def report(
         made = _one(*models[0], answers[0], asked)
         return replace(made, command="model", data=models, sections=tuple(_metrics(asked, models, indices)))
     kinds = [_kind(a) for *_, a in models]
-    several = sum(len(_modes(a)) > 1 for *_, a in models)
+    several = sum(len(a.modes) > 1 for *_, a in models)
     tested = sum(a.test is not None for *_, a in models)
     fits = f"{kinds.count(_REJECTED) or 'none'} rejected (risk {percent(ALPHA)} each)"
     has = f"{several or 'None'} of {len(models)} samples {'has' if several < 2 else 'have'}"
     table = _samples(models, asked, answers)
     rows = folded(table.rows, _REJECTED, _SEVERAL, everything=everything)
     table = Table(table.columns, tuple(rows))
-    meant = f"Mode: a peak of {FEW_RUNS} runs or more. K: components of one deviation (E) or more (V)."
+    peak = (
+        "every peak of the density (VARCORE's I4)"
+        if models[0][3].compatible
+        else f"a peak of {FEW_RUNS} runs or more"
+    )
+    meant = f"Mode: {peak}. K: components of one deviation (E) or more (V)."
     return Report(
         "Gaussian mixtures",
         (Text(f"{has} several modes; fits: {fits if tested else 'not tested'}", "strong"),),
@@ -87,15 +92,10 @@ def report(
     )
 
 
-def _modes(a: Analysis) -> list[tuple[float, float]]:
-    """Places and shares of the modes that enough runs fall into."""
-    return [(m.place, m.share) for m in a.modes if m.share * a.n >= FEW_RUNS - 0.5]
-
-
 def _kind(a: Analysis) -> str:
     if a.test is not None and a.test.pvalue <= ALPHA:
         return _REJECTED
-    return _SEVERAL if len(_modes(a)) > 1 else _ONE
+    return _SEVERAL if len(a.modes) > 1 else _ONE
 
 
 def _fit(a: Analysis) -> Cell:
@@ -112,8 +112,9 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     versions = list(dict.fromkeys(version for _, version, *_ in models))
     # The commands of one file are versions and benchmarks at once.
     what = "command" if any(" " in name for name in versions) else "version"
+    benchmarks, named = benchmark_column([key.benchmark for key, *_ in models], "benchmark")
     columns = (
-        Column("benchmark", names=True),
+        benchmarks,
         Column(what, names=True),
         Column("modes"),
         Column("fit"),
@@ -130,15 +131,14 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     rows = []
     for found, answered in sorted(zip(models, answers, strict=True), key=key):
         benchmark, version, sample, a = found[0].benchmark, *found[1:]
-        modes = _modes(a)
-        places = format_values([place for place, _ in modes], sample.unit) if modes else []
-        told = ", ".join(f"{p} {case_share(s)}" for p, (_, s) in zip(places, modes, strict=True)) or "none"
+        places = format_values([mode.place for mode in a.modes], sample.unit) if a.modes else []
+        told = ", ".join(f"{p} {case_share(m.share)}" for p, m in zip(places, a.modes, strict=True)) or "none"
         brief = ", ".join(places) or "none"
         kind = a.order.kind
         row = Row.of(
-            Cell(benchmark, "strong"),
+            named(benchmark),
             short[version],
-            Cell(told, shorter=(brief, plural(len(modes), "mode"))),
+            Cell(told, shorter=(brief, plural(len(a.modes), "mode"))),
             _fit(a),
             Cell(kind, "warning" if kind in _ORDERS else ""),
             f"{len(a.components)}{a.kind if a.kind != 'X' else ''}",
@@ -169,11 +169,11 @@ def _one(
     key: Key, version: str, sample: Sample, a: Analysis, answers: Answered, asked: Questions | None = None
 ) -> Report:
     """One sample: its modes in a sentence, its components, its histogram; what was asked, where it is alone."""
-    modes = _modes(a)
-    places = format_values([place for place, _ in modes], sample.unit) if modes else []
+    modes = a.modes
+    places = format_values([mode.place for mode in modes], sample.unit) if modes else []
     name = f"{key.benchmark} ({version})" if version != key.benchmark else version
     if len(modes) > 1:
-        at = ", ".join(f"{case_share(s)} at {p}" for p, (_, s) in zip(places, modes, strict=True))
+        at = ", ".join(f"{case_share(m.share)} at {p}" for p, m in zip(places, modes, strict=True))
         order = _ORDERS.get(a.order.kind)
         told = f"{name}: {len(modes)} modes, {at}{f'; {order}' if order else ''}"
     else:
@@ -183,6 +183,9 @@ def _one(
         notes.append(Text(f"{a.note[:1].upper()}{a.note[1:]}.", "warning"))
     if a.test is not None and a.test.drawn is not None:
         notes.append(Text(f"Tested on {a.test.drawn:,} of the {a.n:,} values, drawn at random."))
+    if a.compatible:
+        count = plural(len(a.components), "component")
+        notes.append(Text(f"VARCORE's rules: mclust's {count}, each peak of their density a mode (I4)."))
     if a.resolution is not None:
         grid = format_value(a.resolution, sample.unit)
         notes.append(Text(f"Values lie on a grid of {grid}; fit and test know of it."))

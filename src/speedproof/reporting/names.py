@@ -12,10 +12,11 @@ from speedproof.reporting.cells import cut_left, cut_right, visible, width_of
 from speedproof.reporting.model import Cell, Column
 
 _BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
+_FIELD = re.compile(r"(?:^|/)([A-Za-z_][\w.]*)=")
 _SPACE = re.compile(r"\s")
 _PARTS = re.compile(r"([/\\\s_\-]+)")
 _WORDS = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
-_LAST_WORD = re.compile(r"[^\W_]*$")
+_LAST_WORD = re.compile(r"(?<![^\W_])[^\W_]*+$")
 _FILES, _COMMANDS, _NICKNAME = 24, 40, 12
 """The width of a name in a sentence, and of one that is mentioned again."""
 _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
@@ -37,10 +38,35 @@ def common_prefix(names: Sequence[str]) -> str:
     return first[: ends[-1]] if ends and ends[-1] >= 4 else ""
 
 
-def benchmark_column(names: Sequence[str]) -> tuple[Column, Callable[[str], Cell]]:
-    """The column of benchmarks, which has in its title what all names begin with, and the cell of each."""
+def file_names(names: Sequence[str], room: int) -> list[str]:
+    """Names spelt for file systems: of so many bytes at most, and distinct whatever the case."""
+    found: dict[str, str] = {}
+    for name in names:
+        whole = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+        spelt, number = whole.encode()[:room].decode(errors="ignore"), 1
+        while spelt.casefold() in found:
+            number += 1
+            spelt = f"{whole.encode()[: room - len(str(number)) - 1].decode(errors='ignore')}-{number}"
+        found[spelt.casefold()] = spelt
+    return list(found.values())
+
+
+def benchmark_column(names: Sequence[str], title: str = "") -> tuple[Column, Callable[[str], Cell]]:
+    """The column of benchmarks, which has in its title what all names have in common, and the cell of each.
+
+    That is what they begin with, or the fields that they name (``program=art/threads=2``).
+    """
+    fields = [tuple(_FIELD.findall(name)) for name in names]
+    if (
+        len(set(fields)) == 1
+        and len(fields[0]) > 1
+        and all(name.startswith(f"{fields[0][0]}=") for name in names)
+    ):
+        return Column("/".join(fields[0]), names=True), lambda name: Cell(
+            _FIELD.sub(r"/", name)[1:], "strong"
+        )
     prefix = common_prefix(names)
-    column = Column(f"{prefix}…" if prefix else "", names=True)
+    column = Column(f"{prefix}…" if prefix else title, names=True)
     return column, lambda name: Cell(name[len(prefix) :], "strong")
 
 

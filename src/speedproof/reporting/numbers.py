@@ -21,13 +21,13 @@ def factor(ratio: float, towards: int = 0, most: int = 12) -> str:
         return "0x"
     exact = Decimal(repr(ratio))  # the shortest decimal that is this number: a bound of 1.1 stays 1.1
     apart = abs(exact - 1)
-    if ratio >= 10 or ratio < 0.1:
-        digits = 2 - exact.adjusted() if ratio >= 1e6 else max(2 - exact.adjusted(), 0)
+    if not 0.1 <= abs(ratio) < 10:
+        digits = 2 - exact.adjusted() if abs(ratio) >= 1e6 else max(2 - exact.adjusted(), 0)
     else:
         digits = min(max(2, -apart.adjusted()), most)
     rounding = {-1: ROUND_FLOOR, 0: ROUND_HALF_EVEN, 1: ROUND_CEILING}[towards]
     rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding)
-    return f"{rounded:f}x" if 1e-4 < ratio < 1e6 else f"{rounded:.3g}x"
+    return f"{rounded:f}x" if 1e-4 < abs(ratio) < 1e6 else f"{rounded:.3g}x"
 
 
 def percent(share: float, digits: int = 3) -> str:
@@ -42,7 +42,7 @@ def share(value: float) -> str:
 
 def case_share(share: float, towards: int = 0) -> str:
     """A chance in whole percent, rounded to the nearest, down (-1) or up (1); never to 0 or 100 %."""
-    if math.isnan(share):
+    if not 0 <= share <= 1:
         return "-"
     digits = 0 if 0.01 <= share <= 0.99 or share in (0, 1) else 1
     scaled = 100 * share * 10**digits

@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from speedproof.data.units import scale_of
+from speedproof.protocols.aggregates import LogRatios
+from speedproof.protocols.figures import verdict_of
+from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
@@ -29,9 +32,10 @@ def report(result: SuiteComparison, head: Comparison) -> Report:
     old, new = spoken([result.reference, result.candidate])
     told = words.named(head, old, new)
     style = words.STYLES[head.verdict] or "strong"
+    answer = f"{words.metric_first(result.metric)}{words.verdict(told, result.margin)}"
     return Report(
         "",
-        (Text(words.verdict(told, result.margin), style, words.proof(told)),),
+        (Text(answer, style, words.proof(told)),),
         (_sides(told, result.margin),),
         tuple(_notes(result, told)),
         ("Why: --explain", "Page: --html report.html"),
@@ -48,8 +52,8 @@ def _notes(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
         if not math.isnan(estimate.value):
             yield Text(f"{words.chance(of, estimate, new, old)}.")
     for other in opposite(result.comparisons, head):
-        told = words.named(other, head.reference.label, head.candidate.label)
-        yield Text(f"But {words.verdict(told, result.margin)}.", "warning")
+        told = f"{head.candidate.label} is {words.natural(other)} than {head.reference.label}"
+        yield Text(f"But {otherwise(other)} {told}.", "warning")
     if turned(head):
         why = "runs fall into groups that ranks see and medians miss."
         yield Text(f"The medians differ the other way: {why}", "dim")
@@ -107,8 +111,21 @@ def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[Compar
     return [
         c
         for c in comparisons
-        if c.benchmark == head.benchmark and c.verdict is other and c.quantity == "speedup"
+        if c.benchmark == head.benchmark and c.quantity == "speedup" and other in (c.verdict, _on_average(c))
     ]
+
+
+def _on_average(c: Comparison) -> Verdict:
+    """What the means prove, also of few skewed runs: those that now and then are slow make the larger mean."""
+    if c.protocol != "mean" or c.log is None or c.floor is not None:
+        return Verdict.UNDECIDED
+    mean = LogRatios.of(c.speedup.value, c.log).mean(like_these=False)
+    return verdict_of(mean.pvalue(), mean.pvalue(less=True), None, c.alpha)
+
+
+def otherwise(c: Comparison) -> str:
+    """By which measure another protocol sees the opposite."""
+    return words.AVERAGE if c.protocol == "mean" else QUESTIONS[c.protocol].where
 
 
 def turned(head: Comparison) -> bool:

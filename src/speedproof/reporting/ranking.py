@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.suite import Key
-from speedproof.mixture.results import FEW_RUNS
 from speedproof.protocols.run_ranking import RankedRun, RunRanking
 from speedproof.protocols.summaries import outermost
 from speedproof.reporting.caveats import risk_of_many
@@ -211,7 +210,7 @@ def _details(one: BenchmarkRanking) -> Report:
     rows = (
         (
             Cell(names[v.version], "strong"),
-            _modes(v),
+            str(v.modes or "-"),
             f"{100 * v.ties:.1f} %",
             _wins(v.mixture_chance) if v.mixture_chance else "-",
         )
@@ -224,13 +223,6 @@ def _details(one: BenchmarkRanking) -> Report:
     if one.changes is not None:
         notes.append(Text(f"  Modes: {one.changes.conclusion}."))
     return Report(one.key.benchmark, (), (_places(one, "version"), Table.of(columns, rows)), tuple(notes))
-
-
-def _modes(v: RankedRun) -> str:
-    """Modes of fewer than five runs each say nothing."""
-    if v.modes is None:
-        return "-"
-    return str(v.modes) if v.n >= FEW_RUNS * v.modes else "too few runs"
 
 
 def _separation(found: RunRanking) -> Iterator[Text]:

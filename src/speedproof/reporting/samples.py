@@ -13,7 +13,7 @@ from speedproof.data.suite import Suite
 from speedproof.data.units import scale_of
 from speedproof.protocols.summaries import summarise
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
-from speedproof.reporting.names import called
+from speedproof.reporting.names import benchmark_column, called
 from speedproof.reporting.numbers import plural, values
 from speedproof.reporting.words import spread
 from speedproof.stats.scaling import with_headroom
@@ -41,14 +41,17 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
     short = called(suite.versions)
     found = [_oddities(sample) for sample in suite.samples.values()]
     alike = [word for word in found[0] if all(word in words for words in found)] if len(found) > 1 else []
+    column, named = benchmark_column(list(names), "benchmark")
+    if suite.commands:
+        column, named = benchmark_column(suite.versions, "command")
     rows = [
         _row(
+            named(version if suite.commands else key.benchmark),
             key.benchmark,
             version if suite.commands else short[version],
             key.metric,
             sample,
             [word for word in words if word not in alike],
-            commands=suite.commands,
         )
         for ((key, version), sample), words in zip(suite.samples.items(), found, strict=True)
     ]
@@ -60,7 +63,7 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
             for i, r in enumerate(rows)
         ]
     columns = (
-        Column("command" if suite.commands else "benchmark", names=True),
+        column,
         Column("version", names=True),
         Column("metric", names=True),
         *right("median"),
@@ -92,14 +95,14 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
     )
 
 
-def _row(benchmark: str, version: str, metric: str, sample: Sample, odd: list[str], *, commands: bool) -> Row:
+def _row(first: Cell, benchmark: str, version: str, metric: str, sample: Sample, odd: list[str]) -> Row:
     side = summarise(sample)
     ends = [float(sample.values.min()), float(sample.values.max())]
     measured = [side.median, side.mean, *ends]
     median, mean, least, most = (_alike(value, measured, sample.unit) for value in measured)
     n = str(sample.n)
     return Row.of(
-        Cell(version if commands else benchmark, "strong"),
+        first,
         version,
         metric,
         median,

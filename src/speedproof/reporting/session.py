@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
+from speedproof.options import HEADLINE
 from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.in_blocks import TEST
 from speedproof.protocols.negative_controls import WITHHELD, differs
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.sequential import ALL_MEASURED, CandidateResult
@@ -23,7 +25,6 @@ from speedproof.reporting.names import common_prefix, enumerate_names
 from speedproof.reporting.numbers import percent, plural
 from speedproof.reporting.words import direction, interval
 
-PROTOCOL = "sequential"
 _NAMED = 5
 # Where the system counts whole ticks, a column may hold nothing else.
 _NO_TIME = format_value(0.0, "s")
@@ -33,6 +34,7 @@ def report(
     findings: Sequence[CandidateResult],
     sides: Mapping[tuple[str, str], Summary],
     question: SessionQuestion,
+    sheets: Sequence[SuiteComparison] = (),
     *,
     spent: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
     file: str = "",
@@ -40,7 +42,7 @@ def report(
     absent: Mapping[str, Sequence[str]] | None = None,
     load: str = "",
 ) -> Report:
-    """The ending of a session."""
+    """The ending of a session; ``sheets`` are what its runs say of each candidate, as files of them would."""
     rules, gate = question.rules, question.rules.gate
     if builds:
         counts = {
@@ -50,7 +52,7 @@ def report(
     compared = [(f, _comparison(f, sides, rules.alpha)) for f in findings]
     held = [(f, c) for f, c in compared if f.gate] if gate else []
     lacking = {name: versions for name, versions in (absent or {}).items() if gate}
-    results = _results([(f, c) for f, c in compared if _measured(f, sides)], rules)
+    results = _results([(f, c) for f, c in compared if _measured(f, sides)], rules, sheets)
     if gate and (held or lacking):
         made = measured_gate.report(held, rules, gate, lacking)
     elif not results:
@@ -58,10 +60,15 @@ def report(
     else:
         made = suite.report(results[0]) if len(results) == 1 else versions.report(results)
     several = len({f.benchmark for f in findings}) > 1
+    once = rules.fixed or any(c.test != TEST for result in results for c in result.headlines)
     # The gate's sheet has told what it withholds.
     told = {Assumption.NOISE_FLOOR} if gate else set()
     warnings = list(_warnings(findings, several, told))
-    why = [Text(f"{f.candidate}: {f.reason}.", "dim") for f in findings if f.result.contradictory]
+    why = [
+        Text(f"{f.candidate}: no single speedup fits all pairs.", "dim")
+        for f in findings
+        if f.result.contradictory
+    ]
     if len(findings) == 1 and spent and not gate:
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
     return replace(
@@ -73,7 +80,7 @@ def report(
             *dict.fromkeys((*why, *warnings)),
             *(_of_builds(findings, *builds) if builds and findings else []),
             *(_of_load([f for f, _ in held] if gate else findings, load) if load else []),
-            *([] if gate else [Text(_risks(findings, question), "dim")]),
+            *([] if gate else [Text(_risks(findings, question, once=once), "dim")]),
         ),
         hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
         command="run",
@@ -91,12 +98,11 @@ def _warnings(
         for message in dict.fromkeys(check.message for _, check in found):
             yield Text(f"! {message[:1].upper()}{message[1:]}.", "warning")
         return
-    prefix = common_prefix([f.benchmark for f in findings])
-    named: dict[str, dict[str, None]] = {}
-    for benchmark, check in found:
-        named.setdefault(check.kind.title, {})[benchmark[len(prefix) :]] = None
-    for title, names in named.items():
-        yield Text(f"! Not met in {enumerate_names(names, _NAMED)}: {title}.", "warning")
+    if found:
+        prefix = common_prefix([f.benchmark for f in findings])
+        names = dict.fromkeys(benchmark[len(prefix) :] for benchmark, _ in found)
+        titles = dict.fromkeys(check.kind.title for _, check in found)
+        yield Text(f"! Not met in {enumerate_names(names, _NAMED)}: {', '.join(titles)}.", "warning")
 
 
 def sides_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
@@ -190,26 +196,20 @@ def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
         yield Text(f"! The load was {load}: without other programs fewer runs tell.", "warning")
 
 
-def _risks(findings: Sequence[CandidateResult], question: SessionQuestion) -> str:
+def _risks(findings: Sequence[CandidateResult], question: SessionQuestion, *, once: bool) -> str:
     """What the risk covers, and what it does not."""
     alpha, benchmarks = question.rules.alpha, len({f.benchmark for f in findings})
     controls = {f.benchmark for f in findings} & {*question.unaffected}
-    # Those that the change cannot touch have one risk.
-    risks = benchmarks - len(controls) + bool(controls)
-    units, how = "runs", "looked at after each"
-    if question.rules.fixed:
-        units, how = "builds", "tested once, at the end"
+    units = "builds" if question.rules.fixed else "runs"
+    how = "tested once, at the end" if once else "looked at after each"
     if max(f.result.alpha for f in findings) < alpha:
         told = f"Blocks of {units}, {how}; all candidates share the risk: {percent(alpha)} a direction."
     else:
-        pairs = plural(findings[0].result.blocks, "pair") if benchmarks == 1 else "Pairs"
-        told = f"{pairs} of {units} in random order, {how}; risk {percent(alpha)} each way."
-    if benchmarks > 1:
-        shared = (
-            f", the {len(controls)} that the change cannot touch counting as one" if len(controls) > 1 else ""
-        )
-        together = f"(of all {benchmarks} together: --alpha {alpha / risks:.2g})"
-        told = f"{told.removesuffix('.')} of each benchmark{shared} {together}."
+        pairs = f"{plural(findings[0].result.blocks, 'pair')} of {units}" if benchmarks == 1 else "Pairs"
+        each = "" if benchmarks == 1 else " a benchmark"
+        told = f"{pairs} in random order, {how}; risk {percent(alpha)} each way{each}."
+    if len(controls) > 1:
+        told = f"{told.removesuffix('.')}; the {len(controls)} that the change cannot touch count as one."
     return told
 
 
@@ -218,18 +218,40 @@ def _measured(f: CandidateResult, sides: Mapping[tuple[str, str], Summary]) -> b
 
 
 def _results(
-    compared: Sequence[tuple[CandidateResult, Comparison]], rules: StopRules
+    compared: Sequence[tuple[CandidateResult, Comparison]],
+    rules: StopRules,
+    sheets: Sequence[SuiteComparison],
 ) -> list[SuiteComparison]:
-    """The findings of each candidate as a comparison of two versions."""
+    """What the runs say of each candidate, with the findings in the place of its verdicts.
+
+    They are the same but where candidates share the risk or a negative control withholds something: then nothing
+    is said of all benchmarks together.
+    """
     by_candidate: dict[tuple[str, str, str], list[Comparison]] = {}
     for f, c in compared:
         by_candidate.setdefault((f.reference, f.candidate, f.metric), []).append(c)
-    return [
-        SuiteComparison(
-            *names, alpha=rules.alpha, margin=rules.margin, nested="process", comparisons=tuple(found)
+    results = []
+    for names, comparisons in by_candidate.items():
+        whole = SuiteComparison(
+            *names, alpha=rules.alpha, margin=rules.margin, nested="process", comparisons=tuple(comparisons)
         )
-        for names, found in by_candidate.items()
-    ]
+        for sheet in sheets:
+            if sheet.candidate == whole.candidate:
+                rows = {c.benchmark: c for c in sheet.headlines}
+                own = [_same(c, rows.get(c.benchmark, c)) for c in comparisons]
+                others = [c for c in sheet.comparisons if c.protocol != HEADLINE]
+                same = own == list(sheet.headlines)
+                whole = replace(
+                    sheet, comparisons=(*own, *others), controlled=sheet.controlled if same else ()
+                )
+        results.append(whole)
+    return results
+
+
+def _same(finding: Comparison, row: Comparison) -> Comparison:
+    """The row of the sheet where it says what the finding says."""
+    alike = (finding.verdict, finding.speedup) == (row.verdict, row.speedup)
+    return row if alike else finding
 
 
 def _nothing(version: str) -> Summary:
@@ -255,15 +277,15 @@ def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], al
     return Comparison(
         benchmark=f.benchmark,
         metric=f.metric,
-        protocol=PROTOCOL,
+        protocol=HEADLINE,
         question=f"is a typical run of {f.candidate} faster?",
         alpha=alpha,
         reference=sides.get((f.benchmark, f.reference), _nothing(f.reference)),
         candidate=sides.get((f.benchmark, f.candidate), _nothing(f.candidate)),
         state=State.SIGNIFICANT if f.verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
-        test="test of block ratios",
-        pvalue=math.nan,
-        pvalue_slower=math.nan,
+        test=TEST,
+        pvalue=f.result.pvalue_faster,
+        pvalue_slower=f.result.pvalue_slower,
         speedup=f.certified,
         verdict=f.verdict,
         needed=Needed(more, more, why) if why else None,

@@ -61,6 +61,8 @@ _PLURALS = {"min": "minima", "mean": "means", "median": "medians"}
 
 def _notes(found: SuiteReport) -> Iterator[Text]:
     """What undermines the share of accelerated benchmarks and the overall gain."""
+    if any(not (f.significant or f.slower) for row in found.rows for f in (row.mean, row.median)):
+        yield Text("~: no difference shown at the row's level, or not tested.", "dim")
     for remark in found.remarks:
         yield Text(f"Weights: {remark}", "warning")
     if found.dominant is not None:

@@ -12,7 +12,6 @@ from functools import partial
 from msgspec.structs import replace
 
 from speedproof.errors import Parameter
-from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
@@ -28,7 +27,7 @@ from speedproof.reporting.caveats import (
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
 from speedproof.reporting.names import benchmark_column, labels, shortened, spoken
 from speedproof.reporting.numbers import level, percent, plural, share, values
-from speedproof.reporting.pair import OUTCOMES, opposite, sentence, turned
+from speedproof.reporting.pair import OUTCOMES, opposite, otherwise, sentence, turned
 from speedproof.reporting.records import records
 
 _MANY = 12
@@ -105,8 +104,7 @@ def answered(
     metric: str, of: str, counts: Mapping[Verdict, int], kinds: Mapping[Verdict, str], asked: str
 ) -> Text:
     """The answer about many benchmarks."""
-    what = "" if metric == "time" else f"{metric}: "
-    return Text(f"{what}{of}: {words.counted(counts, kinds)}", "strong", asked)
+    return Text(f"{words.metric_first(metric)}{of}: {words.counted(counts, kinds)}", "strong", asked)
 
 
 def held_jointly(alpha: float, counts: Mapping[Verdict, int], kinds: Mapping[Verdict, str]) -> Text:
@@ -217,9 +215,7 @@ def row(
         bound = words.effect(head).bound
         proven = Cell(words.at_least(bound), key=None if math.isnan(bound) else bound)
     marks = ["!"] if head.undermining and head.verdict is not Verdict.UNDECIDED else []
-    for c in opposite(answers, head):
-        where = QUESTIONS[c.protocol].where.removeprefix("in ").removeprefix("by ")
-        marks.append(f"{where}: {words.change(c)}")
+    marks += [f"{otherwise(c)} {words.natural(c)}" for c in opposite(answers, head)]
     marks += ["medians: the other way"] if turned(head) else []
     return Row.of(
         *names,

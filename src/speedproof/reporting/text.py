@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
@@ -23,6 +24,8 @@ _COLOURS: dict[Style, str] = {
     "strong": "1",
 }
 _GAP = "  "
+_COMMAND = re.compile(r"'(?:speedproof|git) [^']*'|(?<=: )speedproof .*")
+_TIE = "\0"  # a blank at which no line ends; what is shown holds none
 _NAMES = (60, 40, 32, 24)
 """Widths to which names are shortened before a column is dropped."""
 _LEAST_NAMES = (18, 14, 10, 7)
@@ -107,9 +110,13 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _fill(text: str, width: int, indent: str) -> list[str]:
-    found = textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
-    # textwrap counts characters: one that is wide makes a line wrap again.
-    return [part for line in found for part in _narrow(line, width)]
+    tied = _COMMAND.sub(lambda command: command[0].replace(" ", _TIE), text)
+    found = textwrap.wrap(
+        tied, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
+    # textwrap counts characters: one that is wide makes a line wrap again. A command is pasted, so it stays whole.
+    parts = (part for line in found for part in ([line] if _TIE in line else _narrow(line, width)))
+    return [part.replace(_TIE, " ") for part in parts]
 
 
 def _narrow(line: str, width: int) -> Iterator[str]:

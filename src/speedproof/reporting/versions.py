@@ -191,7 +191,7 @@ def _risk(of: _Versions) -> str:
     if _answer(of).startswith("At a joint risk"):
         return ""
     over = len(of.ranking.benchmarks)
-    where = "" if over == 1 else f"geometric mean of {over} ratios of means, "
+    where = "" if over == 1 else f"geometric mean of {over} benchmarks, "
     sure = "not proven" if of.shaken else f"all claims at a joint risk of {percent(of.ranking.alpha)}"
     return f"({where}{sure})"
 

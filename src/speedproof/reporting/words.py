@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.protocols.questions import HEADLINE, QUESTIONS
+from speedproof.options import HEADLINE
+from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.summaries import Summary
 from speedproof.reporting.model import Style
@@ -59,6 +60,11 @@ def verdict_words(better: str, worse: str) -> dict[Verdict, str]:
         Verdict.EQUIVALENT: "the same",
         Verdict.UNDECIDED: "undecided",
     }
+
+
+def metric_first(metric: str) -> str:
+    """What a first line is about, where that is not the time."""
+    return "" if metric == "time" else f"{metric}: "
 
 
 def counts_of(found: Iterable[Comparison]) -> dict[Verdict, int]:
@@ -122,12 +128,13 @@ def where(result: Comparison) -> str:
 
 
 _TYPICAL = "typical run"
+AVERAGE = "on average"
 
 
 def asked_of(protocol: str) -> str:
     """What a protocol speaks of, in brackets behind a count: ``"typical run"``, ``"in mean"``."""
     # A session's test is of typical runs, too, and holds however often one looks.
-    return _TYPICAL if protocol in ("typical", "sequential") else QUESTIONS[protocol].where
+    return _TYPICAL if protocol == HEADLINE else QUESTIONS[protocol].where
 
 
 def verdict(result: Comparison, margin: float | None = None) -> str:
@@ -178,7 +185,7 @@ def range_of(result: Comparison) -> str:
     if math.isnan(low):
         return f"{_natural(result.speedup.value, better, worse, 0)} as measured"
     if not low > 0 and not math.isfinite(high):
-        return "by any factor, faster or slower"
+        return f"by any factor, {better} or {worse}"
     if not low > 0:
         return f"at most {_natural(high, better, worse, 1)}" if high >= 1 else f"{worse} by any factor"
     if not math.isfinite(high):
@@ -235,7 +242,7 @@ def geometric_mean(estimate: Estimate, better: str, worse: str, known_of: tuple[
     told = interval(estimate, better, worse) if known else "not shown (too few runs)"
     count, of = known_of
     some = f" ({count} of {plural(of, 'benchmark')})" if count < of else ""
-    return f"Geometric mean of the ratios of means: {told}{some}"
+    return f"Geometric mean: {told}{some}"
 
 
 def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:

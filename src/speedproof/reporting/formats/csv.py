@@ -5,32 +5,47 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
+from speedproof.reporting.cells import visible
 from speedproof.reporting.formats import Reported, ReportFormat
-from speedproof.reporting.model import Records, Report, Value
+from speedproof.reporting.model import Records, Report
+
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?!\.?\d[.\d]*([eE][+-]?\d+)?( ?%)?$)")
 
 
 def write(reported: Reported, target: str) -> str:
     """Reports as one table."""
     delimiter = "\t" if target.lower().endswith(".tsv") else ","
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     columns: Sequence[str] = ()
+    parts = []
     for report in reported.reports:
         found = report.records() if report.records else _shown(report)
-        if found.columns != columns:
-            columns = found.columns
-            writer.writerow(columns)
-        writer.writerows([_text(value) for value in row] for row in found.rows)
+        parts.append(separated(() if found.columns == columns else found.columns, found.rows, delimiter))
+        columns = found.columns
+    return "".join(parts)
+
+
+def separated(columns: Sequence[str], rows: Iterable[Iterable[object]], delimiter: str = ",") -> str:
+    """Rows as lines, with the names of the columns before them where there are any."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerows([map(_text, columns)] if columns else [])
+    writer.writerows(map(_text, row) for row in rows)
     return text.getvalue()
 
 
-def _text(value: Value) -> str:
-    """With all digits; nothing where there is no number, or a bound that is infinite."""
+def _text(value: object) -> str:
+    """With all digits; nothing where there is no number, or a bound that is infinite.
+
+    A text that a spreadsheet would carry out as a formula gets an apostrophe, as OWASP advises.
+    """
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else ""
-    return "" if value is None else str(value)
+    if not isinstance(value, str):
+        return "" if value is None else str(value)
+    return f"'{visible(value)}" if _FORMULA.match(value) else visible(value)
 
 
 def _shown(report: Report) -> Records:

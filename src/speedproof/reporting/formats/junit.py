@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from speedproof.reporting.cells import visible_lines
 from speedproof.reporting.formats import Reported, ReportFormat
 from speedproof.reporting.model import Outcome, Report, Row
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
-
-# What XML 1.0 has no way to say, not even escaped (section 2.2, "Char").
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write(reported: Reported, target: str) -> str:
@@ -38,12 +35,12 @@ def _suite(root: Element, report: Report) -> list[Row]:
     if not cases and report.headline:
         outcome: Outcome = "" if report.good is None else "passed" if report.good else "failed"
         cases = [Row((), report.title, outcome, answer)]
-    suite = SubElement(root, "testsuite", {"name": _clean(report.title), **_counts(cases)})
-    SubElement(SubElement(suite, "properties"), "property", name="conclusion", value=_clean(answer))
+    suite = SubElement(root, "testsuite", {"name": visible_lines(report.title), **_counts(cases)})
+    SubElement(SubElement(suite, "properties"), "property", name="conclusion", value=visible_lines(answer))
     for row in cases:
-        names = {"classname": _clean(report.title), "name": _clean(row.name), "time": "0"}
-        case, message = SubElement(suite, "testcase", names), _clean(row.message)
-        text = _clean(f"{row.message}\n{why.get(row.name, '')}".rstrip() + "\n")
+        names = {"classname": visible_lines(report.title), "name": visible_lines(row.name), "time": "0"}
+        case, message = SubElement(suite, "testcase", names), visible_lines(row.message)
+        text = visible_lines(f"{row.message}\n{why.get(row.name, '')}".rstrip() + "\n")
         if row.outcome == "failed":
             SubElement(case, "failure", message=message, type=row.kind or "failed").text = text
             continue
@@ -62,10 +59,6 @@ def _counts(cases: Sequence[Row]) -> dict[str, str]:
         "skipped": str(outcomes.count("undecided")),
         "time": "0",
     }
-
-
-def _clean(text: str) -> str:
-    return _NO_XML.sub("\ufffd", text)
 
 
 FORMAT = ReportFormat((".xml",), "JUnit XML: a slowdown is a failure, undecided is skipped", write)
