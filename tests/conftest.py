@@ -25,42 +25,21 @@ for _name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "NO_COLOR", "FORCE_C
     os.environ.pop(_name, None)
 
 _HERE = Path(__file__).parent
-_SLOW = frozenset((_HERE / "slow.txt").read_text(encoding="utf-8").split())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what takes seconds: everything in ``validation``, and what ``slow.txt`` names. Shuffle where asked."""
+    """Mark everything in ``validation`` as slow; shuffle where asked."""
     for item in items:
-        if _HERE in item.path.parents:
-            name = f"{item.path.relative_to(_HERE)}::{item.name.partition('[')[0]}"
-            if name.startswith("validation/") or name in _SLOW:
-                item.add_marker("slow")
+        if _HERE / "validation" in item.path.parents:
+            item.add_marker("slow")
     seed = config.getoption("--shuffle")
     if seed is not None:
         random.Random(seed).shuffle(items)
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """With ``--slow-list FILE``: write down which tests took longer than a second and a half."""
-    target = config.getoption("--slow-list")
-    if target is None:
-        return
-    seconds: dict[str, float] = {}
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            if getattr(report, "nodeid", "").startswith("tests/") and hasattr(report, "duration"):
-                path, _, name = report.nodeid.partition("::")
-                key = f"{path.removeprefix('tests/')}::{name.rpartition('::')[2].partition('[')[0]}"
-                seconds[key] = seconds.get(key, 0.0) + report.duration
-    slow = sorted(key for key, took in seconds.items() if took > config.getoption("--slow-from"))
-    Path(target).write_text("".join(f"{key}\n" for key in slow), encoding="utf-8")
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare what writes slow.txt, and what shows tests that need others before them."""
+    """Declare what shows tests that need others before them."""
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order")
-    parser.addoption("--slow-list", metavar="FILE", help="write the names of slow tests to this file")
-    parser.addoption("--slow-from", type=float, default=1.5, help="seconds from which a test is slow")
 
 
 _ORACLE = _HERE / "data" / "oracle"

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FunctionType
 
 from speedproof.cli.console import Console
-from speedproof.cli.main import COMMANDS, command, main
+from speedproof.cli.main import every_command, main
 from speedproof.data.pooling import Residue
 from speedproof.errors import FormatError, Parameter, on_command_line
 
@@ -51,13 +51,14 @@ def test_what_a_text_tells_to_change_is_an_argument_and_an_option() -> None:
     public += [value for kind in public if isinstance(kind, type) for value in vars(kind).values()]
     functions = [getattr(f, "__func__", f) for f in public]
     arguments = {name for f in filter(isfunction, functions) for name in signature(f).parameters}
-    options = {p.name for name in COMMANDS for p in command(name).params}
+    options = {p.name for command in every_command().values() for p in command.params}
     named, written = set(), set()
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Parameter":
                 name, option = (
-                    ast.unparse(node.args[k]).strip("f'\"") for k in (0, min(2, len(node.args) - 1))
+                    ast.unparse(node.args[k]).removeprefix("f'").strip("'\"")
+                    for k in (0, min(2, len(node.args) - 1))
                 )
                 named.add(name)
                 written.add(option.split()[0] if len(node.args) > 2 else name)
@@ -89,7 +90,8 @@ _OF_OTHERS = (
 
 def test_what_python_meets_names_no_option() -> None:
     """No text in the modules below the command line is written for one of both readers alone."""
-    options = {o for name in COMMANDS for p in command(name).params for o in p.opts if o.startswith("--")}
+    params = [p for command in every_command().values() for p in command.params]
+    options = {o for p in params for o in p.opts if o.startswith("--")}
     found = set()
     for part in ("data", "formats", "stats", "protocols", "mixture", "history", "corpus", "measuring", "api"):
         for path in (SOURCE / "speedproof" / part).rglob("*.py"):

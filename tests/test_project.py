@@ -34,13 +34,6 @@ def test_development_is_pinned() -> None:
     assert declared - {"speedproof"} == {line.partition("==")[0] for line in lines if "==" in line}
 
 
-def test_slow_tests_are_there() -> None:
-    """A name in tests/slow.txt that no file has would let a slow test back into the quick run unseen."""
-    for entry in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split():
-        path, _, name = entry.partition("[")[0].partition("::")
-        assert f"def {name}(" in (ROOT / "tests" / path).read_text(encoding="utf-8"), entry
-
-
 def test_subjects_of_commits_fit_a_line() -> None:
     """Since the rule was made; a tree without its history has nothing to look at."""
     since = "a7e6362c62d93dd8957a429a014fcec04dee998c"

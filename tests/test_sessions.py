@@ -502,6 +502,7 @@ def test_a_build_is_run_before_it_is_measured() -> None:
     assert len({(r.version, r.build) for r in bench.runs if r.warmup}) == 8
 
 
+@pytest.mark.slow
 def test_the_positional_trap_stays_undecided() -> None:
     """A program whose second start in a row is always faster is not faster than itself."""
     faster = 0
@@ -612,6 +613,7 @@ def test_a_gate_measures_until_the_margin_is_proven_lost_or_kept(slower: float, 
     assert (finding.result.blocks < 150) is (outcome != "undecided")
 
 
+@pytest.mark.slow
 def test_a_gate_errs_seldom_and_passes_what_did_not_change() -> None:
     """40 suites of 5 benchmarks that lost just the margin: a pass needs all of them to be wrong at once."""
     edge, outcomes = 1.02, []
@@ -853,18 +855,50 @@ def test_skewed_blocks_warn() -> None:
     assert even.session.run().findings[0].warnings == ()
 
 
-def test_a_middle_beyond_the_bounds_warns() -> None:
-    """A speedup of 1.5 that becomes 1.6: the bounds still hold what was proven at first."""
+@pytest.mark.parametrize(
+    ("ratio", "candidate", "asked", "told"),
+    [
+        (1.2, "Y", {}, True),
+        (1 / 1.2, "Y", {}, True),
+        (1.29, "Y", {}, True),
+        (1.6, "Y", {}, False),
+        (1 / 1.6, "Y", {}, False),
+        (1.0, "Y", {}, False),
+        (1.2, "Z", {}, False),
+        (1.2, "Y", {"control": True}, False),
+    ],
+)
+def test_what_the_layout_of_the_code_may_explain(
+    ratio: float, candidate: str, asked: dict[str, Any], told: bool
+) -> None:
+    """Of other executables below 1.3x; again when the file is reviewed, and not where builds tell it."""
+    times: dict[str, float | Callable[[int], float]] = {
+        "X": noisy(ratio, 1, 0.005),
+        "Y": noisy(1.0, 2, 0.005),
+    }
+    plan = head(benchmark("X", "Y"))
+    plan = replace(plan, executables={"b": (candidate,)})
+    question = SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=60), **asked)
+    clock, lines = FakeClock(), list[Line]()
+    session = compared(plan, question, FakeExecutor(clock, times), clock=clock, append=lines.append, warmup=0)
+    (finding,) = session.run().findings
+    runs = tuple(line for line in lines if isinstance(line, RunLine))
+    again = compared(plan, question, FakeExecutor(clock, {}), clock=clock, append=lines.append)
+    again.recall([StoredSession(plan, runs, None)])
+    (reviewed,) = again.review().findings
+    for found in (finding, reviewed):
+        assert any("layout" in check.message for check in found.warnings) is told
+
+
+def test_a_speedup_that_changes_warns() -> None:
+    """A speedup of 1.5 that becomes 1.6 in the middle of the session."""
     times: dict[str, float | Callable[[int], float]] = {
         "X": lambda i: (1.5 if i < 60 else 1.6) * noisy(1.0, 1, 0.005)(i),
         "Y": noisy(1.0, 2, 0.005),
     }
-    bench = Bench(times, rules=stop_rules(stop_at_proof=True, min_blocks=300, max_blocks=300, max_time=None))
+    bench = Bench(times, rules=stop_rules(stop_at_proof=True, min_blocks=120, max_blocks=120, max_time=None))
     (finding,) = bench.session.run().findings
-    assert (
-        any("beyond the certified bounds" in check.message for check in finding.warnings)
-        or finding.result.contradictory
-    )
+    assert any("the speedup changed" in check.message for check in finding.warnings)
 
 
 def test_an_interrupt_at_the_last_look_keeps_the_verdict() -> None:
@@ -1143,6 +1177,7 @@ def blocks_of(seed: int, *speedups: float) -> Iterator[dict[str, float]]:
         yield dict(zip(names, (noise / [1.0, *speedups]).tolist(), strict=True))
 
 
+@pytest.mark.slow
 def test_family_of_candidates_keeps_the_risk() -> None:
     """Four candidates, none faster: at most the risk of sessions ever calls any of them faster (binomial)."""
     false, sessions, alpha = 0, 80, 0.2
@@ -1175,13 +1210,11 @@ def test_closed_test_is_the_mean_of_evidence() -> None:
         race = SequentialComparison(
             "b", ["X", "Y0", "Y1"], stop_rules(stop_at_proof=True, alpha=0.05, min_blocks=10**6)
         )
-        proven: dict[str, bool] = {"Y0": False, "Y1": False}
         for block in blocks_of(seed, 1.04, 0.99):
             race.add(block)
             evidence = {f.candidate: math.exp(f.result.log_evidence_faster) for f in race.findings()}
             mean = sum(evidence.values()) / 2
-            for name in proven:
-                proven[name] |= min(evidence[name], mean) >= 20 * (1 + 1e-9)
+            proven = {name: min(own, mean) >= 20 * (1 + 1e-9) for name, own in evidence.items()}
             assert {f.candidate: f.verdict is Verdict.FASTER for f in race.findings()} == proven
             seen.add((evidence["Y0"] >= 20, mean >= 20))
     # The single e-value alone was enough somewhere, and the mean was not.
@@ -1189,12 +1222,12 @@ def test_closed_test_is_the_mean_of_evidence() -> None:
 
 
 def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
-    """Twice as fast for a long time and twice as slow after: proven both ways, so neither."""
+    """A little faster in most blocks and three times as slow in the others: proven both ways, so neither."""
     race = SequentialComparison("b", ["X", "Y"], stop_rules(stop_at_proof=True, min_blocks=10**6))
     rng = np.random.default_rng(2)
-    for i in range(400):
-        x, y = np.exp(0.01 * rng.standard_normal(2)) * ((2.0, 1.0) if i < 60 else (1.0, 2.0))
-        race.add({"X": float(x), "Y": float(y)})
+    for _ in range(400):
+        noise = np.exp(0.001 * rng.standard_normal(2))
+        race.add({"X": float(noise[0]), "Y": float(noise[1]) * (3.0 if rng.random() < 0.3 else 0.99)})
     (finding,) = race.findings()
     assert finding.result.contradictory
     assert finding.verdict is Verdict.UNDECIDED
