@@ -12,7 +12,7 @@ import click
 
 from speedproof import __version__
 from speedproof.cli.command import Command, Option
-from speedproof.cli.main import COMMANDS, PROGRAM, command
+from speedproof.cli.main import COMMANDS, PROGRAM, command, every_command
 
 HERE = Path(__file__).parent
 CONTEXT = click.Context(PROGRAM, info_name="speedproof")
@@ -40,11 +40,19 @@ def _lines() -> Iterator[str]:
     for name in COMMANDS:
         found = command(name)
         yield from ("", f"## speedproof {name}", "", found.help or "")
-        for title, records in groups(found).items():
-            yield from ("", f"**{title[:1].upper()}{title[1:]}**", "", "| | |", "|---|---|")
-            for usage, text in records:
-                yield f"| `{_cell(usage)}` | {_cell(text)} |"
+        for own, action in every_command().items():
+            if own.partition(" ")[0] == name:
+                yield from _tables(own, action)
         yield from ("", "```text", found.epilog or "", "```")
+
+
+def _tables(name: str, found: Command) -> Iterator[str]:
+    if " " in name:
+        yield from ("", f"### speedproof {name}", "", found.help or "")
+    for title, records in groups(found).items():
+        yield from ("", f"**{title[:1].upper()}{title[1:]}**", "", "| | |", "|---|---|")
+        for usage, text in records:
+            yield f"| `{_cell(usage)}` | {_cell(text)} |"
 
 
 def _cell(text: str) -> str:
@@ -65,10 +73,14 @@ def _roff() -> Iterator[str]:
     for name in COMMANDS:
         found = command(name)
         yield from (f".SS speedproof {_escape(name)}", _escape(found.help or ""))
-        for title, records in groups(found).items():
-            yield from (".PP", f"{_escape(title[:1].upper() + title[1:])}:")
-            for usage, text in records:
-                yield from (".TP", f"\\fB{_escape(usage)}\\fR", _escape(text))
+        for own, action in every_command().items():
+            if own.partition(" ")[0] == name:
+                if " " in own:
+                    yield from (".PP", f"\\fB{_escape(own)}\\fR: {_escape(action.help or '')}")
+                for title, records in groups(action).items():
+                    yield from (".PP", f"{_escape(title[:1].upper() + title[1:])}:")
+                    for usage, text in records:
+                        yield from (".TP", f"\\fB{_escape(usage)}\\fR", _escape(text))
         yield from (".PP", ".nf", *(_escape(line) for line in (found.epilog or "").split("\n")), ".fi")
     yield ".SH EXIT STATUS"
     for line in (PROGRAM.epilog or "").partition("exit codes: ")[2].split("\n"):

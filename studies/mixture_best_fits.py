@@ -35,7 +35,7 @@ def samples(count: int, seed: int) -> Iterator[Floats]:
 def best_of_random_starts(x: Floats, tries: int, rng: np.random.Generator) -> float:
     """The largest BIC of a sound mixture that EM reaches from random values as means."""
     u, _, scale = standardise(x)
-    n, widest = u.size, 9
+    n, widest = u.size, min(9, max(u.size // 3, 2))
     rules = em.StoppingRules(1e-5, 0.0, 1e-14, 3000, accelerate=True, extra_step=False, clamp=True)
     places = [(K, model) for K in range(2, widest + 1) for model in (em.E, em.V) for _ in range(tries)]
     mixtures = np.zeros((len(places), 3, widest))

@@ -1,6 +1,6 @@
 """False alarms, speed and coverage of the sequential comparison under noises it knows nothing of.
 
-Six tables, as Markdown:
+Seven tables, as Markdown:
 
 1. A/A sessions (both versions the same), looked at after every block up to 200: the share that ever claims
    "faster" at a risk of 5 %, against a one-sided t-test of the differences looked at after every five blocks.
@@ -14,6 +14,9 @@ Six tables, as Markdown:
    of ten, are off at most. A quarter of the sessions, of up to 2,000 blocks.
 6. Spikes: every fifth run takes one plus an exponential share longer, noise 3 %, true speedup 1.05. The share of
    sessions proven within 30 blocks, beside the power of a signed-rank and a rank-sum test of 30 + 30 runs.
+7. Sessions as `run` ends them, of at most 60 blocks: what they prove at their end, after how many blocks, and how
+   many of these proofs Wilcoxon's signed-rank test of the same runs does not confirm at 5 %, or contradicts, its
+   statistic on the other side. A quarter of the sessions.
 
     python studies/sequential.py [sessions [table ...]]
 
@@ -30,6 +33,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import StopRules
 from speedproof.stats.betting import LOG_WEIGHTS, log_factors
 from speedproof.stats.forecast import growth
 from speedproof.stats.sequential import PairedSequence
@@ -233,6 +239,24 @@ def under_spikes(sessions: int) -> tuple[int, int, int]:
     return ours, signed, summed
 
 
+def proofs_at_the_end(noise: Noise, speedup: float, sessions: int) -> tuple[list[int], FloatArray]:
+    """The blocks of every session, and the one-sided p-values of the signed-rank test in favour of each proof."""
+    rules = StopRules(ALPHA, min_blocks=10, max_blocks=60)
+    blocks, pvalues = [], []
+    for seed in range(sessions):
+        race = SequentialComparison("b", ["X", "Y"], rules)
+        x, y = session(noise, speedup, 0.03, seed, 60)
+        while race.open() and race.blocks < x.size:
+            race.add({"X": float(x[race.blocks]), "Y": float(y[race.blocks])})
+        blocks.append(race.blocks)
+        verdict = race.findings()[0].verdict
+        if verdict is not Verdict.UNDECIDED:
+            d = np.log(x / y)[: race.blocks]
+            side = "greater" if verdict is Verdict.FASTER else "less"
+            pvalues.append(float(stats.wilcoxon(d, alternative=side).pvalue))
+    return blocks, np.array(pvalues)
+
+
 def _interval(count: int, sessions: int) -> str:
     low, high = stats.binomtest(count, sessions).proportion_ci(0.95)
     return f"{100 * count / sessions:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
@@ -307,7 +331,23 @@ def spikes(sessions: int) -> None:
         print(f"| {name} | {_interval(count, sessions)} |", flush=True)
 
 
-TABLES = (false_alarms, speed, coverage, estimates, guesses, spikes)
+def proofs(sessions: int) -> None:
+    """Print the seventh table."""
+    print("| speedup / 3 %, noise | median blocks | proven | not confirmed | contradicted |")
+    print("|---|---|---|---|---|")
+    every: list[FloatArray] = []
+    for name in ("normal", "heavy-tailed", "spiked", "drifting"):
+        for speedup in (1.0, 1.02, 1.05):
+            blocks, p = proofs_at_the_end(NOISES[name], speedup, sessions // 4)
+            every.append(p)
+            told = f"{_interval(p.size, len(blocks))} | {(p > ALPHA).sum()} | {(p > 0.5).sum()}"
+            print(f"| {speedup}, {name} | {np.median(blocks):g} | {told} |", flush=True)
+    p = np.concatenate(every)
+    told = " | ".join(_interval(int(count), p.size) for count in ((p > ALPHA).sum(), (p > 0.5).sum()))
+    print(f"| all | | {p.size} | {told} |")
+
+
+TABLES = (false_alarms, speed, coverage, estimates, guesses, spikes, proofs)
 
 
 def main(sessions: int, *tables: int) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,9 +20,10 @@ from speedproof.protocols.aggregates import geometric_means
 from speedproof.protocols.hpt import hpt
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.multiplicity import control_verdicts
-from speedproof.protocols.pair import Rules
+from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Verdict
+from speedproof.protocols.typical import typical_runs
 
 Floats = npt.NDArray[np.float64]
 ALPHA = 0.05
@@ -50,10 +52,18 @@ def pair(x: Floats, y: Floats, name: str = "") -> Pair:
     return Pair(Key(name), Sample(x), Sample(y))
 
 
+NOISES: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Floats]] = {
+    "normal": lambda rng, shape: 1 + 0.02 * rng.normal(size=shape),
+    "exponential": lambda rng, shape: 1 + 0.05 * rng.exponential(size=shape),
+    "two modes": lambda rng, shape: 1 + 0.01 * rng.normal(size=shape) + 0.1 * (rng.random(shape) < 0.3),
+}
+"""Of single runs, around a time of 1."""
+
+
 def coverage(
-    benchmarks: int, runs: tuple[int, int], repeats: int, seed: int, *, noise: float = 0.05
+    benchmarks: int, runs: tuple[int, int], repeats: int, seed: int, *, noise: str = "normal", nested: int = 1
 ) -> tuple[Share, Share]:
-    """How often either interval of the geometric mean holds the truth.
+    """How often either interval of the geometric mean of typical speedups holds the truth.
 
     Parameters
     ----------
@@ -63,8 +73,10 @@ def coverage(
         Of the reference and of the candidate.
     repeats, seed : int
         How many suites; the same seed gives the same ones.
-    noise : float
-        Coefficient of variation of the runs.
+    noise : str
+        A key of `NOISES`.
+    nested : int
+        Values a process. Of several, the processes differ by that noise, and their values more.
 
     Returns
     -------
@@ -75,13 +87,18 @@ def coverage(
     """
     rng = np.random.default_rng(seed)
     these = like = 0
+
+    def sample(scale: float, processes: int) -> Sample:
+        values = scale * NOISES[noise](rng, (processes, 1))
+        if nested == 1:
+            return Sample(values[:, 0])
+        values = values * (1 + 0.05 * rng.exponential(size=(processes, nested)))
+        return Sample(values.ravel(), processes=np.repeat(np.arange(processes), nested))
+
     for _ in range(repeats):
         logs = rng.normal(math.log(1.1), 0.2, benchmarks)
-        # Gamma distributed with mean 1.
-        x, y = (rng.gamma(noise**-2, noise**2, (benchmarks, n)) for n in runs)
-        found = geometric_means(
-            [pair(math.exp(log) * a, b) for log, a, b in zip(logs, x, y, strict=True)], ALPHA
-        )
+        pairs = [Pair(Key(""), sample(math.exp(log), runs[0]), sample(1.0, runs[1])) for log in logs]
+        found = geometric_means(typical_runs(PreparedPairs(pairs, Rules(ALPHA))), pairs, ALPHA)
         these += found.these.low <= math.exp(logs.mean()) <= found.these.high
         like += found.like_these.low <= 1.1 <= found.like_these.high
     return Share(these, repeats), Share(like, repeats)
@@ -193,16 +210,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=2000)
     repeats = parser.parse_args().repeats
-    print("Coverage of the two 95 % intervals of the geometric mean")
-    for size, runs, noise in (
-        (4, (3, 5), 0.05),
-        (4, (10, 12), 0.05),
-        (12, (5, 7), 0.05),
-        (40, (3, 5), 0.05),
-        (120, (20, 6), 0.35),
-    ):
-        these, like = coverage(size, runs, repeats, 1, noise=noise)
-        print(f"  {size:3} benchmarks, runs {runs}, noise {noise}: these {these}, like these {like}")
+    print("Coverage of the two 95 % intervals of the geometric mean of typical speedups")
+    for noise in NOISES:
+        for runs, nested in (((5, 5), 1), ((50, 50), 1), ((5, 5), 10), ((5, 50), 1)):
+            for size in (3, 6, 20, 122):
+                suites = min(repeats, max(40_000 // size, 400) // (1 + max(runs) // 50))
+                these, like = coverage(size, runs, suites, 1, noise=noise, nested=nested)
+                told = f"{runs} processes of {nested}" if nested > 1 else f"runs {runs}"
+                print(
+                    f"  {noise:11} {size:3} benchmarks, {told}: these {these}, like these {like}", flush=True
+                )
     print("Suites of 20 with any false claim at 5 %, and false share of the claims (Benjamini-Hochberg)")
     for gaining in (0, 10):
         for shared in (0.0, 0.5, 0.9):

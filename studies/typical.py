@@ -74,6 +74,33 @@ def size_of_unlike(pairs: int, seed: int, sizes: tuple[tuple[int, int], ...]) ->
             yield name, str(n), str(m), *(_percent(share) for share in shares)
 
 
+def size_of_scattered(pairs: int, seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, ...]]:
+    """A row a pair of sizes: the worse verdict on runs at 1 or 1.3 beside a narrow side in their gap.
+
+    "Worst" of three places in the gap.
+    """
+    for n, m in sizes:
+        rng = np.random.default_rng([seed, n, m])
+        shares = []
+        for place in (1.015, 1.15, 1.285):
+            x = np.where(rng.random((pairs, n)) < 0.5, 1.0, 1.3) * np.exp(rng.normal(0.0, 0.002, (pairs, n)))
+            y = place * np.exp(rng.normal(0.0, 0.002, (pairs, m)))
+            shares.append(max(_reject(x, y), _reject(y, x)))
+        yield str(n), str(m), _percent(shares[1]), _percent(max(shares))
+
+
+def power_under_spikes(pairs: int, seed: int, most: int) -> Iterator[tuple[str, ...]]:
+    """A row a number of runs: how often 1.10x is found where a fifth of the runs takes half as long again."""
+    for n in range(3, most + 1):
+        rng = np.random.default_rng([seed, n])
+        x, y = (
+            np.exp(rng.normal(0.0, 0.03, (pairs, n))) * np.where(rng.random((pairs, n)) < 0.2, 1.5, 1.0)
+            for _ in range(2)
+        )
+        ranks = float(np.mean(rank_sum(1.1 * x, y).pvalue <= ALPHA))
+        yield str(n), _percent(_reject(1.1 * x, y)), _percent(ranks)
+
+
 def coverage(pairs: int, seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, ...]]:
     """A row a family and pair of sizes: how often a bound lies beyond a true ratio of 1.3."""
     for family, draw in FAMILIES.items():
@@ -151,7 +178,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--table", choices=("equal", "unlike", "coverage", "power", "tails"), help="only this one"
+        "--table",
+        choices=("equal", "unlike", "scattered", "coverage", "power", "spikes", "tails"),
+        help="only this one",
     )
     args = parser.parse_args()
     equal = tuple((n, n) for n in SIZES)
@@ -171,6 +200,20 @@ def main() -> None:
             ("X and Y", "n", "m", "faster", "slower", "rank sum, worse side"),
             lambda: size_of_unlike(args.pairs, args.seed, tuple(dict.fromkeys(grid))),
         ),
+        "scattered": (
+            "1 or 1.3 beside a narrow side in the gap: the worse verdict, % of pairs",
+            ("n", "m", "in the middle", "worst"),
+            lambda: size_of_scattered(
+                args.pairs,
+                args.seed,
+                (
+                    (2, 20),
+                    (3, 3),
+                    (3, 20),
+                    *((n, m) for n in (4, 5, 6, 7, 8, 9, 10, 12, 20) for m in (n, 30)),
+                ),
+            ),
+        ),
         "coverage": (
             "True ratio 1.3: bounds that miss it, % of pairs",
             ("family", "n", "m", "low", "high"),
@@ -180,6 +223,11 @@ def main() -> None:
             "A shift: found in % of pairs",
             ("family", "n", "m", "typical", "rank sum"),
             lambda: power(args.pairs, args.seed, both),
+        ),
+        "spikes": (
+            "1.10x under 20 % spikes of 1.5x: found in % of pairs",
+            ("runs a side", "typical", "rank sum"),
+            lambda: power_under_spikes(args.pairs, args.seed, 10),
         ),
         "tails": (
             "Random permutations with p-values up to 5, 1, 0.1, 0.01 %, in %",

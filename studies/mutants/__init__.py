@@ -6,7 +6,7 @@ mutants at random (seed 1), runs for each the tests that execute the changed lin
 survives, and the share that was killed with its interval. Without a record the tests are those of the files that
 import the module; a record follows lines that have moved since. ``try stats/power.py runs_needed_ranks`` tries all
 mutants of a module, or of some functions or classes of it; ``again FILE`` the survivors of an earlier draw.
-Some survivors are equivalent to the program: ``studies/mutants/equivalent.txt`` says which and why.
+Some survivors change no answer: whoever reads them decides.
 
 A server collects the tests once and forks for every mutant, which exchanges the code of one function in place, so
 that most die within a second. mutmut leaves out decorated functions and constants of modules, cosmic-ray starts a

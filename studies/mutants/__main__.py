@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -89,14 +88,6 @@ def fates(path: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def equivalents(names: Iterable[str]) -> set[str]:
-    """Those of some mutants that are no errors: a line of ``equivalent.txt`` may name many by three stars."""
-    known = (Path(__file__).parent / "equivalent.txt").read_text(encoding="utf-8").splitlines()
-    lines = [re.escape(line).replace(r"\*\*\*", ".*") for line in known if line and not line.startswith("#")]
-    pattern = re.compile("|".join(lines))
-    return {name for name in names if pattern.fullmatch(name)}
-
-
 def is_in(mutant: Mutant, module: str, names: list[str]) -> bool:
     """Whether a mutant is in a module, and in any of some functions or classes."""
     return mutant.module == module and (not names or not {*mutant.function.split(".")}.isdisjoint(names))
@@ -107,15 +98,12 @@ def summary(found: list[dict[str, str]]) -> None:
     from scipy.stats import binomtest
 
     alive = {one["name"]: one["fate"] for one in found if not one["fate"].startswith("killed")}
-    equivalent = equivalents(alive)
     for name, fate in sorted(alive.items()):
-        print(f"{'equivalent' if name in equivalent else fate}: {name}")
-    same, killed = len(alive.keys() & equivalent), len(found) - len(alive)
-    interval = binomtest(killed, len(found) - same).proportion_ci(0.95)
-    print(
-        f"{killed} of {len(found) - same} were killed: {killed / (len(found) - same):.1%} "
-        f"[{interval.low:.1%}, {interval.high:.1%}]; {same} more are equivalent"
-    )
+        print(f"{fate}: {name}")
+    killed = len(found) - len(alive)
+    interval = binomtest(killed, len(found)).proportion_ci(0.95)
+    share = f"{killed / len(found):.1%} [{interval.low:.1%}, {interval.high:.1%}]"
+    print(f"{killed} of {len(found)} were killed: {share}")
 
 
 def main(arguments: list[str]) -> None:
@@ -150,7 +138,6 @@ def with_copy(arguments: list[str]) -> None:
         case ["again", file]:
             drawn = fates(Path(file))
             alive = {one["name"] for one in drawn if not one["fate"].startswith("killed")}
-            alive -= equivalents(alive)
             target = Path(file).resolve().with_suffix(".again.jsonl")
             target.unlink(missing_ok=True)
             run(lambda all_: [one for one in all_ if one.name in alive], ["tests"], target, 200.0)

@@ -1,31 +1,34 @@
-"""A row of the page: one experiment of a paper, what it needs, and what came out."""
+"""A row of the page: one experiment of a paper, the numbers printed of it, and what is computed of each today."""
 
 from __future__ import annotations
 
+import csv
 import lzma
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 __all__ = [
-    "PAPERS",
+    "AGREES",
+    "CONTRADICTION",
+    "DIFFERS",
+    "MISPRINT",
+    "NOT_TO_BE_HAD",
     "PRINTED",
     "ROOT",
     "ROWS",
+    "UNEXPLAINED",
+    "Found",
     "Line",
     "NotHereError",
-    "Outcome",
     "Result",
     "Row",
     "Setting",
-    "agrees",
-    "alike",
-    "cut",
-    "number",
+    "Share",
+    "over_roundings",
     "register",
     "share",
     "text_of",
@@ -33,47 +36,137 @@ __all__ = [
 
 PRINTED = Path(__file__).with_name("printed")
 ROOT = Path(__file__).parents[2]
+AGREES, DIFFERS, MISPRINT, NOT_TO_BE_HAD = "agrees", "differs", "misprint", "not to be had"
+CONTRADICTION = "contradiction"
+"""Kind of a number that the paper's other numbers contradict: a misprint, whatever the data say."""
+UNEXPLAINED = "NO"
+_Z = 3.290526731491896
+"""Of a two-sided binomial band of 99.9 %."""
 
 
 class NotHereError(Exception):
     """What the experiment needs is not there: data that may not be committed, or a compiler."""
 
 
-class Outcome:
-    """What a line of the page says of a number."""
+@dataclass(frozen=True)
+class Share:
+    """So many of so many draws."""
 
-    AGREES = "yes"
-    MISPRINT = "misprint"
-    CUT = "cut"
-    DIFFERS = "no"
-    LIKE = "alike"
-    OWN = "-"
+    count: int
+    draws: int
+
+
+def share(drawn: Iterable[bool]) -> Share:
+    """How many of some draws are so."""
+    found = [bool(one) for one in drawn]
+    return Share(sum(found), len(found))
 
 
 @dataclass(frozen=True)
 class Line:
-    """One number: the paper's beside ours.
+    """A printed number, the call that computes it today, and the band in which they agree.
 
-    ``outcome`` is an `Outcome`: a misprint of the paper, with the reason in ``why``; "cut" where digits were
-    dropped, not rounded; "alike" for figures from other
-    data or draws that can only be compared in kind; "-" where the paper has no such number.
+    ``values`` are what the call gave: none (not to be had), one, or the ends of a range. ``band`` is empty (half a
+    unit of the last printed digit), a tolerance, or ``n=2000``: the paper's draws of a share, for a binomial interval
+    with both sides' draws. ``right`` is the number that should stand there by another source, and ``kind`` what that
+    makes of the printed one. A contradiction has no values: its call gives ``right`` from other printed numbers.
+    Lines of one place, name and printed number are several answers to it, by different laws or methods.
     """
 
+    place: str
     what: str
     paper: str
-    ours: str
-    outcome: str = Outcome.OWN
-    why: str = ""
+    band: str
+    call: str
+    kind: str
+    right: str
+    why: str
+    values: tuple[float, ...] = ()
+    draws: int = 0
+
+    def interval(self, printed: str) -> tuple[float, float]:
+        """The values that agree with a printed number."""
+        exact = Decimal(printed.lstrip("<>").rstrip("%"))
+        value = _value(printed)
+        width = 0.5 * 10.0 ** int(exact.as_tuple().exponent) / (100.0 if printed.endswith("%") else 1.0)
+        if self.band.startswith("n="):
+            each = 1 / float(self.band[2:]) + 1 / self.draws
+            width += _Z * math.sqrt(value * (1 - value) * each) + 0.5 / self.draws
+        elif self.band:
+            width = float(self.band)
+        width += 1e-12 * abs(value)
+        low, high = value - width, value + width
+        if self.draws:
+            low, high = max(low, 0.0), min(high, 1.0)
+        return (
+            -math.inf if printed[0] == "<" else value if printed[0] == ">" else low,
+            math.inf if printed[0] == ">" else value if printed[0] == "<" else high,
+        )
+
+    def agrees_with(self, printed: str) -> bool:
+        """Whether the values, or what lies between them, reach into the band of a printed number."""
+        low, high = self.interval(printed)
+        return min(self.values) <= high and max(self.values) >= low
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the paper's other numbers give another one."""
+        if self.kind != CONTRADICTION:
+            return False
+        low, high = self.interval(self.paper)
+        return not low < _value(self.right) < high
+
+    @property
+    def verdict(self) -> str:
+        """What the page says of the printed number."""
+        if not self.values:
+            return MISPRINT if self.contradicted else NOT_TO_BE_HAD
+        if self.agrees_with(self.paper):
+            return AGREES
+        return self.kind if self.right and self.agrees_with(self.right) else UNEXPLAINED
+
+    def shown(self, values: tuple[float, ...]) -> str:
+        """Numbers as the paper has them: in percent, or not."""
+        percent = self.paper.endswith("%")
+        texts = [f"{100 * v:.5g}%" if percent else f"{v:.8g}" for v in values]
+        return " to ".join(dict.fromkeys(texts))
+
+    @property
+    def ours(self) -> str:
+        """What is computed, in the paper's unit."""
+        return self.shown((min(self.values), max(self.values))) if self.values else ""
+
+    @property
+    def tolerated(self) -> str:
+        """The band of the printed number, in words."""
+        if not self.values:
+            return ""
+        low, high = self.interval(self.paper)
+        if math.isinf(low) or math.isinf(high):
+            return self.paper
+        return f"{self.shown((low,))} to {self.shown((high,))}"
+
+
+def _value(printed: str) -> float:
+    digits = printed.lstrip("<>")
+    return float(digits[:-1]) / 100.0 if digits.endswith("%") else float(digits)
+
+
+class Found(NamedTuple):
+    """What an experiment gives: names for the calls of its lines, files of figures, remarks."""
+
+    names: Mapping[str, Any] = {}
+    figures: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a row found: lines, files of figures, remarks; or why it could not be run."""
+    """What a row found, line by line, and how long it took."""
 
     lines: tuple[Line, ...] = ()
     figures: tuple[tuple[str, str], ...] = ()
     remarks: tuple[str, ...] = ()
-    missing: str = ""
     seconds: float = 0.0
 
 
@@ -112,93 +205,87 @@ class Setting:
 
 @dataclass(frozen=True)
 class Row:
-    """An experiment: of which paper, where in it, and how to run it."""
+    """An experiment: of which paper, where in it, and how to run it; ``tool``: what a tool of the authors wrote."""
 
     name: str
     paper: str
     title: str
-    run: Callable[[Setting], Result]
+    experiment: Callable[[Setting], Found]
+    tool: bool = False
+
+    def run(self, setting: Setting) -> Result:
+        """Run it, and evaluate the call of every line."""
+        found, missing = Found(), ""
+        try:
+            found = self.experiment(setting)
+        except NotHereError as error:
+            missing = str(error)
+        names = {**self.experiment.__globals__, **found.names}
+        entries = _printed(self.name)
+        lines = []
+        for i, entry in enumerate(entries):
+            lines.append(_line(entry, names, missing))
+            setting.progress((i + 1) / len(entries))
+        return Result(tuple(lines), found.figures, found.remarks)
 
 
-PAPERS = (
-    "Touati 2009",
-    "Touati, Worms, Briais 2013",
-    "Chen et al. 2015 (HPT)",
-    "Worms and Touati 2016 (VARCORE)",
-)
-"""In the order of the page."""
+def _line(entry: dict[str, str], names: dict[str, Any], missing: str) -> Line:
+    """Evaluate the call of a line, where it needs no data that are missing."""
+    fields: dict[str, Any] = dict(entry)
+    if entry["kind"] == CONTRADICTION:
+        fields["right"] = right = str(eval(entry["call"], names))
+        return Line(**{**fields, "why": entry["why"].replace("{right}", right)})
+    call = "" if missing else entry["call"]
+    value = eval(call, names) if call else ()
+    several = value if isinstance(value, tuple) else (value,)
+    draws = {v.draws for v in several if isinstance(v, Share)}
+    values = tuple(float(v.count / v.draws if isinstance(v, Share) else v) for v in several)
+    why = missing if missing and entry["call"] else entry["why"]
+    return Line(**{**fields, "why": why}, values=values, draws=max(draws, default=0))
+
+
+def _printed(row: str) -> list[dict[str, str]]:
+    """The committed numbers of a row, in order."""
+    found = []
+    for path in sorted(PRINTED.glob("*-20[0-9][0-9].csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            found += [entry for entry in csv.DictReader(file) if entry.pop("row") == row]
+    return found
+
 
 ROWS: dict[str, Row] = {}
-"""All experiments by name."""
+"""All experiments by name, in the order of the page."""
 
 
 def register(
-    name: str, paper: str, title: str
-) -> Callable[[Callable[[Setting], Result]], Callable[[Setting], Result]]:
+    name: str, paper: str, title: str, *, tool: bool = False
+) -> Callable[[Callable[[Setting], Found]], Callable[[Setting], Found]]:
     """Enter an experiment."""
 
-    def enter(run: Callable[[Setting], Result]) -> Callable[[Setting], Result]:
-        ROWS[name] = Row(name, paper, title, run)
-        return run
+    def enter(experiment: Callable[[Setting], Found]) -> Callable[[Setting], Found]:
+        ROWS[name] = Row(name, paper, title, experiment, tool)
+        return experiment
 
     return enter
 
 
-def agrees(printed: str, ours: float) -> bool:
-    """Whether a number rounds to what is printed, digit by digit.
+def over_roundings(function: Callable[..., float], *arguments: str | float) -> tuple[float, ...]:
+    """A function's values at both ends of every rounded number, given as text.
 
-    >>> agrees("0.341", 0.34146), agrees("1.95", 1.956), agrees("5%", 0.0500004)
-    (True, False, True)
+    >>> over_roundings(lambda speedup: round(1 - 1 / speedup, 4), "1.797")
+    (0.4434, 0.4437)
     """
-    percent = printed.endswith("%")
-    digits = printed.rstrip("%")
-    decimals = len(digits.partition(".")[2])
-    return math.isclose(
-        round(ours * (100 if percent else 1), decimals), float(digits), abs_tol=10.0**-decimals * 1e-6
-    )
+    corners: list[tuple[float, ...]] = [()]
+    for argument in arguments:
+        ends = [float(argument)]
+        if isinstance(argument, str):
+            half = 0.5 * 10.0 ** int(Decimal(argument).as_tuple().exponent)
+            ends = [ends[0] - half, ends[0] + half]
+        corners = [(*corner, end) for corner in corners for end in ends]
+    return tuple(function(*corner) for corner in corners)
 
 
 def text_of(path: Path) -> str:
     """A text file, packed or not."""
     content = path.read_bytes()
     return (lzma.decompress(content) if path.suffix == ".xz" else content).decode("utf-8")
-
-
-def cut(printed: str, ours: float) -> bool:
-    """Whether a printed number has its last digits dropped instead of rounded.
-
-    >>> cut("1.95", 1.956), cut("64.23%", 0.642357), cut("1.95", 1.966)
-    (True, True, False)
-    """
-    percent = printed.endswith("%")
-    digits = printed.rstrip("%")
-    scale = 10.0 ** len(digits.partition(".")[2])
-    return math.isclose(
-        math.trunc(ours * (100 if percent else 1) * scale) / scale, float(digits), rel_tol=1e-9
-    )
-
-
-def number(what: str, printed: str, ours: float, why: str = "") -> Line:
-    """A line for one printed number; with a reason it is a misprint, or the reason of a difference."""
-    if agrees(printed, ours):
-        outcome = Outcome.AGREES
-    elif cut(printed, ours):
-        outcome = Outcome.CUT
-    else:
-        outcome = Outcome.MISPRINT if why else Outcome.DIFFERS
-    return Line(what, printed, f"{ours:.7g}", outcome, why)
-
-
-def alike(what: str, paper: str, ours: str, why: str = "") -> Line:
-    """A line whose two sides come from different data or draws."""
-    return Line(what, paper, ours, Outcome.LIKE, why)
-
-
-def share(count: int, total: int) -> str:
-    """A share in percent with its binomial error.
-
-    >>> share(5, 100)
-    '5.0 ± 2.2 %'
-    """
-    p = count / total
-    return f"{100 * p:.1f} ± {100 * float(np.sqrt(max(p * (1 - p), 1 / (4 * total**2)) / total)):.1f} %"

@@ -17,9 +17,9 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
-from studies.seeds import hpt, speedup_test, touati2009, varcore, varcore_studies  # noqa: F401  (they register rows)
-from studies.seeds.page import conclusion, write_page
-from studies.seeds.row import PAPERS, ROOT, ROWS, Line, NotHereError, Result, Setting
+from studies.seeds import touati2009, speedup_test, hpt, varcore  # isort: skip # noqa: F401  (they register rows)
+from studies.seeds.page import conclusion, markdown, write_page
+from studies.seeds.row import ROOT, ROWS, UNEXPLAINED, Line, Result, Setting
 
 _TICK = 0.2
 
@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--only", action="append", default=[], metavar="ROW", help="rows by name or pattern; may be repeated"
     )
+    parser.add_argument("--page", type=Path, help="write the Markdown there, too, without its figures")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "seeds", help="default: build/seeds")
     parser.add_argument(
         "--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes (default: 2)"
@@ -41,8 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--fresh", action="store_true", help="run again what an earlier call has already run")
     parser.add_argument("--list", action="store_true", help="name the rows and end")
     args = parser.parse_args(arguments)
-    rows = sorted(ROWS, key=lambda name: PAPERS.index(ROWS[name].paper))
-    chosen = [n for n in rows if not args.only or any(fnmatch(n, pattern) for pattern in args.only)]
+    chosen = [n for n in ROWS if not args.only or any(fnmatch(n, pattern) for pattern in args.only)]
     if unknown := [p for p in args.only if not any(fnmatch(n, p) for n in ROWS)]:
         parser.error(f"no row is called {unknown[0]}: {', '.join(ROWS)}")
     if args.data is not None and not args.data.is_dir():
@@ -58,13 +58,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tasks = [(name, args.full, args.data, args.out, signature) for name in chosen if name not in found]
     for name, result in _carried_out(tasks, args.jobs):
         found[name] = result
-        said = f"not here: {result.missing}" if result.missing else f"{len(result.lines)} lines"
-        print(f"[{len(found)}/{len(chosen)}] {name}: {said}, {result.seconds:.1f} s", file=sys.stderr)
+        print(f"[{len(found)}/{len(chosen)}] {name}: {result.seconds:.1f} s", file=sys.stderr)
     page = [(ROWS[name], found[name]) for name in chosen]
-    paths = write_page(args.out, page, "full" if args.full else "quick")
+    mode = "full" if args.full else "quick"
+    paths = write_page(args.out, page, mode)
+    if args.page is not None:
+        args.page.write_text("\n".join(markdown(page, mode, figures=False)) + "\n", encoding="utf-8")
     print(conclusion(page))
     print(f"wrote {' and '.join(map(str, paths))}", file=sys.stderr)
-    return 0
+    return int(any(line.verdict == UNEXPLAINED for _, result in page for line in result.lines))
 
 
 def _signature(full: bool, data: Path | None) -> str:
@@ -87,7 +89,7 @@ def _stored(out: Path, name: str, signature: str) -> Result | None:
     if kept.get("signature") != signature:
         return None
     fields = kept["result"]
-    fields["lines"] = tuple(Line(**line) for line in fields["lines"])
+    fields["lines"] = tuple(Line(**{**line, "values": tuple(line["values"])}) for line in fields["lines"])
     fields["figures"] = tuple((name, caption) for name, caption in fields["figures"])
     return Result(**{**fields, "remarks": tuple(fields["remarks"])})
 
@@ -100,7 +102,7 @@ def _carried_out(tasks: list[tuple[Any, ...]], jobs: int) -> Iterator[tuple[str,
     queue: Any = context.Queue()
     workers = max(1, min(jobs, len(tasks)))
     with ProcessPoolExecutor(workers, context, initializer=_initialise, initargs=(queue,)) as pool:
-        running = {pool.submit(_run, task) for task in tasks}
+        running = {pool.submit(_run, task) for task in reversed(tasks)}  # the longest come last on the page
         shares: dict[str, float] = {}
         while running:
             ended, running = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
@@ -141,10 +143,7 @@ def _run(task: tuple[str, bool, Path | None, Path, str]) -> tuple[str, Result]:
 
     progress(0.0)
     start = time.perf_counter()
-    try:
-        result = ROWS[name].run(Setting(full, data, out, progress))
-    except NotHereError as error:
-        result = Result(missing=str(error))
+    result = ROWS[name].run(Setting(full, data, out, progress))
     result = replace(result, seconds=round(time.perf_counter() - start, 2))
     path = out / "rows" / f"{name}.json"
     unfinished = path.with_suffix(".tmp")
