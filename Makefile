@@ -21,7 +21,7 @@ $(VENV)/.dev: $(VENV)/.run $(CONSTRAINTS)
 	$(BIN)/python $(PIP) -c $(CONSTRAINTS) -e '.[dev]'
 	touch $@
 
-# In minutes: everything but what is marked slow (tests/slow.txt, tests/validation).
+# In minutes: everything but what is marked slow (`@pytest.mark.slow`, tests/validation).
 test: $(VENV)/.dev
 	$(PYTEST) -m "not slow"
 
@@ -106,7 +106,7 @@ SANITIZED := build/sanitize
 sanitize: $(VENV)/.dev
 	mkdir -p $(SANITIZED)
 	for kernels in mixture/_em stats/_scan; do \
-	  gcc -std=c11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	  gcc -std=c11 -O0 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	    -ffp-contract=off -fPIC -shared -DPy_LIMITED_API=0x030B0000 \
 	    -I$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('include'))") \
 	    src/speedproof/$$kernels.c -o $(SANITIZED)/$$(basename $$kernels).abi3.so -lm || exit 1; done

@@ -20,8 +20,8 @@ from scipy import stats
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
+from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.questions import ASKED, DETAILS, QuestionName
 from speedproof.protocols.suite import compare_suite
 
 SIZES = ((122, 20), (1000, 30), (1000, 1000))
