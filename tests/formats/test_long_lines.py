@@ -28,6 +28,7 @@ ELSEWHERE = {
     "criterion": "criterion/Fibonacci/Iterative/new/sample.json",
     "speedup-test": "speedup-test/config.csv",
     "csv": "long.csv",
+    "parsec": "parsec/baseline.log",
 }
 WORD = re.compile(r'"[^"]*"|[^\s,;:"]+')
 

@@ -86,11 +86,11 @@ def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: Floa
 
 
 def paired_error(x: FloatArray, y: FloatArray) -> LogErrors:
-    """Of the logarithm of the ratio within pairs, in rows: that of a mean by the efficiency of ranks."""
+    """Of the logarithm of the ratio within pairs, in rows: that of a mean by the efficiency of ranks; NaN of one pair."""
     with np.errstate(divide="ignore", invalid="ignore"):
         _, error = _mean_and_error(np.log(x) - np.log(y))
     n = np.full(len(x), x.shape[1])
-    return LogErrors(error / np.sqrt(_EFFICIENCY), n - 1.0, 0.0 * n)
+    return LogErrors(error / np.sqrt(_EFFICIENCY), np.maximum(n - 1.0, 1.0), 0.0 * n)
 
 
 def runs_needed_pairs(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
