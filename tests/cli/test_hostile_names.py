@@ -113,7 +113,8 @@ def test_pictures(results: list[str], tmp_path: Path, kind: str) -> None:
     assert code == 0, err
     clean(out + err, kind)
     drawn = list(tmp_path.glob("p*.svg"))
-    assert len(drawn) == err.count("wrote") == {"histogram": 15, "violins": 15, "cdf": 15, "forest": 1}.get(kind, 30)
+    files = {"histogram": 15, "violins": 15, "cdf": 15, "forest": 1}.get(kind, 30)
+    assert len(drawn) == err.count("wrote") == files
     for path in drawn:
         ET.parse(path)
         clean(path.read_text(encoding="utf-8"), path.name)
