@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from speedproof.api.shares import any_level, level, proportion
 from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_of
 from speedproof.errors import Parameter, UsageError
+from speedproof.values import any_level, level, proportion
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
