@@ -28,6 +28,21 @@ class Option(NamedTuple):
     needs: str = ""  # the field of an option that must be given, too
     excludes: str = ""  # the fields of options that must not
 
+    @property
+    def names(self) -> list[str]:
+        """Its names, where they are not the field's."""
+        return [word.rstrip(",") for word in self.usage.split() if word.startswith("-")]
+
+    @property
+    def metavar(self) -> str:
+        """What stands for the value; several words are several values, none is a flag or a choice."""
+        return " ".join(word for word in self.usage.split() if not word.startswith("-"))
+
+    @property
+    def parser(self) -> Callable[[str], object] | None:
+        """What makes a value of a text, or of a number."""
+        return self.parse or KINDS.get(self.metavar)
+
 
 class Title(str):
     """The title of a group that an option opens."""
@@ -125,3 +140,6 @@ KINDS: dict[str, Callable[[str], object]] = {
     "S": values.seconds,
 }
 """The parser of what stands for a value in the help of an option."""
+
+EXAMPLES = {"LEVEL": '0.95 or "95%"', "SHARE": '0.02 or "2%"'}
+"""How Python and settings write such a value."""

@@ -143,7 +143,9 @@ class Judging(Struct, frozen=True, kw_only=True):
         "risk of a wrong verdict, in each direction (default: 0.05)",
         Excludes("confidence"),
     ] = None
-    confidence: Annotated[float | None, "SHARE", "1 - alpha: how sure every bound is (default: 0.95)"] = None
+    confidence: Annotated[
+        float | None, "SHARE", "1 - alpha: how sure every bound is (default: 0.95)", values.any_level
+    ] = None
     margin: Annotated[
         float | None,
         "SHARE",

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 import speedproof as sp
 from speedproof import declaring
 from speedproof.cli.console import Console
-from speedproof.declaring import KINDS, Field, Formats, fields, words_of
+from speedproof.declaring import Field, Formats, fields, words_of
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -115,12 +115,8 @@ class ClickOption(click.Option):
         required: bool = False,
         **more: Any,
     ) -> None:
-        written = asked.usage.split()
-        names = [word.rstrip(",") for word in written if word.startswith("-")]
-        shown = written[len(names) :]
-        metavar = " ".join(shown)
+        metavar, parse = asked.metavar, asked.parser
         words = [] if metavar else words_of(kind)
-        parse = asked.parse or KINDS.get(metavar)
         if words:
             more["type"] = _Chosen(words, asked.parse or str)
         elif parse is not None:
@@ -130,10 +126,10 @@ class ClickOption(click.Option):
         elif metavar in _PATHS:
             more["type"] = click.Path(allow_dash=True)
         super().__init__(
-            [name, *(names or [f"--{name.replace('_', '-')}"])],
+            [name, *(asked.names or [f"--{name.replace('_', '-')}"])],
             help=asked.help,
             metavar=metavar or None,
-            nargs=max(len(shown), 1),
+            nargs=max(len(metavar.split()), 1),
             multiple=get_origin(kind) is tuple,
             is_flag=kind is bool or None,
             **({"required": True} if required else {"default": default}),

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import click
 
 import speedproof as sp
+from speedproof.api.given import confidence_of
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import columns_of, report_no_floor
-from speedproof.cli.options import confidence_of, rules_of
+from speedproof.cli.options import rules_of
 from speedproof.cli.outputs import check_outputs, write_outputs
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError

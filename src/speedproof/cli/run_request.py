@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from speedproof.api.given import alpha_of
+from speedproof.api.given import alpha_of, confidence_of
 from speedproof.api.run_start import (
     Gate,
     Hooks,
@@ -37,7 +37,6 @@ from speedproof.api.run_start import (
     with_environments,
 )
 from speedproof.cli.console import Console
-from speedproof.cli.options import confidence_of
 from speedproof.cli.run import RunOptions, refuse_file_of_json
 from speedproof.errors import UsageError
 from speedproof.options import Measuring

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 from msgspec import Struct
 
-from speedproof.declaring import KINDS, Field, Option, fields, words_of
+from speedproof.declaring import EXAMPLES, Field, Option, fields, words_of
 from speedproof.errors import FormatError
 from speedproof.options import Gating, Policy
 from speedproof.values import proportion
@@ -113,9 +113,8 @@ def _value(value: object, field: Field) -> object:
         return (asked.parse or str)(str(value))
     if asked.usage:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            example = '"95%" or 0.95' if asked.usage == "LEVEL" else '"2%" or 0.02'
-            raise ValueError(f"{value!r} is not a number; write {example}")
-        return (asked.parse or KINDS[asked.usage])(str(value))
+            raise ValueError(f"{value!r} is not a number; write {EXAMPLES[asked.usage]}")
+        return (asked.parser or str)(str(value))
     if field.kind is str and not (isinstance(value, str) and value):
         raise ValueError(f"{value!r} is not a text")
     if field.kind is not str and not isinstance(value, bool):
