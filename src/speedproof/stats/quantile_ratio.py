@@ -47,6 +47,20 @@ def least_pvalue(q: float, n: int, m: int) -> float:
     return max(q, 1.0 - q) ** min(n, m)
 
 
+def quantile_limits(values: npt.ArrayLike, q: float, alpha: float) -> tuple[float, float]:
+    """A lower and an upper limit of one quantile, each of risk alpha; infinite where the values have none.
+
+    Examples
+    --------
+    >>> quantile_limits(range(1, 101), 0.5, 0.05)
+    (42.287..., 58.712...)
+    """
+    ascending = np.sort(np.asarray(values, dtype=np.float64))[None]
+    z = normal_quantile(1.0 - alpha)
+    low, high = (_limit(ascending, np.array([end]), q) for end in (-z, z))
+    return float(low[0]), float(high[0])
+
+
 class Quantiles(Struct, frozen=True):
     """The quantiles of one share of many pairs of samples; logarithms of ascending values, shape (rows, n)."""
 
