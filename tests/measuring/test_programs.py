@@ -100,7 +100,7 @@ def test_working_directory_and_path_of_the_version_count() -> None:
 
 def test_large_and_unreadable_files_are_told_by_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     path = program("tool")
-    monkeypatch.setattr(programs, "_HASHED_BYTES", 3)
+    monkeypatch.setattr(programs, "HASHED_BYTES", 3)
     facts = path.stat()
     assert fingerprints(plan("./tool")) == {str(path): f"size:{facts.st_size} changed:{facts.st_mtime_ns}"}
 

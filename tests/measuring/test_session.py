@@ -27,7 +27,7 @@ from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.results import Limits, Tally
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.schedule import BuildOrder, block_order
-from speedproof.measuring.session import Session, _steady
+from speedproof.measuring.session import Session, is_steady
 
 UNLIMITED = Limits(None, None, None)
 
@@ -196,7 +196,7 @@ def test_a_warm_up_is_steady_by_definition(versions: int) -> None:
         expected = length > 5 and (
             length >= 30 or all(now >= 0.98 * then for now, then in zip(*medians, strict=True))
         )
-        assert _steady(times) is expected
+        assert is_steady(times) is expected
         seen.add((length > 5, length >= 30, expected))
     assert seen == {(False, False, False), (True, False, False), (True, False, True), (True, True, True)}
 

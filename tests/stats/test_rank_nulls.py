@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from speedproof.stats.rank_nulls import EXACT_BELOW, rank_sum_normal, rank_sum_sd, rank_sum_tails
+from speedproof.stats.rank_nulls import (
+    EXACT_BELOW,
+    rank_sum_normal,
+    rank_sum_sd,
+    rank_sum_tail,
+    rank_sum_tails,
+)
+from speedproof.stats.ranks import rank_sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +127,68 @@ def test_only_order_matters() -> None:
 def test_nothing_to_test_is_refused(x: list[float], y: list[float]) -> None:
     with pytest.raises(ValueError, match="at least one value"):
         conditional_rank_sum(x, y)
+
+
+@pytest.mark.parametrize(("n", "m"), [(49, 49), (29, 29), (30, 45), (7, 49), (1, 3)])
+def test_no_tail_of_the_rank_sum_exceeds_one(n: int, m: int) -> None:
+    """And each is the other's mirror image."""
+    tails, tail = rank_sum_tails((1,) * (n + m), n), rank_sum_tail(n, m)
+    for one in (tails.at_least, tails.at_most, tail):
+        assert one.max() == pytest.approx(1.0, rel=1e-12)
+        assert one.max() <= 1.0
+        assert not one.flags.writeable
+    assert tail.size == n * m + 2
+    assert tail[-1] == 0.0
+    np.testing.assert_allclose(tails.at_least[::2], tail[:-1], rtol=1e-9)
+    np.testing.assert_allclose(tails.at_most[::2], tail[:-1][::-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(1,), (3,), (1, 1), (2, 1), (4, 1, 1), (1, 5), (2, 2, 2), (1, 2, 1, 3), (3, 4)]
+)
+def test_every_split_of_ties(sizes: tuple[int, ...]) -> None:
+    pool = [k for k, size in enumerate(sizes) for _ in range(size)]
+    for n in range(1, len(pool)):
+        twice = []
+        for chosen in itertools.combinations(range(len(pool)), n):
+            rest = [pool[i] for i in range(len(pool)) if i not in chosen]
+            twice.append(sum(2 * (pool[i] > b) + (pool[i] == b) for i in chosen for b in rest))
+        found = rank_sum_tails(sizes, n)
+        top = 2 * n * (len(pool) - n)
+        for k in range(top + 1):
+            assert found.at_least[k] == pytest.approx(sum(t >= k for t in twice) / len(twice), rel=1e-15)
+            assert found.at_most[k] == pytest.approx(sum(t <= k for t in twice) / len(twice), rel=1e-15)
+        assert found.at_least.size == found.at_most.size == top + 1
+
+
+def test_the_normal_distribution_of_the_rank_sum() -> None:
+    """With SciPy's tail; no variance is left where all values are equal, and then the p-value is 1."""
+    for n, m in ((1, 1), (2, 5), (9, 4)):
+        size = n + m
+        excess = np.array([0.0, 6.0, float(size**3 - size)])
+        variance = n * m / 12 * ((size + 1) - excess / (size * (size - 1)))
+        sd = rank_sum_sd(n, m, excess)
+        np.testing.assert_allclose(sd, np.sqrt(np.maximum(variance, 0.0)), rtol=1e-13, atol=1e-7)
+        assert rank_sum_normal(np.zeros(1), np.zeros(1)).tolist() == [1.0]
+        for centred in (-2.0, 0.0, 0.5, 1.5):
+            told = rank_sum_normal(np.full(1, centred), sd[:1])
+            assert told[0] == pytest.approx(stats.norm.sf((centred - 0.5) / sd[0]), rel=1e-12)
+    assert rank_sum_sd(3, 3, np.array([210.1])).tolist() == [0.0]  # what rounding may leave below zero
+
+
+@pytest.mark.parametrize(("n", "m", "exact"), [(49, 49, True), (50, 3, False), (3, 50, False), (49, 2, True)])
+def test_up_to_which_size_ranks_are_counted(n: int, m: int, exact: bool) -> None:
+    """Below fifty of both sides, as in R; with ties nowhere. The fields of equal values."""
+    rng = np.random.default_rng([n, m])
+    x, y = rng.random((2, n)), rng.random((2, m))
+    x[1, 0] = y[1, 0]
+    found = rank_sum(x, y)
+    assert found.exact.tolist() == [exact, False]
+    assert found.ties.tolist() == [False, True]
+    for row in range(2):
+        method = "exact" if found.exact[row] else "asymptotic"
+        for p, side in ((found.pvalue, "greater"), (found.pvalue_less, "less")):
+            expected = stats.mannwhitneyu(x[row], y[row], alternative=side, method=method)
+            assert p[row] == pytest.approx(expected.pvalue, rel=1e-10)
+            assert found.statistic[row] == expected.statistic
+            assert found.superiority[row] == expected.statistic / (n * m)

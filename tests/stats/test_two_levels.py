@@ -12,7 +12,7 @@ import pytest
 
 from speedproof.stats import two_levels as module
 from speedproof.stats.change_points import change_pvalues, find_changes
-from speedproof.stats.two_levels import places_of_step, two_levels
+from speedproof.stats.two_levels import places_of_step, separation, two_levels
 
 
 @pytest.mark.parametrize(("n", "low"), [(8, 3), (8, 4), (9, 4), (10, 3)])
@@ -135,3 +135,74 @@ def test_the_pvalue_from_the_table(n: int) -> None:
             assert 3 <= split <= n - 3
         assert found.pvalue[row] == pytest.approx(expected, rel=1e-9)
     assert found.distance[-1] == math.inf
+
+
+def naive_levels(x: list[float]) -> tuple[float, int]:
+    """Two groups of least variance by value, each of three or more; their distance if one follows the other."""
+    n, ordered = len(x), sorted(x)
+
+    def squares(part: list[float]) -> float:
+        return sum((v - sum(part) / len(part)) ** 2 for v in part)
+
+    low = min(range(3, n - 2), key=lambda k: squares(ordered[:k]) + squares(ordered[k:]))
+    first = [v <= ordered[low - 1] for v in x]
+    changes = [k for k in range(1, n) if first[k] != first[k - 1]]
+    if len(changes) != 1 or not 3 <= changes[0] <= n - 3:
+        return 0.0, changes[0] if changes else n
+    one, two = x[: changes[0]], x[changes[0] :]
+    gap = abs(sum(one) / len(one) - sum(two) / len(two))
+    return gap / math.sqrt((squares(one) + squares(two)) / (n - 2)), changes[0]
+
+
+@pytest.mark.parametrize("n", [8, 9, 12, 25])
+@pytest.mark.parametrize("digits", [None, 0])
+def test_two_levels(n: int, digits: int | None) -> None:
+    rng = np.random.default_rng(n)
+    steps = rng.integers(2, n - 1, 40)
+    x = rng.standard_normal((40, n)) + np.where(np.arange(n) >= steps[:, None], 4.0, 0.0) * rng.choice(
+        [-1, 1], (40, 1)
+    )
+    x = x if digits is None else np.round(x)
+    distance, split, coarse = separation(x)
+    assert (distance > 0).sum() > 5
+    for row, series in enumerate(x.tolist()):
+        expected, at = naive_levels(series)
+        assert distance[row] == pytest.approx(expected, rel=1e-9)
+        assert distance[row] == 0.0 or split[row] == at
+        assert coarse[row] == (len(set(series)) < n / 2)
+    whole = two_levels(x)
+    assert whole.distance.tolist() == distance.tolist()
+    assert ((whole.pvalue < 1.0) <= (distance > 0.0)).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_fewer_than_eight_values_have_no_levels(n: int) -> None:
+    found = two_levels(np.arange(3.0 * n).reshape(3, n))
+    assert found.distance.tolist() == [0.0] * 3
+    assert found.split.tolist() == [n] * 3
+    assert found.pvalue.tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("n", [6, 8, 11])
+def test_where_a_step_may_be(n: int) -> None:
+    """Where the squares that are left exceed the least by few of their means, on n - 2 degrees of freedom."""
+    rng = np.random.default_rng(n)
+    for _ in range(40):
+        x = rng.normal(size=n) + 1.5 * (np.arange(n) >= n // 2)
+        left = {k: float(k * np.var(x[:k]) + (n - k) * np.var(x[k:])) for k in range(1, n)}
+        split = min(left, key=left.__getitem__)
+        for alpha in (0.01, 0.05, 0.3, 0.6, 0.9):
+            limit = -2 * math.log(1 - math.sqrt(1 - alpha))
+            kept = [k for k, own in left.items() if (own - left[split]) / (left[split] / (n - 2)) <= limit]
+            assert places_of_step(x, split, alpha) == (min(kept), max(kept))
+
+
+def test_where_a_step_may_be_holds_its_split() -> None:
+    """Without any noise it is the only place."""
+    x = np.repeat([1.0, 5.0], [4, 6])
+    assert places_of_step(x, 4, 0.05) == (4, 4)
+    noisy = x + 2.0 * np.random.default_rng(1).normal(size=10)
+    assert places_of_step(noisy, 4, 1e-9) == (1, 9)
+    for unit in (2.0**-700, 2.0**700):
+        assert places_of_step(unit * x, 4, 0.05) == (4, 4)
+        assert places_of_step(unit * noisy, 4, 0.3) == places_of_step(noisy, 4, 0.3) != (1, 9)

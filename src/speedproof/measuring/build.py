@@ -85,7 +85,9 @@ class BuildCache:
         for stamp in self._folder.glob("*/built.json"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 name = str(json.loads(stamp.read_text(encoding="utf-8"))["name"])
-                found.append(CachedBuild(stamp.parent, name, _size(stamp.parent), stamp.stat().st_mtime))
+                found.append(
+                    CachedBuild(stamp.parent, name, size_on_disk(stamp.parent), stamp.stat().st_mtime)
+                )
         return sorted(found, key=lambda build: build.used)
 
     def trim(self, limit: int | None = None) -> list[CachedBuild]:
@@ -287,7 +289,8 @@ def _carry_out(command: str, tree: Path, log: Path, revision: Revision) -> None:
         raise RunError(f"{revision.name}: the build {command!r} {how}; {where}:\n{shown}")
 
 
-def _size(folder: Path) -> int:
+def size_on_disk(folder: Path) -> int:
+    """Bytes that the files of a folder take on the disk; links are not followed."""
     total = 0
     for path, _, names in os.walk(folder):
         for name in names:

@@ -20,7 +20,7 @@ from speedproof.data.session_file import PlannedBenchmark, PlannedVersion, Store
 from speedproof.measuring.execute import find_program
 
 # Beyond this a file is told by size and time: reading it would cost more than a second, and empty the page cache.
-_HASHED_BYTES = 256 << 20
+HASHED_BYTES = 256 << 20
 _ELF = b"\x7fELF"
 _OPERATORS = frozenset("();<>|&")
 _ASSIGNMENT = re.compile(r"\w+=")
@@ -175,7 +175,7 @@ def _shell_words(text: str) -> tuple[list[str], list[str]]:
 def _fingerprint(path: Path) -> str:
     try:
         facts = path.stat()
-        if facts.st_size <= _HASHED_BYTES and os.access(path, os.R_OK):
+        if facts.st_size <= HASHED_BYTES and os.access(path, os.R_OK):
             with path.open("rb") as file:
                 return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     except OSError:
