@@ -154,7 +154,7 @@ def test_tools_are_told_by_the_first_line_that_they_say(
     ):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755 if name != "javac" else 0o644)
-    for name in build._VARIABLES:
+    for name in build.VARIABLES:
         monkeypatch.delenv(name, raising=False)
     for name, value in {"PATH": str(tmp_path), "CC": "clang -m32", "OWN": "", "FOREIGN": "1"}.items():
         monkeypatch.setenv(name, value)

@@ -109,11 +109,13 @@ def test_bounds_of_skewed_ratios_pass_their_median() -> None:
     """Six blocks of ten are 2 % faster, the others 20 %: where values have no steps a session goes on for it."""
     rng = np.random.default_rng(5)
     ratios = np.where(rng.random(600) < 0.4, 0.2, 0.02) + 0.001 * rng.standard_normal(600)
-    race = SequentialComparison("b", ["X", "Y"], stop_rules())
+    race, sequence = SequentialComparison("b", ["X", "Y"], stop_rules()), PairedSequence()
     for ratio, base in zip(ratios.tolist(), (1 + rng.random(600)).tolist(), strict=True):
-        race.add({"X": base * float(np.exp(ratio)), "Y": base})
+        x = base * float(np.exp(ratio))
+        race.add({"X": x, "Y": base})
+        sequence.add(x, base)
     # The bound is beyond the median, and still below half of the centre: there is more to be had.
-    sequence, result = race._sequences["Y"], race.findings()[0].result
+    result = race.findings()[0].result
     assert sequence.middle() < result.low < sequence.centre() ** 0.5
     assert race.open()
 

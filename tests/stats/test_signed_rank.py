@@ -124,13 +124,6 @@ def test_beyond_the_range_of_counts() -> None:
     assert counted.positive == pytest.approx(sums, abs=5)
 
 
-def test_tail_is_a_tail() -> None:
-    tail = upper_tail((1, 3, 4, 4, 10))
-    assert tail[0] == 1.0
-    assert tail[-1] == 1 / 32
-    assert (np.diff(tail) <= 0).all()
-
-
 def test_nan_is_refused() -> None:
     with pytest.raises(ValueError, match="NaN"):
         signed_rank([1.0, float("nan")])

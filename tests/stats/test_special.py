@@ -123,24 +123,11 @@ def test_beta_quantile_against_scipy() -> None:
     assert beta_ppf(1.0, 2.0, 3.0) == 1.0
 
 
-def test_f_against_closed_form() -> None:
-    """With two degrees of freedom above, the tail is (1 + 2 f / d)^(-d / 2)."""
-    f = 10.0 ** np.linspace(-5, 4, 60)
-    for d in (1.0, 4.0, 30.0, 77.0):
-        close(f_tails(f, 2.0, d)[1], np.exp(-0.5 * d * np.log1p(2.0 * f / d)), 1e-12)
-
-
 def test_f_against_scipy() -> None:
     d1, d2, f = np.meshgrid([1, 2, 11, 30, 119], [1, 9, 30, 250], 10.0 ** np.linspace(-3, 3, 61))
     lower, upper = f_tails(f, d1, d2)
     close(lower, scipy_special.fdtr(d1, d2, f), 1e-11)
     close(upper, scipy_special.fdtrc(d1, d2, f), 1e-11)
-
-
-def test_f_at_the_ends() -> None:
-    lower, upper = f_tails([0.0, np.inf, np.nan], 3, 4)
-    np.testing.assert_array_equal(lower, [0.0, 1.0, np.nan])
-    np.testing.assert_array_equal(upper, [1.0, 0.0, np.nan])
 
 
 def test_few_values_agree_with_many() -> None:

@@ -253,25 +253,6 @@ def test_exchanging_the_samples_turns_everything_around() -> None:
         assert one.chance_low == pytest.approx(1 - other.chance_high, rel=1e-9)
 
 
-def test_batches_are_single_pairs() -> None:
-    rng = np.random.default_rng(4)
-    x, y = np.round(rng.lognormal(0.1, 0.2, (7, 12)), 2), np.round(rng.lognormal(0.0, 0.2, (7, 9)), 2)
-    batch = typical_ratio(x, y, 0.05)
-    for i in range(7):
-        single = typical_ratio(x[i], y[i], 0.05)
-        for name in (
-            "estimate",
-            "low",
-            "high",
-            "pvalue",
-            "pvalue_less",
-            "chance",
-            "chance_low",
-            "chance_high",
-        ):
-            assert getattr(batch, name)[i] == pytest.approx(getattr(single, name), rel=1e-13)
-
-
 def test_ties_at_gamma_one_count_one_half() -> None:
     x, y = np.array([2.0, 2.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0, 2.0])
     found = typical_ratio(x, y, 0.1)

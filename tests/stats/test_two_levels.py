@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from speedproof.stats import two_levels as module
 from speedproof.stats.change_points import change_pvalues, find_changes
 from speedproof.stats.two_levels import places_of_step, separation, two_levels
 
@@ -93,48 +90,6 @@ def test_the_places_cover_the_step() -> None:
 def test_what_is_not_two_levels_shows_nothing(x: list[float]) -> None:
     """Constants, swinging values, a last outlier and fewer than eight values have a p-value of 1."""
     assert two_levels(np.array([x], dtype=np.float64)).pvalue[0] == 1.0
-
-
-def naive_tail(distance: float, n: int) -> float:
-    """From the table of the next shorter series: log p on a line in log distance, on beyond the last level."""
-    table = json.loads(Path(module.__file__).with_name("two_levels_null.json").read_text(encoding="utf-8"))
-    row = max(k for k, size in enumerate(table["sizes"]) if size <= n)
-    known = [
-        (math.log(q), math.log(p)) for q, p in zip(table["quantiles"][row], table["levels"], strict=True)
-    ]
-    at = math.log(distance)
-    if at < known[0][0]:
-        return 1.0
-    (a, p), (b, q) = known[-3], known[-1]
-    for before, after in itertools.pairwise(known):
-        if before[0] <= at < after[0]:
-            (a, p), (b, q) = before, after
-    return math.exp(q + (p - q) / (a - b) * (at - b))
-
-
-@pytest.mark.parametrize("n", [8, 9, 11, 14, 29, 31, 49, 50, 200])
-def test_the_pvalue_from_the_table(n: int) -> None:
-    """Between the levels and beyond; no less than what counting the orders gives, nor than a coarse share."""
-    distances = np.array([3.87, 4.0, 5.0, 7.7, 9.0, 13.0, 14.0, 30.0, 900.0])
-    assert module._tail(distances, n).tolist() == pytest.approx(
-        [naive_tail(d, n) for d in distances.tolist()]
-    )
-    assert module._tail(np.array([0.5, math.inf]), n).tolist() == [1.0, 0.0]
-    table = json.loads(Path(module.__file__).with_name("two_levels_null.json").read_text(encoding="utf-8"))
-    tied = next(t for size, t in reversed(list(zip(table["sizes"], table["tied"], strict=True))) if size <= n)
-    rng = np.random.default_rng(n)
-    x = rng.standard_normal((5, n)) + np.array([[4.0], [7.0], [15.0], [400.0], [0.0]]) * (np.arange(n) >= 3)
-    x = np.concatenate([x, np.round(x), np.repeat([[0.0, n]], [3, n - 3], axis=1)])
-    found = two_levels(x)
-    for row, series in enumerate(x.tolist()):
-        expected = 1.0
-        if found.distance[row] > 0:
-            split, counted = int(found.split[row]), 2 / math.comb(n, int(found.split[row]))
-            dependent = naive_tail(found.distance[row], n) if found.distance[row] < math.inf else 0.0
-            expected = max(counted, dependent, tied if len(set(series)) < n / 2 else 0.0)
-            assert 3 <= split <= n - 3
-        assert found.pvalue[row] == pytest.approx(expected, rel=1e-9)
-    assert found.distance[-1] == math.inf
 
 
 def naive_levels(x: list[float]) -> tuple[float, int]:

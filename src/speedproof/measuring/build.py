@@ -24,7 +24,7 @@ from speedproof.measuring.revisions import Revision, check_out
 
 # Of those that are there, the version is a part of what a build is made of.
 _TOOLS = ("cc", "c++", "gcc", "g++", "clang", "ld", "rustc", "cargo", "go", "javac", "make", "cmake")
-_VARIABLES = (
+VARIABLES = (
     "CC", "CXX", "CPPFLAGS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "RUSTFLAGS", "GOFLAGS", "CGO_CFLAGS", "MAKEFLAGS",
 )  # fmt: skip
 _SHOWN_LINES = 15
@@ -58,7 +58,7 @@ BuildRevision = Callable[[Revision, contextlib.ExitStack | None], Build]
 
 def tools(variables: Sequence[str] = ()) -> dict[str, str]:
     """What a build is made with: the first line of ``--version`` of every tool that is there, and variables."""
-    found = {name: os.environ[name] for name in (*_VARIABLES, *variables) if name in os.environ}
+    found = {name: os.environ[name] for name in (*VARIABLES, *variables) if name in os.environ}
     for tool in _TOOLS:
         if (program := shutil.which(tool)) is not None:
             word = "version" if tool == "go" else "--version"
