@@ -125,8 +125,10 @@ def test_wealth_falls_with_gamma(differences: list[float]) -> None:
 def test_bounds_agree_with_the_verdict() -> None:
     rng = np.random.default_rng(5)
     sequence = PairedSequence()
-    for _ in range(300):
+    for block in range(300):
         sequence.add(1.02 * math.exp(0.03 * rng.standard_normal()), math.exp(0.03 * rng.standard_normal()))
+        if block % 7 < 6 and block < 299:
+            continue
         result = sequence.result()
         low, high = result.low, result.high
         assert (result.faster, result.slower) == (low >= 1, high <= 1)
@@ -183,9 +185,11 @@ def test_the_estimate_stays_inside_the_bounds() -> None:
     """Where ratios are skewed the bounds may exclude the middle of all blocks; then the bound is the estimate."""
     rng = np.random.default_rng(6)
     sequence, excluded = PairedSequence(), 0
-    for _ in range(200):
+    for block in range(200):
         d = -1.0 if rng.random() < 0.4 else 0.01 + 0.001 * rng.standard_normal()
         sequence.add(math.exp(d), 1.0)
+        if block % 5:
+            continue
         result, differences = sequence.result(), sequence.differences
         i, j = np.triu_indices(differences.size)
         center = math.exp(float(np.median(0.5 * (differences[i] + differences[j]))))
@@ -350,7 +354,7 @@ def naive_closed_test(evalues: list[float], alpha: float) -> list[bool]:
     return [all(sum(evalues[j] for j in s) / len(s) >= 1 / alpha for s in sets if i in s) for i in k]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0.01, 200) | st.sampled_from([20.0, 30.0, 60.0]), min_size=1, max_size=6))
 def test_closed_test_against_brute_force(evalues: list[float]) -> None:
     """The shortcut is the closed test over all subsets (values that hang on rounding set aside)."""
@@ -398,8 +402,8 @@ def test_values_exactly_at_a_margin_bet_nothing(gamma: float) -> None:
 def test_the_study_computes_what_the_package_does(study: ModuleType) -> None:
     """Its tables are computed for all sessions at once; the first claims are those of the class."""
     noise = study.NOISES["spiked"]
-    first = study.first_claims(study.many(noise, 1.05, 0.03, 12, 40))
-    one_by_one = [study.blocks_to_faster(*study.session(noise, 1.05, 0.03, seed, 40)) for seed in range(12)]
+    first = study.first_claims(study.many(noise, 1.05, 0.03, 5, 40))
+    one_by_one = [study.blocks_to_faster(*study.session(noise, 1.05, 0.03, seed, 40)) for seed in range(5)]
     assert first.tolist() == one_by_one
 
 
