@@ -366,7 +366,7 @@ class Session:
     ) -> Generator[Progress, None, None]:
         rounds = 1 if again and self._warmup is None else self._warmup
         times: list[list[float]] = []
-        while not is_steady(times) if rounds is None else len(times) < rounds:
+        while not _steady(times) if rounds is None else len(times) < rounds:
             seconds: list[float] = []
             for position, (name, version) in enumerate(versions.items()):
                 own = [b for b in turn.group if name in self._deciders[b.name].runners]
@@ -376,7 +376,7 @@ class Session:
             times.append(seconds)
 
 
-def is_steady(times: Sequence[Sequence[float]]) -> bool:
+def _steady(times: Sequence[Sequence[float]]) -> bool:
     """Whether the rounds of a warm-up are steady, or so many that they never will be."""
     if len(times) < 2 * _STEADY_ROUNDS:
         return False
