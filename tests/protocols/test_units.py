@@ -9,7 +9,7 @@ from tests.protocols.asking import compare_2009, hpt_of_pairs, log_ratios, rank_
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
-from speedproof.protocols.pair import Rules
+from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.suite import compare_suite
 from speedproof.protocols.units import shared_values
 
@@ -86,3 +86,26 @@ def test_processes_of_one_size_keep_all_their_values() -> None:
     side = Sample(np.arange(1.0, 10.0), processes=np.repeat([0, 1, 2], 3))
     pair = Pair(Key("b"), side, side)
     assert shared_values(pair) is pair
+
+
+KEY = Key("b")
+
+
+def test_one_side_that_is_nested_is_reduced() -> None:
+    """Values of processes, or of exactly four sessions of either side; the other side has one a process."""
+    values = (np.arange(12.0) + 1) ** 2
+    nested, flat = Sample(values, processes=np.arange(12) // 3), Sample(values + 0.5)
+    four = Sample(values, sessions=np.arange(12) // 3)
+    ones = Sample(values[:4] + 0.25, sessions=np.arange(4))
+    for x, y, sizes in (
+        (nested, flat, (4, 12)), (flat, nested, (12, 4)), (four, four, (4, 4)), (four, ones, (4, 4)),
+        (ones, four, (4, 4)), (flat, flat, (12, 12)),
+    ):  # fmt: skip
+        prepared, pooled = (PreparedPairs([Pair(KEY, x, y)], Rules(nested=n)) for n in ("process", "pool"))
+        mean, median = prepared.sides("mean")[0], prepared.sides("median")[0]
+        assert [(side.x.n, side.y.n) for side in (mean, median)] == [sizes] * 2
+        for sample, of_means, of_medians in ((x, mean.x, median.x), (y, mean.y, median.y)):
+            triples = sample.values.reshape(of_means.n, -1)
+            assert of_means.values.tolist() == triples.mean(axis=1).tolist()
+            assert of_medians.values.tolist() == np.median(triples, axis=1).tolist()
+        assert (pooled.sides("mean")[0].x.n, pooled.sides("mean")[0].y.n) == (x.n, y.n)

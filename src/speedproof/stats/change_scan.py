@@ -50,7 +50,7 @@ def _load_compiled() -> ModuleType | None:
         return None
 
 
-_COMPILED = _load_compiled()
+COMPILED = _load_compiled()
 
 
 @lru_cache(maxsize=1024)
@@ -70,10 +70,10 @@ def _weights(n: int) -> FloatArray:
 
 def normal_scores(x: FloatArray) -> FloatArray:
     """Normal scores of the ranks along the last axis; equal values share the mean of theirs."""
-    if _COMPILED is None:
+    if COMPILED is None:
         return _scores(x)
     found = np.empty(x.shape)
-    _COMPILED.scores(np.ascontiguousarray(x), x.shape[-1], _score_table(x.shape[-1]), found)
+    COMPILED.scores(np.ascontiguousarray(x), x.shape[-1], _score_table(x.shape[-1]), found)
     return found
 
 
@@ -116,10 +116,10 @@ def _contrasts(scores: FloatArray) -> FloatArray:
 
 def _largest_contrast(scores: FloatArray, rho: FloatArray) -> tuple[FloatArray, IntArray]:
     """Of what remains of scores when a dependence is taken out; and the split of the largest one of the scores."""
-    if _COMPILED is not None:
+    if COMPILED is not None:
         n = scores.shape[-1]
         found, split = np.empty(scores.shape[:-1]), np.empty(scores.shape[:-1], dtype=np.int64)
-        _COMPILED.largest(
+        COMPILED.largest(
             scores, n, _score_table(n), _weights(n), _MARGIN, np.ascontiguousarray(rho), found, split
         )
         return found, split

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
 
 import numpy as np
 import pytest
 
-from speedproof.stats.normality import _lilliefors_pvalue, critical_distance, lilliefors
+from speedproof.stats.normality import critical_distance, lilliefors, lilliefors_pvalue, shapiro_wilk
 
 
 @pytest.mark.parametrize(
@@ -62,16 +66,6 @@ def test_invariance_and_edges() -> None:
     assert lilliefors([[1.0, 2.0, 4.0, 9.0], [1.0, 2.0, 3.0, 4.0]]).pvalue.shape == (2,)
 
 
-@pytest.mark.parametrize("n", [40, 100])
-def test_larger_pvalues_follow_the_published_statistic(n: int) -> None:
-    """15 % of Stephens' modified statistics lie above 0.775 (1974, table 1A); the pieces meet at their limits."""
-    at = np.array([0.1, 0.302, 0.302 + 1e-12, 0.5, 0.5 + 1e-12, 0.775])
-    p = _lilliefors_pvalue(at / (np.sqrt(n) - 0.01 + 0.85 / np.sqrt(n)), n)
-    assert p[:3] == pytest.approx([1.0, 1.0, 1.0], abs=1e-4)
-    assert p[3] == pytest.approx(p[4], abs=2e-3)
-    assert p[5] == pytest.approx(0.15, abs=6e-3)
-
-
 STEPHENS = [
     (0.302, (1.0,)),
     (0.5, (2.76773, -19.828315, 80.709644, -138.55152, 81.218052)),
@@ -86,7 +80,7 @@ def test_the_published_polynomials(n: int) -> None:
     distances = [float(d) for d in np.linspace(0.01, 0.9, 300) / by_root]
     for at in (0.302 / by_root, 0.5 / by_root):  # the very distances at the limits, and their neighbours
         distances += [math.nextafter(at, 1), at, math.nextafter(at, 0)]
-    for d, found in zip(distances, _lilliefors_pvalue(np.array(distances), n).tolist(), strict=True):
+    for d, found in zip(distances, lilliefors_pvalue(np.array(distances), n).tolist(), strict=True):
         own, size = (d, n) if n <= 100 else (d * (n / 100) ** 0.49, 100)
         exponent = -7.01256 * own**2 * (size + 2.78019) + 2.99587 * own * math.sqrt(size + 2.78019) - 0.122119
         expected = math.exp(exponent + 0.974598 / math.sqrt(size) + 1.67997 / size)
@@ -110,3 +104,50 @@ def test_small_pvalues_follow_the_published_formula(n: int) -> None:
         d, size = (distance, n) if n <= 100 else (distance * (n / 100) ** 0.49, 100)
         exponent = -7.01256 * d**2 * (size + 2.78019) + 2.99587 * d * (size + 2.78019) ** 0.5 - 0.122119
         assert np.exp(exponent + 0.974598 / size**0.5 + 1.67997 / size) == pytest.approx(p, rel=1e-9)
+
+
+TABLE: dict[str, Any] = json.loads(
+    resources.files("speedproof.stats").joinpath("two_levels_null.json").read_text(encoding="utf-8")
+)
+
+
+def rows() -> Iterator[tuple[int, int]]:
+    """Lengths of series with the row of the table that they are judged by: the next shorter one."""
+    for n in (8, 9, 10, 11, 13, 19, 20, 21, 33, 99, 100, 101, 5000):
+        yield n, max(k for k, size in enumerate(TABLE["sizes"]) if size <= n)
+
+
+@pytest.mark.parametrize("test", [shapiro_wilk, lilliefors])
+def test_normality_is_undefined_for_few_values_of_any_shape(test: Any) -> None:
+    for n in range(1, 4):
+        for leading in ((), (2,), (2, 3)):
+            found = test(np.arange(float(math.prod(leading) * n)).reshape(*leading, n))
+            defined = test is shapiro_wilk and n == 3
+            for part in (found.statistic, found.pvalue):
+                assert np.shape(part) == leading
+                assert np.isnan(part).all() != defined
+
+
+@pytest.mark.parametrize("test", [shapiro_wilk, lilliefors])
+@pytest.mark.parametrize("n", [4, 5, 12, 51])
+def test_normality_does_not_depend_on_a_common_offset(test: Any, n: int) -> None:
+    """Of eighths, which are doubles with it, too; a row of one value is constant, of one other it is not."""
+    rng = np.random.default_rng(n)
+    x = rng.integers(0, 40, (3, n)) / 8
+    near, far = test(x), test(2.0**44 + x)
+    assert far.statistic == pytest.approx(near.statistic, rel=1e-12)
+    assert far.pvalue == pytest.approx(near.pvalue, rel=1e-9)
+    rows = np.full((3, n), 5.0)
+    rows[1, 0], rows[2, -1] = 1.0, 9.0
+    assert np.isnan(test(rows).statistic).tolist() == [True, False, False]
+    assert np.isnan(test(rows).pvalue).tolist() == [True, False, False]
+
+
+def test_two_equal_values_of_three_are_the_least_normal() -> None:
+    """W is three quarters there, its least, and the p-value 0, never below."""
+    rng = np.random.default_rng(3)
+    pairs = rng.lognormal(0.0, 3.0, (400, 2))
+    found = shapiro_wilk(np.stack([pairs[:, 0], pairs[:, 0], pairs[:, 1]], axis=1))
+    assert found.statistic == pytest.approx(np.full(400, 0.75), abs=1e-12)
+    assert (found.pvalue >= 0.0).all()
+    assert (found.pvalue < 1e-6).all()

@@ -3,23 +3,32 @@
 import json
 import math
 from collections.abc import Mapping
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.protocols.asking import geometric_means, log_ratios
+from tests.protocols.asking import (
+    geometric_means,
+    log_ratios,
+)
+from tests.protocols.test_symmetries import PROTOCOLS, asked, same
 
 import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
+from speedproof.data.units import Direction
 from speedproof.options import DETAILS
-from speedproof.protocols.noise_floor import NoiseFloor
+from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
 from speedproof.protocols.ranking import PairVerdict
-from speedproof.protocols.results import Verdict
+from speedproof.protocols.results import HighestConfidence, SessionFloor, State, Verdict
+from speedproof.protocols.units import paired_units
+from speedproof.reporting.caveats import up_to
 from speedproof.stats.session_spread import SessionSpread
 
 
@@ -212,3 +221,136 @@ def test_the_floor_of_unequal_sides_against_student() -> None:
         error = math.hypot(away / stats.t.ppf(0.95, 43), 0.03 * math.sqrt(2.0))
         expected = at + math.copysign(stats.t.ppf(0.95, 8) * error, away)
         assert math.log(getattr(held.speedup, end)) == pytest.approx(expected, rel=1e-9)
+
+
+SPREAD = SessionSpread(4e-4, 6.0, 1e-6, 5)
+
+
+def in_sessions(counts: tuple[int, int], ratio: float, seed: int, **fields: Any) -> Pair:
+    """Twelve runs of the reference, ten of the candidate, in so many sessions of each."""
+    rng = np.random.default_rng(seed)
+    sides = []
+    for n, count, level in ((12, counts[0], ratio), (10, counts[1], 1.0)):
+        values = level * (1 + 0.01 * rng.standard_normal(n))
+        sides.append(Sample(values, sessions=np.arange(n) * count // n, **fields))
+    return Pair(Key("b"), *sides)
+
+
+@pytest.mark.parametrize("higher", [False, True])
+@pytest.mark.parametrize("counts", [(1, 1), (1, 3), (3, 2), (5, 3)])
+@PROTOCOLS
+def test_a_verdict_held_against_sessions(protocol: str, counts: tuple[int, int], higher: bool) -> None:
+    """By Student's distribution: the variance of a session once for each, beside that of the runs."""
+    direction = Direction.HIGHER if higher else Direction.LOWER
+    for ratio, alpha in product((1.5, 1.06, 1.015, 1 / 1.06), (0.05, 0.3)):
+        pair = in_sessions(counts, ratio, 3, unit="op/s", direction=direction)
+        floor = NoiseFloor("store", {pair.key: SPREAD})
+        (plain,), (found,) = (asked(protocol, [pair], Rules(alpha, floor=f)) for f in (None, floor))
+        told = found.floor
+        if math.isnan(plain.pvalue):
+            same(plain, found)
+            continue
+        assert told is not None
+        share, t = 1 / counts[0] + 1 / counts[1], float(stats.t.ppf(1 - alpha, 6.0))
+        x, y = plain.reference, plain.candidate
+        value, low, high = plain.speedup.value, plain.speedup.low, plain.speedup.high
+        if plain.quantity == "probability":
+            value = y.median / x.median if higher else x.median / y.median
+            low = high = value
+        at, reach = math.log(value), float(stats.t.ppf(1 - alpha, x.n + y.n - 2))
+        errors = [
+            math.sqrt(
+                share * SPREAD.variance
+                + max(((math.log(end) - at) / reach) ** 2 - share * SPREAD.within, 0.0)
+            )
+            for end in (low, high)
+        ]
+        pvalue = max(plain.pvalue, float(stats.t.sf(at / errors[0], 6.0)))
+        slower = max(plain.pvalue_slower, float(stats.t.sf(-at / errors[1], 6.0)))
+        assert (found.pvalue, found.pvalue_slower) == pytest.approx((pvalue, slower), rel=1e-9)
+        faster, loses = found.pvalue <= alpha, found.pvalue_slower <= alpha
+        verdict = Verdict.FASTER if faster else Verdict.SLOWER if loses else Verdict.UNDECIDED
+        assert found.verdict is verdict
+        if plain.state is State.SIGNIFICANT:
+            assert found.state is (State.SIGNIFICANT if faster else State.NOT_SIGNIFICANT)
+        else:
+            assert found.state is plain.state
+        assert told.reach == pytest.approx(math.expm1(t * math.sqrt(share * SPREAD.variance)))
+        ends = (found.speedup.low, found.speedup.high)
+        assert found.speedup.value == plain.speedup.value
+        if plain.quantity == "speedup":
+            expected = min(low, math.exp(at - t * errors[0])), max(high, math.exp(at + t * errors[1]))
+            assert ends == pytest.approx(expected, rel=1e-9)
+        evens = [(plain.chance, found.chance)]
+        if plain.quantity == "probability":
+            evens.append((plain.speedup, found.speedup))
+        for own, held in evens:
+            assert (own is None) == (held is None)
+            if own is not None and held is not None:
+                assert held.low == (own.low if faster else min(own.low, 0.5))
+                assert held.high == (own.high if loses else max(own.high, 0.5))
+        lost = verdict is Verdict.UNDECIDED and (
+            plain.verdict is not verdict or abs(at) <= math.log1p(told.reach)
+        )
+        if lost:
+            assert found.needed is not None
+            words = IN_TURNS.replace("that much", f"by up to {100 * told.reach:.2g} %")
+            assert (found.needed.reference, found.needed.candidate) == (None, None)
+            assert found.needed.reason == words
+        else:
+            same(found.needed, plain.needed)
+        assert (found.highest_confidence is None) == (plain.highest_confidence is None)
+        if plain.highest_confidence is not None:
+            least = found.pvalue
+            kept = [
+                (max(a, least), b, (a_in and a >= least) or a < least, b_in)
+                for a, b, a_in, b_in in plain.highest_confidence.intervals
+                if b > least
+            ]
+            assert found.highest_confidence == HighestConfidence.of(kept)
+
+
+@pytest.mark.parametrize(("alpha", "finite"), [(0.05, True), (1e-3, True), (1e-5, False), (1e-9, False)])
+def test_bounds_beyond_the_largest_number(alpha: float, finite: bool) -> None:
+    """Two sessions 5 % apart are one degree of freedom: at a risk of 1e-5 they may differ by any factor."""
+    pair = in_sessions((1, 1), 1.05, 5)
+    floor = NoiseFloor("", {}, {"time": SessionSpread(0.05**2, 1.0, 0.0, 2)})
+    for protocol in DETAILS:
+        (plain,), (found,) = (asked(protocol, [pair], Rules(alpha, floor=f)) for f in (None, floor))
+        assert found.verdict is Verdict.UNDECIDED
+        if math.isnan(found.pvalue):
+            continue
+        assert found.floor is not None
+        assert found.needed is not None
+        away = float(stats.t.isf(alpha, 1.0)) * 0.05 * math.sqrt(2.0)
+        assert found.floor.reach == pytest.approx(math.expm1(away) if finite else math.inf)
+        assert ("by any factor" in found.needed.reason) is not finite
+        told = up_to([0.01, found.floor.reach], 1 - alpha)
+        assert told.startswith("up to 1 to " if finite else "any factor (")
+        if found.quantity == "speedup":
+            assert (found.speedup.high < math.inf) == (finite and plain.speedup.high < math.inf)
+            assert (found.speedup.low > 0.0) == (finite and plain.speedup.low > 0.0)
+
+
+def test_what_has_no_ratio_is_not_hidden_by_a_floor() -> None:
+    """At the reach itself a speedup, and its inverse, is hidden, beyond it not; nothing is known of 0 or less."""
+    floor = SessionFloor(0.01, 8.0, 4, 0.05)
+    assert hides(SessionFloor(0.0, 8.0, 4, 0.0), 1.02, 1.02)
+    for edge in (1.0, 1 / 1.02, 1.02):
+        for speedup in (1.05 * (1 - 1e-12), 1 / 1.05 * (1 + 1e-12)):
+            assert hides(floor, edge * speedup, edge)
+        for speedup in (1.05 * (1 + 1e-12), 1 / 1.05 * (1 - 1e-12), 0.0, -0.5, math.nan):
+            assert not hides(floor, edge * speedup, edge)
+
+
+def test_parts_of_names_that_differ_are_paired_by_themselves() -> None:
+    """``a1.json`` belongs to ``b1.txt``: what the names of a side begin and end with says nothing of a session."""
+    rng = np.random.default_rng(9)
+    values, sessions = rng.normal(10.0, 1.0, 12), np.repeat(np.arange(4), 3)
+    one, other = (
+        Sample(values + shift, sessions=sessions, session_names=tuple(form.format(k) for k in range(1, 5)))
+        for shift, form in ((0.0, "a{}.json"), (1.0, "new-{}.txt"))
+    )
+    paired = paired_units(Pair(Key("b"), one, other))
+    assert paired is not None
+    assert (paired[1].values - paired[0].values).tolist() == pytest.approx([1.0] * 4)

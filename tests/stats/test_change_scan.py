@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
-from tests.stats.test_twins import walk
 
 from speedproof.stats import change_scan as scan
 
@@ -52,8 +51,8 @@ def naive_scan(x: list[float], dependence: float | None) -> tuple[float, int, fl
 @pytest.fixture(params=["compiled", "numpy"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "numpy":
-        monkeypatch.setattr(scan, "_COMPILED", None)
-    elif scan._COMPILED is None:
+        monkeypatch.setattr(scan, "COMPILED", None)
+    elif scan.COMPILED is None:
         pytest.skip("built without a compiler")
     return str(request.param)
 
@@ -157,88 +156,3 @@ def naive_dependence(scores: Series, splits: list[int]) -> float:
     raised = (raw + (2 + 5 * steps) / n) / max(1 - 10 * steps / n, 0.4)
     far, near = np.mean((scores[2:] - scores[:-2]) ** 2), np.mean((scores[1:] - scores[:-1]) ** 2)
     return max(0.0, min(raised, float(far / near) - 1 + 3 / math.sqrt(n), 0.95))
-
-
-@pytest.mark.parametrize(("n", "splits"), [(20, [9]), (40, [10, 30]), (100, [50]), (12, [6]), (60, [])])
-@pytest.mark.parametrize("rho", [0.0, 0.5, 0.95])
-def test_step_dependence(n: int, splits: list[int], rho: float) -> None:
-    rng = np.random.default_rng(n)
-    scores = scan.normal_scores(walk(rng, 5, n, rho))
-    places = np.tile(np.array(splits, dtype=np.int64), (5, 1))
-    found = scan.step_dependence(scores, places)
-    assert found.tolist() == pytest.approx([naive_dependence(row, splits) for row in scores])
-
-
-def test_the_table_of_the_scan() -> None:
-    """At a size of the table each quantile has its level; between sizes the quantile moves with log n."""
-    sizes, levels, quantiles = scan._null_table()
-    for size, row in zip(sizes.tolist(), quantiles, strict=True):
-        found = scan.scan_pvalue(row, int(size))
-        several = [levels[row == value].max() for value in row]
-        assert found.tolist() == pytest.approx(several, rel=1e-9)
-    for size, row in zip(
-        sizes.tolist(), quantiles, strict=True
-    ):  # beyond it log p falls evenly with the square
-        known, first = np.unique(row**2, return_index=True)
-        (a, b), (log_a, log_b) = known[-2:], np.log(levels[first[-2:]])
-        squares = b * np.array([1.0, 1.1, 2.0])
-        expected = np.exp(log_b + (log_b - log_a) / (b - a) * (squares - b))
-        assert scan.scan_pvalue(np.sqrt(squares), int(size)).tolist() == pytest.approx(expected, rel=1e-6)
-    k = len(sizes) // 2
-    between = math.sqrt(sizes[k] * sizes[k + 1])
-    squares = np.square(
-        quantiles[k]
-        + (math.log(round(between)) - math.log(sizes[k]))
-        / (math.log(sizes[k + 1]) - math.log(sizes[k]))
-        * (quantiles[k + 1] - quantiles[k])
-    )
-    assert scan._null_row(round(between))[0].tolist() == pytest.approx(sorted(set(squares.tolist())))
-
-
-def test_the_least_pvalues_of_a_split_count_orders() -> None:
-    for n in (8, 9, 30):
-        expected = [2 / math.comb(n, k) for k in range(n // 2 + 1)]
-        assert scan._least_pvalues(n).tolist() == pytest.approx(expected)
-
-
-def naive_confidence_set(x: Series, alpha: float, best: int) -> list[int]:
-    kept = {best}
-    for step in (-1, 1):
-        refused, split = 0, best + step
-        while 0 < split < x.size and refused < 10:
-            parts = [part for part in (x[:split], x[split:]) if part.size >= 8]
-            if all(
-                scan.scan_pvalue(scan.change_scan(part).statistic, part.size) > alpha / 2 for part in parts
-            ):
-                kept.add(split)
-                refused = 0
-            else:
-                refused += 1
-            split += step
-    return sorted(kept)
-
-
-def test_confidence_sets() -> None:
-    rng = np.random.default_rng(6)
-    for size in (1.0, 2.5):
-        x = rng.standard_normal(50) + size * (np.arange(50) >= 22)
-        best = int(scan.change_scan(x).split)
-        assert scan.confidence_set(x, 0.1).tolist() == naive_confidence_set(x, 0.1, best)
-        assert scan.confidence_set(x, 0.1, best=20).tolist() == naive_confidence_set(x, 0.1, 20)
-    for seed in range(12):  # what is refused in between tells how long the walk goes on
-        x = (
-            np.random.default_rng(seed).standard_normal(60)
-            + 1.5 * (np.arange(60) >= 20)
-            - 1.2 * (np.arange(60) >= 38)
-        )
-        assert scan.confidence_set(x, 0.6, best=25).tolist() == naive_confidence_set(x, 0.6, 25)
-
-
-def test_series_longer_than_the_table() -> None:
-    """Have the p-values of the longest one in it."""
-    sizes, _, quantiles = scan._null_table()
-    longest = int(sizes[-1])
-    t = np.append(quantiles[-1], [0.0, 1.0, 30.0])
-    for n in (longest + 1, 10 * longest, 10**9):
-        assert scan.scan_pvalue(t, n).tolist() == scan.scan_pvalue(t, longest).tolist()
-    assert scan.scan_pvalue(t, longest - longest // 4).tolist() != scan.scan_pvalue(t, longest).tolist()
