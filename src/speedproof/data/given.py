@@ -125,7 +125,7 @@ def _sample(
         direction,
         np.repeat(np.arange(len(numbers)), numbers.shape[1]) if numbers.ndim == 2 else None,
         label if isinstance(label, str) else "",
-        traits=(order_traits([numbers]) if numbers.ndim == 1 else frozenset({Trait.ORDER_KNOWN}))
+        traits=(order_traits(numbers) if numbers.ndim == 1 else frozenset({Trait.ORDER_KNOWN}))
         | written_in(parsed),
     )
     return made, said is not None

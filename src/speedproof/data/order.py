@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 
 from speedproof.arrays import FloatArray
@@ -13,17 +12,14 @@ _NO_TOOL = ("", "csv", "raw", "speedup-test", "parsec")
 _SORTED_FROM = 8  # values; so many are in order by chance in 2 of 8! orders
 
 
-def order_traits(pieces: Iterable[FloatArray]) -> frozenset[Trait]:
-    """What values themselves say of their order; each piece of them begins with the last value of the one before.
+def order_traits(values: FloatArray) -> frozenset[Trait]:
+    """What values themselves say of their order.
 
     Files and arrays hold values in run order by convention; many that only rise or only fall have been sorted.
     """
-    size, rising, falling = 1, False, False
-    for values in pieces:
-        size += values.size - 1
-        rising = rising or bool((values[1:] > values[:-1]).any())
-        falling = falling or bool((values[1:] < values[:-1]).any())
-    return frozenset({Trait.SORTED if size >= _SORTED_FROM and rising != falling else Trait.ORDER_KNOWN})
+    rising, falling = ((a < b).any() for a, b in ((values[:-1], values[1:]), (values[1:], values[:-1])))
+    is_sorted = values.size >= _SORTED_FROM and rising != falling
+    return frozenset({Trait.SORTED if is_sorted else Trait.ORDER_KNOWN})
 
 
 class Order(StrEnum):
