@@ -33,7 +33,7 @@ NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file(
 def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Everything counts as large: blocks of a line or two, segments of a part, some values in memory."""
     for module, name, value in (
-        (source, "_LARGE", 200), (jsontext, "_WHOLE", 100), (jsontext, "_WINDOW", 64), (csvtable, "_ROWS", 3),
+        (source, "_LARGE", 200), (jsontext, "_WHOLE", 100), (jsontext, "_WINDOW", 64), (csvtable, "_SIZE", 90),
         (reading, "_MOST", 5),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)

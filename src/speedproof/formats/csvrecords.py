@@ -135,8 +135,9 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
         rows.make_room()
         places = np.flatnonzero(good)
         found, first = np.unique(groups, return_index=True)
-        for at, group in sorted(zip(places[first].tolist(), found.tolist(), strict=True)):
-            firsts.setdefault(group, (lines[at // width], of.columns[at % width]))
+        seen = zip(places[first].tolist(), found.tolist(), strict=True)
+        for at, group in sorted(place for place in seen if place[1] not in firsts):
+            firsts[group] = lines[at // width], of.columns[at % width]
     rows.sort()
     cells_of, units = list(keys), dict[tuple[str, int], tuple[Unit, tuple[str, ...]]]()
     for group, (line, column) in firsts.items():

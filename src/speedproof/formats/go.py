@@ -109,17 +109,17 @@ def _scan(lines: list[str], before: int, content: _Content) -> None:
     all_groups: list[int] = []
     all_values: list[float] = []
     invocations: list[int] = []
+    known = content.groups
     for number, line in enumerate(lines, start=before + 1):
         if not _RESULT.match(line):
             _note(content, number, line)
+            known = content.groups
             continue
-        name, *words = line.split()
-        if not words:
-            continue  # a name alone announces a benchmark (go test -v)
-        values, units = _measured(content, number, name, words)
-        if (groups := content.groups.get((name, *units))) is None:
-            keys = ((_bare(name), intern(unit), content.fields) for unit in units)
-            groups = content.groups[name, *units] = [content.rows.number(key, number) for key in keys]
+        words = line.split()
+        values, units = _measured(content, number, words)
+        if (groups := known.get((words[0], *units))) is None:
+            keys = ((_bare(words[0]), intern(unit), content.fields) for unit in units)
+            groups = known[words[0], *units] = [content.rows.number(key, number) for key in keys]
         all_groups += groups
         all_values += values
         invocations += [content.invocation] * len(values)
@@ -147,11 +147,13 @@ def _bare(name: str) -> str:
     return name.removeprefix("Benchmark") or name
 
 
-def _measured(content: _Content, number: int, name: str, words: list[str]) -> tuple[list[float], list[str]]:
+def _measured(content: _Content, number: int, words: list[str]) -> tuple[list[float], list[str]]:
     """The values of a result line that are values, with their units; the others are left out."""
-    iterations, written, units = words[0], words[1::2], words[2::2]
-    if not iterations.isascii() or not iterations.isdigit():
-        reason = f"{iterations[:40]!r} stands where the number of iterations is expected"
+    name, written, units = words[0], words[2::2], words[3::2]
+    if len(words) == 1:
+        return [], []  # a name alone announces a benchmark (go test -v)
+    if not words[1].isdigit() or not words[1].isascii():
+        reason = f"{words[1][:40]!r} stands where the number of iterations is expected"
     elif not written:
         reason = "no value follows the iterations; was the run interrupted?"
     elif len(written) > len(units):

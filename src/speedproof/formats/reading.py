@@ -121,16 +121,18 @@ class Gathered:
         else:
             self._sorted = self._chunk()
         parts = np.concatenate(self._parts, axis=1)
-        self._groups, self._starts, self._sizes = parts[:, np.argsort(parts[0], kind="stable")]
+        groups, self._starts, self._sizes = parts[:, np.argsort(parts[0], kind="stable")]
+        self._first = np.searchsorted(groups, np.arange(groups.max(initial=-1) + 2))
 
     def of(self, group: int) -> tuple[Column, ...]:
         """The columns of a group."""
-        first, end = np.searchsorted(self._groups, (group, group + 1)).tolist()
-        begins, sizes = self._starts[first:end].tolist(), self._sizes[first:end].tolist()
-        cuts = [slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True)]
+        parts = slice(self._first[group], self._first[group + 1])
+        cuts = [
+            slice(at, at + size) for at, size in zip(self._starts[parts], self._sizes[parts], strict=True)
+        ]
         if len(cuts) == 1:
             return tuple(column[cuts[0]] for column in self._sorted)
-        return tuple(np.concatenate([column[:0], *map(column.__getitem__, cuts)]) for column in self._sorted)
+        return tuple(np.concatenate([column[cut] for cut in cuts]) for column in self._sorted)
 
     def _chunk(self) -> list[Column]:
         """The rows since the last chunk, sorted by group."""
