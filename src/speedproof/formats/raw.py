@@ -18,21 +18,9 @@ from speedproof.data.order import order_traits
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
+from speedproof.formats import text
 from speedproof.formats.reading import SORTED, plural
 from speedproof.formats.source import ReadOptions, Source, as_text
-from speedproof.formats.text import (
-    decimals,
-    first_lines,
-    header_columns,
-    header_unit,
-    is_header,
-    is_missing,
-    is_number,
-    looks_decimal_comma,
-    numeric_tokens,
-    readings,
-    settle_unit,
-)
 
 NAME = "raw"
 TITLE = "raw text"
@@ -64,14 +52,14 @@ class _Content(Struct):
 
 
 def _has_number(line: str) -> bool:
-    return any(not is_missing(token) for token, _ in readings(line.partition("#")[0].split()))
+    return any(not text.is_missing(token) for token, _ in text.readings(line.partition("#")[0].split()))
 
 
 def sniff(head: bytes) -> bool:
     """Whether a file begins like raw text: numbers only, but for comments and one header line."""
-    lines = first_lines(head)
-    body = lines[1:] if lines and is_header(lines[0].partition("#")[0]) else lines
-    return bool(body) and all(all(numeric_tokens(line)) for line in body) and any(map(_has_number, body))
+    lines = text.first_lines(head)
+    body = lines[1:] if lines and text.is_header(lines[0].partition("#")[0]) else lines
+    return bool(body) and all(all(text.numeric_tokens(line)) for line in body) and any(map(_has_number, body))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -87,7 +75,7 @@ def sample(source: Source, options: ReadOptions, frame: Record) -> Iterator[Reco
         yield source.skip(f"line {content.missing_line}", frame.benchmark, reason)
     written, values = _in_one_unit(content, source)
     line = min(content.lines.values()) if any(content.lines) else content.header_line
-    unit, notes = settle_unit(written, options.unit, f"{source.name}: line {line}")
+    unit, notes = text.settle_unit(written, options.unit, f"{source.name}: line {line}")
     if content.header:
         named = f"the unit is {written}" if written else "it names no unit"
         notes += (f"line {content.header_line}, {content.header!r}, was taken as a header; {named}",)
@@ -106,17 +94,17 @@ def _parse(source: Source) -> _Content:
     """Take the numbers out of raw text."""
     content, before = _Content(), 0
     for piece in source.pieces():
-        text = as_text(piece)
+        lines = as_text(piece)
         if (content.values or not content.header) and (values := _plain(piece)) is not None:
             if values.size:
-                blank = text[: len(text) - len(text.lstrip())]
+                blank = lines[: len(lines) - len(lines.lstrip())]
                 number = content.number("", before + 1 + blank.count("\n"))
                 content.values.frombytes(values.tobytes())
                 content.units.frombytes(np.full(values.size, number, np.int16).tobytes())
         else:
-            for number, line in enumerate(text.removesuffix("\n").split("\n"), start=before + 1):
+            for number, line in enumerate(lines.removesuffix("\n").split("\n"), start=before + 1):
                 _take_line(content, number, line, source)
-        before += text.count("\n")
+        before += lines.count("\n")
     if not content.values:
         raise source.error("", "there is no number in this file")
     return content
@@ -124,11 +112,11 @@ def _parse(source: Source) -> _Content:
 
 def _take_line(content: _Content, number: int, line: str, source: Source) -> None:
     body = line.partition("#")[0].strip()
-    tokens = readings(body.split())
-    if tokens and not (content.values or content.missing or content.header) and is_header(body):
+    tokens = text.readings(body.split())
+    if tokens and not (content.values or content.missing or content.header) and text.is_header(body):
         content.header, content.header_line = body.strip("\"'"), number
         return
-    if content.header and not content.values and len(tokens) == header_columns(content.header) > 1:
+    if content.header and not content.values and len(tokens) == text.header_columns(content.header) > 1:
         raise source.error(
             f"line {number}",
             f"{len(tokens)} numbers under a header of {len(tokens)} names; "
@@ -137,7 +125,7 @@ def _take_line(content: _Content, number: int, line: str, source: Source) -> Non
     for token, unit in tokens:
         if unit is None:
             raise source.error(f"line {number}", _why_no_number(token))
-        if is_number(token):
+        if text.is_number(token):
             content.values.append(float(token))
             content.units.append(content.number(unit, number))
         else:
@@ -145,25 +133,25 @@ def _take_line(content: _Content, number: int, line: str, source: Source) -> Non
             content.missing_line = content.missing_line or number
 
 
-def _plain(text: bytes) -> FloatArray | None:
+def _plain(piece: bytes) -> FloatArray | None:
     """Numbers alone. Where they are many, most are one a line as JSON writes them, which is read in bulk."""
-    if text.translate(None, _PLAIN):
+    if piece.translate(None, _PLAIN):
         return None
-    if len(text) > _BULK:
+    if len(piece) > _BULK:
         import msgspec
 
         try:
-            numbers = msgspec.json.decode(b"[%s]" % text.strip().replace(b"\n", b","), type=list[float])
+            numbers = msgspec.json.decode(b"[%s]" % piece.strip().replace(b"\n", b","), type=list[float])
             return np.array(numbers, dtype=np.float64)
         except msgspec.MsgspecError:
             pass
-    numbers_of = decimals(text.decode().split())  # where one is none, line by line it shows which
+    numbers_of = text.decimals(piece.decode().split())  # where one is none, line by line it shows which
     return None if numbers_of is None else np.array(numbers_of)
 
 
 def _in_one_unit(content: _Content, source: Source) -> tuple[str | None, FloatArray]:
     """The values in one unit, and that: the common one as written, or else the base unit."""
-    values, of_header, lines = np.frombuffer(content.values), header_unit(content.header), content.lines
+    values, of_header, lines = np.frombuffer(content.values), text.header_unit(content.header), content.lines
     if not any(lines):
         return of_header, values
     units = [word or of_header or "" for word in lines]
@@ -184,7 +172,7 @@ def _in_one_unit(content: _Content, source: Source) -> tuple[str | None, FloatAr
 
 def _why_no_number(token: str) -> str:
     shown = token if len(token) <= 40 else token[:37] + "..."
-    if looks_decimal_comma(token):
+    if text.looks_decimal_comma(token):
         return f"{shown!r} has a decimal comma; write {shown.replace(',', '.')}"
     if token.lower().lstrip("+-") in ("inf", "infinity"):
         return f"{shown!r} is no measurement; write NA for a run without a result"

@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
+from speedproof.formats import text
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.formats.text import delimiter_of, first_lines, is_json, is_number, numeric_tokens
 
 
 class Reader(Protocol):
@@ -98,7 +98,7 @@ def detect_source(source: Source) -> Format:
     heads = [begin[:_HEAD]] + ([begin] if len(begin) > _HEAD else [])
     for head in heads:
         # A tool may log in brackets before its results come.
-        if match := _first([*JSON, *TEXT] if is_json(head) else TEXT, head):
+        if match := _first([*JSON, *TEXT] if text.is_json(head) else TEXT, head):
             return match
     # The list of refusals is long and seldom needed.
     from speedproof.formats import refused
@@ -122,16 +122,16 @@ def _nearest(head: bytes, path: Path) -> str | None:
 
     Its reader knows the line that is wrong.
     """
-    lines = first_lines(head)
-    if not lines or is_json(lines[0].encode()):
+    lines = text.first_lines(head)
+    if not lines or text.is_json(lines[0].encode()):
         return None
     suffix = Path(path.name.removesuffix(".gz").removesuffix(".bz2")).suffix.lower()
     if suffix in (".csv", ".tsv"):
         return "csv"
-    if delimiter := delimiter_of(lines[0]):
+    if delimiter := text.delimiter_of(lines[0]):
         rows = [[cell.strip() for cell in line.split(delimiter)] for line in lines[1:]]
-        tabular = sum(len(cells) > 1 and any(map(is_number, cells)) for cells in rows)
+        tabular = sum(len(cells) > 1 and any(map(text.is_number, cells)) for cells in rows)
         if rows and 2 * tabular >= len(rows):
             return "csv"
-    numeric = sum(2 * sum(numeric_tokens(line)) >= len(numeric_tokens(line)) for line in lines)
+    numeric = sum(2 * sum(text.numeric_tokens(line)) >= len(text.numeric_tokens(line)) for line in lines)
     return "raw" if 2 * numeric >= len(lines) or (suffix == ".txt" and numeric) else None

@@ -54,6 +54,11 @@ def looks_decimal_comma(token: str) -> bool:
     return _DECIMAL_COMMA.fullmatch(token) is not None
 
 
+def is_numeric(token: str) -> bool:
+    """Whether a token is a number, be it with a decimal comma."""
+    return is_number(token) or looks_decimal_comma(token)
+
+
 # Words that name what was measured.
 _QUANTITIES = frozenset(
     ("time", "times", "timing", "timings", "value", "values", "runtime", "runtimes", "elapsed", "duration",
