@@ -37,7 +37,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.conditions import different_sessions
+from speedproof.data.remarks import different_sessions
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import log_ratios
