@@ -16,8 +16,8 @@ from speedproof.protocols.bisection_outlook import (
     residuals_of,
 )
 from speedproof.stats import change_points
-from speedproof.stats.change_scan import change_scan
 from speedproof.stats.forecast import blocks_for_proof, smallest_provable
+from speedproof.stats.levels import levels
 from speedproof.stats.permutation import _normal_deviate, null_distribution, one_order
 from speedproof.stats.sequential import PairedSequence
 from speedproof.stats.two_levels import two_levels
@@ -56,24 +56,12 @@ def test_critical_scores_are_where_the_pvalue_passes(n: int, m: int) -> None:
 
 
 def naive_change_pvalue(x: np.ndarray) -> float:
-    """Two levels with a share of the risk, the scan with another, short windows with a twentieth."""
+    """Two levels with a share of the risk, several levels with the rest."""
     n = x.size
-    share = min(1.0, max(0.02, 200 / math.comb(n, 3)))
+    share = min(1.0, max(0.03, 200 / math.comb(n, 3))) if n >= 12 else 1.0
     found = [float(two_levels(x[None]).pvalue[0]) / share]
     if share < 1:
-        passing = 0.05 if n >= 40 else 0.0
-        found.append(float(change_scan(x).pvalue) / (1 - share - passing))
-        if passing:
-            windows = []
-            length = float(n)
-            while length >= 8:
-                size = math.ceil(length)
-                count = 2 * math.ceil(n / size) - 1
-                starts = sorted({int(v) for v in np.linspace(0, n - size, count)})
-                windows += [x[s : s + size] for s in starts if 18 <= size <= 72]
-                length *= 2**-0.5
-            least = min(float(two_levels(w[None]).pvalue[0]) for w in windows)
-            found.append(least * len(windows) / passing)
+        found.append(float(levels(x[None]).pvalue[0]) / (1 - share))
     return min(1.0, *found)
 
 
