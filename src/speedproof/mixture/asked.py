@@ -7,11 +7,8 @@ from speedproof.data.suite import Key
 from speedproof.errors import UsageError
 from speedproof.mixture.metrics import compare
 from speedproof.mixture.model import MixtureModel
-from speedproof.mixture.results import Analysis, Answered, Indices, Models, Questions, Versus
+from speedproof.mixture.results import LIMITS_RISK, Analysis, Answered, Indices, Models, Questions, Versus
 from speedproof.stats.quantile_ratio import quantile_limits
-
-RISK = 0.05
-"""Of each limit of a quantile."""
 
 
 def answers(asked: Questions, sample: Sample, a: Analysis) -> Answered:
@@ -20,7 +17,7 @@ def answers(asked: Questions, sample: Sample, a: Analysis) -> Answered:
     units = sample.per_process("median") if sample.nested else sample
     return Answered(
         [(p, float(model.ppf(p))) for p in asked.quantiles],
-        [quantile_limits(units.values, p, RISK) for p in asked.quantiles],
+        [quantile_limits(units.values, p, LIMITS_RISK) for p in asked.quantiles],
         [(v, float(model.cdf(v))) for v, unit in asked.below if _fits(unit, sample)],
         [part.tolist() for part in model.clusters(sample.values)] if asked.observations else None,
     )

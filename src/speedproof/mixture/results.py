@@ -117,6 +117,10 @@ class Indices(Struct, frozen=True):
     peaks: int
 
 
+LIMITS_RISK = 0.05
+"""Of each limit of a quantile."""
+
+
 class Answered(Struct, frozen=True):
     """Of one sample: pairs of probability and quantile, of value and P[X <= value], the values of components."""
 

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.data.units import format_value, format_values
-from speedproof.mixture.asked import RISK
 from speedproof.mixture.results import (
     ALPHA,
     FEW_RUNS,
+    LIMITS_RISK,
     Analysis,
     Answered,
     Indices,
@@ -171,7 +171,9 @@ def _answered(sample: Sample, found: Answered) -> Iterator[Cell]:
             limits = f"{ends[0]} to {ends[1]}"
         else:
             of = f"at least {ends[0]}, " if ends[0] else f"at most {ends[1]}, " if ends[1] else ""
-            limits = f"{of}{'upper' if p > 0.5 else 'lower'} limit from {least_runs(p, RISK):,} runs on"
+            limits = (
+                f"{of}{'upper' if p > 0.5 else 'lower'} limit from {least_runs(p, LIMITS_RISK):,} runs on"
+            )
         yield Cell(f"{shown} by the mixture; by the runs {limits} (95 % each)", shorter=(shown,))
     yield from (Cell(f"{100 * p:.4g} %") for _, p in found.below)
 
