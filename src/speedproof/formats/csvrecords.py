@@ -6,10 +6,11 @@ what its values belong to, too.
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import accumulate, repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -108,7 +109,10 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
     keys, process_names = _Keys(), _Numbering()
     process, run = ("process" in roles and not of.names, "run" in roles and not of.names)
     rows = Gathered("d", *"i" * process, *"d" * run)
-    firsts = array("q")  # by group: line and column of its first value
+    firsts, lasts = (
+        array("q"),
+        array("q"),
+    )  # by group: line and column of its first value, and of its last one
     for block in layout.blocks():
         lines, columns = block.lines, block.columns
         values = np.array([_numbers_of(columns[c]) for c in of.columns], np.float64).T
@@ -131,12 +135,15 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
         if run:
             found.append(np.array(_numbers_of(columns[roles["run"]]), np.float64)[good[:, 0]])
         rows.extend(groups, *found)
-        firsts.extend(repeat(-1, apart * len(keys) - len(firsts)))
+        for ends in (firsts, lasts):
+            ends.extend(repeat(-1, apart * len(keys) - len(ends)))
         cell_of = np.flatnonzero(good)
-        _note_first(firsts, groups, np.array(lines)[cell_of // width] * width + cell_of % width)
+        _note_ends(firsts, lasts, groups, np.array(lines)[cell_of // width] * width + cell_of % width)
         rows.made_room()
     rows.sorted(len(firsts))
     known, units = list(keys), dict[tuple[str, int], tuple[Unit, tuple[str, ...]]]()
+    alike = [telling.index(roles[role]) for role in ("benchmark", "metric") if role in told]
+    in_turn = set() if of.names else _in_turn(firsts, lasts, [[cells[i] for i in alike] for cells in known])
     for group in np.argsort(firsts, kind="stable").tolist():
         if firsts[group] < 0:
             continue
@@ -159,7 +166,7 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
                 path=source.name,
                 where=place(line, column),
                 fields=tuple((header[c], cell_in[c]) for c in of.configuration),
-                traits=traits | written_in(unit),
+                traits=traits | written_in(unit) | ({Trait.IN_TURN} if group in in_turn else set()),
                 notes=of.remarks + remarks + ((SORTED,) if Trait.SORTED in traits else ()),
                 named=bool(of.names) or "benchmark" in roles,
             )
@@ -187,13 +194,32 @@ class _Keys(_Numbering):
         return super().__missing__(tuple([known.get(cell, cell) for cell in key]))
 
 
-def _note_first(firsts: array[int], groups: IntArray, places: IntArray) -> None:
-    """Keep the first place of each group; a function of its own, for an array with a view cannot grow."""
+def _note_ends(firsts: array[int], lasts: array[int], groups: IntArray, places: IntArray) -> None:
+    """Keep the first and last place of each group; a function of its own, for an array with a view cannot grow."""
     if groups.size:
         own, at = np.unique(groups, return_index=True)
         known = np.frombuffer(firsts, np.int64)
         new = known[own] < 0
         known[own[new]] = places[at[new]]
+        np.maximum.at(np.frombuffer(lasts, np.int64), groups, places)
+
+
+def _in_turn(firsts: array[int], lasts: array[int], alike: Sequence[Sequence[str]]) -> set[int]:
+    """Groups of several rows, one of some, between which no others of their benchmark and metric are."""
+    beside: dict[tuple[str, ...], list[int]] = {}
+    for group in sorted(range(len(alike)), key=firsts.__getitem__):
+        if firsts[group] >= 0:
+            beside.setdefault(tuple(alike[group]), []).append(group)
+    found: set[int] = set()
+    for groups in beside.values():
+        ends = [-1, *accumulate((lasts[group] for group in groups), max)]
+        starts = [*(firsts[group] for group in groups[1:]), math.inf]
+        found.update(
+            group
+            for group, before, after in zip(groups, ends, starts, strict=False)
+            if len(groups) > 1 and before < firsts[group] < lasts[group] < after
+        )
+    return found
 
 
 def _ordered(

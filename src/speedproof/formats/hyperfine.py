@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, clock_of
 from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, glances, members, numbers
 from speedproof.formats.reading import plural
 from speedproof.formats.source import ReadOptions, Source
@@ -68,7 +68,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
                     metric=metric,
                     where=f"{place.where}.{name}",
                     fields=as_fields(result.parameters or {}) + entry,
-                    traits=frozenset({Trait.ORDER_KNOWN, *[Trait.FAILED_RUNS] * bool(notes)}),
+                    traits=clock_of(metric) | {Trait.ORDER_KNOWN, *[Trait.FAILED_RUNS] * bool(notes)},
                     notes=notes,
                 )
 
