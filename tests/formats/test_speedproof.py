@@ -144,7 +144,7 @@ def test_why_it_ended_and_what_happened_are_traits(tmp_path: Path) -> None:
         Trait.TWO_PROGRAMS,
         Trait.NANO,
     }
-    assert new.traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT}
+    assert new.traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT, Trait.NANO}
     assert new.notes == ("1 run left processes running: their work is not in the values",)
 
 

@@ -59,7 +59,7 @@ def score(won: float, square_x: float, square_y: float) -> float:
     if abs(effect) == 0.5:
         return math.copysign(math.inf, effect)
     shares = [(total - own**2 / N) / ((N - 1) * N**3) for total, own in ((square_x, won), (square_y, lost))]
-    df = sum(shares) ** 2 * (N - 1) / (shares[0] ** 2 + shares[1] ** 2)
+    df = sum(shares) ** 2 * 0.57 * (N - 1) / (shares[0] ** 2 + shares[1] ** 2)
     most = abs(effect) / math.sqrt(0.85 * (2 * N + 1) / (12.0 * N**2))
     return deviate(effect / math.sqrt(sum(shares)), df, most, N)
 
