@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 import numpy as np
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, clock_of
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.units import Direction
 from speedproof.errors import Parameter
@@ -121,7 +121,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             path=source.name,
             where=f"line {rows.places[number]}",
             fields=_fields(head, benchmark),
-            traits=_traits(session, heads, ends, benchmark, version, reasons),
+            traits=_traits(session, heads, ends, benchmark, version, reasons) | clock_of(metric),
             notes=tuple(notes),
             session=head.experiment,
             span=_span(head, moments[session, benchmark, version]),
