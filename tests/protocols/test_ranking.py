@@ -186,7 +186,7 @@ def test_the_best_chance_is_on_average_what_it_says(n: int) -> None:
     grid = np.linspace(-16.0, 16.0, 801)
     for i in range(900):
         means = rng.normal(0.0, (0.0, 0.5, 1.0, 2.0, 4.0)[i % 5], 3 + i % 3)
-        said = [e.value for e in sample_intervals(rng.normal(means, 1.0, (n, means.size)).T, ranked=True)]
+        said = [e.value for e in sample_intervals([*rng.normal(means, 1.0, (n, means.size)).T], ranked=True)]
         best = int(np.argmax(said))
         others = stats.norm.sf(grid[:, None] - np.delete(means, best)).prod(axis=1)
         off.append(said[best] - float(np.trapezoid(stats.norm.pdf(grid - means[best]) * others, grid)))

@@ -5,6 +5,7 @@ Of many files one is held at a time, and a part of a large one; a bad one is nam
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -119,10 +120,15 @@ def _is_folder(path: str | Path) -> bool:
 def _of_file(
     path: str | Path, version: str | None, known: Format | None, options: ReadOptions
 ) -> Iterator[Record | Skipped]:
-    source, empty = open_source(path), True
-    for item in _of_source(source, version, known, options):
-        yield item
-        empty = False
+    try:
+        source, empty = open_source(path), True
+        for item in _of_source(source, version, known, options):
+            yield item
+            empty = False
+    except (MemoryError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.ENOMEM:
+            raise
+        raise MemoryError(f"for {path}") from None
     if empty:
         raise source.error("", "the file holds no results; did the benchmark run end before it measured?")
 
