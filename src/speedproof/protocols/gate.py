@@ -63,6 +63,7 @@ from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
+from speedproof.stats.estimate import Estimate
 from speedproof.stats.ratio import edges as edges_of
 
 DEFAULT = GateRules()
@@ -88,6 +89,8 @@ class GateRow(Struct, frozen=True):
     claims: tuple[Hypothesis, ...]
     # Why more runs of the same kind would not simply decide an undecided benchmark; empty where they would
     remark: str
+    # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run
+    average: Estimate | None = None
 
 
 class Absent(Struct, frozen=True):
@@ -215,6 +218,13 @@ class _Case(Struct, frozen=True, eq=False):
         by_mean = self.evidence[asks] <= alpha and self.average.get(denies, 1.0) <= alpha
         return (self.average if by_mean else self.evidence)[denies]
 
+    @property
+    def other_way(self) -> Estimate | None:
+        """The ratio of means, where it is proven to go the other way than the typical run."""
+        mean, typical = self.in_mean.speedup, self.comparison.speedup.value
+        proven = self.average and (mean.high < 1.0 < typical or typical < 1.0 < mean.low)
+        return mean if proven else None
+
     def claim(self, name: str, adjusted: float, alpha: float) -> Hypothesis:
         """What is known of a claim, with the p-value that counts."""
         return claim(name, self.demand.margin, self.evidence[name], float(adjusted), alpha)
@@ -269,7 +279,10 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
         on_average = contradicted.proven and required.proven
         comparison = case.in_mean if on_average else replace(case.comparison, needed=needed)
         claims = tuple(case.claim(name, own[i], alpha) for name, own in claimed.items())
-        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, remark))
+        average = None if on_average else case.other_way
+        rows.append(
+            GateRow(comparison, case.demand, outcome, required, contradicted, claims, remark, average)
+        )
     return tuple(rows)
 
 
