@@ -42,7 +42,7 @@ from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import log_ratios
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.caveats import caveats_of, few_runs
+from speedproof.protocols.caveats import caveats_of, few_runs, one_layout
 from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
 from speedproof.protocols.gate_claims import (
     ASKS,
@@ -184,6 +184,7 @@ def gate(
             *few_runs(
                 [row.comparison for row in rows if row.outcome is not Outcome.UNDECIDED], versions, len(rows)
             ),
+            *one_layout(pairs, [row.comparison for row in rows], versions),
         ),
         machine=next(filter(None, map(machine_speeds, by_metric)), None),
     )
