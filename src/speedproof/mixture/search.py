@@ -37,6 +37,7 @@ BRIEF, SHORT, LONG, FINE = 10, 20, 3000, 30_000
 MARGIN = 10.0  # of BIC, within which a model may still win
 REACH = 30.0  # of BIC, from below which no later climb gets there
 TRIES = 3  # starts of such a model that climb on
+_TOPS = 8  # of the moves on all values
 _SEVERAL = 3  # components of a tail, each of a width of its own
 ROUNDS = 3  # of moves from the best mixtures, while they bring something
 COINCIDING = 0.05
@@ -223,9 +224,9 @@ def _on_all_values(
         for K in (best + 1, best, best + 2):
             if not 2 <= K <= K_max:
                 continue
-            tops = _tops(points, _around(points, K, found), K, brief, apart, kernel)[1][:TRIES]
-            for rules in (long, fine):
-                heights, tops, converged = _tops(x, tops, K, rules, apart, kernel)
+            tops = _tops(points, _around(points, K, found), K, brief, apart, kernel)[1]
+            for count, rules in ((_TOPS, long), (1, fine)):
+                heights, tops, converged = _tops(x, tops[:count], K, rules, apart, kernel)
                 if heights.size and not heights[0] <= found.loglik[K - 1, em.V]:  # or there was none
                     found.loglik[K - 1, em.V], found.converged[K - 1, em.V] = heights[0], converged[0]
                     found.mixtures[K - 1, em.V] = tops[0]
