@@ -33,7 +33,7 @@ MOST = 10_000
 MOST_SCOUTED = 3000
 """Of these, points on which brief climbs are made where few miss the best."""
 
-BRIEF, SHORT, LONG, FINE = 10, 20, 3000, 30_000
+BRIEF, SHORT, LONG, FINE = 30, 20, 3000, 30_000
 MARGIN = 10.0  # of BIC, within which a model may still win
 REACH = 30.0  # of BIC, from below which no later climb gets there
 TRIES = 3  # starts of such a model that climb on
