@@ -170,6 +170,7 @@ def _traits(
         # The reference ran as long as somebody was undecided.
         Trait.STOPPED_ON_RESULT: looked
         and (version in on_result or (bool(last.resumes) and version in planned[1:])),
+        Trait.OTHER_EXECUTABLE: looked and version in head.executables.get(benchmark, ()),
         Trait.TWO_PROGRAMS: end is not None and version in end.changed.get(benchmark, ()),
     }
     return frozenset(trait for trait, has in found.items() if has)

@@ -32,6 +32,7 @@ _DIGITS = 15
 _SPARE_DIGITS = 3  # that 64 bits hold beyond 15
 # Error of a number of 15 digits before the point, where extended precision is no wider than a double of all.
 _UNSURE_DIGIT = 4e15 * float(np.finfo(np.longdouble).eps)
+_LARGEST = Fraction(float(np.finfo(np.float64).max))
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
 
 
@@ -240,7 +241,8 @@ def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
     """
     upper, lower = duel.upper, duel.lower
     # In doubles first: what is nearer than their error is decided in whole numbers.
-    reach = upper.rounded * float(1 / speedup)
+    with np.errstate(over="ignore"):  # beyond all of the others
+        reach = upper.rounded * float(min(1 / speedup, _LARGEST))
     beaten = np.searchsorted(lower.rounded, reach * (1 - _UNSURE), "left")
     unsure = np.flatnonzero(np.searchsorted(lower.rounded, reach * (1 + _UNSURE), "right") > beaten)
     equal = np.zeros(upper.values.size, dtype=bool)
