@@ -14,8 +14,11 @@ from msgspec import Struct
 from speedproof import values
 from speedproof.declaring import Argument, Excludes, Formats, Needs, Taken, Title
 
-QuestionName = Literal["typical", "mean", "median", "single run", "touati2009"]
+QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
 """The questions of two samples, in the order in which they are shown."""
+
+QUANTILES: dict[QuestionName, float] = {"p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+"""The shares of the questions about the slowest runs."""
 
 HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
@@ -26,7 +29,7 @@ ASKED: tuple[QuestionName, ...] = ("typical", "mean")
 DETAILS: tuple[QuestionName, ...] = ("typical", "mean", "median", "single run")
 """What is asked when everything is wanted."""
 
-Location = Literal["typical", "mean", "median"]
+Location = Literal["typical", "mean", "median", "p90", "p95", "p99", "p99.9"]
 """Whose test decides a gate."""
 
 Multiplicity = Literal["holm", "bh", "none"]
@@ -200,7 +203,9 @@ class Gating(Struct, frozen=True, kw_only=True):
         Undecided | None,
         "exit code of an undecided gate: report it as 3 (default), fail with 1, or pass with 0",
     ] = None
-    protocol: Annotated[Location | None, "whose test decides (default: typical)"] = None
+    protocol: Annotated[
+        Location | None, "whose test decides: of the typical run (default), of means, medians or slowest runs"
+    ] = None
 
 
 class Modelling(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from speedproof.data.given import metric_given, samples_given
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.errors import UsageError
-from speedproof.options import DETAILS, Judging
+from speedproof.options import DETAILS, QUANTILES, Judging, QuestionName
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Check, Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -185,6 +185,7 @@ def compare(
     names: tuple[str, str] | None = None,
     benchmark: str = "",
     nested: Literal["process", "pool"] = "process",
+    quantile: float | None = None,
     store: str | Path | None = None,
 ) -> PairResult:
     """Compare two samples.
@@ -208,6 +209,8 @@ def compare(
         What was measured, for the report.
     nested : {"process", "pool"}
         Values of one process are not independent: use one value a process, or pool them all the same.
+    quantile : float, optional
+        0.9, 0.95, 0.99 or 0.999: compare this quantile of both, where the slowest runs begin, and nothing else.
     store : str or path, optional
         A :class:`History`'s: how much its sessions of one commit differ is counted in.
 
@@ -249,7 +252,11 @@ def compare(
     rules = rules_of(options_of(Judging, confidence=confidence, margin=margin, nested=nested))
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
-    return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, DETAILS))
+    asked: tuple[QuestionName, ...] = DETAILS
+    if quantile is not None:
+        one_of("quantile", quantile, tuple(QUANTILES.values()))
+        asked = tuple(name for name, q in QUANTILES.items() if q == quantile)
+    return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, asked))
 
 
 def _named(s: Sample, name: str) -> Sample:

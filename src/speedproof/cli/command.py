@@ -57,11 +57,12 @@ class _Chosen(click.Choice[str]):
     """One of some words, and what is made of it."""
 
     def __init__(self, words: Sequence[str], parse: Callable[[str], Any]) -> None:
-        super().__init__(words)
+        self._meant = {word.replace(" ", "-"): word for word in words}
+        super().__init__(self._meant)
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return self._parse(super().convert(value, param, ctx))
+        return self._parse(self._meant[super().convert(value, param, ctx)])
 
 
 class _FormatName(ParamType):
@@ -116,7 +117,7 @@ class ClickOption(click.Option):
         **more: Any,
     ) -> None:
         metavar, parse = asked.metavar, asked.parser
-        words = [] if metavar else words_of(kind)
+        words = [] if metavar and parse else words_of(kind)
         if words:
             more["type"] = _Chosen(words, asked.parse or str)
         elif parse is not None:

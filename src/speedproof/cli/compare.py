@@ -1,7 +1,7 @@
 """``speedproof compare``: is the candidate faster than the reference, and by at least how much."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import speedproof as sp
 from speedproof.cli.asked import CommandOptions
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
 
 FAILED = 1
 
-_PROTOCOLS: dict[str, tuple[QuestionName, ...]] = {
-    **{name.replace(" ", "-"): (name,) for name in get_args(QuestionName)},
-    "both": ("mean", "median"),
-    "all": DETAILS,
-}
-
 
 class CompareOptions(CommandOptions, frozen=True, kw_only=True):
     """Report for every benchmark how much faster a typical run of the candidate is, and by at least how much.
@@ -53,9 +47,10 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
     files: ReferenceFirst
     choosing: Choosing
     protocol: Annotated[
-        Literal["typical", "mean", "median", "single-run", "touati2009", "both", "all"],
-        "whose verdict counts: the typical run's by default (all), with the others in --details; mean, "
-        "median, both or touati2009 are asked alone",
+        Literal[QuestionName, "both", "all"],
+        "NAME",
+        "whose verdict counts: the typical run's, with the others in --details (all, the default); mean, median, "
+        "both, single-run or touati2009 alone; of the slowest runs p90, p95, p99 or p99.9",
         Title("deciding"),
     ] = "all"
     judging: Annotated[Judging, Taken("deciding")]
@@ -82,7 +77,11 @@ def run(asked: CompareOptions, console: Console) -> int:
     check_outputs(output, *asked.files)
     # All protocols only where somebody reads what they say.
     read = output.details or output.explain or output.json or outputs_wanted(output)
-    protocols = ASKED if asked.protocol == "all" and not read else _PROTOCOLS[asked.protocol]
+    protocols: tuple[QuestionName, ...]
+    if asked.protocol == "all":
+        protocols = DETAILS if read else ASKED
+    else:
+        protocols = ("mean", "median") if asked.protocol == "both" else (asked.protocol,)
     rules = rules_of(asked, asked.judging, protocols)
     suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
     reference, candidates = suite.sides(reference)

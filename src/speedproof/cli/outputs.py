@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shlex
 import stat
@@ -41,8 +40,6 @@ def check_outputs(output: Output, *read: str | None, **saved: str | None) -> Non
     for name, target in targets.items():
         if target != STDOUT:
             _check_place(f"--{name}", Path(target))
-    if "html" in output.reports and importlib.util.find_spec("jinja2") is None:
-        raise UsageError("--html needs Jinja2: pip install jinja2")
     if output.github_summary and not os.environ.get("GITHUB_STEP_SUMMARY"):
         raise UsageError(
             "--github-summary: $GITHUB_STEP_SUMMARY is not set, so this is no GitHub job; use --markdown FILE"

@@ -32,6 +32,7 @@ _DIGITS = 15
 _SPARE_DIGITS = 3  # that 64 bits hold beyond 15
 # Error of a number of 15 digits before the point, where extended precision is no wider than a double of all.
 _UNSURE_DIGIT = 4e15 * float(np.finfo(np.longdouble).eps)
+_LARGEST = Fraction(float(np.finfo(np.float64).max))
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
 
 
@@ -112,7 +113,7 @@ def decimal(value: float) -> Fraction:
 def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
     """Both samples in whole numbers of one unit, and that unit."""
     given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
-    mantissas, exponents = _printed(np.concatenate(given))
+    mantissas, exponents = printed_digits(np.concatenate(given))
     least, most = int(exponents.min()), int(exponents.max())
     whole: WholeArray
     if most - least <= _SPARE_DIGITS:
@@ -138,7 +139,7 @@ def _side(whole: WholeArray, rounded: FloatArray) -> Side:
     return Side(values, counts, np.concatenate(([0], np.cumsum(counts))), rounded[first])
 
 
-def _printed(values: FloatArray) -> tuple[IntArray, IntArray]:
+def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
     """The 15 digits that each double prints as, and their power of ten: ``format(value, ".14e")`` of all."""
     exponents = np.floor(np.log10(values)).astype(np.int64) + 1 - _DIGITS
     with np.errstate(all="ignore"):
@@ -240,7 +241,8 @@ def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
     """
     upper, lower = duel.upper, duel.lower
     # In doubles first: what is nearer than their error is decided in whole numbers.
-    reach = upper.rounded * float(1 / speedup)
+    with np.errstate(over="ignore"):  # beyond all of the others
+        reach = upper.rounded * float(min(1 / speedup, _LARGEST))
     beaten = np.searchsorted(lower.rounded, reach * (1 - _UNSURE), "left")
     unsure = np.flatnonzero(np.searchsorted(lower.rounded, reach * (1 + _UNSURE), "right") > beaten)
     equal = np.zeros(upper.values.size, dtype=bool)

@@ -300,19 +300,20 @@ def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
 
 def _row(result: GateDecision, row: GateRow, name: Cell, *, limits: bool) -> Row:
     c = row.comparison
-    location = "mean" if c.protocol == "mean" else "median"
-    old, new = values([getattr(side, location) for side in (c.reference, c.candidate)], c.reference.unit)
+    old, new = values(words.located(c), c.reference.unit)
     mark = " !" if _undermined(result, row) else ""
     called, style, kind = _ROWS[row.outcome]
     told = _seen(c) if result.void(row) is not None else _observed(row)
     if average := _denial(result, row)[1]:
         told = f"{words.natural(c)}{average}"
+    told += _other_way(row)
+    told_style: Style = style if row.outcome is not Outcome.PASS else "warning" if row.average else ""
     return Row.of(
         Cell(f"{called}{mark}", style),
         name,
         old,
         new,
-        Cell(told, "" if row.outcome is Outcome.PASS else style, speedup=c.certified),
+        Cell(told, told_style, speedup=c.certified),
         (None if mark else _proven(row)) or _NOTHING,
         Cell(_limit(row), "dim") if limits else "",
         name=c.benchmark,
@@ -338,7 +339,15 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     if not passed and len(result.rows) > 1 and result.rules.multiplicity != "none":
         corrected = f" after {_CORRECTIONS[result.rules.multiplicity]}'s correction over {len(result.rows)}"
     shown = "Shown, if the assumptions were met" if _undermined(result, row) else "Proven"
-    return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {words.range_of(row.comparison)}"
+    return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {words.range_of(row.comparison)}{_other_way(row)}"
+
+
+def _other_way(row: GateRow) -> str:
+    """What the mean says, where it is proven to go the other way than the typical run."""
+    if row.average is None:
+        return ""
+    told = words.direction(row.average.value, *words.gain_and_loss(row.comparison))
+    return f", {words.AVERAGE} {told}"
 
 
 def _undermined(result: GateDecision, row: GateRow) -> bool:
