@@ -17,7 +17,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.order import order_traits
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait, written_in
+from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of
 from speedproof.errors import Parameter
 from speedproof.formats import text
@@ -141,18 +141,15 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
             units[written, column] = _unit_of(written, header[column], layout)
         unit, remarks = units[written, column]
         benchmark, version = named(beside, column)
-        own, processes_of, traits = _ordered(rows.of(group), process, run)
-        yield Record(
-            benchmark,
-            unit.to_base(own),
-            unit.base,
+        values, processes_of, traits = _ordered(rows.of(group), process, run)
+        yield table.source.frame(place(line, column), benchmark).holding(
+            values,
+            unit,
             metric=beside.get("metric") or metric_of(unit.base),
             version=version,
             processes=processes_of,
-            path=table.source.name,
-            where=place(line, column),
             fields=tuple((header[c], cell_in[c]) for c in of.configuration),
-            traits=traits | written_in(unit),
+            traits=traits,
             notes=of.remarks + remarks + ((SORTED,) if Trait.SORTED in traits else ()),
             named=bool(of.names) or "benchmark" in roles,
         )
@@ -245,7 +242,7 @@ def _numeric(layout: Layout) -> list[int]:
     found: set[int] = set()
     for _, columns in layout.table.blocks():
         for c in layout.free:
-            if c not in found and any(text.is_number(x) or text.looks_decimal_comma(x) for x in columns[c]):
+            if c not in found and any(map(text.is_numeric, columns[c])):
                 found.add(c)
     if not found:
         names = ", ".join(layout.table.header)

@@ -124,7 +124,7 @@ def read(
         each = iter(one_thing(joined))
         joined = [counted_once([next(each) for _ in argument.paths]) for argument in arguments]
     if by or rows:
-        from speedproof.formats.dimensions import onto_benchmarks, onto_versions
+        from speedproof.formats.versions import onto_benchmarks, onto_versions
     if rows:
         joined = [onto_benchmarks(records, _several(rows)) for records in joined]
     if match == "position":
