@@ -163,7 +163,12 @@ def _times(frame: Record, entry: _Benchmark) -> Record | Skipped:
     trimmed = frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS, Trait.TRIMMED})
     for numbers_here, traits_here, note, place in (
         (statistics.original_values or [], trimmed, _TRIMMED, "OriginalValues"),
-        ([statistics.mean or "NaN"], frozenset({Trait.SUMMARY_ONLY}), _SUMMARY, "Mean"),
+        (
+            [] if statistics.mean is None else [statistics.mean],
+            frozenset({Trait.SUMMARY_ONLY}),
+            _SUMMARY,
+            "Mean",
+        ),
     ):
         values = numbers(numbers_here)
         values = values[np.isfinite(values)]

@@ -18,7 +18,7 @@ from speedproof.corpus import is_corpus
 from speedproof.data.names import natural
 from speedproof.data.record import FileResults, Record, Skipped
 from speedproof.errors import FormatError
-from speedproof.formats.registry import Format, detect_source, format_named
+from speedproof.formats.registry import COMPANIONS, Format, detect_source, format_named
 from speedproof.formats.source import STDIN, ReadOptions, Source, open_source, source_of
 
 # Files that lie beside results and are none: left out of a folder without a complaint.
@@ -136,8 +136,6 @@ def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Ite
         try:
             items += _of_source(open_source(path), version, format, options)
         except FormatError as error:
-            from speedproof.formats.refused import COMPANIONS
-
             beside = error.message in COMPANIONS
             items.append(Skipped(error.path, error.where, "", error.message, expected=beside))
     beside_results = filter(_is_beside, _files(folder))

@@ -287,38 +287,28 @@ def onto_versions(
     What was left out comes last: it has no dimension, and its name must not be the first, which is the reference.
     """
     _known(records, [Parameter("by", dimension) for dimension in by])
-    where: dict[str, set[str]] = {}
-
-    def version_of(item: Record | Skipped) -> str:
-        own = dimensions(item) if isinstance(item, Record) else {}
-        return joined(by, [own[dimension] for dimension in by]) if own.keys() >= set(by) else label
-
-    versions = list(map(version_of, records))
-    for version, record in zip(versions, records, strict=True):
-        if isinstance(record, Record):
-            where.setdefault(record.benchmark, set()).add(version)
+    measured = records_of(records)
+    parts = [dimensions(record) for record in measured]
+    labels = [joined(by, [p[d] for d in by]) if p.keys() >= set(by) else label for p in parts]
     # Names that several versions have in common do not show the dimension.
-    bare = all(len(of_name) == 1 for of_name in where.values())
-    names = {}
-    for record in records_of(records):
-        own = dimensions(record)
-        shown = {dimension: own[dimension] for dimension in by if dimension in own}
-        names[record.benchmark] = without(record.benchmark, shown, bare=bare)
-    if bare and len(where) > 1:
-        names |= _templates([r for r in records_of(records) if r.tool == "hyperfine"], by)
-    own_versions: dict[tuple[str, str], set[str]] = {}
-    for version, r in zip(versions, records, strict=True):
-        if isinstance(r, Record) and r.version is not None:
-            own_versions.setdefault((version, names[r.benchmark]), set()).add(r.version)
-    pooled = any(len(found) > 1 for found in own_versions.values())
-
-    def renamed(record: Record) -> Record:
-        name = names[record.benchmark]
-        # Versions that the files name themselves, and that the field does not tell apart, must not be pooled.
-        return replace(record, benchmark=f"{name}, {record.version}" if pooled and record.version else name)
-
-    labelled = zip(versions, changed(records, renamed), strict=True)
-    return sorted(labelled, key=lambda one: isinstance(one[1], Skipped))
+    benchmarks = {record.benchmark for record in measured}
+    pairs = {(record.benchmark, version) for record, version in zip(measured, labels, strict=True)}
+    bare = len(pairs) == len(benchmarks)
+    names = {
+        record.benchmark: without(record.benchmark, {d: p[d] for d in by if d in p}, bare=bare)
+        for record, p in zip(measured, parts, strict=True)
+    }
+    if bare and len(benchmarks) > 1:
+        names |= _templates([record for record in measured if record.tool == "hyperfine"], by)
+    # Versions that the files name themselves, and that the field does not tell apart, must not be pooled.
+    places = [(version, names[r.benchmark], r.version) for version, r in zip(labels, measured, strict=True)]
+    in_files = {place for place in places if place[2] is not None}
+    pooled = len({place[:2] for place in in_files}) < len(in_files)
+    labelled: list[tuple[str, Record | Skipped]] = [
+        (version, replace(record, benchmark=f"{name}, {of_file}" if pooled and of_file else name))
+        for record, (version, name, of_file) in zip(measured, places, strict=True)
+    ]
+    return labelled + [(label, item) for item in records if isinstance(item, Skipped)]
 
 
 def _templates(commands: Sequence[Record], by: Sequence[str]) -> dict[str, str]:
