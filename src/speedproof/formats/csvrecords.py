@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
+from sys import intern
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +27,6 @@ from speedproof.formats.reading import SORTED, Column, Gathered
 from speedproof.formats.source import ReadOptions
 
 _MANY = 1 << 17  # different cells of a column: more are no configuration
-_SHARED = 1 << 14  # different cells that are kept once
 _NUMBERED = re.compile(r"(run|rep|repetition|iteration|iter|r|x)?[ _-]?\d+", re.IGNORECASE)
 _COLUMN = Parameter("columns", {"value": "NAME"}, "column value=NAME")
 # Of these names some may as well be versions.
@@ -100,7 +100,7 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
     def place(line: int, column: int) -> str:
         return f"line {line}, column {header[column]}" if of.names else f"line {line}"
 
-    keys, process_names = _Keys(), _Numbering()
+    keys, process_names = _Numbering(), _Numbering()
     rows = Gathered("d", *"i" * process, *"d" * run)
     firsts: dict[int, tuple[int, int]] = {}  # by group: line and column of its first value
     for lines, columns in table.blocks():
@@ -156,24 +156,11 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
 
 
 class _Numbering(dict[Any, int]):
-    """Numbers of what comes, from 0 in order of appearance."""
+    """Numbers of what comes, from 0 in order of appearance; a cell that many have in common is kept once."""
 
-    def __missing__(self, key: Any) -> int:
-        self[key] = number = len(self)
+    def __missing__(self, key: str | tuple[str, ...]) -> int:
+        self[key if isinstance(key, str) else tuple(map(intern, key))] = number = len(self)
         return number
-
-
-class _Keys(_Numbering):
-    """Numbers of rows of cells; a cell that many have in common is kept once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._cells: dict[str, str] = {}
-
-    def __missing__(self, key: tuple[str, ...]) -> int:
-        if len(self._cells) < _SHARED:
-            self._cells |= {cell: cell for cell in key if cell not in self._cells}
-        return super().__missing__(tuple([self._cells.get(cell, cell) for cell in key]))
 
 
 def _ordered(

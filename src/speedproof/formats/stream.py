@@ -31,7 +31,7 @@ _BESIDE_NAMES = ("license", "licence", "copying", "readme", "unlicense", "notice
 _SHOWN = 3
 _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip")
 _DEFAULTS = ReadOptions()
-_ITEMS, _VALUES = 1 << 13, 1 << 20  # of a part
+PART_ITEMS, PART_VALUES = 1 << 13, 1 << 20  # of a part
 
 
 def detect(path: str | Path) -> Format:
@@ -101,7 +101,7 @@ def _parts(
         else:
             skipped.append(item)
             first = first or str(item)
-        if values >= _VALUES or len(records) + len(skipped) >= _ITEMS:
+        if values >= PART_VALUES or len(records) + len(skipped) >= PART_ITEMS:
             yield FileResults(source.name, tuple(records), tuple(skipped), more=True)
             records, skipped, values = [], [], 0
     reject = None if measured else source.error("", first)
