@@ -115,31 +115,32 @@ def test_r_speedups_however_the_line_is_cut(
 
 
 def test_what_a_search_leaves_of_a_long_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the last gap that surely keeps every risk to the first that surely exceeds it, and no more."""
-    monkeypatch.setattr(hpt_speedup, "_SAMPLED", 1000)
+    """A part in which all breakpoints are listed; before it every risk is kept, and after it none."""
+    monkeypatch.setattr(hpt_speedup, "_SAMPLED", 20)
     left = whole = 0
-    for seed in range(8):
+    for seed in range(12):
         rng = np.random.default_rng(seed)
         b = rng.lognormal(1, 0.3, 14)
         duels = [score_duel([x], [y]) for x, y in zip(b * rng.normal(1.3, 0.2, 14), b, strict=True)]
         duels += duels[: seed % 3]
         monkeypatch.setattr(hpt_speedup, "LISTED", 1 << 30)
         line = _Line(duels, "exact", False, [0.05, 0.2])
-        ends = line._values[line._ends - 1]
-        gaps = (ends[:-1] + line._values[line._starts[1:]]) / 2
-        states = np.full((gaps.size, len(duels)), 2, np.int8)
-        most = int((line._ends - line._starts).max()) + seed % 3  # pairs that tie: at a point, or everywhere
-        lower, upper = line._bound_rows(gaps, states, most)
-        surely, never = np.flatnonzero(upper <= 0.05), np.flatnonzero(lower > 0.2)
-        assert (np.diff(lower) >= 0).all()
-        assert (np.diff(upper) >= 0).all()
+        everything = [point for k in range(line._starts.size) for point in line._exact_points(k)]
         monkeypatch.setattr(hpt_speedup, "LISTED", 0)
         found = _Line(duels, "exact", False, [0.05, 0.2])
-        first = int(surely[-1]) if surely.size else 0
-        last = int(never[0]) if never.size else gaps.size
-        np.testing.assert_array_equal(found._starts, line._starts[first : last + 1])
-        np.testing.assert_array_equal(found._ends, line._ends[first : last + 1])
-        left, whole = left + found._starts.size, whole + line._starts.size
+        points = [point for k in range(found._starts.size) for point in found._exact_points(k)]
+        low, high = points[0], points[-1]
+        assert low == found._low
+        assert points[1:] == [point for point in everything if low < point <= found._high]
+        for piece, passes in (
+            [((x + y) / 2, True) for x, y in pairwise(everything) if y <= low]
+            + [(x, True) for x in everything if x <= low]
+            + [((x + y) / 2, False) for x, y in pairwise(everything) if x > high]
+            + [(x, False) for x in everything if x > high]
+        ):
+            pvalue = hpt_speedup._pvalue_at(duels, piece, "exact", False)
+            assert pvalue <= 0.05 if passes else pvalue > 0.2
+        left, whole = left + len(points), whole + len(everything)
     assert left < whole / 2
 
 
