@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec.structs import replace
 
@@ -11,16 +11,13 @@ from speedproof.api.given import version_given
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
-from speedproof.cli.outputs import check_outputs, write_answer, write_whole
+from speedproof.cli.outputs import check_outputs, outputs_wanted, write_answer, write_whole
 from speedproof.cli.run import MeasuringCommand, RunOptions
 from speedproof.cli.run import run as measure
 from speedproof.cli.settings import FILE, GateSettings, demand_of, read_settings
 from speedproof.declaring import Argument, Taken, Title, fields
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import Choosing, Gating, Measuring, Output, Policy, Reading, Store, Undecided
-
-if TYPE_CHECKING:
-    pass
 
 _STATE = ".look"
 _UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
@@ -155,7 +152,8 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     if result.decision.rules.look < count:
         undecided = "report"
     reports = result.reports(everything=asked.output.all, undecided_fails=undecided == "fail")
-    known: dict[str, Any] = {"suite": result.suite, "results": result.written().results}
+    results = result.written().results if outputs_wanted(asked.output) else ()
+    known: dict[str, Any] = {"suite": result.suite, "results": results}
     write_answer(asked, asked.output, console, lambda **_: reports, result.to_json, **known)
     if result.open and asked.look:
         console.remark(f"{asked.open}: the benchmarks that are open, {len(result.open)}")

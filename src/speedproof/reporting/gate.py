@@ -172,13 +172,14 @@ def _several_metrics(result: GateDecision) -> bool:
     return len({row.comparison.metric for row in result.rows}) > 1
 
 
-def _qualified(result: GateDecision, of: Comparison | Absent) -> str:
+def _qualified(of: Comparison | Absent, several: bool) -> str:
     """A benchmark, with its metric where there are several."""
-    return f"{of.benchmark} ({of.metric})" if _several_metrics(result) else of.benchmark
+    return f"{of.benchmark} ({of.metric})" if several else of.benchmark
 
 
 def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
     told: dict[str, list[str]] = {}
+    several = _several_metrics(result)
     if result.rules.protocol != "mean":
         open_rows = {row.name for row in shown.rows if not row.folded}
         yield from beside_medians(
@@ -190,7 +191,7 @@ def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
         needed = row.comparison.needed
         why = row.remark or (needed.reason if needed and not words.few(row.comparison) else "")
         if row.outcome is Outcome.UNDECIDED and why:
-            told.setdefault(why, []).append(_qualified(result, row.comparison))
+            told.setdefault(why, []).append(_qualified(row.comparison, several))
     for reason, names in told.items():
         yield Text(f"{_few_of(names)}: {reason}.", "dim")
     judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
@@ -246,8 +247,9 @@ def _table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> 
     limits = len({_limit(row) for row in ordered}) > told
     rows, shown = [], 0
     held: set[str] = set()
+    several = _several_metrics(result)
     for i, absent in enumerate(result.absent):
-        name = _qualified(result, absent)
+        name = _qualified(absent, several)
         rows.append(_missing(absent, name, folded=not everything and i >= _SHOWN))
     for row in ordered:
         # What stops a pipeline is shown; what passed only where there is nothing else to see.
@@ -256,7 +258,7 @@ def _table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> 
         shown += not folded
         if not folded or not held:
             held.add("needed" if row.outcome is Outcome.UNDECIDED and words.few(row.comparison) else "proven")
-        made = _row(result, row, named(_qualified(result, row.comparison)), limits=limits)
+        made = _row(result, row, named(_qualified(row.comparison, several)), limits=limits)
         outcome: Meaning = "failed" if undecided_fails and made.outcome == "undecided" else made.outcome
         rows.append(replace(made, outcome=outcome, folded=folded))
     columns = (
