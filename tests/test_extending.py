@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import speedproof as sp
-from speedproof.cli.options import outputs
+from speedproof.cli.command import Command
+from speedproof.cli.compare import CompareOptions, run
 from speedproof.protocols import questions
 from speedproof.reporting import formats, records
 
@@ -84,7 +85,7 @@ def test_a_format_of_reports_costs_a_module(
     monkeypatch.setitem(vars(formats), "__path__", [*formats.__path__, str(tmp_path)])
     monkeypatch.setitem(formats.FORMATS, "asciidoc", formats.found()["asciidoc"])
     monkeypatch.delitem(sys.modules, "speedproof.reporting.formats.asciidoc")
-    assert "--asciidoc" in {option.long for option in outputs() if not isinstance(option, str)}
+    assert "--asciidoc" in {name for option in Command(CompareOptions, run).params for name in option.opts}
     sp.report(sp.compare_suite(suite), tmp_path / "out.adoc")
     text = (tmp_path / "out.adoc").read_text(encoding="utf-8")
     assert text.startswith("O3 against O2: ")

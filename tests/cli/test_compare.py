@@ -18,9 +18,9 @@ from tests.command import speedproof
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
-from speedproof.cli.values import seconds
 from speedproof.data.record import Record
 from speedproof.reporting.json import SCHEMA_VERSION
+from speedproof.values import seconds
 
 ROOT = Path(__file__).parents[2]
 PYPERF = str(ROOT / "tests" / "data" / "formats" / "pyperf.json")

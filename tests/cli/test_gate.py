@@ -157,7 +157,7 @@ def test_later_tables_override_earlier_ones() -> None:
         ("[gate", "", "this is not TOML"),
         ("[gat]\n", "gat", "no such key; known here: gate"),
         ("[gate]\nmargins = 1\n", "gate.margins", "known here: margin, confidence"),
-        ("[gate]\nmargin = true\n", "gate.margin", 'write "2%" or 0.02'),
+        ("[gate]\nmargin = true\n", "gate.margin", 'write 0.02 or "2%"'),
         ("[gate]\nmargin = -1\n", "gate.margin", "between 0 and 1"),
         ('[gate]\nmargin = "wide"\n', "gate.margin", "is not a number"),
         ("[gate]\nconfidence = 95\n", "gate.confidence", "between 0 and 1"),

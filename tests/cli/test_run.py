@@ -205,9 +205,9 @@ def test_dashes_make_one_command() -> None:
 
 def test_commands_may_stand_among_the_options() -> None:
     args = parse(["run", "--name", "a", "one", "--max-runs", "3", "two", "-L", "n", "1", "x"])
-    assert args.commands == ["one", "two", "x"]
+    assert args.commands == ("one", "two", "x")
     args = parse(["run", "one", "--json", "two", "--", "three", "-x", "--", "y"])
-    assert (args.commands, args.words) == (["one", "two"], ["three", "-x", "--", "y"])
+    assert (args.commands, args.words) == (("one", "two"), ("three", "-x", "--", "y"))
     with pytest.raises(click.UsageError):
         parse(["run", "one", "--no-such-option", "two"])
 
@@ -809,7 +809,7 @@ def test_every_command_of_the_manual_is_understood() -> None:
     assert len(lines) >= 12
     for line in lines:
         args = parse(shlex.split(line)[1:])
-        assert args.commands or args.words or args.suite or args.resume or args.review
+        assert args.commands or args.words or args.measuring.suite or args.resume or args.review
     (suite,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     Path("bench.toml").write_text(suite)
     assert [b.name for b in read_plan(Path("bench.toml"))] == ["sort size=10", "sort size=1000", "start"]

@@ -74,7 +74,8 @@ def test_shell_takes_no_command_for_its_name(argv: list[str]) -> None:
 
 def test_another_shell_is_named_with_the_option() -> None:
     args = parse(["run", "--shell=bash --norc", "a", "--", "b", "--shell", "c"])
-    assert (args.shell, args.commands, args.words) == ("bash --norc", ["a"], ["b", "--shell", "c"])
+    assert (args.measuring.shell, args.commands) == ("bash --norc", ("a",))
+    assert args.words == ("b", "--shell", "c")
     for name in ("bash", "/bin/zsh"):
         code, _, err = run("--shell", name, "a", "b")
         assert code == 2

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from speedproof import __version__
-from speedproof.api.given import alpha_of, confidence_given
+from speedproof.api.given import alpha_of, proportion_given
 from speedproof.api.history_files import (
     add_all,
     as_one,
@@ -35,6 +35,7 @@ from speedproof.history.commits import (
 )
 from speedproof.history.importers import importer_of
 from speedproof.history.rows import Added, State
+from speedproof.values import level
 
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
@@ -255,7 +256,7 @@ class History:
         series, measured, commits, tracks = tracks_in(self.store, self.repository, metric, benchmark, branch)
         return HistoryResult(
             self.store.where,
-            confidence_given(confidence),
+            proportion_given("confidence", confidence, '0.95 or "95%"', level),
             tuple(commits),
             series,
             tracks,

@@ -9,15 +9,14 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.given import any_alpha, floor_of, margin_given
+from speedproof.api.given import floor_of, options_of, rules_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.given import metric_given, samples_given
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.errors import UsageError
-from speedproof.options import DETAILS, QUANTILES, QuestionName
-from speedproof.protocols.pair import Rules
+from speedproof.options import DETAILS, QUANTILES, Judging, QuestionName
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Check, Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -250,7 +249,7 @@ def compare(
         )
     key = Key(benchmark or _UNNAMED, metric_given(x))
     pairing = Pairing((Pair(key, x, y),), (), (), ())
-    rules = Rules(alpha=any_alpha(confidence), margin=margin_given(margin), nested=nested)
+    rules = rules_of(options_of(Judging, confidence=confidence, margin=margin, nested=nested))
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     asked: tuple[QuestionName, ...] = DETAILS

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.given import any_alpha, floor_of, margin_given, no_step, of_metric
+from speedproof.api.given import floor_of, no_step, of_metric, options_of, rules_of
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
@@ -20,6 +20,7 @@ from speedproof.data.suite import Suite
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import ASKED as ASKED
 from speedproof.options import DETAILS as DETAILS
+from speedproof.options import Judging
 from speedproof.options import QuestionName as QuestionName
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
@@ -305,7 +306,7 @@ def compare_suite(
     for name in asked:
         one_of("protocols", name, (*QUESTIONS, "all"))
     first, candidates = suite.sides(reference)
-    rules = Rules(alpha=any_alpha(confidence), margin=margin_given(margin)) if rules is None else rules
+    rules = rules or rules_of(options_of(Judging, confidence=confidence, margin=margin))
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     results = []

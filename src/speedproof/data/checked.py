@@ -48,7 +48,10 @@ def checked(*own: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 if name in given and name not in own and hint is not Any:
                     if getattr(given[name], "shape", None) == () and hasattr(given[name], "item"):
                         given[name] = given[name].item()  # a scalar of NumPy
-                    if not _fits(given[name], hint):
+                    if _is_share(hint):  # as a number or as a percentage: whoever reads it says more
+                        if given[name] is None and NoneType not in get_args(hint):
+                            raise UsageError(f"{name}=None is not a number")
+                    elif not _fits(given[name], hint):
                         _refuse(name, given[name], hint)
             for name, (least, what) in _LEAST.items():
                 if isinstance(given.get(name), int) and given[name] < least:
@@ -73,10 +76,12 @@ def _hints(function: Callable[..., object]) -> tuple[inspect.Signature, dict[str
                 hint = eval(parameter.annotation, function.__globals__)
                 if parameter.kind is parameter.VAR_POSITIONAL:
                     hint = GenericAlias(tuple, (hint, ...))
-                # A share, as a number or as a percentage: whoever reads it says more.
-                if not (float in get_args(hint) and str in get_args(hint)):
-                    hints[name] = hint
+                hints[name] = hint
     return signature, hints
+
+
+def _is_share(hint: Any) -> bool:
+    return float in get_args(hint) and str in get_args(hint)
 
 
 def _fits(value: object, hint: Any) -> bool:
