@@ -10,13 +10,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.session_file import EndLine, StoredSession
 from speedproof.measuring.results import Limits, Measured, Progress, Tally
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.session import Session
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.negative_controls import WITHHELD, is_control, withheld
-from speedproof.protocols.results import Check, Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import GateOutcome, SessionQuestion, outcome_of
 
@@ -154,7 +154,7 @@ class ComparedSession:
         )
         return SessionResult(question, withheld(findings, question), measured)
 
-    def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[Check]:
+    def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[Note]:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)
         tallies = {tally.version: tally for tally in measured.tallies if tally.benchmark == name}
         yield from self.comparisons[name].warnings(finding.candidate)
@@ -162,17 +162,17 @@ class ComparedSession:
         for side in sides:
             if side in measured.changed.get(name, ()):
                 told = f"the program of {side} was replaced while it was measured"
-                yield Check.warning(Assumption.ONE_PROGRAM, side, f"{told}: its runs are of two programs")
+                yield Note(Assumption.ONE_PROGRAM, f"{told}: its runs are of two programs", (side,))
         if finding.candidate in self._head.executables.get(name, ()) and self._within_layout(finding):
             told = "builds of one source can differ as much: run --builds tells code from layout"
-            yield Check.warning(Assumption.ONE_LAYOUT, finding.candidate, told)
+            yield Note(Assumption.ONE_LAYOUT, told, (finding.candidate,))
         cut, blocks = measured.cut.get(name, 0), measured.recalled.get(name, 0)
         if cut > _CUT_SHARE * blocks:
             told = (
                 f"{cut} of {blocks} earlier blocks {'was' if cut == 1 else 'were'} cut short and left out: long "
                 "ones are cut more often, which may favour a version"
             )
-            yield Check.warning(Assumption.WHOLE_BLOCKS, "", told)
+            yield Note(Assumption.WHOLE_BLOCKS, told)
 
     def _within_layout(self, finding: CandidateResult) -> bool:
         """Whether a difference is claimed that the place of the code in memory may make."""
@@ -182,7 +182,7 @@ class ComparedSession:
         return finding.verdict in (Verdict.FASTER, Verdict.SLOWER) and proven < _LAYOUT_EFFECT
 
 
-def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Check]:
+def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Note]:
     """Dropping a block for what happened in it may drop the slow ones: nothing is proven of those left."""
     unproven = "and the bounds are not proven"
     failed = f"failed: what is said holds for those that succeed, {unproven}"
@@ -195,4 +195,4 @@ def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Check]:
             (t.left_behind, Assumption.NOTHING_LEFT_RUNNING, left),
         ):
             if count:
-                yield Check.warning(assumed, t.version, f"{count} of {t.runs} runs of {t.version} {told}")
+                yield Note(assumed, f"{count} of {t.runs} runs of {t.version} {told}", (t.version,))

@@ -15,7 +15,7 @@ import pytest
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
-from speedproof.protocols.assumptions import UNDERMINING
+from speedproof.data.notes import UNDERMINING
 
 TARGETS = {"markdown": "s.md", "html": "s.html", "junit": "s.xml"}
 

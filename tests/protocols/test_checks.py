@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import (
     coarse_values,
     of_order,

@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pytest
 from msgspec.structs import astuple
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.figures import Decision, forecasts, highest_of, no_spread_of
 from speedproof.protocols.findings import RowFinding, article_mean, article_median
@@ -27,7 +27,7 @@ from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, answers
-from speedproof.protocols.results import Check, Comparison, Needed, State, Step, Verdict
+from speedproof.protocols.results import Comparison, Needed, State, Step, Verdict
 from speedproof.protocols.summaries import outermost, repeated_in, summarise, summarise_all
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded
@@ -321,10 +321,10 @@ def test_a_row_at_its_pvalue_and_at_one_half() -> None:
 
 
 def test_words_of_checks_and_steps() -> None:
-    check = Check.warning(Assumption.NORMALITY, "X", "what it means")
+    check = Note(Assumption.NORMALITY, "what it means", ("X",))
     assert (check.held, check.name, str(check)) == (False, "normality of X", "normality of X: what it means")
     assert (math.isnan(check.statistic), math.isnan(check.pvalue)) == (True, True)
-    assert Check(Assumption.SHIFT, "", 1.0, 0.5, True, "").name == "location shift"
+    assert Note(Assumption.SHIFT, statistic=1.0, pvalue=0.5, held=True).name == "location shift"
     assert str(Step("ties", 0.1, math.nan, "holds")) == "ties: holds"
     assert (
         str(Step("normality of X", 0.9, 0.01234, "does not hold"))
@@ -338,7 +338,9 @@ def test_what_a_comparison_tells_of_its_parts() -> None:
     side = summarise(Sample(np.array([1.0, 2.0, 4.0])))
     kinds = [Assumption.NORMALITY, Assumption.RUN_ORDER, Assumption.SHIFT, Assumption.FACTOR]
     for flags in itertools.product((True, False), repeat=4):
-        checks = tuple(Check(kind, "", 0.5, 0.2, held, "") for kind, held in zip(kinds, flags, strict=True))
+        checks = tuple(
+            Note(kind, "", (), (), 0.5, 0.2, held) for kind, held in zip(kinds, flags, strict=True)
+        )
         for test, state in (("a test", State.NOT_SIGNIFICANT), ("", State.MORE_RUNS)):
             found = Comparison(
                 "b", "time", "median", "", 0.05, side, side, state, test, 0.2, 0.01, Estimate(2.0, 1.5, 3.0, 0.95),

@@ -12,18 +12,18 @@ from scipy import stats
 from tests.protocols.asking import compare_means, compare_medians, compare_single_runs
 from tests.protocols.test_symmetries import PROTOCOLS, asked, pairs, same
 
+from speedproof.data.notes import Assumption
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.options import DETAILS
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.machine_speeds import common_speeds, two_speeds_of
 from speedproof.protocols.median import decide_median, median_tests, medians
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, between_sessions, counted_in, hides
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Comparison, HighestConfidence, SessionFloor, State, Verdict
-from speedproof.reporting.caveats import up_to
+from speedproof.reporting.notes import up_to
 from speedproof.stats.session_spread import SessionSpread
 
 SPREAD = SessionSpread(4e-4, 6.0, 1e-6, 5)
@@ -209,7 +209,7 @@ def test_two_speeds_of_processes(processes: int, factor: float, told: bool) -> N
 
 
 def checks_of(c: Comparison, kind: Assumption) -> list[Any]:
-    return [(check.side, check.held, check.message) for check in c.checks if check.kind is kind]
+    return [("".join(check.versions), check.held, check.message) for check in c.checks if check.kind is kind]
 
 
 def test_what_figure_two_says_of_each_pair() -> None:

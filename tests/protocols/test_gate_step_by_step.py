@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.errors import DataError
 from speedproof.options import Multiplicity, Policy
 from speedproof.protocols import gate as gates
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.gate import GateDecision, GateRow
 from speedproof.protocols.gate_claims import Demand, GateRules, Outcome
 from speedproof.protocols.gate_looks import first_of, next_of, together
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.noise_floor import IN_TURNS
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Caveat, SessionFloor, Verdict
+from speedproof.protocols.results import SessionFloor, Verdict
 from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import edges
 
@@ -203,14 +203,14 @@ def test_what_looks_leave_of_each_other() -> None:
         assert (found.added, found.ignored, found.sessions_apart) == (("x",), ("y",), apart or later)
         assert [str(found.machine), str(together(decision([]), now).machine)] == ["first", "second"]
     kind, versions = Assumption.SEVERAL_RUNS, ("old", "new")
-    plain, detailed = Caveat(kind, versions), Caveat(kind, versions, ("c",), "processes")
+    plain, detailed = Note(kind, "", versions), Note(kind, "processes", versions, ("c",))
     first = decision([row(n, o) for n, o in zip("abc", (PASS, UNDECIDED, PASS), strict=True)],
-                     caveats=(plain, detailed, Caveat(kind, versions[:1], ("b",))))  # fmt: skip
+                     caveats=(plain, detailed, Note(kind, "", versions[:1], ("b",))))  # fmt: skip
     for caveats, expected in (
-        ((), (Caveat(kind, versions, ("a", "c")), detailed)),
+        ((), (Note(kind, "", versions, ("a", "c")), detailed)),
         ((plain,), (plain, detailed)),
-        ((Caveat(kind, versions[:1], ("b",)),),
-         (Caveat(kind, versions, ("a", "c")), detailed, Caveat(kind, versions[:1], ("b",)))),
+        ((Note(kind, "", versions[:1], ("b",)),),
+         (Note(kind, "", versions, ("a", "c")), detailed, Note(kind, "", versions[:1], ("b",)))),
     ):  # fmt: skip
         assert together(first, decision([row("b", PASS)], caveats=caveats)).caveats == expected
 

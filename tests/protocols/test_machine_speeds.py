@@ -12,7 +12,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.machine_speeds import _two_speeds, common_speeds, machine_speeds
-from speedproof.reporting.caveats import two_speeds
+from speedproof.reporting.notes import two_speeds
 from speedproof.reporting.text import render
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"

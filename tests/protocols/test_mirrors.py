@@ -20,11 +20,11 @@ from tests.protocols.asking import (
     stop_rules,
 )
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError
 from speedproof.protocols import hpt_speedup, hpt_steps
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.bisection import Bisection
 from speedproof.protocols.figures import fewest, forecasts
 from speedproof.protocols.findings import article_median

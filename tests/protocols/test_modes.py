@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 from tests.protocols.asking import compare_modes
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.modes import ModeComparison, _fisher, _welch
 
 Floats = npt.NDArray[np.float64]

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 from tests.protocols.asking import compare_single_runs, compare_typical, rank_runs
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
@@ -18,7 +19,6 @@ from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import probability_below
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import undermining
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import PairVerdict, places, rank_benchmark, rank_suite

@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 from tests.protocols.asking import stop_rules
 
+from speedproof.data.notes import Assumption
 from speedproof.protocols import sequential
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import ALL_MEASURED, PROVEN, SequentialComparison
 from speedproof.protocols.stopping import Gate, StopRules

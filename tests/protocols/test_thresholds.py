@@ -13,11 +13,11 @@ from scipy import stats
 from tests.protocols.asking import compare_means, hpt_of_scores
 from tests.protocols.test_symmetries import PROTOCOLS, asked, pairs
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.errors import UsageError
 from speedproof.options import Policy
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import at_margins, forecasts, state_of, verdict_of
 from speedproof.protocols.gate_claims import Demand, GateRules, Outcome, claim, judge
 from speedproof.protocols.hpt_levels import cost_duel

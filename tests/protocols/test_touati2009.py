@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 from tests.protocols.asking import compare_2009
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suites import accelerated_2009, gain_2009
@@ -232,7 +232,7 @@ class TestComparison:
         for unit, direction in (("s", Direction.LOWER), ("1/s", Direction.HIGHER)):
             for one, other in ((few, many), (many, few)):
                 found = compare_2009(Sample(one, unit, direction), Sample(other, unit, direction))
-                told = {c.side: c.message for c in found.checks if c.kind is Assumption.INDEPENDENCE}
+                told = {c.versions[0]: c.message for c in found.checks if c.kind is Assumption.INDEPENDENCE}
                 for side, values in (("X", one), ("Y", other)):
                     assert ("no statistics are possible" in told[side]) == (values is many)
                     assert ("runs are needed to tell" in told[side]) == (values is few)

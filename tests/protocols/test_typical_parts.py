@@ -12,10 +12,10 @@ import pytest
 from msgspec.structs import replace
 from tests.protocols.asking import compare_typical
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import forecasts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Verdict

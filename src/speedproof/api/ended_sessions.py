@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption
 from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
 from speedproof.data.units import format_value
@@ -16,7 +17,6 @@ from speedproof.formats import read
 from speedproof.measuring.environment import load_of
 from speedproof.measuring.export import to_hyperfine
 from speedproof.measuring.store import read_sessions
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.in_blocks import TEST
 from speedproof.protocols.negative_controls import WITHHELD

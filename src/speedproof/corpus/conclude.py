@@ -20,13 +20,13 @@ from speedproof.corpus.partial import Seen, Whole, whole_of
 from speedproof.corpus.place import arrow
 from speedproof.corpus.read import database, fetched, matching, register, run
 from speedproof.corpus.schema import columns, digest, opened, records
+from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.record import Record
 from speedproof.data.suite import Suite
-from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import Control
 from speedproof.protocols.questions import QUESTIONS, headline_of
-from speedproof.protocols.results import Check, Comparison, Needed, SessionFloor, State, Verdict
+from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.suites import PRECISION, Accelerated, accelerated, accelerated_2009
 from speedproof.protocols.summaries import Summary
@@ -274,7 +274,7 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
         state=State(row["state"]),
         speedup=Estimate(row["speedup"], row["low"], row["high"], 1 - alpha),
         verdict=Verdict(row["verdict"]),
-        checks=tuple(Check(_KINDS[kind], "", math.nan, math.nan, False, "") for kind in row["failed"]),
+        checks=tuple(Note(_KINDS[kind]) for kind in row["failed"]),
         needed=Needed(*needed, "") if any(n is not None for n in needed) else None,
         quantity=QUESTIONS[row["protocol"]].quantity,
         chance=None if row["chance"] is None else chance,

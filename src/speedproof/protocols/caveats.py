@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import same_values
 from speedproof.protocols.in_blocks import blocks_of
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
-from speedproof.protocols.results import Caveat, Comparison
+from speedproof.protocols.results import Comparison
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.permutation import PROVING
 
@@ -23,7 +23,7 @@ _LINE = re.compile(r" line \d+$")
 
 def caveats_of(
     pairs: Sequence[Pair], versions: tuple[str, str], floor: NoiseFloor | None = None
-) -> tuple[Caveat, ...]:
+) -> tuple[Note, ...]:
     """Everything that no test on these runs can see, each once for all benchmarks.
 
     ``INTERLEAVED`` when one version was measured first (that one is named first), ``ONE_SESSION`` when they were
@@ -60,7 +60,7 @@ def caveats_of(
     def where(names: list[str]) -> tuple[str, ...]:
         return () if len(names) == len(pairs) else tuple(names)
 
-    found = [Caveat(Assumption.TWO_MEASUREMENTS, versions, where(twice))] if twice else []
+    found = [Note(Assumption.TWO_MEASUREMENTS, "", versions, where(twice))] if twice else []
     meanings = {
         Order.X_FIRST: (Assumption.INTERLEAVED, versions),
         Order.Y_FIRST: (Assumption.INTERLEAVED, versions[::-1]),
@@ -68,30 +68,30 @@ def caveats_of(
     }
     for order, (kind, named) in meanings.items():
         if order in by_order:
-            found.append(Caveat(kind, named, where(by_order[order])))
+            found.append(Note(kind, "", named, where(by_order[order])))
     if few_sessions:
-        detail = f"those of one version differ by {100 * float(np.median(spreads)):.2g} %"
-        found.append(Caveat(Assumption.SEVERAL_SESSIONS, versions, where(few_sessions), detail))
+        spread = float(np.median(spreads))
+        found.append(Note(Assumption.SEVERAL_SESSIONS, "", versions, where(few_sessions), statistic=spread))
     if stopped:
         file, *others = set[str]().union(*stopped.values())
         found.append(
-            Caveat(Assumption.PLANNED_SIZE, versions, where(list(stopped)), "FILE" if others else file)
+            Note(Assumption.PLANNED_SIZE, "FILE" if others else file, versions, where(list(stopped)))
         )
-    found += [Caveat(Assumption.SEVERAL_PROCESSES, who, where(names)) for who, names in single.items()]
+    found += [Note(Assumption.SEVERAL_PROCESSES, "", who, where(names)) for who, names in single.items()]
     return tuple(found)
 
 
-def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) -> tuple[Caveat, ...]:
+def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) -> tuple[Note, ...]:
     """The sides of which fewer than four runs prove something, and at which risk if they scatter widely.
 
     Only complete separation is proof of them. Of two versions that differ by a factor it is proof at the stated
     risk, but k runs that scatter widely lie all on one side of a narrow other version in 1 of 2^k cases. The
-    detail names the units and that risk, where it is the larger one.
+    note names the units and that risk, where it is the larger one.
     A confidence of one half or less, at which anything may be "proven", is told, too.
     """
     decided = list(decided)
     usual = not any(c.alpha >= 0.5 for c in decided)
-    found: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    found: dict[tuple[tuple[str, ...], str, float], list[str]] = {}
     for c in decided:
         sizes = c.reference.n, c.candidate.n
         risk = 0.5 ** min(sizes)
@@ -99,10 +99,10 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
             continue
         units = "processes" if c.repeated == "process" else f"{c.repeated}s"
         who = versions if max(sizes) < PROVING else (versions[sizes.index(min(sizes))],)
-        found.setdefault((who, f"{units}, {100 * risk:g} %"), []).append(c.benchmark)
-    return (() if usual else (Caveat(Assumption.USUAL_CONFIDENCE, ()),)) + tuple(
-        Caveat(Assumption.SEVERAL_RUNS, who, () if len(names) == of else tuple(names), detail)
-        for (who, detail), names in found.items()
+        found.setdefault((who, units, risk), []).append(c.benchmark)
+    return (() if usual else (Note(Assumption.USUAL_CONFIDENCE),)) + tuple(
+        Note(Assumption.SEVERAL_RUNS, units, who, () if len(names) == of else tuple(names), risk)
+        for (who, units, risk), names in found.items()
     )
 
 

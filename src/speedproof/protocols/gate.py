@@ -38,10 +38,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.conditions import different_sessions
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.protocols.aggregates import log_ratios
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of, few_runs
 from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
 from speedproof.protocols.gate_claims import (
@@ -62,7 +62,7 @@ from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
-from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
+from speedproof.protocols.results import Comparison, Needed, Verdict
 from speedproof.stats.ratio import edges as edges_of
 
 DEFAULT = GateRules()
@@ -113,7 +113,7 @@ class GateDecision(Struct, frozen=True):
     # Whether the files say that both versions were measured in different sessions, so that what else changed
     # in between counts as a change of the program
     sessions_apart: bool
-    caveats: tuple[Caveat, ...] = ()  # what the data cannot know, as in a comparison
+    caveats: tuple[Note, ...] = ()  # what the data cannot know, as in a comparison
     # Two speeds of processes that most benchmarks of both versions share, in the first metric that shows them
     machine: MachineSpeeds | None = None
 
@@ -128,7 +128,7 @@ class GateDecision(Struct, frozen=True):
         """What each benchmark was asked."""
         return {row.comparison.benchmark: row.demand for row in self.rows}
 
-    def void(self, row: GateRow) -> Caveat | None:
+    def void(self, row: GateRow) -> Note | None:
         """The caveat without whose cure no risk of a row can be stated."""
         name = row.comparison.benchmark
         return next(

@@ -10,12 +10,11 @@ from collections.abc import Sequence, Set
 
 from msgspec.structs import replace
 
+from speedproof.data.notes import Note
 from speedproof.errors import DataError
 from speedproof.options import Location, Multiplicity
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.gate import GateDecision, GateRow
 from speedproof.protocols.gate_claims import GateRules, Outcome
-from speedproof.protocols.results import Caveat
 
 
 def first_of(rules: GateRules, looks: int) -> GateRules:
@@ -80,18 +79,16 @@ def _key(row: GateRow) -> tuple[str, str]:
 
 
 def _caveats(
-    looks: Sequence[tuple[Sequence[Caveat], Sequence[GateRow]]], everything: Set[str]
-) -> tuple[Caveat, ...]:
+    looks: Sequence[tuple[Sequence[Note], Sequence[GateRow]]], everything: Set[str]
+) -> tuple[Note, ...]:
     """Each caveat with its benchmarks, at whichever look they were measured."""
-    found: dict[tuple[Assumption, tuple[str, ...], str], set[str]] = {}
+    found: dict[tuple[object, ...], tuple[Note, set[str]]] = {}
     for caveats, rows in looks:
         names = {row.comparison.benchmark for row in rows}
         for c in caveats:
-            found.setdefault((c.kind, c.versions, c.detail), set()).update(
-                names.intersection(c.benchmarks or names)
-            )
+            found.setdefault(c.alike, (c, set()))[1].update(names.intersection(c.benchmarks or names))
     return tuple(
-        Caveat(kind, versions, () if names == everything else tuple(sorted(names)), detail)
-        for (kind, versions, detail), names in found.items()
+        replace(note, benchmarks=() if names == everything else tuple(sorted(names)))
+        for note, names in found.values()
         if names
     )

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from speedproof.arrays import FloatArray
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import log_speedups, verdict_of
 from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.results import AtMargin, Comparison, HighestConfidence, Needed, State, Verdict

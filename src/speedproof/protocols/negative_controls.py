@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.session_file import control_name
-from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.results import Check, Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 
@@ -71,7 +71,7 @@ def _beyond(f: CandidateResult, floor: float, rules: StopRules, what: str) -> Ca
         return replace(f, verdict=verdict)
     size = "distance from the margin" if gate or within else "difference"
     told = f"its {size} is no larger than {what}: the verdict is withheld"
-    warning = Check.warning(Assumption.NOISE_FLOOR, f.candidate, told)
+    warning = Note(Assumption.NOISE_FLOOR, told, (f.candidate,))
     return replace(f, verdict=verdict, gate=gate, reason=WITHHELD, warnings=(*f.warnings, warning))
 
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.data.groups import batches
+from speedproof.data.notes import Note
 from speedproof.data.sample import Sample, reduce_together
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.checks import (
@@ -25,7 +26,7 @@ from speedproof.protocols.checks import (
     same_values,
     steadiness,
 )
-from speedproof.protocols.results import Check, Comparison
+from speedproof.protocols.results import Comparison
 from speedproof.protocols.summaries import Summary, summarise_all
 from speedproof.protocols.units import LEAST_SESSIONS, independent_units
 from speedproof.stats.scaling import with_headroom
@@ -80,7 +81,7 @@ class Sides(Struct, frozen=True, eq=False):
     fast: FloatArray
     turned: bool  # whether they are exchanged
     summaries: tuple[Summary, Summary]  # of reference and candidate
-    checks: tuple[Check, ...]  # of both samples, whatever the protocol
+    checks: tuple[Note, ...]  # of both samples, whatever the protocol
     # Of slow and fast, each among its own, where they were needed for the checks
     ranks: tuple[FloatArray, FloatArray] | None = None
     paired: bool = False  # whether the i-th values of both sides are of one session
@@ -118,7 +119,7 @@ class PreparedPairs:
         )
         self._sides: dict[StandsForAProcess, tuple[Sides, ...]] = {}
         # What does not depend on what stands for a process: checks of each pair and its sides, and steadiness.
-        self._lasting: tuple[list[tuple[list[Check], ...]], list[Tested | None]] | None = None
+        self._lasting: tuple[list[tuple[list[Note], ...]], list[Tested | None]] | None = None
 
     def sides(self, location: StandsForAProcess) -> tuple[Sides, ...]:
         """The pairs, in order, with the mean or the median of a unit in the place of its values."""
@@ -139,7 +140,7 @@ class PreparedPairs:
             ]
         summaries = summarise_all(measured, used)
         if self._lasting is None:
-            checks: list[tuple[list[Check], ...]] = [
+            checks: list[tuple[list[Note], ...]] = [
                 (
                     [*same_values(pair.reference, pair.candidate), *coarse],
                     of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested),

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.data.groups import batches
+from speedproof.data.notes import Note
 from speedproof.data.sample import Sample
 from speedproof.errors import DataError
 from speedproof.protocols.checks import same_values, undermining
@@ -25,7 +26,6 @@ from speedproof.protocols.ranking import (
     tied_in,
     verdicts,
 )
-from speedproof.protocols.results import Check
 from speedproof.protocols.summaries import repeated_in
 from speedproof.protocols.units import clusters_of, independent_units
 from speedproof.stats.bounds import probability_greater
@@ -62,7 +62,7 @@ class RankedRun(Placed, Struct, frozen=True):
     worst_rank: int
     tied: bool  # whether it is not told apart from a neighbour
     # What makes the true risk of its verdicts another one than stated, mostly a larger one
-    undermining: tuple[Check, ...]
+    undermining: tuple[Note, ...]
 
 
 class RunRanking(InOrder, Struct, frozen=True):
@@ -205,7 +205,7 @@ def _duels(names: Sequence[str], units: Mapping[str, Sample], alpha: float) -> t
 
 def _undermining(
     samples: Mapping[str, Sample], units: Mapping[str, Sample], version: str
-) -> tuple[Check, ...]:
+) -> tuple[Note, ...]:
     """Failed checks that make the true risk of what is said of one of several versions unknown."""
     others = [sample for name, sample in samples.items() if name != version]
     checks = undermining(samples[version], units[version], version, others)

@@ -10,9 +10,9 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.data.notes import Assumption, Note
 from speedproof.errors import DataError
-from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.results import Check, Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.stopping import StopRules
 from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
@@ -56,7 +56,7 @@ class CandidateResult(Struct, frozen=True):
     metric: str = "time"  # what was compared
     # What the risk does not cover, in sentences: runs that failed, a program that was replaced, block ratios
     # that are skewed
-    warnings: tuple[Check, ...] = ()
+    warnings: tuple[Note, ...] = ()
     # What a gate says of it; empty where there is none, and of what cannot differ, which no gate judges
     gate: Literal["", "pass", "fail", "undecided"] = ""
 
@@ -227,7 +227,7 @@ class SequentialComparison:
         """Let a candidate leave the race for a reason that is none of its values."""
         self._reasons[candidate] = reason
 
-    def warnings(self, candidate: str) -> tuple[Check, ...]:
+    def warnings(self, candidate: str) -> tuple[Note, ...]:
         """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
         return block_checks(self._sequences[candidate].differences, candidate)
 
@@ -284,7 +284,7 @@ def blocks_needed(sequence: PairedSequence, margin: float | None) -> float:
     return float(np.fmin.reduce(ways))
 
 
-def block_checks(differences: FloatArray, candidate: str = "") -> tuple[Check, ...]:
+def block_checks(differences: FloatArray, *candidate: str) -> tuple[Note, ...]:
     """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
     found = []
     if differences.size:
@@ -297,9 +297,9 @@ def block_checks(differences: FloatArray, candidate: str = "") -> tuple[Check, .
                 if agreed
                 else "who is faster depends on what is asked, mean, median or a single run"
             )
-            found.append(Check.warning(Assumption.BLOCK_SYMMETRY, candidate, told, pvalue=skewed.pvalue))
+            found.append(Note(Assumption.BLOCK_SYMMETRY, told, candidate, pvalue=skewed.pvalue))
         changing = float(drift(differences).pvalue)
         if changing <= _DRIFT_LEVEL:
             told = f"the speedup changed while it was measured (p {changing:.2g})"
-            found.append(Check.warning(Assumption.STEADY_SPEEDUP, candidate, told, pvalue=changing))
+            found.append(Note(Assumption.STEADY_SPEEDUP, told, candidate, pvalue=changing))
     return tuple(found)

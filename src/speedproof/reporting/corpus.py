@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Verdict
-from speedproof.reporting.caveats import beside_medians, caveats, held_against, risk_of_many, two_speeds
 from speedproof.reporting.cells import cut_left, width_of
 from speedproof.reporting.hpt import conclusion
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, most_of, right
 from speedproof.reporting.names import benchmark_column, short_names, shortened
+from speedproof.reporting.notes import beside_medians, caveats, held_against, risk_of_many, two_speeds
 from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.suite import answered, asked_at, bands, held_jointly, proven, row, version_columns
 from speedproof.reporting.words import gain_and_loss, geometric_mean, interval, verdict_words

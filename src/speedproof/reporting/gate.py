@@ -8,19 +8,19 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption
 from speedproof.data.suite import Key, Suite
 from speedproof.options import Policy
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import Absent, GateDecision, GateRow
 from speedproof.protocols.gate_claims import Outcome
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
-from speedproof.reporting.caveats import beside_medians, caveats, session_floor, two_speeds, undermining
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
 from speedproof.reporting.model import Outcome as Meaning
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
+from speedproof.reporting.notes import beside_medians, caveats, session_floor, two_speeds, undermining
 from speedproof.reporting.numbers import factor, level, p_is, percent, plural, share, values
 
 # How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
 from speedproof.options import HEADLINE
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.in_blocks import TEST
 from speedproof.protocols.negative_controls import WITHHELD, differs
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
