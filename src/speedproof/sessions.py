@@ -15,10 +15,11 @@ from speedproof.data.session_file import EndLine, StoredSession
 from speedproof.measuring.results import Limits, Measured, Progress, Tally
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.session import Session
-from speedproof.protocols.negative_controls import WITHHELD, is_control, withheld
+from speedproof.protocols.claims import Outcome, overall
+from speedproof.protocols.negative_controls import is_control, withheld
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.protocols.stopping import GateOutcome, SessionQuestion, outcome_of
+from speedproof.protocols.sequential import WITHHELD, CandidateResult, SequentialComparison
+from speedproof.protocols.stopping import SessionQuestion
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1
@@ -39,11 +40,11 @@ class SessionResult(Struct, frozen=True):
         return [f for f in self.findings if not is_control(f, self.question)]
 
     @property
-    def gate(self) -> GateOutcome | None:
-        """Pass when all pass, fail when one does or a candidate lacks one; nothing without a gate."""
-        if self.question.rules.gate is None:
+    def outcome(self) -> Outcome | None:
+        """What the policy says of all together; nothing without one."""
+        if self.question.rules.demand is None:
             return None
-        return outcome_of({f.gate for f in self.judged}, self.measured.absent)
+        return overall((f.outcome for f in self.judged if f.outcome), lacking=bool(self.measured.absent))
 
 
 class SessionOrigin(Struct, frozen=True):
@@ -53,13 +54,13 @@ class SessionOrigin(Struct, frozen=True):
     sessions: tuple[str, ...]  # the sessions in it that the findings rest on
     metric: str  # what was compared
     alpha: float  # of each side of a benchmark, for all its candidates together
-    # As asked for; the margin also of a gate
+    # As asked for; the margin also of a policy
     margin: float | None
     precision: float | None
     reasons: dict[str, str]  # by benchmark, why measuring ended; empty when it was only looked at again
     interrupted: bool  # whether a signal ended it
     tallies: tuple[Tally, ...]  # what became of the runs
-    outcome: GateOutcome | None = None  # of a gate: pass, fail or undecided
+    outcome: Outcome | None = None  # of a policy
     exit_code: int | None = None  # what the command ends with
 
 
@@ -144,9 +145,9 @@ class ComparedSession:
         return SessionResult(self._question, findings, replace(result.measured, on_result=on_result))
 
     def _found(self, measured: Measured) -> SessionResult:
-        # A gate holds every benchmark of the plan, measured or not.
+        # A policy holds every benchmark of the plan, measured or not.
         question = self._question
-        names = self.comparisons if question.rules.gate else dict(measured.reasons)
+        names = self.comparisons if question.rules.demand else dict(measured.reasons)
         findings = tuple(
             replace(finding, warnings=tuple(self._warnings(finding, measured)))
             for name in names

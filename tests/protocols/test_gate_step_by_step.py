@@ -15,8 +15,8 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.errors import DataError
 from speedproof.options import Multiplicity, Policy
 from speedproof.protocols import gate as gates
-from speedproof.protocols.gate import GateDecision, GateRow
-from speedproof.protocols.gate_claims import Demand, GateRules, Outcome
+from speedproof.protocols.claims import Demand, Outcome
+from speedproof.protocols.gate import GateDecision, GateRow, GateRules
 from speedproof.protocols.gate_looks import first_of, next_of, together
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.noise_floor import IN_TURNS
@@ -158,7 +158,7 @@ def test_why_more_runs_would_not_decide() -> None:
 def row(name: str, outcome: Outcome, margin: float = 0.02, metric: str = "time") -> GateRow:
     compared: Any = SimpleNamespace(benchmark=name, metric=metric)
     nothing: Any = None
-    return GateRow(compared, Demand(margin=margin), outcome, nothing, nothing, (), "")
+    return GateRow(compared, Demand(margin=margin), outcome, nothing, nothing, ())
 
 
 def decision(rows: list[GateRow], **fields: Any) -> GateDecision:

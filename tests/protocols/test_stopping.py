@@ -9,14 +9,15 @@ from msgspec.structs import astuple
 
 from speedproof.errors import UsageError
 from speedproof.protocols.bisection_outlook import BisectionOutlook, outlook_of_ends
-from speedproof.protocols.stopping import Gate, SessionQuestion, StopRules
+from speedproof.protocols.claims import Demand
+from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.stats.sequential import PairedSequence
 
 
 def test_what_is_asked_by_default() -> None:
     """docs/sequential.md: a verdict with a useful bound, of ten blocks at least, however many it takes."""
     rules = StopRules(0.05)
-    assert astuple(rules) == (0.05, None, None, 10, None, None, False, None, False, None)
+    assert astuple(rules) == (0.05, None, None, 10, None, None, False, None, False, None, 1)
     assert astuple(SessionQuestion(rules))[1:] == ("time", False, False, (), 1)
 
 
@@ -39,7 +40,7 @@ def test_blocks_that_cannot_be_measured(least: int, most: int | None, told: str)
 
 def test_the_edge_of_a_gate() -> None:
     """What lost a margin of a quarter runs at four fifths of the speed."""
-    assert [Gate(margin, 1).edge for margin in (0.0, 0.25, 1.0)] == [1.0, 0.8, 0.5]
+    assert [Demand(margin=margin).edges for margin in (0.25, 1.0)] == [(0.8,), (0.5,)]
 
 
 def test_what_few_pairs_tell_of_a_bisection() -> None:

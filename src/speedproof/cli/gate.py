@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from speedproof.api.gates import Demand
 
 _STATE = ".look"
-_UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
 
 
 def _margin(text: str) -> float:
@@ -290,8 +289,9 @@ def _is_there(path: str) -> bool:
 
 
 def _code(result: sp.GateResult, undecided: Undecided, console: Console) -> int:
-    if result.outcome != "undecided":
+    from speedproof.api.gates import Outcome
+
+    if result.outcome is not Outcome.UNDECIDED or undecided == "report":
         return result.exit_code
-    if undecided != "report":
-        console.remark(f"the gate is undecided; --undecided {undecided} lets that {undecided}")
-    return _UNDECIDED_CODES[undecided]
+    console.remark(f"the gate is undecided; --undecided {undecided} lets that {undecided}")
+    return Outcome(undecided).exit_code

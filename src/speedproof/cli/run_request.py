@@ -14,7 +14,7 @@ from pathlib import Path
 
 from speedproof.api.given import alpha_of
 from speedproof.api.run_start import (
-    Gate,
+    Demand,
     Hooks,
     PlannedBenchmark,
     SessionLine,
@@ -69,7 +69,6 @@ _LOOKED_AT = (
     "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
 )  # fmt: skip
 _LEAST_RUNS = 10
-_GATE_MARGIN = 0.02
 
 
 def kept(args: Args) -> SessionOptions:
@@ -142,18 +141,19 @@ def rules_of(args: Args, plan: Sequence[PlannedBenchmark]) -> StopRules:
     if args.calibrate:
         # The question is how large the noise is, not whether A differs from A.
         least = 10**9 if most is None else most
-    gate = budget = None
+    demand, family, budget = None, 1, None
     if args.gate:
         if args.precision is not None or args.calibrate:
             raise UsageError("--gate asks whether a margin is lost; leave out --precision and --calibrate")
-        gate = Gate(args.margin or _GATE_MARGIN, max(_judged(args, plan), 1))
+        demand = Demand(margin=args.margin) if args.margin else Demand()
+        family = max(_judged(args, plan), 1)
         # The suite is what is judged: what one benchmark leaves of its time, the others may use.
         if longest is not None:
             budget = longest if "max_time" in args.given else longest * len(plan)
-    margin = None if gate else args.margin
+    margin = None if demand else args.margin
     fixed = args.builds is not None
     return StopRules(
-        alpha, margin, args.precision, least, most, longest, args.stop_at_proof, gate, fixed, budget
+        alpha, margin, args.precision, least, most, longest, args.stop_at_proof, demand, fixed, budget, family
     )
 
 

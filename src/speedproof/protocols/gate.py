@@ -38,64 +38,91 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.conditions import different_sessions
+from speedproof.data.names import enumerate_names
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
+from speedproof.options import Location, Multiplicity
 from speedproof.protocols.aggregates import log_ratios
 from speedproof.protocols.caveats import caveats_of, few_runs
-from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
-from speedproof.protocols.gate_claims import (
+from speedproof.protocols.claims import (
     ASKS,
     CLAIMED,
     MULTIPLICITIES,
+    Claim,
     Demand,
-    GateRules,
-    Hypothesis,
     Outcome,
     claim,
     evidence,
     evidence_of_mean,
     judge,
+    overall,
 )
-from speedproof.protocols.in_blocks import TEST
+from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
 from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import Comparison, Needed, Verdict
+from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
+from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.summaries import Summary
 from speedproof.stats.ratio import edges as edges_of
 
-DEFAULT = GateRules()
 _NEAR = 0.02  # of a threshold, as a logarithm
 _NEAR_IT = "the speedup is so near the threshold"
 _VOIDING = (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)
 
 
+class GateRules(Struct, frozen=True):
+    """How the gate decides."""
+
+    # The risk of a false pass, and (corrected) of a false fail, in the range that
+    # :class:`speedproof.protocols.pair.Rules` allows; of one look, where there are several
+    alpha: float = 0.05
+    multiplicity: Multiplicity = "holm"  # how p-values are corrected where one claim among many is enough
+    protocol: Location = "typical"  # whose test decides; by default that of the headline of ``compare``
+    # How many benchmarks there are, where some were decided at an earlier look and are not among those here
+    family: int = 0
+    # Which look this is, and how many there will be
+    look: int = 1
+    looks: int = 1
+    # Whether all may be looked at after every block: a pass and a fail hold then however often one looks, and a
+    # fail has the risk over ``family`` (Bonferroni)
+    anytime: bool = False
+
+    def __post_init__(self) -> None:
+        Rules(alpha=self.alpha)  # refuses a risk out of range
+
+
+DEFAULT = GateRules()
+
+
 class GateRow(Struct, frozen=True):
     """One benchmark at the gate."""
 
-    # By the gate's protocol, at the gate's risk, uncorrected; ``needed`` is for what the policy asks. By the mean
-    # where that alone contradicts the policy
+    # By the gate's protocol, at the gate's risk, uncorrected; by the mean where that alone contradicts the policy.
+    # ``needed`` is for what the policy asks: more runs, or why more of the same kind would not simply decide
     comparison: Comparison
     demand: Demand  # policy and margin
     # Pass: the requirement is proven by itself. Fail: the contradiction is proven after correction
     outcome: Outcome
     # What the policy asks, and its contradiction
-    required: Hypothesis
-    contradicted: Hypothesis
+    required: Claim
+    contradicted: Claim
     # Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
     # over all benchmarks: what may be said of this one, whatever the policy
-    claims: tuple[Hypothesis, ...]
-    # Why more runs of the same kind would not simply decide an undecided benchmark; empty where they would
-    remark: str
+    claims: tuple[Claim, ...]
 
 
 class Absent(Struct, frozen=True):
-    """A benchmark of the reference that the candidate has no comparable measurements of: it fails the gate."""
+    """A benchmark of the reference that nothing can be said of."""
 
     benchmark: str
     metric: str
     reason: str
+    # Fail where the candidate has no comparable measurements of it; undecided where its turn has not come
+    outcome: Outcome = Outcome.FAIL
 
 
 class GateDecision(Struct, frozen=True):
@@ -163,14 +190,11 @@ def gate(
     )
     metrics = dict.fromkeys(pair.key.metric for pair in pairs)
     by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
-    outcome = judge(
-        [row.required.adjusted for row in rows], [row.contradicted.adjusted for row in rows], rules.alpha
-    )
     return GateDecision(
         reference=versions[0],
         candidate=versions[1],
         rules=rules,
-        outcome=Outcome.FAIL if absent else outcome,
+        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
         rows=rows,
         absent=absent,
         added=tuple(dict.fromkeys(key.benchmark for key in pairing.only_candidate)),
@@ -183,6 +207,51 @@ def gate(
             ),
         ),
         machine=next(filter(None, map(machine_speeds, by_metric)), None),
+    )
+
+
+def of_session(
+    findings: Sequence[CandidateResult],
+    sides: Mapping[tuple[str, str], Summary],
+    rules: StopRules,
+    lacking: Mapping[str, Sequence[str]],
+) -> GateDecision:
+    """The gate of a session: the findings that it judges, by the runs of each benchmark and version.
+
+    ``lacking`` are by benchmark the candidates that lack it. Rows are named by what tells them apart.
+    """
+    held = [(f, *of) for f in findings if (of := f.held) is not None]
+    lost = [(name, version) for name, versions in lacking.items() for version in versions]
+    both = [*((f.benchmark, f.candidate) for f, *_ in held), *lost]
+    several, candidates = (len({pair[i] for pair in both}) > 1 for i in (0, 1))
+
+    def named(name: str, candidate: str) -> str:
+        return (f"{name} ({candidate})" if several else candidate) if candidates else name
+
+    first = held[0][0] if held else None
+    metric, rows, absent = first.metric if first else "time", [], list[Absent]()
+    for f, required, contradicted in held:
+        name, c = named(f.benchmark, f.candidate), f.comparison(sides, rules.alpha)
+        outcome = judge(required, contradicted)
+        if c is None:
+            absent.append(Absent(name, metric, "not measured", outcome))
+            continue
+        known = c.needed is not None and c.needed.reference is not None
+        if outcome is Outcome.UNDECIDED and f.reason not in ("", WITHHELD) and not known:
+            c = replace(c, needed=Needed(None, None, f.reason))
+        demand, c = rules.demand or Demand(), replace(c, benchmark=name)
+        rows.append(GateRow(c, demand, outcome, required, contradicted, ()))
+    absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
+    return GateDecision(
+        reference=first.reference if first else "the reference",
+        candidate=enumerate_names(dict.fromkeys(candidate for _, candidate in both), 3),
+        rules=GateRules(rules.alpha, family=rules.family, anytime=True),
+        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
+        rows=tuple(rows),
+        absent=tuple(absent),
+        added=(),
+        ignored=(),
+        sessions_apart=False,
     )
 
 
@@ -215,7 +284,7 @@ class _Case(Struct, frozen=True, eq=False):
         by_mean = self.evidence[asks] <= alpha and self.average.get(denies, 1.0) <= alpha
         return (self.average if by_mean else self.evidence)[denies]
 
-    def claim(self, name: str, adjusted: float, alpha: float) -> Hypothesis:
+    def claim(self, name: str, adjusted: float, alpha: float) -> Claim:
         """What is known of a claim, with the p-value that counts."""
         return claim(name, self.demand.margin, self.evidence[name], float(adjusted), alpha)
 
@@ -261,19 +330,18 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     for i, (case, (asks, denies)) in enumerate(zip(cases, asked, strict=True)):
         required = case.claim(asks, case.evidence[asks], alpha)
         contradicted = claim(denies, case.demand.margin, against[i], float(corrected[i]), alpha)
-        outcome = judge([required.adjusted], [contradicted.adjusted], alpha)
-        remark, needed = "", None
+        outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
-            remark = _why(case, required, contradicted, family, rules)
-            needed = None if remark else _needed(case, family, rules)
+            why = _why(case, required, contradicted, family, rules)
+            needed = Needed(None, None, why) if why else _needed(case, family, rules)
         on_average = contradicted.proven and required.proven
         comparison = case.in_mean if on_average else replace(case.comparison, needed=needed)
         claims = tuple(case.claim(name, own[i], alpha) for name, own in claimed.items())
-        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, remark))
+        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims))
     return tuple(rows)
 
 
-def _why(case: _Case, required: Hypothesis, contradicted: Hypothesis, family: int, rules: GateRules) -> str:
+def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: GateRules) -> str:
     """Why more runs of the same kind would not simply decide; empty when they would."""
     c = case.comparison
     if math.isnan(contradicted.pvalue):

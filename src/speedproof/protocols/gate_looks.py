@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from speedproof.data.notes import Note
 from speedproof.errors import DataError
 from speedproof.options import Location, Multiplicity
-from speedproof.protocols.gate import GateDecision, GateRow
-from speedproof.protocols.gate_claims import GateRules, Outcome
+from speedproof.protocols.claims import Outcome, overall
+from speedproof.protocols.gate import GateDecision, GateRow, GateRules
 
 
 def first_of(rules: GateRules, looks: int) -> GateRules:
@@ -54,17 +54,13 @@ def together(before: GateDecision, now: GateDecision) -> GateDecision:
         kept = (row.outcome, again.outcome) == (Outcome.PASS, Outcome.UNDECIDED)
         rows.append(row if kept else again)
     rows += fresh.values()
-    outcomes = {row.outcome for row in rows}
-    outcome = Outcome.PASS if outcomes == {Outcome.PASS} else Outcome.UNDECIDED
-    if now.absent or Outcome.FAIL in outcomes:
-        outcome = Outcome.FAIL
     caveats = _caveats(
         [(before.caveats, [row for row in rows if row in before.rows]), (now.caveats, now.rows)],
         {row.comparison.benchmark for row in rows},
     )
     return replace(
         now,
-        outcome=outcome,
+        outcome=overall((row.outcome for row in rows), lacking=bool(now.absent)),
         rows=tuple(rows),
         added=before.added,
         ignored=before.ignored,

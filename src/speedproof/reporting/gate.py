@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from speedproof.data.notes import Assumption
 from speedproof.data.suite import Key, Suite
 from speedproof.options import Policy
+from speedproof.protocols.claims import Outcome
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import Absent, GateDecision, GateRow
-from speedproof.protocols.gate_claims import Outcome
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
@@ -113,9 +113,10 @@ def _conclusion(result: GateDecision) -> str:
         for outcome in (Outcome.FAIL, Outcome.UNDECIDED)
     )
     parts = []
-    if result.absent:
-        missing = plural(len({a.benchmark for a in result.absent}), "benchmark")
-        parts.append(f"{missing} missing")
+    absences = ((Outcome.FAIL, "missing"), (Outcome.UNDECIDED, "not measured"))
+    for outcome, lacks in absences:
+        if names := {absent.benchmark for absent in result.absent if absent.outcome is outcome}:
+            parts.append(f"{plural(len(names), 'benchmark')} {lacks}")
     first = {_denial(result, row): row for row in reversed(fails)}
     for denial, count in Counter(_denial(result, row) for row in fails).items():
         name, average = denial
@@ -188,7 +189,7 @@ def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
         if result.void(row) is not None:
             continue
         needed = row.comparison.needed
-        why = row.remark or (needed.reason if needed and not words.few(row.comparison) else "")
+        why = needed.reason if needed and not words.few(row.comparison) else ""
         if row.outcome is Outcome.UNDECIDED and why:
             told.setdefault(why, []).append(_qualified(result, row.comparison))
     for reason, names in told.items():
@@ -202,7 +203,7 @@ def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
     rules = result.rules
     if rules.looks > 1 and result.outcome is Outcome.UNDECIDED and rules.look < rules.looks:
         yield Text(f"Look {rules.look} of {rules.looks}: measure what is open again, with more runs.", "dim")
-    if result.rows:
+    if result.rows or rules.anytime:
         yield Text(_risks(result), "dim")
 
 
@@ -211,6 +212,12 @@ def _few_of(names: Sequence[str]) -> str:
 
 
 def _risks(result: GateDecision) -> str:
+    if result.rules.anytime:
+        risk, family = percent(result.rules.alpha), result.rules.family
+        all_of = f" over all {family}" if family > 1 else ""
+        return (
+            f"Risk of a false pass: at most {risk}; of a false fail: {risk}{all_of}, however often one looks."
+        )
     marked = [_undermined(result, row) for row in result.rows]
     voids = [result.void(row) for row in result.rows]
     reasons = [_VOID[void.kind] for void in voids if void]
@@ -257,8 +264,9 @@ def _table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> 
         if not folded or not held:
             held.add("needed" if row.outcome is Outcome.UNDECIDED and words.few(row.comparison) else "proven")
         made = _row(result, row, named(_qualified(result, row.comparison)), limits=limits)
-        outcome: Meaning = "failed" if undecided_fails and made.outcome == "undecided" else made.outcome
-        rows.append(replace(made, outcome=outcome, folded=folded))
+        rows.append(replace(made, folded=folded))
+    if undecided_fails:
+        rows = [replace(row, outcome="failed") if row.outcome == "undecided" else row for row in rows]
     columns = (
         Column(""),
         prefixed,
@@ -282,8 +290,10 @@ def _severity(row: GateRow) -> float:
 
 
 def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
+    called, style, kind = _ROWS[absent.outcome]
+    missing = absent.outcome is Outcome.FAIL
     return Row.of(
-        Cell("MISSING", "bad"),
+        Cell("MISSING" if missing else called, style),
         Cell(name, "strong"),
         "",
         "-",
@@ -291,9 +301,9 @@ def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
         "",
         "",
         name=absent.benchmark,
-        outcome="failed",
+        outcome=kind,
         message=f"{absent.benchmark} cannot be compared: {absent.reason}",
-        kind="missing",
+        kind="missing" if missing else kind,
         folded=folded,
     )
 
@@ -327,7 +337,7 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     if (void := result.void(row)) is not None:
         return f"Not proven, because {_VOID[void.kind]}: {_seen(row.comparison)} as measured"
     if row.outcome is Outcome.UNDECIDED:
-        why = row.remark or words.needs(row.comparison)
+        why = words.needs(row.comparison)
         return f"Undecided: {words.range_of(row.comparison)}{f'; {why}' if why else ''}"
     passed = row.outcome is Outcome.PASS
     claim = row.required if passed else row.contradicted
@@ -335,8 +345,10 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     told += _denial(result, row)[1]
     p = "" if math.isnan(claim.adjusted) else f", {p_is(claim.adjusted)}"
     corrected = ""
-    if not passed and len(result.rows) > 1 and result.rules.multiplicity != "none":
-        corrected = f" after {_CORRECTIONS[result.rules.multiplicity]}'s correction over {len(result.rows)}"
+    rules, total = result.rules, len(result.rows)
+    how, over = ("Bonferroni", rules.family) if rules.anytime else (_CORRECTIONS[rules.multiplicity], total)
+    if not passed and over > 1 and (rules.anytime or rules.multiplicity != "none"):
+        corrected = f" after {how}'s correction over {over}"
     shown = "Shown, if the assumptions were met" if _undermined(result, row) else "Proven"
     return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {words.range_of(row.comparison)}"
 
@@ -394,7 +406,9 @@ def _most(bound: str, word: str = "") -> Cell:
 
 def _alone(c: Comparison) -> Verdict:
     """What is proven of a benchmark by itself; equal within the margin, it may still be faster or slower."""
-    return verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha)
+    return (
+        verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha) if c.verdict is Verdict.EQUIVALENT else c.verdict
+    )
 
 
 def _limit(row: GateRow) -> str:
