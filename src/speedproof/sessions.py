@@ -44,7 +44,7 @@ class SessionResult(Struct, frozen=True):
         """What the policy says of all together; nothing without one."""
         if self.question.rules.demand is None:
             return None
-        return overall((f.outcome for f in self.judged if f.outcome), lacking=bool(self.measured.absent))
+        return overall((f.outcome for f in self.judged if f.outcome), incomplete=bool(self.measured.absent))
 
 
 class SessionOrigin(Struct, frozen=True):

@@ -144,5 +144,5 @@ def test_equivalence_within_what_cannot_differ_is_withheld(
     words = ("--margin", margin, "--unaffected", "untouched", "--max-runs", "80", "--seed", "1", "--json")
     code, out, err = run("--suite", "bench.toml", *words)
     assert code == 0, err
-    found = {f["benchmark"]: f["verdict"] for f in json.loads(out)["results"]}
+    found = {f["benchmark"]: f["comparison"]["verdict"] for f in json.loads(out)["results"]}
     assert found["affected"] == verdict

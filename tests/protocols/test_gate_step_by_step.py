@@ -163,7 +163,7 @@ def row(name: str, outcome: Outcome, margin: float = 0.02, metric: str = "time")
 
 def decision(rows: list[GateRow], **fields: Any) -> GateDecision:
     given: dict[str, Any] = {"reference": "old", "candidate": "new", "rules": GateRules(), "outcome": UNDECIDED,
-                             "absent": (), "added": (), "ignored": (), "sessions_apart": False}  # fmt: skip
+                             "absent": (), "added": (), "ignored": ()}  # fmt: skip
     return GateDecision(rows=tuple(rows), **given | fields)
 
 
@@ -189,19 +189,13 @@ def test_looks_together() -> None:
 
 
 def test_what_looks_leave_of_each_other() -> None:
-    """What was added or ignored is the first look's; speeds and sessions of either; caveats where seen."""
-    for apart, later in itertools.product((False, True), repeat=2):
-        one: dict[str, Any] = {
-            "added": ("x",),
-            "ignored": ("y",),
-            "sessions_apart": apart,
-            "machine": "first",
-        }
-        other: dict[str, Any] = {"sessions_apart": later, "machine": "second"}
-        before, now = decision([row("a", PASS)], **one), decision([row("a", PASS)], **other)
-        found = together(before, now)
-        assert (found.added, found.ignored, found.sessions_apart) == (("x",), ("y",), apart or later)
-        assert [str(found.machine), str(together(decision([]), now).machine)] == ["first", "second"]
+    """What was added or ignored is the first look's; speeds of either; caveats where seen."""
+    one: dict[str, Any] = {"added": ("x",), "ignored": ("y",), "machine": "first"}
+    other: dict[str, Any] = {"machine": "second"}
+    before, now = decision([row("a", PASS)], **one), decision([row("a", PASS)], **other)
+    found = together(before, now)
+    assert (found.added, found.ignored) == (("x",), ("y",))
+    assert [str(found.machine), str(together(decision([]), now).machine)] == ["first", "second"]
     kind, versions = Assumption.SEVERAL_RUNS, ("old", "new")
     plain, detailed = Note(kind, "", versions), Note(kind, "processes", versions, ("c",))
     first = decision([row(n, o) for n, o in zip("abc", (PASS, UNDECIDED, PASS), strict=True)],

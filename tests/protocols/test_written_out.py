@@ -406,4 +406,4 @@ def test_a_gate_passes_when_something_is_judged_and_all_of_it_passes(
     """What fails, or is not there, fails all; otherwise whatever is not a pass leaves it open."""
     passes = len(outcomes) > 0 and all(o == "pass" for o in outcomes)
     expected = "fail" if len(absent) or outcomes.count("fail") else "pass" if passes else "undecided"
-    assert overall(map(Outcome, outcomes), lacking=len(absent) > 0) == expected
+    assert overall(map(Outcome, outcomes), incomplete=len(absent) > 0) == expected

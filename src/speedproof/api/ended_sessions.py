@@ -24,7 +24,7 @@ from speedproof.protocols.results import Comparison
 from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion
 from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.protocols.summaries import summarise
+from speedproof.protocols.summaries import summaries_of, summarise
 from speedproof.reporting import calibration as of_calibration
 from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
@@ -100,7 +100,7 @@ class EndedSession:
         builds = self.options.builds
         return of_session.report(
             self.findings,
-            of_session.sides_of(self.suite, self.question.metric),
+            summaries_of(self.suite, self.question.metric),
             self.question,
             self.comparisons,
             spent=of_session.spent_of(spent),
@@ -138,7 +138,9 @@ class EndedSession:
             exit_code,
         )
         extra = [found for found in (self.calibration, self.plan) if found is not None]
-        return to_json("run", [*self.findings, *extra], session=how)
+        sides = summaries_of(self.suite, self.question.metric)
+        answers = [f.answer(sides, rules.alpha) for f in self.findings]
+        return to_json("run", [*answers, *extra], session=how)
 
     def to_hyperfine(self) -> str:
         """The runs as hyperfine writes them."""

@@ -6,7 +6,7 @@ Nothing here grows with the number of comparisons but the columns that DuckDB st
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -290,15 +290,12 @@ def _machine(connection: duckdb.DuckDBPyConnection, comparisons: int) -> Machine
     return common_speeds(np.column_stack(columns), comparisons)
 
 
-def largest(
-    corpus: str, chosen: Sequence[Comparison], asked: Asked
+def in_memory(
+    corpus: str, chosen: Mapping[tuple[str, str], Collection[str]], asked: Asked
 ) -> Iterator[tuple[SuiteComparison, Suite]]:
-    """Of each pair of versions the comparisons that are chosen, made again with the samples that a page draws."""
-    of_pair: dict[tuple[str, str], set[str]] = {}
-    for c in chosen:
-        of_pair.setdefault((c.reference.label, c.candidate.label), set()).add(c.benchmark)
-    found = _records_of(corpus, sorted(set().union(*of_pair.values())), asked)
-    for pair, names in of_pair.items():
+    """Of each pair of versions the benchmarks that are chosen, with the samples that a page draws."""
+    found = _records_of(corpus, sorted(set[str]().union(*chosen.values())), asked)
+    for pair, names in chosen.items():
         suite = Suite.from_records(
             (r.version, r) for r in found if r.version in pair and r.benchmark in names
         )

@@ -57,13 +57,3 @@ def different_conditions(suite: Suite) -> tuple[Difference, ...]:
             shown = tuple((version, "/".join(own)) for version, own in values.items())
             found.append(Difference(condition, shown))
     return tuple(found)
-
-
-def different_sessions(suite: Suite, reference: str, candidate: str) -> bool:
-    """Whether two versions are known to have no session of ``speedproof run`` in common.
-
-    Nobody drew the order of such versions: all runs of the one came before all runs of the other, or whole
-    sessions took turns.
-    """
-    x, y = (set(suite.fields.get(v, {}).get("session", ())) for v in (reference, candidate))
-    return bool(x and y) and x.isdisjoint(y)

@@ -50,7 +50,9 @@ def caveats_of(
                 few_sessions.append(name)
                 spreads += [_spread_of_sessions(side) for side in sides if side.session_count > 1]
                 order = Order.UNKNOWN if order is Order.APART else order
-            by_order.setdefault(order, []).append(name)
+            by_order.setdefault(
+                Order.APART if order is Order.MIXED and _sessions_apart(*sides) else order, []
+            ).append(name)
         if blocks_of(pair) is None and any(Trait.STOPPED_ON_RESULT in side.traits for side in sides):
             stopped[name] = {_LINE.sub("", side.source) for side in sides}
         alone = tuple(version for version, side in zip(versions, sides, strict=True) if _one_process(side))
@@ -104,6 +106,11 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
         Note(Assumption.SEVERAL_RUNS, units, who, () if len(names) == of else tuple(names), risk)
         for (who, units, risk), names in found.items()
     )
+
+
+def _sessions_apart(x: Sample, y: Sample) -> bool:
+    """Whether both are of sessions of ``speedproof run``, of which none measured both."""
+    return x.tool == y.tool == "speedproof" and not {*x.session_names} & {*y.session_names}
 
 
 def _one_process(sample: Sample) -> bool:

@@ -95,10 +95,10 @@ def evidence_of_mean(mean: MeanLogRatio, margin: float) -> dict[str, float]:
     return {"regression": worse, "slowdown": mean.pvalue(less=True), "difference": either}
 
 
-def overall(outcomes: Iterable[Outcome], *, lacking: bool = False) -> Outcome:
+def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome:
     """What a policy says of all together: what a candidate lacks must not look like what passes."""
     found = set(outcomes)
-    if lacking or Outcome.FAIL in found:
+    if incomplete or Outcome.FAIL in found:
         return Outcome.FAIL
     return Outcome.PASS if found == {Outcome.PASS} else Outcome.UNDECIDED
 

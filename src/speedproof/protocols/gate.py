@@ -37,7 +37,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.conditions import different_sessions
 from speedproof.data.names import enumerate_names
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
@@ -137,9 +136,6 @@ class GateDecision(Struct, frozen=True):
     absent: tuple[Absent, ...]  # what the candidate lacks
     added: tuple[str, ...]  # benchmarks that only the candidate has; they have no bearing
     ignored: tuple[str, ...]  # benchmarks left out by the user's wish
-    # Whether the files say that both versions were measured in different sessions, so that what else changed
-    # in between counts as a change of the program
-    sessions_apart: bool
     caveats: tuple[Note, ...] = ()  # what the data cannot know, as in a comparison
     # Two speeds of processes that most benchmarks of both versions share, in the first metric that shows them
     machine: MachineSpeeds | None = None
@@ -199,7 +195,6 @@ def gate(
         absent=absent,
         added=tuple(dict.fromkeys(key.benchmark for key in pairing.only_candidate)),
         ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
-        sessions_apart=different_sessions(suite, *versions),
         caveats=(
             *dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)),
             *few_runs(
@@ -251,7 +246,6 @@ def of_session(
         absent=tuple(absent),
         added=(),
         ignored=(),
-        sessions_apart=False,
     )
 
 

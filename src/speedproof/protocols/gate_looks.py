@@ -60,11 +60,10 @@ def together(before: GateDecision, now: GateDecision) -> GateDecision:
     )
     return replace(
         now,
-        outcome=overall((row.outcome for row in rows), lacking=bool(now.absent)),
+        outcome=overall((row.outcome for row in rows), incomplete=bool(now.absent)),
         rows=tuple(rows),
         added=before.added,
         ignored=before.ignored,
-        sessions_apart=before.sessions_apart or now.sessions_apart,
         caveats=caveats,
         machine=before.machine or now.machine,
     )

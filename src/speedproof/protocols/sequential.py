@@ -44,6 +44,24 @@ _SKEW_LEVEL = 0.05
 _DRIFT_LEVEL = 0.01
 
 
+class SessionAnswer(Struct, frozen=True):
+    """What a session says of one candidate on one benchmark, with its runs."""
+
+    # What was compared
+    benchmark: str
+    reference: str
+    candidate: str
+    metric: str
+    comparison: Comparison | None  # by the session's own test; None where a side has no run
+    blocks: int  # that were measured
+    blocks_to_go: float  # about how many more; see :class:`CandidateResult`
+    reason: str  # why measuring ended; empty when it was only looked at
+    # What a policy says of it, what that asks and what contradicts it; None where no policy judges it
+    outcome: Outcome | None
+    required: Claim | None
+    contradicted: Claim | None
+
+
 class CandidateResult(Struct, frozen=True):
     """What a benchmark says of one candidate so far."""
 
@@ -103,6 +121,23 @@ class CandidateResult(Struct, frozen=True):
             needed=self._needed(),
         )
 
+    def answer(self, sides: Mapping[tuple[str, str], Summary], alpha: float) -> SessionAnswer:
+        """The same for readers of JSON; what was seen against the assumptions are its checks."""
+        c = self.comparison(sides, alpha)
+        return SessionAnswer(
+            self.benchmark,
+            self.reference,
+            self.candidate,
+            self.metric,
+            c and replace(c, checks=self.warnings),
+            self.result.blocks,
+            self.blocks_to_go,
+            self.reason,
+            self.outcome,
+            self.required,
+            self.contradicted,
+        )
+
     def _needed(self) -> Needed | None:
         if self.outcome in (Outcome.PASS, Outcome.FAIL):
             return (
@@ -113,7 +148,7 @@ class CandidateResult(Struct, frozen=True):
         if self.verdict is not Verdict.UNDECIDED:
             return None
         if self.reason == ALL_MEASURED:
-            return Needed(None, None, "more builds would tell (--plan says how many)")
+            return Needed(None, None, "more builds would tell ('speedproof run --plan' says how many)")
         return forecast(self.result.blocks, self.blocks_to_go)
 
 

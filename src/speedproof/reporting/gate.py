@@ -19,7 +19,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
 from speedproof.reporting.model import Outcome as Meaning
-from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
+from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened
 from speedproof.reporting.notes import beside_medians, caveats, session_floor, two_speeds, undermining
 from speedproof.reporting.numbers import factor, level, p_is, percent, plural, share, values
 
@@ -48,33 +48,24 @@ _VOID = {
     Assumption.TWO_MEASUREMENTS: "both sides are one measurement",
     Assumption.PLANNED_SIZE: "measuring stopped on its result",
 }
-_OF_SESSIONS = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.SEVERAL_SESSIONS)
 _NOTHING = Cell("-", "dim")
 _LABEL, _NAMED, _SHOWN = 24, 3, 12
 
 
 def report(result: GateDecision, *, everything: bool = False, undecided_fails: bool = False) -> Report:
     """A gate as a sheet."""
-    old, new = spoken([result.reference, result.candidate])
     comparisons = [row.comparison for row in result.rows]
     asked = f"({words.asked_of(result.rules.protocol)}, {level(1 - result.rules.alpha)})"
-    headline = [
+    headline = (
         Text(_conclusion(result), _ROWS[result.outcome][1], asked),
         *caveats(result.caveats),
         *session_floor(comparisons),
         *two_speeds(result.machine, *labels([result.reference, result.candidate], _LABEL)),
-    ]
-    told = any(c.floor for c in comparisons) or any(c.kind in _OF_SESSIONS for c in result.caveats)
-    if result.sessions_apart and not told:
-        apart = (
-            f"{old} and {new} were measured in two sessions: what differs between sessions is in these "
-            "numbers, too; 'speedproof run' measures both in one."
-        )
-        headline.append(Text(apart, "warning"))
+    )
     made = _table(result, everything=everything, undecided_fails=undecided_fails)
     return Report(
         f"Gate: {result.candidate} against {result.reference}",
-        tuple(headline),
+        headline,
         (made,) if made.rows else (),
         tuple(_notes(result, made)),
         hint_of_all("benchmark", made),

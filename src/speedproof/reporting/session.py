@@ -105,15 +105,6 @@ def _warnings(
         yield Text(f"! Not met in {enumerate_names(names, _NAMED)}: {', '.join(titles)}.", "warning")
 
 
-def sides_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
-    """The runs of a session in numbers, by benchmark and version."""
-    return {
-        (key.benchmark, version): summarise(sample)
-        for (key, version), sample in suite.samples.items()
-        if key.metric == metric
-    }
-
-
 def spent_of(suite: Suite) -> dict[tuple[str, str], dict[str, str]]:
     """The medians of processor time, by benchmark and version."""
     found: dict[tuple[str, str], dict[str, str]] = {}
