@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.history.measured import MeasuredCommit, measurements
 
 from speedproof.data.suite import Key
@@ -14,6 +15,7 @@ from speedproof.history.commits import Commit
 from speedproof.history.floor import noise_floor
 from speedproof.history.rows import Measurements
 from speedproof.history.tracks import tracks_of
+from speedproof.stats.change_points import change_pvalues
 
 MACHINES = {0: "ant", 1: "bee", 2: "cow"}
 COMMITS = [Commit(f"c{i:03d}") for i in range(200)]
@@ -116,3 +118,26 @@ def test_the_noise_floor_is_the_pooled_deviation_of_sessions() -> None:
     (spread,) = floor.spreads.values()
     assert spread.degrees == 60
     assert spread.variance == pytest.approx(values.var(axis=1, ddof=1).mean())
+
+
+def test_changes_of_many_tracks_are_corrected_as_asked() -> None:
+    """Twelve tracks whose p-values lie between the first steps of Holm and of Benjamini and Hochberg."""
+    commits, step = COMMITS[:40], 0.012 * (np.arange(40) >= 20)
+    levels: list[np.ndarray] = []
+    rng = np.random.default_rng(7)
+    while len(levels) < 12:
+        level = step + 0.01 * rng.standard_normal(40)
+        if 0.05 / 12 < change_pvalues(level[None])[0] <= 0.02:
+            levels.append(level)
+    rows = [
+        MeasuredCommit(k, i, 0, commit, False, math.exp(level[i]), 40 * k + i)
+        for k, level in enumerate(levels)
+        for i, commit in enumerate(commits)
+    ]
+    tracks = tracks_of(measurements(rows), commits, MACHINES)
+    assert len(tracks) == 12
+    assert find_history_changes(tracks) == find_history_changes(tracks, correction="holm") == ()
+    changed = {change.track.series for change in find_history_changes(tracks, correction="bh")}
+    expected = stats.false_discovery_control([float(change_pvalues(t.level[None])[0]) for t in tracks])
+    assert expected.max() <= 0.05
+    assert changed == {track.series for track in tracks}

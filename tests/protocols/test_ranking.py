@@ -8,7 +8,14 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 from scipy import stats
-from tests.protocols.asking import compare_single_runs, compare_typical, rank_runs
+from tests.protocols.asking import (
+    compare_single_runs,
+    compare_typical,
+    geometric_means,
+    log_ratios,
+    rank_runs,
+    rank_suite,
+)
 
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
@@ -21,7 +28,8 @@ from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
 from speedproof.protocols.checks import undermining
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import PairVerdict, places, rank_benchmark, rank_suite
+from speedproof.protocols.ranking import PairVerdict, places, rank_benchmark
+from speedproof.protocols.ranking import rank_suite as rank_at
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.stats.estimate import Estimate
@@ -325,11 +333,11 @@ def test_the_reference_of_a_suite_and_what_has_no_ratio() -> None:
     samples = {
         (Key("b"), v): Sample(rng.normal(m, 0.1, 9), "s", label=v) for v, m in (("x", 1.0), ("y", 2.0))
     }
-    found = rank_suite(Suite(("x", "y"), samples), "time", ("x", "y"), Rules(0.1))
+    found = rank_at(Suite(("x", "y"), samples), "time", ("x", "y"), Rules(0.1))
     assert found.versions[0].speedup == Estimate(1.0, 1.0, 1.0, 0.9)
     other = {**samples, (Key("b"), "y"): Sample(np.ones(9), "B", label="y")}
     with pytest.raises(DataError, match="no benchmark was measured"):
-        rank_suite(Suite(("x", "y"), other), "time", ("x", "y"), Rules(0.1))
+        rank_at(Suite(("x", "y"), other), "time", ("x", "y"), Rules(0.1))
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
@@ -366,7 +374,7 @@ def test_means_of_processes_that_drift_undermine_a_ranking_by_means() -> None:
     drifting = Sample(values.ravel(), processes=np.repeat(np.arange(16), 3), traits=ORDERED)
     steady = Sample(rng.normal(10.0, 0.1, 16), processes=np.arange(16))
     key = Key("sort")
-    found = rank_suite(
+    found = rank_at(
         Suite(("x", "y"), {(key, "x"): drifting, (key, "y"): steady}),
         "time",
         ("x", "y"),
@@ -378,5 +386,60 @@ def test_means_of_processes_that_drift_undermine_a_ranking_by_means() -> None:
     assert Assumption.DRIFT not in {check.kind for check in by_medians}
     alone = Suite(("x", "y"), {(key, "x"): drifting.per_process("median"), (key, "y"): steady})
     assert not any(
-        v.undermined for v in rank_suite(alone, "time", ("x", "y"), Rules(), question="mean").versions
+        v.undermined for v in rank_at(alone, "time", ("x", "y"), Rules(), question="mean").versions
     )
+
+
+@pytest.mark.parametrize("drifting", ["a", "b", "c"])
+def test_a_version_that_undermines_its_rank(drifting: str) -> None:
+    """It and all that were compared with it are marked, and with stationary runs nobody is."""
+    rng = np.random.default_rng(3)
+    key = Key("sort")
+    samples = {
+        (key, v): Sample(at + 0.01 * rng.standard_normal(12))
+        for v, at in zip("abc", (3.0, 2.0, 1.0), strict=True)
+    }
+    still = rank_benchmark(Suite(("a", "b", "c"), samples), key, "abc", Rules())
+    assert not any(v.undermined for v in still.versions)
+    assert [v.version for v in still.versions] == ["c", "b", "a"]
+    assert [(p.reference, p.candidate, p.verdict) for p in still.pairs] == [
+        (*pair, Verdict.FASTER) for pair in ("ab", "ac", "bc")
+    ]
+    samples[key, drifting] = Sample(samples[key, drifting].values, traits=frozenset({Trait.FAILED_RUNS}))
+    found = rank_benchmark(Suite(("a", "b", "c"), samples), key, "abc", Rules())
+    assert all(v.undermined == ("sort",) for v in found.versions)
+    two = rank_benchmark(Suite(("a", "b", "c"), samples), key, [v for v in "abc" if v != drifting], Rules())
+    assert not any(v.undermined for v in two.versions)
+    with pytest.raises(DataError, match="sort was not measured in all of a, d"):
+        rank_benchmark(Suite(("a", "b", "c"), samples), key, "ad", Rules())
+
+
+def test_known_comparisons_are_not_made_again() -> None:
+    """A ranking takes those that it is given, and gives the same with them as without."""
+    rng = np.random.default_rng(4)
+    key = Key("sort")
+    samples = {
+        (key, v): Sample(at + 0.1 * rng.standard_normal(12))
+        for v, at in zip("abc", (1.2, 1.1, 1.0), strict=True)
+    }
+    suite = Suite(("a", "b", "c"), samples)
+    known = {("a", "b"): compare_typical(samples[key, "a"], samples[key, "b"], Rules(), key)}
+    assert rank_benchmark(suite, key, "abc", Rules(), known) == rank_benchmark(suite, key, "abc", Rules())
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_two_versions_rank_as_their_geometric_mean(alpha: float) -> None:
+    """Its interval, and Holm's p-value of the direction observed: twice the smaller of the two."""
+    rng = np.random.default_rng(8)
+    for level in (1.01, 1.0, 0.99):
+        samples = {
+            (Key(f"b{k}"), v): Sample(at * (1 + 0.02 * rng.standard_normal(9)))
+            for k in range(5)
+            for v, at in (("a", level), ("b", 1.0))
+        }
+        suite = Suite(("a", "b"), samples)
+        pairs = suite.pair("a", "b").pairs
+        (found,) = rank_suite(suite, alpha=alpha).pairs
+        assert found.estimate == geometric_means(pairs, alpha, question="typical").these
+        mean = log_ratios(pairs, question="typical").mean(like_these=False)
+        assert found.pvalue == pytest.approx(min(1.0, 2 * min(mean.pvalue(), mean.pvalue(less=True))))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,21 +18,18 @@ from speedproof.data.suite import Key, Pair
 from speedproof.errors import UsageError
 from speedproof.options import Policy
 from speedproof.protocols.claims import Demand, Outcome, claim, judge, overall
-from speedproof.protocols.figures import at_margins, forecasts, state_of, verdict_of
+from speedproof.protocols.figures import at_margins, state_of, verdict_of
 from speedproof.protocols.gate import GateRules
 from speedproof.protocols.hpt_levels import cost_duel
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.multiplicity import control_verdicts
-from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import decide
 from speedproof.protocols.results import AtMargin, State, Verdict
 from speedproof.protocols.touati2009 import State2009, decide_2009
-from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import RatioTest
 from speedproof.stats.ttests import welch
-
-DECIDED = (Verdict.FASTER, Verdict.SLOWER)
 
 
 def judged(required: Sequence[float], contradicted: Sequence[float]) -> Outcome:
@@ -141,12 +136,6 @@ def test_pvalues_at_both_ends_of_a_margin() -> None:
     assert at_margins(test, None, known, known) == [None, None, None]
 
 
-def test_different_is_twice_the_smaller_pvalue() -> None:
-    for worse, better in ((0.01, 0.9), (0.3, 0.02), (0.7, 0.8)):
-        assert AtMargin(0.1, 0, worse, 0, better, 0).different == min(1.0, 2 * min(worse, better))
-    assert math.isnan(AtMargin(0.1, 0, math.nan, 0, math.nan, 0).different)
-
-
 @pytest.mark.parametrize(("n", "lacks"), [(29, True), (30, True), (31, False)])
 def test_samples_of_thirty_are_small(n: int, lacks: bool) -> None:
     """The Speedup-Test (2013): at most 30 runs; and a sample is normal when p > alpha."""
@@ -210,52 +199,6 @@ def test_the_interval_of_2009_against_scipy() -> None:
             assert found.difference[end] == pytest.approx(told)
         assert found.difference[0] == pytest.approx(x.mean() - y.mean())
         assert (found.state is State2009.SPEEDUP) == (found.pvalue <= alpha)
-
-
-def fake_sides(n: int, m: int, turned: bool = False) -> Any:
-    x, y = (m, n) if turned else (n, m)
-    return SimpleNamespace(x=SimpleNamespace(n=x), y=SimpleNamespace(n=y), turned=turned)
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_forecasts(turned: bool) -> None:
-    """Of both sides by their own names, one more than there is at least, none beyond 100,000, none of two runs."""
-    slow, fast = np.arange(5.0) + 1, np.arange(4.0) + 1
-
-    def told(x: float, y: float, n: int = 5, m: int = 4) -> Any:
-        found = forecasts(
-            [fake_sides(n, m, turned)], slow[None, :n], fast[None, :m], Rules(), [0],
-            lambda *_, **__: RunsNeeded(np.array([x]), np.array([y])),
-        )[0]  # fmt: skip
-        return (found.candidate, found.reference) if turned else (found.reference, found.candidate)
-
-    assert told(30.0, 40.0) == (30, 40)
-    assert told(2.0, 40.0) == (6, 40)
-    assert told(30.0, 3.0) == (30, 5)
-    assert told(100_000.0, 7.0) == (100_000, 7)
-    assert told(100_001.0, 7.0) == (None, None)
-    assert told(7.0, 100_001.0) == (None, None)
-    assert told(math.inf, math.inf) == (None, None)
-    assert told(30.0, 40.0, 3, 3) == (30, 40)
-    assert told(30.0, 40.0, 2, 3) == (None, None)
-    assert told(30.0, 40.0, 3, 2) == (None, None)
-
-
-def test_a_forecast_of_equivalence_is_the_larger_of_two_tests() -> None:
-    """Where the observed speedup is inside, and only if it is less than the difference takes."""
-    slow, fast = np.arange(6.0) + 1, np.arange(5.0) + 1
-
-    def runs_needed(x: Any, y: Any, alpha: float, power: float = 0.8) -> RunsNeeded:
-        times = float(np.asarray(y)[0, 0] / fast[0])
-        if power == 0.8:
-            return RunsNeeded(np.array([300.0]), np.array([310.0]))
-        return RunsNeeded(np.array([100 * times]), np.array([50 / times]))
-
-    for speedup, expected in ((1.0, (125, 63)), (1.24, (125, 63)), (1.26, (300, 310)), (0.79, (300, 310))):
-        rules = Rules(margin=0.25)
-        found = forecasts([fake_sides(6, 5)], slow[None], fast[None], rules, [0], runs_needed, [speedup])[0]
-        assert (found.reference, found.candidate) == expected
-        assert ("prove equivalence" in found.reason) == (expected[0] == 125)
 
 
 def test_claims_and_gates_at_their_risk() -> None:
@@ -350,11 +293,6 @@ def test_a_standard_error_of_ten_roundings_is_resolved() -> None:
     a = 10 * float(np.finfo(np.float64).eps)
     assert float(welch([1 + a, 1 - a], [1.0, 1.0]).statistic) == 0.0
     assert math.isnan(float(welch([1 + 0.9 * a, 1 - 0.9 * a], [1.0, 1.0]).statistic))
-
-
-def test_prepared_pairs_refuse_other_units() -> None:
-    with pytest.raises(ValueError, match="two units or directions"):
-        PreparedPairs([Pair(Key(""), Sample(np.ones(2)), Sample(np.ones(2), unit="B"))])
 
 
 def test_a_controlled_verdict_at_its_adjusted_pvalue() -> None:

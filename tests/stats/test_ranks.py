@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy import stats
 
 from speedproof.stats.bounds import chance_bounds, probability_greater
 from speedproof.stats.ranks import brunner_munzel, tied_share
-from speedproof.stats.symmetry import _statistic, symmetry
 
-FloatArray = npt.NDArray[np.float64]
 HALF = Fraction(1, 2)
 
 
@@ -119,37 +115,3 @@ def test_bounds_of_a_chance_alone() -> None:
     assert (held.low[0], held.high[0]) == (0.8, 1.0)
     held = chance_bounds(np.zeros(1), np.zeros(1), np.ones(1), 0.8, false, true)
     assert (held.low[0], held.high[0]) == (0.0, pytest.approx(0.2))
-
-
-@pytest.mark.parametrize("seed", [0, 3])
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 31])
-def test_symmetry_by_the_same_signs(n: int, seed: int) -> None:
-    """Drawn 999 at once, one row of signs a resample; the p-value counts the sample itself."""
-    rng = np.random.default_rng(n)
-    for x in (
-        rng.normal(size=n),
-        rng.exponential(size=n),
-        rng.integers(0, 3, n).astype(float),
-        np.full(n, 2.5),
-    ):
-        values = sorted(x.tolist())
-
-        def statistic(sample: list[float]) -> float:
-            middle = statistics.median(sample)
-            spread = math.fsum(abs(v - middle) for v in sample) / len(sample)
-            return (math.fsum(sample) / len(sample) - middle) / spread if spread else 0.0
-
-        walsh = [(a + b) / 2 for a, b in itertools.combinations_with_replacement(values, 2)]
-        away = [abs(v - statistics.median(walsh)) for v in values]
-        seen = statistic(values)
-        signs = np.random.default_rng(seed).integers(0, 2, (999, n)) * 2 - 1
-        large = sum(
-            abs(statistic([s * d for s, d in zip(row, away, strict=True)])) >= abs(seen) - 1e-9
-            for row in signs.tolist()
-        )
-        found = symmetry(x, seed=seed)
-        assert found.statistic == pytest.approx(seen, abs=1e-12)
-        assert found.pvalue == (1 + large) / 1000
-        assert float(_statistic(x)) == pytest.approx(seen, abs=1e-12)
-    if seed == 0:
-        assert symmetry(x) == symmetry(x, seed=0)

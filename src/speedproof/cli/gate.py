@@ -16,7 +16,7 @@ from speedproof.cli.options import choosing, pages, reading, store_option
 from speedproof.cli.outputs import check_outputs, write_answer, write_whole
 from speedproof.cli.settings import FILE, GateSettings, Undecided, demand_of, read_settings
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.options import Multiplicity, Policy
+from speedproof.options import Location, Multiplicity, Policy
 
 if TYPE_CHECKING:
     from speedproof.api.gates import Demand
@@ -81,7 +81,10 @@ COMMAND = Command(
             "FILE.look",
         ),
         Option("--confidence LEVEL", "1 - the risk of a false pass, and of a false fail (default: 0.95)"),
-        Option("--protocol [typical|mean|median]", "whose test decides (default: typical)"),
+        Option(
+            f"--protocol [{'|'.join(get_args(Location))}]",
+            "whose test decides: of the typical run (default), of means, medians or slowest runs",
+        ),
         Option(
             "--multiplicity",
             "correction over the benchmarks of what fails the gate: holm (default), bh (Benjamini and "

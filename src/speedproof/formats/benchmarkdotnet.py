@@ -20,7 +20,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
-from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, glances, members, numbers
+from speedproof.formats.jsontext import Number, as_fields, decode, each, glances, members, numbers
 from speedproof.formats.reading import epoch, nested, plural, span_of
 from speedproof.formats.source import ReadOptions, Source
 
@@ -98,18 +98,19 @@ class _Benchmark(_Job, kw_only=True, rename="pascal"):
 
 
 class _File(msgspec.Struct, rename="pascal"):
-    benchmarks: list[msgspec.Raw]
+    benchmarks: msgspec.Raw
     host_environment_info: dict[str, object] = {}
     title: object = None
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the workload iterations of every benchmark, with the launch of each."""
-    file = decode_parts(source, _File, "Benchmarks")
+    file = decode(source.content, _File, source)
     host = _host(file.host_environment_info)
     # What can be decoded in part only says nothing; it is seldom worth a look.
     several = all(
-        len({known.job for known in glances(file.benchmarks, kind)} - {""}) > 1 for kind in (_Job, _Benchmark)
+        len({known.job for known in glances(source, file.benchmarks, kind)} - {""}) > 1
+        for kind in (_Job, _Benchmark)
     )
     warmups = 0
 

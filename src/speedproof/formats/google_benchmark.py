@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
-from speedproof.formats.gathered import Gathered
-from speedproof.formats.jsontext import as_fields, decode, decode_parts, each, glances, members, number
-from speedproof.formats.reading import epoch, finite, plural, span_of
+from speedproof.formats.jsontext import as_fields, decode, each, glances, members, number
+from speedproof.formats.reading import Gathered, epoch, finite, plural, span_of
 from speedproof.formats.source import ReadOptions, Source
 
 NAME = "google-benchmark"
@@ -49,7 +48,7 @@ _REMEDY = "run again with --benchmark_repetitions=20 and without --benchmark_rep
 
 
 class _File(msgspec.Struct):
-    benchmarks: list[msgspec.Raw]
+    benchmarks: msgspec.Raw
     context: dict[str, object] = {}
 
 
@@ -85,7 +84,7 @@ class _Group(msgspec.Struct):
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the repetitions of every benchmark."""
-    file = decode_parts(source, _File, "benchmarks")
+    file = decode(source.content, _File, source)
     host = as_fields({key: file.context[key] for key in _HOST if key in file.context})
     names: set[str] | None = None
     rows = Gathered("d")
@@ -100,7 +99,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         members = decode(part, dict[str, object], source, where)
         benchmark = head.run_name or head.name
         if head.run_type is None and names is None:
-            names = {known.name for known in glances(file.benchmarks, _Name)}
+            names = {known.name for known in glances(source, file.benchmarks, _Name)}
         if head.error_occurred or head.skipped:
             group = failures.setdefault(benchmark, _Group(where, head))
         elif _is_aggregate(head, names or set()):
@@ -114,7 +113,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         return ()
 
     yield from each(source, file.benchmarks, msgspec.Raw, entry, "benchmarks")
-    rows.sorted()
+    rows.sort()
     for (benchmark, time_unit, fields), group in groups.items():
         frame = replace(
             source.frame(group.where, benchmark),
@@ -147,7 +146,7 @@ def _gather(rows: Gathered, group: _Group, members: Mapping[str, object]) -> Non
             group.metrics.append(member)
         rows.groups.append(rows.number((group.where, member), 0))
         rows.columns[0].append(number(value))
-    rows.made_room()
+    rows.make_room()
 
 
 def _records(frame: Record, time: Unit, group: _Group, rows: Gathered) -> Iterator[Record | Skipped]:

@@ -18,9 +18,8 @@ from msgspec import Struct, field
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.formats.reading import epoch, finite
-from speedproof.formats.sniff import first_lines
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.formats.text import is_number
+from speedproof.formats.text import first_lines, is_number
 
 NAME = "parsec"
 TITLE = "PARSEC"

@@ -22,9 +22,8 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait, written_in
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.gathered import Gathered
 from speedproof.formats.jsontext import as_fields, decode
-from speedproof.formats.reading import epoch, plural
+from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
 
 NAME = "rebench"
@@ -93,7 +92,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     content = _Content()
     yield from _scan(source, content)
     rows, warm = content.rows, content.warm
-    rows.sorted()
+    rows.sort()
     several = len({dict(fields).get("executor", "") for *_, fields in rows.keys}) > 1
     names = _names([(benchmark, dict(fields)) for benchmark, *_, fields in rows.keys])
     for name, ((benchmark, criterion, written, fields), group) in zip(names, rows.keys.items(), strict=True):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from speedproof.formats.text import is_json
+
 _SUMMARY = "without values of single runs"
 # What a tool writes beside its results: in a folder of them it is left out without a complaint.
 COMPANIONS = (
@@ -78,47 +80,36 @@ _LINES: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 # Console outputs show what they are in their first lines.
 _LONG_ENOUGH = 1 << 16
-_RESULTS = ("results", "benchmarks")
 _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80}+)"\s*+:')
 
 
-def _looked_at(data: bytes) -> tuple[str, list[str] | None]:
-    """The text of a file, and where it begins like JSON the names of its members, in order."""
-    text = data.decode(errors="replace")
-    return text, list(dict.fromkeys(_KEY.findall(text))) if text.lstrip()[:1] in ("{", "[") else None
-
-
-def known_elsewhere(data: bytes) -> str:
-    r"""Recognise the output of a tool that is not read."""
-    text, keys = _looked_at(data)
-    if keys is not None:
-        return next((remedy for names, remedy in _JSON if set(keys).issuperset(names)), "")
+def remedy(begin: bytes) -> str:
+    r"""What to do with the output of a tool that is known, but not read; empty for any other."""
+    text = begin.decode(errors="replace")
+    if is_json(begin):
+        names = set(_KEY.findall(text))
+        return next((remedy for members, remedy in _JSON if names.issuperset(members)), "")
     text = text[:_LONG_ENOUGH]
     return next((remedy for pattern, remedy in _LINES if re.search(pattern, text, re.MULTILINE)), "")
 
 
-def broken(data: bytes) -> str:
-    r"""Why JSON is no result file of any tool; empty where it may be one."""
-    text, keys = _looked_at(data)
-    if keys is None:
-        return ""
+def description(begin: bytes, *, whole: bool) -> str:
+    r"""Describe content that nothing is known of, and what of JSON is broken or empty."""
+    text = begin.decode(errors="replace")
+    if not is_json(begin):
+        first = next((line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()), "")
+        return f"no known format; the first line is {first[:60]!r}"
     try:
-        json.loads(text)
+        json.loads(text if whole else "0")
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":  # as after the first of JSON lines
             return f"this begins like JSON but is cut off or malformed ({error})"
     except RecursionError:
         return "the JSON is nested too deeply for a result file"
-    except ValueError:
-        return ""
-    return next((f"JSON without any results: {key!r} is empty" for key in _RESULTS if keys == [key]), "")
-
-
-def seen(data: bytes) -> str:
-    r"""Describe content that nothing is known of."""
-    text, keys = _looked_at(data)
-    if keys is None:
-        first = next((line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()), "")
-        return f"no known format; the first line is {first[:60]!r}"
-    shown = ", ".join(map(repr, keys[:5]))
-    return f"JSON of an unknown tool, with members {shown}" if keys else "JSON without any named members"
+    except ValueError:  # a number of too many digits
+        pass
+    names = list(dict.fromkeys(_KEY.findall(text)))
+    if names in (["results"], ["benchmarks"]):
+        return f"JSON without any results: {names[0]!r} is empty"
+    members = ", ".join(map(repr, names[:5]))
+    return f"JSON of an unknown tool, with members {members}" if names else "JSON without any named members"

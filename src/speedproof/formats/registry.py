@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol, cast
 
 from msgspec import Struct
@@ -21,7 +22,7 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
-from speedproof.formats import sniff
+from speedproof.formats import text
 from speedproof.formats.source import ReadOptions, Source
 
 
@@ -97,21 +98,40 @@ def detect_source(source: Source) -> Format:
     heads = [begin[:_HEAD]] + ([begin] if len(begin) > _HEAD else [])
     for head in heads:
         # A tool may log in brackets before its results come.
-        if known := _first([*JSON, *TEXT] if sniff.is_json(head) else TEXT, head):
-            return known
+        if match := _first([*JSON, *TEXT] if text.is_json(head) else TEXT, head):
+            return match
     # The list of refusals is long and seldom needed.
     from speedproof.formats import refused
 
-    if remedy := refused.known_elsewhere(begin):
+    if remedy := refused.remedy(begin):
         raise source.error("", remedy)
-    if known := _first(GENERIC, heads[0]):
-        return known
-    if name := sniff.nearest(heads[0], source.path):
+    if match := _first(GENERIC, heads[0]):
+        return match
+    if name := _nearest(heads[0], source.path):
         return format_named(name)
-    if source.size == len(begin) and (broken := refused.broken(begin)):
-        raise source.error("", broken)
-    raise source.error("", f"{refused.seen(begin)}; known formats: {', '.join(f.name for f in FORMATS)}")
+    seen = refused.description(begin, whole=len(begin) == len(source.content))
+    raise source.error("", f"{seen}; known formats: {', '.join(f.name for f in FORMATS)}")
 
 
 def _first(names: Sequence[str], head: bytes) -> Format | None:
     return next((f for f in map(Format, names) if f.reader.sniff(head)), None)
+
+
+def _nearest(head: bytes, path: Path) -> str | None:
+    r"""The generic format that a file was most likely meant to have, when it begins like none.
+
+    Its reader knows the line that is wrong.
+    """
+    lines = text.first_lines(head)
+    if not lines or text.is_json(lines[0].encode()):
+        return None
+    suffix = Path(path.name.removesuffix(".gz").removesuffix(".bz2")).suffix.lower()
+    if suffix in (".csv", ".tsv"):
+        return "csv"
+    if delimiter := text.delimiter_of(lines[0]):
+        rows = [[cell.strip() for cell in line.split(delimiter)] for line in lines[1:]]
+        tabular = sum(len(cells) > 1 and any(map(text.is_number, cells)) for cells in rows)
+        if rows and 2 * tabular >= len(rows):
+            return "csv"
+    numeric = sum(2 * sum(text.numeric_tokens(line)) >= len(text.numeric_tokens(line)) for line in lines)
+    return "raw" if 2 * numeric >= len(lines) or (suffix == ".txt" and numeric) else None

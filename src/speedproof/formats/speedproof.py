@@ -13,12 +13,11 @@ from collections.abc import Collection, Iterator, Mapping
 import numpy as np
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, clock_of
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.units import Direction
 from speedproof.errors import Parameter
-from speedproof.formats.gathered import Gathered
-from speedproof.formats.reading import epoch, plural
+from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
 
 NAME = "speedproof"
@@ -87,13 +86,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
                     rows.columns[0].append(value)
                     rows.columns[1].append(_NO_BUILD if line.build is None else line.build)
                     rows.columns[2].append((sitting << _SESSIONS_APART) + line.block)
-            rows.made_room()
+            rows.make_room()
     if not heads:
         raise source.error("", f"holds no session of 'speedproof run'{fault}")
     for (session, benchmark, version, why), count in left_out.items():
         text = f"{version}: {plural(count, 'run')} left out: {why}"
         yield Skipped(source.name, f"session {session}", benchmark, text, expected=why == _WARMUP)
-    rows.sorted()
+    rows.sort()
     for session, benchmark, version, metric in sorted(
         rows.keys, key=lambda key: _planned_place(heads[key[0]], *key[1:3])
     ):
@@ -122,7 +121,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             path=source.name,
             where=f"line {rows.places[number]}",
             fields=_fields(head, benchmark),
-            traits=_traits(session, heads, ends, benchmark, version, reasons),
+            traits=_traits(session, heads, ends, benchmark, version, reasons) | clock_of(metric),
             notes=tuple(notes),
             session=head.experiment,
             span=_span(head, moments[session, benchmark, version]),

@@ -10,7 +10,6 @@ import csv
 import re
 from collections.abc import Iterator
 from itertools import zip_longest
-from pathlib import Path
 
 import numpy as np
 from msgspec.structs import replace
@@ -19,7 +18,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats import raw
 from speedproof.formats.reading import plural
-from speedproof.formats.source import STDIN, ReadOptions, Source, open_source
+from speedproof.formats.source import ReadOptions, Source, open_source
 from speedproof.formats.text import delimiter_of
 
 NAME = "speedup-test"
@@ -110,7 +109,11 @@ def _benchmark(
             return
         try:
             found = list(
-                raw.sample(open_source(_find(row[version], source)), options, replace(frame, version=version))
+                raw.sample(
+                    open_source(source.beside(row[version]) or row[version]),
+                    options,
+                    replace(frame, version=version),
+                )
             )
         except FormatError as error:
             yield Skipped(source.name, where, name, f"{version} cannot be read: {error}")
@@ -123,13 +126,3 @@ def _benchmark(
                 remarks.append(Skipped(source.name, where, name, f"{place}: {item.reason}"))
     yield from remarks
     yield from records
-
-
-def _find(name: str, source: Source) -> Path:
-    """The sample's path: beside the configuration when it is there, else as given."""
-    beside = source.path.parent / name
-    try:
-        found = str(source.path) != STDIN and beside.exists()
-    except OSError:  # a cell that can be no file's name
-        found = False
-    return beside if found else Path(name)

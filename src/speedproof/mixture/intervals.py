@@ -110,10 +110,10 @@ def mixture_intervals(
 
     def redrawn(f: MixtureFit, child: np.random.SeedSequence) -> FloatArray:
         samples = draw_samples(f.model, min(f.n, MOST_DRAWN), resamples, child, jobs=jobs)
-        return _points(*refitted(samples, f.K_max, jobs=jobs), points)
+        return points_of_weight(*refitted(samples, f.K_max, jobs=jobs), points)
 
     drawn = np.stack([redrawn(f, child) for f, child in zip(fits, seeds, strict=True)], axis=1)
-    low, high = np.quantile(_least_of_points(drawn), [0.5 * alpha, 1.0 - 0.5 * alpha], axis=0)
+    low, high = np.quantile(least_of_points(drawn), [0.5 * alpha, 1.0 - 0.5 * alpha], axis=0)
     certain = (0.5 * alpha) ** (1.0 / min(f.n for f in fits))
     return tuple(
         Estimate(value, min(a, value, certain), max(b, value, 1.0 - certain), 1.0 - alpha)
@@ -121,7 +121,7 @@ def mixture_intervals(
     )
 
 
-def _points(weights: FloatArray, means: FloatArray, sds: FloatArray, count: int) -> FloatArray:
+def points_of_weight(weights: FloatArray, means: FloatArray, sds: FloatArray, count: int) -> FloatArray:
     """Every mixture as so many values of equal weight, shape (N, count).
 
     Of equal parts of the unit interval the place of the middle among the cumulated weights names the component,
@@ -135,7 +135,7 @@ def _points(weights: FloatArray, means: FloatArray, sds: FloatArray, count: int)
     return np.asarray(mean + sd * _TABLE[np.clip(inside * 4096, 0, 4095).astype(int)])
 
 
-def _least_of_points(values: FloatArray) -> FloatArray:
+def least_of_points(values: FloatArray) -> FloatArray:
     """I3 of each of r versions of P values of equal weight, shape (N, r, P) -> (N, r); see `least_of_samples`."""
     draws, versions, count = values.shape
     order = np.argsort(np.sort(values, axis=2).reshape(draws, -1), axis=1)

@@ -112,7 +112,7 @@ def decimal(value: float) -> Fraction:
 def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
     """Both samples in whole numbers of one unit, and that unit."""
     given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
-    mantissas, exponents = _printed(np.concatenate(given))
+    mantissas, exponents = printed_digits(np.concatenate(given))
     least, most = int(exponents.min()), int(exponents.max())
     whole: WholeArray
     if most - least <= _SPARE_DIGITS:
@@ -138,7 +138,7 @@ def _side(whole: WholeArray, rounded: FloatArray) -> Side:
     return Side(values, counts, np.concatenate(([0], np.cumsum(counts))), rounded[first])
 
 
-def _printed(values: FloatArray) -> tuple[IntArray, IntArray]:
+def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
     """The 15 digits that each double prints as, and their power of ten: ``format(value, ".14e")`` of all."""
     exponents = np.floor(np.log10(values)).astype(np.int64) + 1 - _DIGITS
     with np.errstate(all="ignore"):

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.data.groups import batches
-from speedproof.data.notes import Note
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample, reduce_together
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.checks import (
@@ -28,7 +28,7 @@ from speedproof.protocols.checks import (
 )
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.summaries import Summary, summarise_all
-from speedproof.protocols.units import LEAST_SESSIONS, independent_units
+from speedproof.protocols.units import LEAST_SESSIONS, independent_units, matched_pair
 from speedproof.stats.scaling import with_headroom
 
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ StandsForAProcess = Literal["mean", "median"]
 UNNAMED = Key("")
 LEAST_RISK = 1e-9  # the tests' approximations say nothing of what lies beyond
 _LARGE = 1e307
+_MATCHED = Note(
+    Assumption.NESTING,
+    "processes give different numbers of values: those at the last places that all have were compared",
+    held=True,
+)
 
 
 class Rules(Struct, frozen=True):
@@ -117,6 +122,8 @@ class PreparedPairs:
             for pair in pairs
             for sample in (pair.reference, pair.candidate)
         )
+        # The same with values at places that both sides have
+        self.matched = tuple(map(matched_pair, self.pairs)) if self._reduced else self.pairs
         self._sides: dict[StandsForAProcess, tuple[Sides, ...]] = {}
         # What does not depend on what stands for a process: checks of each pair and its sides, and steadiness.
         self._lasting: tuple[list[tuple[list[Note], ...]], list[Tested | None]] | None = None
@@ -132,22 +139,28 @@ class PreparedPairs:
         measured = [sample for pair in self.pairs for sample in (pair.reference, pair.candidate)]
         used = measured
         if self._reduced:
-            reduce_together(measured, location)
+            reduce_together(
+                [side for pair in self.matched for side in (pair.reference, pair.candidate)], location
+            )
             used = [
                 sample
-                for pair in self.pairs
+                for pair in self.matched
                 for sample in independent_units((pair.reference, pair.candidate), location)
             ]
         summaries = summarise_all(measured, used)
         if self._lasting is None:
             checks: list[tuple[list[Note], ...]] = [
                 (
-                    [*same_values(pair.reference, pair.candidate), *coarse],
+                    [
+                        *same_values(pair.reference, pair.candidate),
+                        *coarse,
+                        *([_MATCHED] if cut is not pair else []),
+                    ],
                     of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested),
                     of_runs(pair.candidate, y, "Y", other_nested=pair.reference.nested),
                 )
-                for pair, x, y, coarse in zip(
-                    self.pairs, used[::2], used[1::2], coarse_values(self.pairs), strict=True
+                for pair, cut, x, y, coarse in zip(
+                    self.pairs, self.matched, used[::2], used[1::2], coarse_values(self.pairs), strict=True
                 )
             ]
             self._lasting = checks, steadiness(measured)

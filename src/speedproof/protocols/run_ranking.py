@@ -27,7 +27,7 @@ from speedproof.protocols.ranking import (
     verdicts,
 )
 from speedproof.protocols.summaries import repeated_in
-from speedproof.protocols.units import clusters_of, independent_units
+from speedproof.protocols.units import clusters_of, independent_units, matched
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import MOST_APART, exponent
@@ -130,11 +130,12 @@ def rank_runs(
         raise DataError("its versions differ so much in size that no unit can hold them together")
     higher = next(iter(samples.values())).higher_is_better
     shift = exponent(*(s.values for s in samples.values()))  # chances do not depend on the unit
-    values = [np.ldexp(-s.values if higher else s.values, shift) for s in samples.values()]
-    chances = sample_intervals(values, processes=clusters_of(list(samples.values())), alpha=alpha)
+    at_places = matched(list(samples.values()))
+    values = [np.ldexp(-s.values if higher else s.values, shift) for s in at_places]
+    chances = sample_intervals(values, processes=clusters_of(at_places), alpha=alpha)
     counted = least_of_samples(values)
     ties_add = (counted.or_equal - counted.strict).tolist()
-    units = dict(zip(samples, independent_units(list(samples.values()), "median"), strict=True))
+    units = dict(zip(samples, independent_units(at_places, "median"), strict=True))
     means, medians = ({v: at(s.values) for v, s in units.items()} for at in (mean_of, median_of))
     order = sorted(range(len(values)), key=lambda i: (-chances[i].value, float(np.median(values[i]))))
     names = [list(samples)[i] for i in order]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
+from speedproof.data.sample import clock_of, written_unit
 from speedproof.errors import DataError
 from speedproof.options import HEADLINE
 from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
@@ -182,7 +183,7 @@ class SequentialComparison:
         self._proven: dict[int, set[str]] = {1: set(), -1: set()}
         self._reasons: dict[str, str] = {}
         self._effects: dict[str, float] = {}  # of what is proven, when it was last looked at
-        self._resolution = Resolution()
+        self._resolution = Resolution(written_unit(clock_of(metric)))
         self.blocks = 0
 
     @property
@@ -193,8 +194,8 @@ class SequentialComparison:
     def add(self, block: Mapping[str, float]) -> None:
         """Add a block."""
         self.blocks += 1
-        for value in block.values():
-            self._resolution.add(value)
+        for name, value in block.items():
+            self._resolution.add(value, name)
         if self.reference in block:
             self._pair(block)
         if self._rules.fixed and self.blocks == self._rules.max_blocks:

@@ -301,8 +301,7 @@ def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
 
 def _row(result: GateDecision, row: GateRow, name: Cell, *, limits: bool) -> Row:
     c = row.comparison
-    location = "mean" if c.protocol == "mean" else "median"
-    old, new = values([getattr(side, location) for side in (c.reference, c.candidate)], c.reference.unit)
+    old, new = values(words.located(c), c.reference.unit)
     mark = " !" if _undermined(result, row) else ""
     called, style, kind = _ROWS[row.outcome]
     told = _seen(c) if result.void(row) is not None else _observed(row)
