@@ -13,7 +13,7 @@ from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
 from speedproof.cli.options import choosing, pages, reading, store_option
-from speedproof.cli.outputs import check_outputs, write_answer, write_whole
+from speedproof.cli.outputs import check_outputs, outputs_wanted, write_answer, write_whole
 from speedproof.cli.settings import FILE, GateSettings, Undecided, demand_of, read_settings
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import Location, Multiplicity, Policy
@@ -140,8 +140,8 @@ def run(args: Args, console: Console) -> int:
     if result.decision.rules.look < count:
         undecided = "report"
     reports = result.reports(everything=args.all, undecided_fails=undecided == "fail")
-    known = {"suite": result.suite, "results": result.written().results}
-    write_answer(args, console, lambda **_: reports, result.to_json, **known)
+    results = result.written().results if outputs_wanted(args) else ()
+    write_answer(args, console, lambda **_: reports, result.to_json, suite=result.suite, results=results)
     if result.open and args.look:
         console.remark(f"{args.open}: the benchmarks that are open, {len(result.open)}")
     return _code(result, undecided, console)

@@ -213,11 +213,7 @@ _VERSIONS = {"old", "new", "before", "after", "base", "baseline", "reference", "
 
 
 def suite_of_samples(
-    samples: Mapping[str, Any],
-    *,
-    unit: str | None = None,
-    metric: str | None = None,
-    higher_is_better: bool | None = None,
+    samples: Mapping[str, Any], unit: str | None, metric: str | None, higher_is_better: bool | None
 ) -> Suite:
     """Make a suite of arrays: see :meth:`speedproof.data.suite.Suite.of_samples`."""
     nested = all(isinstance(part, Mapping) for part in samples.values())
@@ -254,70 +250,60 @@ _Column = npt.NDArray[Any]
 
 def suite_of_frame(
     frame: Any,
-    *,
     value: str,
-    benchmark: str | Sequence[str] = (),
-    version: str | Sequence[str] = (),
-    unit: str | None = None,
-    process: str | None = None,
-    session: str | None = None,
-    metric: str | None = None,
-    run: str | None = None,
-    higher_is_better: bool | None = None,
+    roles: Mapping[str, str | Sequence[str] | None],
+    session: str | None,
+    run: str | None,
+    unit: str | None,
+    higher_is_better: bool | None,
 ) -> Suite:
     """Group the rows of a data frame: see :meth:`speedproof.data.suite.Suite.from_frame`."""
     columns = _Columns(frame)
     library = type(frame).__module__.partition(".")[0]
     values, own_unit = columns.numbers(value, unit)
-    unit = own_unit if unit is None else unit
+    if not values.size:
+        raise DataError("the data frame holds no measured value")
     order = np.arange(values.size) if run is None else np.argsort(columns.complete(run), kind="stable")
+    unit = own_unit if unit is None else unit
     # A column of values that is called as its unit does not name the unit of each.
     by_row = unit if unit is not None and unit != value and columns.has(unit) else None
     if unit is None:
-        unit = "s" if metric is None and not higher_is_better else ""
+        unit = "s" if roles["metric"] is None and not higher_is_better else ""
     direction = None if higher_is_better is None else direction_given(higher_is_better)
     if by_row is None:
         unit_given(unit, higher_is_better)
-    roles = {
-        "benchmark": columns.labels(benchmark, value),
-        "version": columns.labels(version, "all"),
-        "metric": columns.labels(metric or (), ""),
-        "unit": columns.labels(by_row or (), unit),
-    }
-    if not values.size:
-        raise DataError("the data frame holds no measured value")
-    codes, groups = _grouped([*roles.values()])
-    if codes.size < values.size:  # no column names anything: all rows are one sample
-        codes = np.repeat(codes, values.size)
-    processes = None if process is None else columns.labels(process, "")[0]
-    codes_of, sessions = columns.labels(session or (), "")
-    sitting_of = np.broadcast_to(codes_of, values.size)
+    codes, groups = _grouped(
+        [
+            columns.labels(roles["benchmark"], value),
+            columns.labels(roles["version"], "all"),
+            columns.labels(roles["metric"], ""),
+            columns.labels(by_row, unit),
+        ]
+    )
+    processes = None if roles["process"] is None else columns.labels(roles["process"], "")[0]
+    sitting_of, sessions = columns.labels(session, "")
     records: list[tuple[str, Record | Skipped]] = []
     in_groups = order[np.argsort(codes[order], kind="stable")]
     for names, rows in zip(groups, np.split(in_groups, np.cumsum(np.bincount(codes))[:-1]), strict=True):
-        name, label, of_metric, written = names
-        known = np.isfinite(values[rows])
-        if lost := int(rows.size - known.sum()):
+        name, label, metric, written = names
+        finite = np.isfinite(values[rows])
+        if lost := int(rows.size - finite.sum()):
             reason = f"{lost} of {rows.size} in column {value!r} missing or not finite"
             records.append((label, Skipped("data frame", "", name, reason)))
-        rows = rows[known]
+        rows = rows[finite]
         parsed = parse_unit(written)
         for code in dict.fromkeys(sitting_of[rows].tolist()):
             part, sitting = rows[sitting_of[rows] == code], sessions[code]
-            if part.size:
-                found = Record(
-                    name,
-                    parsed.to_base(values[part]),
-                    parsed.base,
-                    metric=of_metric or metric_of(parsed.base),
-                    direction=direction,
-                    processes=None if processes is None else processes[part],
-                    path="data frame",
-                    where=f"session {sitting}" if sitting else "",
-                    traits=frozenset({Trait.ORDER_KNOWN}) | written_in(parsed),
-                    session=sitting,
-                )
-                records.append((label, found))
+            where = f"session {sitting}" if sitting else ""
+            record = Record(name, values[part], path="data frame", where=where, session=sitting).holding(
+                values[part],
+                parsed,
+                metric=metric or metric_of(parsed.base),
+                direction=direction,
+                processes=None if processes is None else processes[part],
+                traits=frozenset({Trait.ORDER_KNOWN}),
+            )
+            records.append((label, record))
     suite = Suite.from_records(records)
     if not suite.samples:
         reasons = "".join(f"\n  {skipped}" for skipped in suite.skipped)
@@ -346,7 +332,7 @@ class _Columns:
         self._names: dict[str, Hashable] = {str(n): n for n in names} | {
             n: n for n in names if isinstance(n, str)
         }
-        self._rows: tuple[int, ...] | None = None
+        self._rows: int | None = None
 
     def has(self, name: str) -> bool:
         """Whether there is a column of this name."""
@@ -367,10 +353,10 @@ class _Columns:
         found = np.asarray(
             column.to_numpy(zero_copy_only=False) if hasattr(column, "combine_chunks") else column
         )
-        self._rows = found.shape if self._rows is None else self._rows
-        if found.ndim != 1 or found.shape != self._rows:
+        self._rows = found.size if self._rows is None else self._rows
+        if found.ndim != 1 or found.size != self._rows:
             raise DataError(
-                f"column {name!r} has {found.size} values where others have {self._rows[0]}: give a row a value"
+                f"column {name!r} has {found.size} values where others have {self._rows}: give a row a value"
             )
         return found
 
@@ -397,11 +383,11 @@ class _Columns:
             raise DataError(f"column {name!r} has missing values: drop or name those rows first")
         return found
 
-    def labels(self, names: str | Sequence[str], default: str) -> tuple[IntArray, list[str]]:
+    def labels(self, names: str | Sequence[str] | None, default: str) -> tuple[IntArray, list[str]]:
         """The text of each row, of one column or of several, as codes; a default without a column."""
-        names = [names] if isinstance(names, str) else list(names)
+        names = [names] if isinstance(names, str) else list(names or ())
         if not names:
-            return np.zeros(1, dtype=np.int64), [default]
+            return np.zeros(self._rows or 0, dtype=np.int64), [default]
         parts = []
         for name in names:
             codes, values = numbered(self.column(name).tolist())
@@ -420,12 +406,9 @@ def _is_missing(value: object) -> bool:
 def _grouped(parts: list[tuple[IntArray, list[str]]]) -> tuple[IntArray, list[tuple[str, ...]]]:
     """Rows that agree in all of several codes, numbered by first appearance, with their texts."""
     shape = [len(names) for _, names in parts]
-    size = max(codes.size for codes, _ in parts)
-    flat = np.zeros(size, dtype=np.int64)
-    for codes, names in parts:
-        flat = flat * len(names) + codes
-    numbers, found = numbered(flat.tolist())
-    return numbers, [
-        tuple(names[k] for (_, names), k in zip(parts, np.unravel_index(f, shape), strict=True))
-        for f in found
-    ]
+    flat = np.zeros_like(parts[0][0])
+    for (codes, _), size in zip(parts, shape, strict=True):
+        flat = flat * size + codes
+    numbers, groups = numbered(flat.tolist())
+    places = zip(*np.unravel_index(groups, shape), strict=True)
+    return numbers, [tuple(names[k] for (_, names), k in zip(parts, place, strict=True)) for place in places]

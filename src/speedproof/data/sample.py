@@ -58,6 +58,7 @@ class Trait(StrEnum):
     IN_TURN = "rows of its own"
     STOPPED_ON_RESULT = "stopped on its result"
     TWO_PROGRAMS = "two programs"
+    OTHER_EXECUTABLE = "another executable than the reference's"
     MILLI = "written in thousandths"
     MICRO = "written in millionths"
     NANO = "written in billionths"

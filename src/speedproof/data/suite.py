@@ -309,18 +309,8 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         """
         from speedproof.data.given import suite_of_frame
 
-        return suite_of_frame(
-            frame,
-            value=value,
-            benchmark=benchmark,
-            version=version,
-            unit=unit,
-            process=process,
-            session=session,
-            metric=metric,
-            run=run,
-            higher_is_better=higher_is_better,
-        )
+        roles = {"benchmark": benchmark, "version": version, "metric": metric, "process": process}
+        return suite_of_frame(frame, value, roles, session, run, unit, higher_is_better)
 
     @classmethod
     @checked("unit")
@@ -363,7 +353,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         """
         from speedproof.data.given import suite_of_samples
 
-        return suite_of_samples(samples, unit=unit, metric=metric, higher_is_better=higher_is_better)
+        return suite_of_samples(samples, unit, metric, higher_is_better)
 
     def of(self, version: str) -> dict[Key, Sample]:
         """All samples of a version.

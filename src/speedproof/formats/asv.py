@@ -94,16 +94,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         listed = _list_beside(source)
     except FormatError as error:
         yield Skipped(error.path, error.where, "", f"{error.message}; units follow the benchmarks' names")
-    fields = as_fields(
-        {
-            "commit": file.commit_hash,
-            "commit_date": _moment(file.date),
-            "environment": file.env_name,
-            **{key: value for key, value in file.params.items() if value != ""},
-            "python": file.python,
-            **{key: value for key, value in file.requirements.items() if value != ""},
-        }
-    )
+    conditions: dict[str, object] = {
+        "commit": file.commit_hash,
+        "commit_date": _moment(file.date),
+        "environment": file.env_name,
+    }
+    conditions |= file.params | {"python": file.python} | file.requirements
+    fields = as_fields({name: value for name, value in conditions.items() if value != ""})
 
     def benchmark(place: Record, part: msgspec.Raw) -> Iterator[Record | Skipped]:
         entry = _entry(source, place.where, part, file.result_columns)

@@ -72,9 +72,7 @@ def sniff(head: bytes) -> bool:
     if delimiter == "\t" and all(map(text.is_number, rows[0])):
         return False  # plain numbers in columns
     cells = [cell for row in rows[1:] for cell in row]
-    return len({len(row) for row in rows}) == 1 and any(
-        text.is_number(c) or text.looks_decimal_comma(c) for c in cells
-    )
+    return len({len(row) for row in rows}) == 1 and any(map(text.is_numeric, cells))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

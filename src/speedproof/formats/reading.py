@@ -18,7 +18,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.formats.source import room_on_disk
 
 SORTED = "the values are sorted, so their run order is not known"
-_MOST = 1 << 21  # gathered values in memory
+IN_MEMORY = 1 << 21  # gathered values in memory
 
 Column = np.ndarray[tuple[int], np.dtype[Any]]
 
@@ -109,7 +109,7 @@ class Gathered:
 
     def make_room(self) -> None:
         """Keep memory bounded."""
-        if len(self.groups) >= _MOST:
+        if len(self.groups) >= IN_MEMORY:
             self._write()
 
     def sort(self) -> None:

@@ -43,7 +43,7 @@ _SAME_SESSIONS = (
 )
 _DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
-_ADJUSTED = frozenset(
+ADJUSTED = frozenset(
     {
         Assumption.RUN_ORDER,
         Assumption.DRIFT,
@@ -71,7 +71,7 @@ def typical_sides(prepared: PreparedPairs) -> list[Sides]:
     """
     pairs = prepared.pairs
     sides = [
-        replace(side, checks=tuple(check for check in side.checks if check.kind not in _ADJUSTED))
+        replace(side, checks=tuple(check for check in side.checks if check.kind not in ADJUSTED))
         for side in prepared.sides("median")
     ]
     if prepared.rules.nested == "pool":
