@@ -118,8 +118,12 @@ def _located(
     part = series[start:end]
     possible = confidence_set(part, alpha, dependence=rho, best=split - start)
     low, high = int(possible.min()), int(possible.max())
-    undermined = part[low:high]
-    before, after = (np.abs(undermined - np.median(side)) for side in (part[:low], part[high:]))
-    costs = np.concatenate([[0.0], np.cumsum(before)]) + np.concatenate([np.cumsum(after[::-1])[::-1], [0.0]])
-    best = low + int(costs.argmin())
+    best = place_of_step(part, low, high, part[:low], part[high:])
     return ChangePoint(start + best, start + low, start + high, pvalue)
+
+
+def place_of_step(x: FloatArray, low: int, high: int, before: FloatArray, after: FloatArray) -> int:
+    """The place from one to another with the least absolute deviations from the medians of two levels."""
+    one, two = (np.abs(x[low:high] - np.median(level)) for level in (before, after))
+    costs = np.concatenate([[0.0], np.cumsum(one)]) + np.concatenate([np.cumsum(two[::-1])[::-1], [0.0]])
+    return low + int(costs.argmin())
