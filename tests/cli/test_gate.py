@@ -118,7 +118,7 @@ def test_settings_and_options(three: dict[str, str]) -> None:
         '[gate]\nmargin = 0.3\nconfidence = "99%"\nmultiplicity = "bh"\npolicy = "equivalence"\n'
         'undecided = "fail"\nprotocol = "mean"\n'
     )
-    once = {"look": 1, "looks": 1}
+    once = {"look": 1, "looks": 1, "anytime": False}
     (result,) = json.loads(gate(base, slow, "--config", "all.toml", "--json")[1])["results"]
     assert result["rules"] == {"alpha": 0.01, "multiplicity": "bh", "protocol": "mean", "family": 0, **once}
     assert {row["demand"]["policy"] for row in result["rows"]} == {"equivalence"}

@@ -218,7 +218,8 @@ def test_another_metric_decides_afterwards() -> None:
         code, out, err = run(*argv, "--json")
         assert code == 0, err
         (finding,) = json.loads(out)["results"]
-        return finding["metric"], finding["verdict"], round(finding["estimate"], 9)
+        c = finding["comparison"]
+        return finding["metric"], c["verdict"], round(c["speedup"]["value"], 9)
 
     assert verdict("--review", "r.jsonl") == ("score", "faster", 2.0)
     assert verdict("--review", "r.jsonl", "--decide-by", "cost") == ("cost", "slower", 0.5)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from tests.protocols.asking import compare_medians
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import (
     coarse_values,
     of_order,
@@ -200,7 +200,7 @@ def test_a_trend_is_explained_by_the_order_of_its_own_side() -> None:
     blocks = Sample(values, traits=frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER}))
     for kind in (Assumption.DRIFT, Assumption.RUN_ORDER):
         one, other = (
-            {c.side: c.message for c in compare_medians(*sides).checks if c.kind is kind}
+            {c.versions[0]: c.message for c in compare_medians(*sides).checks if c.kind is kind}
             for sides in ((plain, blocks), (blocks, plain))
         )
         assert (one["X"], one["Y"]) == (other["Y"], other["X"])

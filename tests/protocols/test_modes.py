@@ -11,15 +11,11 @@ import pytest
 from scipy import stats
 from tests.protocols.asking import compare_modes
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols import modes
-from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.modes import (
-    MatchedMode,
-    ModeComparison,
-    fisher_exact,
-)
+from speedproof.protocols.modes import MatchedMode, ModeComparison, fisher_exact
 from speedproof.stats.estimate import Estimate
 
 Floats = npt.NDArray[np.float64]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,13 +12,14 @@ from scipy import stats
 from tests.protocols.asking import compare_means, hpt_of_scores
 from tests.protocols.test_symmetries import asked
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.errors import UsageError
 from speedproof.options import Policy
-from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.claims import Demand, Outcome, claim, judge, overall
 from speedproof.protocols.figures import at_margins, state_of, verdict_of
-from speedproof.protocols.gate_claims import Demand, GateRules, Outcome, claim, judge
+from speedproof.protocols.gate import GateRules
 from speedproof.protocols.hpt_levels import cost_duel
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
@@ -28,6 +30,14 @@ from speedproof.protocols.results import AtMargin, State, Verdict
 from speedproof.protocols.touati2009 import State2009, decide_2009
 from speedproof.stats.ratio import RatioTest
 from speedproof.stats.ttests import welch
+
+
+def judged(required: Sequence[float], contradicted: Sequence[float]) -> Outcome:
+    """The whole from the adjusted p-values of all benchmarks, at 5 %."""
+    return overall(
+        judge(*(claim(name, 0.02, p, p, 0.05) for name, p in (("not_worse", r), ("regression", c))))
+        for r, c in zip(required, contradicted, strict=True)
+    )
 
 
 def test_where_a_figure_ends() -> None:
@@ -146,11 +156,11 @@ def test_claims_and_gates_at_their_risk() -> None:
     above = float(np.nextafter(0.05, 1))
     assert claim("regression", 0.02, 0.01, 0.05, 0.05).proven
     assert not claim("regression", 0.02, 0.01, above, 0.05).proven
-    assert judge([0.05, 0.01], [1.0, 1.0], 0.05) is Outcome.PASS
-    assert judge([above, 0.01], [1.0, 1.0], 0.05) is Outcome.UNDECIDED
-    assert judge([0.01, 0.01], [0.05, 1.0], 0.05) is Outcome.FAIL
-    assert judge([0.01, 0.01], [above, 1.0], 0.05) is Outcome.PASS
-    assert judge([math.nan], [math.nan], 0.05) is Outcome.UNDECIDED
+    assert judged([0.05, 0.01], [1.0, 1.0]) is Outcome.PASS
+    assert judged([above, 0.01], [1.0, 1.0]) is Outcome.UNDECIDED
+    assert judged([0.01, 0.01], [0.05, 1.0]) is Outcome.FAIL
+    assert judged([0.01, 0.01], [above, 1.0]) is Outcome.PASS
+    assert judged([math.nan], [math.nan]) is Outcome.UNDECIDED
     undecided = Verdict.UNDECIDED
     for ahead, p, expected in (
         (True, (0.05, 1.0), (Verdict.FASTER, 0.05)),

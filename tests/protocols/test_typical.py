@@ -17,11 +17,11 @@ from tests.protocols.asking import (
 )
 
 import speedproof as sp
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.options import QuestionName
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.figures import fewest, forecasts
 from speedproof.protocols.pair import PreparedPairs, Rules
@@ -233,7 +233,7 @@ def test_stopping_on_a_result_is_said_once_and_nothing_is_called_proven() -> Non
     )
     assert {check.kind for check in compare_typical(x, y).undermining} == {Assumption.PLANNED_SIZE}
     (caveat,) = caveats_of([Pair(Key("b"), x, y)], ("old", "new"))
-    assert (caveat.kind, caveat.detail) == (Assumption.PLANNED_SIZE, "r.jsonl")
+    assert (caveat.kind, caveat.message) == (Assumption.PLANNED_SIZE, "r.jsonl")
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from speedproof.api.given import floor_of, no_step, of_metric, options_of, rules
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
+from speedproof.data.notes import Note
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import ASKED as ASKED
@@ -27,7 +28,7 @@ from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
 from speedproof.protocols.questions import QUESTIONS as QUESTIONS
 from speedproof.protocols.ranking import SuiteRanking
-from speedproof.protocols.results import Check, Comparison
+from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.reporting.formats import Reported
@@ -144,7 +145,7 @@ class SuiteResult(Shown, Struct, frozen=True):
         return hpt(self.suite, reference=result.reference, candidate=result.candidate, metric=result.metric)
 
     @property
-    def warnings(self) -> dict[str, tuple[Check, ...]]:
+    def warnings(self) -> dict[str, tuple[Note, ...]]:
         """By benchmark, what was seen against the assumptions of the protocols that were asked."""
         found: dict[str, list[Comparison]] = {}
         for comparison in (c for result in self.results for c in result.comparisons):

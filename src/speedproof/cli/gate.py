@@ -20,7 +20,6 @@ from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import Choosing, Gating, Measuring, Output, Policy, Reading, Store, Undecided
 
 _STATE = ".look"
-_UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
 # What makes a gate measure, and what it then has in common with a gate over files.
 _MEASURED = ("suite", "revisions", "driver")
 _COMMON = frozenset(["metric", "margin", "confidence", "json", "html", "markdown", "junit", "github_summary"])
@@ -307,11 +306,12 @@ def _is_there(path: str) -> bool:
 
 
 def _code(result: "sp.GateResult", undecided: Undecided, console: Console) -> int:
-    if result.outcome != "undecided":
+    from speedproof.api.gates import Outcome
+
+    if result.outcome is not Outcome.UNDECIDED or undecided == "report":
         return result.exit_code
-    if undecided != "report":
-        console.remark(f"the gate is undecided; --undecided {undecided} lets that {undecided}")
-    return _UNDECIDED_CODES[undecided]
+    console.remark(f"the gate is undecided; --undecided {undecided} lets that {undecided}")
+    return Outcome(undecided).exit_code
 
 
 COMMAND = MeasuringCommand(GateOptions, run)

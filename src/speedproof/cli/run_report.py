@@ -18,7 +18,6 @@ from speedproof.reporting.names import enumerate_names
 FAILED = 1
 ERROR = 2
 INTERRUPTED = 130
-_GATE_CODES = {"pass": 0, "fail": FAILED, "undecided": 3}
 
 
 def _exit_code(asked: RunOptions, outcome: SessionResult) -> int:
@@ -27,8 +26,8 @@ def _exit_code(asked: RunOptions, outcome: SessionResult) -> int:
         return INTERRUPTED
     if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
-    if outcome.gate is not None:
-        return _GATE_CODES[outcome.gate]
+    if outcome.outcome is not None:
+        return outcome.outcome.exit_code
     failing = frozenset[str]().union(*(FAILING[name] for name in asked.fail_on))
     return FAILED if any(finding.verdict in failing for finding in outcome.judged) else 0
 

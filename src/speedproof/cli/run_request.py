@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, confidence_of
 from speedproof.api.run_start import (
-    Gate,
+    Demand,
     Hooks,
     PlannedBenchmark,
     SessionLine,
@@ -71,7 +71,6 @@ _LOOKED_AT = (
     "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
 )  # fmt: skip
 _LEAST_RUNS = 10
-_GATE_MARGIN = 0.02
 
 
 def kept(measuring: Measuring) -> SessionOptions:
@@ -159,18 +158,21 @@ def rules_of(asked: RunOptions, plan: Sequence[PlannedBenchmark]) -> StopRules:
     if m.calibrate:
         # The question is how large the noise is, not whether A differs from A.
         least = 10**9 if most is None else most
-    gate = budget = None
+    demand, family, budget = None, 1, None
     if m.gate:
         if m.precision is not None or m.calibrate:
             raise UsageError("--gate asks whether a margin is lost; leave out --precision and --calibrate")
-        gate = Gate(m.margin or _GATE_MARGIN, max(_judged(m, plan), 1))
+        demand = Demand(margin=m.margin) if m.margin else Demand()
+        family = max(_judged(m, plan), 1)
         # The suite is what is judged: what one benchmark leaves of its time, the others may use.
         if longest is not None:
             budget = longest if "max_time" in asked.given else longest * len(plan)
-    margin = None if gate else m.margin
+    margin = None if demand else m.margin
     fixed = m.builds is not None
     alpha = alpha_of(confidence_of(m))
-    return StopRules(alpha, margin, m.precision, least, most, longest, m.stop_at_proof, gate, fixed, budget)
+    return StopRules(
+        alpha, margin, m.precision, least, most, longest, m.stop_at_proof, demand, fixed, budget, family
+    )
 
 
 def _judged(measuring: Measuring, plan: Sequence[PlannedBenchmark]) -> int:

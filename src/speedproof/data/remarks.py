@@ -60,16 +60,6 @@ def different_conditions(suite: Suite) -> tuple[Difference, ...]:
     return tuple(found)
 
 
-def different_sessions(suite: Suite, reference: str, candidate: str) -> bool:
-    """Whether two versions are known to have no session of ``speedproof run`` in common.
-
-    Nobody drew the order of such versions: all runs of the one came before all runs of the other, or whole
-    sessions took turns.
-    """
-    x, y = (set(suite.fields.get(v, {}).get("session", ())) for v in (reference, candidate))
-    return bool(x and y) and x.isdisjoint(y)
-
-
 @checked()
 def remarks(suite: Suite) -> tuple[str, ...]:
     """What was left out or pooled, where conditions differed, and what readers remarked of which samples.

@@ -18,9 +18,9 @@ from speedproof.history.result import FoundHistory
 from speedproof.history.rows import QueriedSample
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
-from speedproof.reporting.caveats import up_to
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
 from speedproof.reporting.names import short_names, shortened
+from speedproof.reporting.notes import up_to
 from speedproof.reporting.numbers import factor, percent, plural, values
 from speedproof.reporting.words import of_metric
 from speedproof.stats.change_scan import LEAST
