@@ -81,7 +81,7 @@ def test_a_format_of_reports_costs_a_module(
     """It is found by being there; the option and the ending of sp.report come with it."""
     section = MANUAL.read_text(encoding="utf-8").partition("### A format of reports: ")[2]
     (tmp_path / "asciidoc.py").write_text(section.split("```python\n")[1].split("```")[0], encoding="utf-8")
-    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    monkeypatch.setitem(vars(formats), "__path__", [*formats.__path__, str(tmp_path)])
     monkeypatch.setitem(formats.FORMATS, "asciidoc", formats.found()["asciidoc"])
     monkeypatch.delitem(sys.modules, "speedproof.reporting.formats.asciidoc")
     assert "--asciidoc" in {option.long for option in outputs() if not isinstance(option, str)}

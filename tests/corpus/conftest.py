@@ -52,7 +52,7 @@ def _made_up(benchmarks: int, versions: int = 2, *, files: int = 4, n: int = 6, 
 @pytest.fixture
 def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tree of files from some dozens of rows on."""
-    monkeypatch.setattr(building, "_ROWS", 40)
+    monkeypatch.setattr(building, "ROWS", 40)
 
 
 def _put(results: Results, folder: Path) -> Path:

@@ -109,7 +109,7 @@ def test_a_tree_of_leaves_holds_the_same(tmp_path: Path, made_up: Make, put: Put
 def test_parts_hold_whole_benchmarks_and_all_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
 ) -> None:
-    monkeypatch.setattr("speedproof.corpus.read._TASK", 30)
+    monkeypatch.setattr("speedproof.corpus.read.TASK", 30)
     place, manifest = opened(put(made_up(100), tmp_path / "c"))
     names = [set(rows_of(part)["benchmark"].to_pylist()) for part in parts_of(place, manifest.files)]
     assert len(names) > 4
@@ -176,7 +176,7 @@ def test_a_benchmark_larger_than_memory_lies_in_several_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
 ) -> None:
     """Nothing larger than twice what a leaf may hold is ever in memory while a corpus is built."""
-    monkeypatch.setattr(building, "_VALUES", 60)
+    monkeypatch.setattr(building, "VALUES", 60)
     sizes = []
     write = Place.write
 
@@ -209,7 +209,7 @@ def test_files_in_parts_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
 ) -> None:
     """A second file that proves bad at its end leaves nothing behind but its name."""
-    monkeypatch.setattr(building, "_ROWS", 7)
+    monkeypatch.setattr(building, "ROWS", 7)
     results = made_up(40, files=3)
     whole, parts = put(results, tmp_path / "whole"), in_parts(results)
     at = next(k for k, (_, part) in enumerate(parts) if not part.more) + 1
@@ -239,7 +239,7 @@ def test_stopped_within_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
 ) -> None:
     """By Ctrl-C or by kill -9: the file is read again from its begin."""
-    monkeypatch.setattr(building, "_ROWS", 7)
+    monkeypatch.setattr(building, "ROWS", 7)
     results = made_up(40, files=3)
     parts = in_parts(results)
     for end, error in ((12, KeyboardInterrupt), (12, SystemExit), (18, KeyboardInterrupt), (18, SystemExit)):

@@ -78,7 +78,7 @@ def corpus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_leaves: None, made_up: Callable[..., Any],
     put: Callable[[list[tuple[str, FileResults]], Path], Path],
 ) -> Path:  # fmt: skip
-    monkeypatch.setattr("speedproof.corpus.read._TASK", 60)
+    monkeypatch.setattr("speedproof.corpus.read.TASK", 60)
     return put(made_up(60, 2), tmp_path / "c")
 
 
@@ -147,9 +147,9 @@ def test_a_lost_scheduler_is_said_and_the_next_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_cluster_that_cannot_be_used(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_WAIT", 2.0)
+    monkeypatch.setattr(engine, "WAIT", 2.0)
     with pytest.raises(UsageError, match="no Dask scheduler answers"):
         list(run(_wait, [(0, ""), (1, "")], dask=f"tcp://127.0.0.1:{_free()}"))
-    monkeypatch.setattr(engine, "__version__", "9.9")
+    monkeypatch.setitem(vars(engine), "__version__", "9.9")
     with pytest.raises(UsageError, match=r"runs speedproof 0.*here is speedproof 9\.9.*use the same"):
         list(run(_wait, [(0, ""), (1, "")], dask=cluster))

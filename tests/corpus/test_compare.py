@@ -43,7 +43,7 @@ def corpus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_leaves: None, made_up: Make, put: Put
 ) -> Path:
     """Sixty benchmarks in three versions, in several parts."""
-    monkeypatch.setattr("speedproof.corpus.read._TASK", 40)
+    monkeypatch.setattr("speedproof.corpus.read.TASK", 40)
     return put(made_up(60, 3, n=12), tmp_path / "c")
 
 

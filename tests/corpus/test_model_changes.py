@@ -28,7 +28,7 @@ def test_every_mixture_is_that_of_its_sample(
     expected = sp.model(sp.read(folder, where="metric = 'time'"), bootstrap=20)
     own = {(key.benchmark, version): found for key, version, _, found in expected.models}
     for worth in (1000, 4):
-        monkeypatch.setattr(modelling, "_WORTH", worth)
+        monkeypatch.setattr(modelling, "WORTH", worth)
         found = sp.Corpus(folder).model(bootstrap=20, out=tmp_path / str(worth), workers=1).models
         rows = query(tmp_path / str(worth), "FROM answers").to_pylist()
         assert found.parts == (1 if worth == 1000 else 6)

@@ -17,8 +17,6 @@ from speedproof.history.commits import Commit
 from speedproof.history.rows import StoredSeries
 from speedproof.history.tracks import Track, tracks_of
 
-pytest.importorskip("sqlalchemy")
-
 ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
 KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
 

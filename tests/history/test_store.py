@@ -19,8 +19,6 @@ from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.commits import Commit
 from speedproof.history.store import HistoryStore
 
-pytest.importorskip("sqlalchemy")
-
 WRITER = """
 import sys
 import numpy as np
@@ -213,7 +211,7 @@ def test_a_locked_store_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """A writer that another one keeps waiting for too long says so, and has written nothing."""
     where = tmp_path / "s.db"
     HistoryStore(str(where))
-    monkeypatch.setattr("speedproof.history.store._BUSY", 0.05)
+    monkeypatch.setattr("speedproof.history.store.BUSY", 0.05)
     store = HistoryStore(str(where))
     with closing(sqlite3.connect(where)) as other, other:
         other.execute("BEGIN EXCLUSIVE")

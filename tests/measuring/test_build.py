@@ -154,7 +154,7 @@ def test_tools_are_told_by_the_first_line_that_they_say(
     ):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755 if name != "javac" else 0o644)
-    for name in build._VARIABLES:
+    for name in build.VARIABLES:
         monkeypatch.delenv(name, raising=False)
     for name, value in {"PATH": str(tmp_path), "CC": "clang -m32", "OWN": "", "FOREIGN": "1"}.items():
         monkeypatch.setenv(name, value)
@@ -278,7 +278,7 @@ def entries(folder: Path, sizes: Sequence[int], monkeypatch: pytest.MonkeyPatch)
         stamp.parent.mkdir(parents=True)
         stamp.write_text(f'{{"name": "n{number}"}}')
         os.utime(stamp, (number, number))
-    monkeypatch.setattr(build, "_size", lambda of: dict(zip(names, sizes, strict=True))[of.name])
+    monkeypatch.setattr(build, "size_on_disk", lambda of: dict(zip(names, sizes, strict=True))[of.name])
 
 
 @pytest.mark.parametrize("ends", [False, True])
@@ -337,7 +337,7 @@ def test_the_size_of_a_build_is_what_its_files_take_on_the_disk(tmp_path: Path) 
         file.truncate(1 << 30)
     files = [path for path in (tmp_path / "f").rglob("*") if path.is_symlink() or path.is_file()]
     assert len(files) == 5
-    assert build._size(tmp_path / "f") == sum(path.lstat().st_blocks for path in files) * 512
+    assert build.size_on_disk(tmp_path / "f") == sum(path.lstat().st_blocks for path in files) * 512
 
 
 def test_what_is_half_removed_is_no_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

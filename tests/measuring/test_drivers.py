@@ -37,7 +37,7 @@ from speedproof.protocols.stopping import SessionQuestion
 from speedproof.sessions import ComparedSession
 
 # Loaded beforehand: when a thread does so while another parses, early releases of Python 3.11 fail.
-for _name in run_session._LOADED_LATE:
+for _name in run_session.LOADED_LATE:
     import_module(_name)
 
 # A tool that has three benchmarks: what $SLOW says is 1.5 times slower, all else takes what the number of the

@@ -100,7 +100,7 @@ def test_working_directory_and_path_of_the_version_count() -> None:
 
 def test_large_and_unreadable_files_are_told_by_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     path = program("tool")
-    monkeypatch.setattr(programs, "_HASHED_BYTES", 3)
+    monkeypatch.setattr(programs, "HASHED_BYTES", 3)
     facts = path.stat()
     assert fingerprints(plan("./tool")) == {str(path): f"size:{facts.st_size} changed:{facts.st_mtime_ns}"}
 
@@ -117,11 +117,11 @@ def test_files_up_to_256_mib_that_can_be_read_are_hashed(
     os.utime(path, ns=(5, 7))
     monkeypatch.setattr(os, "access", lambda of, mode: readable and (of, mode) == (path, os.R_OK))
     monkeypatch.setattr(hashlib, "file_digest", lambda file, kind: hashlib.new(kind, b"x"))
-    told = programs._fingerprint(path)
+    told = programs.fingerprint(path)
     monkeypatch.undo()
     hashed = f"sha256:{hashlib.sha256(b'x').hexdigest()}"
     assert told == (hashed if readable and not more else f"size:{256 * 2**20 + more} changed:7")
-    assert programs._fingerprint(path.with_name("gone")) == "unreadable"
+    assert programs.fingerprint(path.with_name("gone")) == "unreadable"
 
 
 def test_a_program_that_was_built_anew_is_named_whatever_its_date() -> None:
@@ -222,7 +222,7 @@ def test_words_and_programs_of_a_shells_text() -> None:
         ("a >& b", ["a", "b"], ["a"]),
         ("", [], []),
     ):
-        assert programs._shell_words(text) == (words, starts), text
+        assert programs.shell_words(text) == (words, starts), text
 
 
 def test_only_the_program_of_a_version_counts_as_replaced() -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
 import pytest
 from msgspec import structs
 
@@ -27,7 +25,7 @@ from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.results import Limits, Tally
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.schedule import BuildOrder, block_order
-from speedproof.measuring.session import Session, _steady
+from speedproof.measuring.session import Session
 
 UNLIMITED = Limits(None, None, None)
 
@@ -172,33 +170,6 @@ def test_a_run_without_a_time_takes_none() -> None:
     executor = Alone(lambda name: {"cycles": 5.0} | ({"time": 0.5} if next(count) > 3 else {}))
     found, _ = session(plan("b"), executor, {"b": Judge("XY", 1)}, warmup=None, metric="cycles")
     assert [step.warmup for step in found.steps()] == [True] * 12 + [False] * 2
-
-
-@pytest.mark.parametrize("versions", [1, 2])
-def test_a_warm_up_is_steady_by_definition(versions: int) -> None:
-    """No median of the last three rounds is below 98 % of that of the three before; thirty rounds are enough."""
-    rng = np.random.default_rng(versions)
-    seen = set()
-    for _ in range(300):
-        length = int(rng.integers(0, 33))
-        times = (
-            rng.choice([0.97, 0.98, 1.0], (length, versions)) * rng.choice([1.0, 0.9], (length, 1))
-        ).tolist()
-        if length > 5 and rng.random() < 0.3:
-            times[-3:] = [[0.98 * statistics.median(t[v] for t in times[-6:-3]) for v in range(versions)]] * 3
-        medians = [
-            [
-                statistics.median(t[v] for t in times[length - after - 3 : length - after])
-                for v in range(versions)
-            ]
-            for after in ((0, 3) if length > 5 else ())
-        ]
-        expected = length > 5 and (
-            length >= 30 or all(now >= 0.98 * then for now, then in zip(*medians, strict=True))
-        )
-        assert _steady(times) is expected
-        seen.add((length > 5, length >= 30, expected))
-    assert seen == {(False, False, False), (True, False, False), (True, False, True), (True, True, True)}
 
 
 @pytest.mark.parametrize("left", [0, 1, 5])

@@ -173,7 +173,7 @@ def test_without_the_compiled_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     x = MixtureModel([0.4, 0.6], [0.0, 5.0], [1.0, 1.0]).rvs(40, seed=1)
     compiled_fit = fit(x)
     compiled = goodness_of_fit(x, compiled_fit, N=60, seed=5)
-    monkeypatch.setattr(em, "_COMPILED", None)
+    monkeypatch.setattr(em, "COMPILED", None)
     twin_fit = fit(x)
     twin = goodness_of_fit(x, twin_fit, N=60, seed=5)
     assert twin_fit.loglik == pytest.approx(compiled_fit.loglik, abs=1e-6)

@@ -7,7 +7,12 @@ from scipy import stats
 from speedproof.errors import UsageError
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import refitted
-from speedproof.mixture.intervals import _least_of_points, _points, mixture_intervals, sample_intervals
+from speedproof.mixture.intervals import (
+    least_of_points,
+    mixture_intervals,
+    points_of_weight,
+    sample_intervals,
+)
 from speedproof.mixture.metrics import least_of_mixtures, least_of_samples, mixture_probability_below
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.bounds import probability_greater
@@ -97,7 +102,7 @@ def test_points_against_quadrature(count: int) -> None:
     rng = np.random.default_rng(4)
     samples = [np.sort(rng.normal(m, s, (5, 30)), axis=1) for m, s in ((0, 1), (0.3, 0.2), (0.5, 2))]
     models = [refitted(s, 5) for s in samples]
-    found = _least_of_points(np.stack([_points(*m, count) for m in models], axis=1))
+    found = least_of_points(np.stack([points_of_weight(*m, count) for m in models], axis=1))
     for row in range(5):
         exact = least_of_mixtures([MixtureModel(*(a[row][m[0][row] > 0] for a in m)) for m in models])
         np.testing.assert_allclose(found[row], exact.strict, atol=1.5 / count)

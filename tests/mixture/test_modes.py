@@ -11,7 +11,7 @@ import speedproof as sp
 from speedproof.mixture.analysis import analyse
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
-from speedproof.mixture.modes import _stretches, _stretches_sd, clear_modes, mode_order, number_of_modes
+from speedproof.mixture.modes import clear_modes, count_stretches, mode_order, number_of_modes, stretches_sd
 
 
 def two_states(slow_share: float, scale: float = 1.0) -> MixtureModel:
@@ -102,8 +102,8 @@ def test_many_stretches_against_permutations() -> None:
     """Mean and deviation of the number of stretches by formula and by shuffling."""
     rng = np.random.default_rng(8)
     label = rng.choice(4, 300, p=[0.5, 0.3, 0.15, 0.05])
-    shuffled = [_stretches(rng.permutation(label)) for _ in range(4000)]
-    assert np.std(shuffled) == pytest.approx(_stretches_sd(np.bincount(label)), rel=0.05)
+    shuffled = [count_stretches(rng.permutation(label)) for _ in range(4000)]
+    assert np.std(shuffled) == pytest.approx(stretches_sd(np.bincount(label)), rel=0.05)
 
 
 def test_order_of_a_large_sample() -> None:

@@ -138,13 +138,13 @@ def test_replicates_against_the_full_search(n: int, step: float) -> None:
     f = fit_rounded(x, 1.0)
     rows = np.sort(f.model.rvs(n * 60, 7).reshape(60, n))
     np.rint(rows, out=rows)
-    full = rounding._search(rows, 9)
+    full = rounding.search_rounded(rows, 9)
     exact = []
     for row, (w, mu, v), (K, _) in zip(rows, full.parameters, full.best, strict=True):
         exact.append(rounded_distance(row, MixtureModel(w[:K], mu[:K], np.sqrt(v[:K])), 1.0))
     fast = [
         rounded_distance(row, m, 1.0)
-        for row, m in zip(rows, rounding._refitted(rows, 9, f.components + 1), strict=True)
+        for row, m in zip(rows, rounding.refitted_rounded(rows, 9, f.components + 1), strict=True)
     ]
     assert abs(np.median(fast) / np.median(exact) - 1) < 0.15
     assert abs(np.quantile(fast, 0.9) / np.quantile(exact, 0.9) - 1) < 0.15

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -10,8 +11,18 @@ from msgspec.structs import replace
 from scipy import stats
 from studies.bisection import bisected
 
+from speedproof.protocols import bisection
 from speedproof.protocols.bisection import Bisection, BisectionFinding, BisectionOutcome, Stage
+from speedproof.protocols.bisection_outlook import (
+    noise_of,
+    outlook_of_ends,
+    outlook_of_search,
+    residuals_of,
+)
 from speedproof.reporting.bisection import EndedBisection, bisection_report
+from speedproof.stats.culprit import StepPosterior
+from speedproof.stats.forecast import blocks_for_proof, smallest_provable
+from speedproof.stats.sequential import PairedSequence
 
 
 def searched(
@@ -214,3 +225,93 @@ def test_a_search_says_about_how_many_runs_are_missing() -> None:
         if math.isnan(told) and (found := search.finding()).outcome is BisectionOutcome.OPEN:
             told, then = found.outlook.more_runs, search.pairs
     assert told / 3 < 2 * (search.pairs - then) < 3 * told
+
+
+def test_what_a_bisection_would_need() -> None:
+    """The formulas of the outlook: a pair has two runs, runs grow with the square of the noise."""
+    rng = np.random.default_rng(4)
+    groups = [0.02 * rng.standard_normal(k) + 0.1 * k for k in (5, 1, 8)]
+    residuals = residuals_of(groups)
+    assert residuals.tolist() == pytest.approx(
+        [v - np.median(g) for g in groups if g.size > 1 for v in g.tolist()]
+    )
+    noise = noise_of(residuals)
+    assert noise == pytest.approx(1.4826 * stats.median_abs_deviation(residuals) / math.sqrt(2))
+    assert math.isnan(noise_of(residuals[:1]))
+    for shift in (0.0, 0.01, -0.03):
+        ends = PairedSequence(alpha=0.01)
+        for value in (shift + 0.03 * rng.standard_normal(24)).tolist():
+            ends.add(math.exp(value), 1.0)
+        pairs = min(
+            ends.blocks_to_go(side=1),
+            ends.blocks_to_go(side=-1),
+            max(ends.blocks_to_go(gamma=1 / 1.02, side=1), ends.blocks_to_go(gamma=1.02, side=-1)),
+        )
+        found = outlook_of_ends(ends, noise, 0.02, 0.01)
+        enough = noise * math.sqrt(24 / (24 + pairs)) if math.isfinite(pairs) else math.nan
+        centred = ends.differences - np.median(ends.differences)
+        assert (found.noise, found.more_runs) == (noise, 2 * pairs)
+        assert found.enough_noise == pytest.approx(enough, nan_ok=True)
+        assert found.visible == pytest.approx(smallest_provable(centred, 24, alpha=0.01) - 1)
+        change = float(np.median(ends.differences))
+        for step, left in itertools.product((None, ends), (1, 40)):
+            proof = blocks_for_proof(abs(change) + residuals, 0.01)
+            missing = proof if step is None else step.blocks_to_go(side=1 if change > 0 else -1)
+            missing = missing if math.isfinite(missing) else proof
+            more = missing + 0.4 * math.log2(left) * proof
+            search = outlook_of_search(ends, step, left, 30, residuals, 0.01)
+            assert search.more_runs == pytest.approx(2 * more)
+            assert search.enough_noise == pytest.approx(noise * math.sqrt(30 / (30 + more)), nan_ok=True)
+
+
+@pytest.mark.parametrize(("low", "high", "beside"), [
+    (1.0, 1.2, False), (0.8, 1.0, False), (1.0, 1.0, False), (0.8, 0.99, True), (1.01, 1.2, True),
+    (math.nan, math.nan, False),
+])  # fmt: skip
+def test_more_than_one_change(low: float, high: float, beside: bool) -> None:
+    """An interval that holds 1, its ends too, leaves nothing unexplained; a second step is told beyond a half."""
+    found = replace(Bisection(3).finding(), rest_low=low, rest_high=high, outcome=BisectionOutcome.CULPRIT)
+    for second, likely in ((0.0, False), (0.5, False), (0.5001, True)):
+        now = replace(found, second=second)
+        assert now.unexplained is beside
+        assert now.more is (beside or likely)
+        for outcome in BisectionOutcome:
+            other = replace(now, outcome=outcome)
+            assert other.more is (outcome is BisectionOutcome.CULPRIT and (beside or likely))
+            assert other.open is (outcome in (BisectionOutcome.OPEN, BisectionOutcome.UNPROVEN))
+
+
+def test_residuals_are_of_two_pairs_or_more() -> None:
+    """One pair is its own median, which says nothing of the noise."""
+    assert residuals_of([]).tolist() == residuals_of([np.array([3.0])]).tolist() == []
+    groups = [np.array([3.0]), np.array([1.0, 2.0]), np.array([]), np.array([9.0])]
+    assert residuals_of(groups).tolist() == [-0.5, 0.5]
+    for few, many in ((0, 1), (1, 1)):
+        assert math.isnan(noise_of(np.arange(float(few)))) is bool(many)
+
+
+def test_a_posterior_that_holds_nothing_else_than_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ends are proven to differ, and no place is likely: all of them are possible."""
+    search = Bisection(5)
+    for k in range(12):
+        search.add(0, 4, 1.0 + 1e-3 * (k % 3), 1.2 + 1e-3 * (k % 2))
+    nothing = StepPosterior(np.zeros(4), 1.0, 0.0)
+    monkeypatch.setattr(bisection, "step_posterior", lambda *_: nothing)
+    found = search.finding()
+    assert (found.outcome, found.credible, found.probability) == (BisectionOutcome.OPEN, (1, 2, 3, 4), 0.0)
+    assert (found.parent, found.culprit) == (0, 1)
+
+
+def test_a_bisection_knows_nothing_before_its_first_pair() -> None:
+    found = Bisection(5).finding()
+    nothing = [math.nan, 0.0, math.inf]
+    np.testing.assert_equal([found.change, found.change_low, found.change_high], nothing)
+    np.testing.assert_equal([found.step, found.step_low, found.step_high], nothing)
+    np.testing.assert_equal([found.rest_low, found.rest_high, found.probability], [math.nan] * 3)
+    assert (found.parent, found.culprit, found.credible, found.second, found.pairs) == (
+        None,
+        None,
+        (),
+        0.0,
+        0,
+    )

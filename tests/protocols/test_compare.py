@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from scipy import stats
 from tests.protocols.asking import compare_means, compare_medians, compare_samples, compare_single_runs
 
 from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.options import DETAILS as PROTOCOLS
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.pair import Rules
+from speedproof.protocols.median import median_tests, medians
+from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.reporting import words
 
@@ -544,3 +547,105 @@ def test_bounds_of_medians_certify_where_the_samples_differ_by_a_shift() -> None
     assert math.isnan(wider.certified.low)
     assert math.isnan(wider.certified.high)
     assert wider.certified.value == wider.speedup.value
+
+
+def checks_of(c: Comparison, kind: Assumption) -> list[Any]:
+    return [(check.side, check.held, check.message) for check in c.checks if check.kind is kind]
+
+
+def test_what_figure_two_says_of_each_pair() -> None:
+    """Beside each other: a shift, a factor, neither with few runs and with many, values of 0, values that tie."""
+    rng = np.random.default_rng(8)
+    for n in (30, 31):
+        x = rng.exponential(1.0, n)
+        made = {
+            "shift": (x + 5.0, x + 4.0),
+            "factor": (8.0 * x + 0.1, x + 0.0125),
+            "zero": (np.where(x == x.min(), 0.0, x), x + 0.5),
+            "zero, the other": (x + 0.5, np.where(x == x.min(), 0.0, x)),
+            "neither": (10 + 0.01 * x, 10 + 5 * rng.random(n) ** 4),
+            "half": (np.repeat(np.arange(n // 2) + 1.0, 2), np.repeat(np.arange(n // 2) + 50.0, 2)),
+            "fewer": (np.repeat(np.arange(n // 2) + 1.0, 2), np.repeat(np.arange(n // 2) + 1.5, 2)),
+            "two values": (np.arange(n) % 2 + 1.0, np.arange(n) % 2 + 1.0),
+        }
+        made = {name: (a[: n - n % 2 * (a.size < n)], b) for name, (a, b) in made.items()}
+        own = [Pair(Key(name), Sample(a, "u"), Sample(b, "u")) for name, (a, b) in made.items()]
+        for alpha in (0.05, 0.3):
+            rules = Rules(alpha, margin=0.5)
+            for pair, found in zip(own, medians(PreparedPairs(own, rules)), strict=True):
+                a, b = pair.reference.values, pair.candidate.values
+                shift = float(median_tests(a, b).location.pvalue)
+                ((_, held, message),) = checks_of(found, Assumption.SHIFT)
+                assert held == (shift > alpha)
+                few = min(a.size, b.size) <= 30
+                assert ("by a shift only" in message) == held
+                assert ("at most 30 runs: measure more" in message) == (not held and few)
+                assert ("which tends to be larger" in message) == (not held and not few)
+                assert math.isnan(found.pvalue) == (not held and few)
+                assert found.at_margin is not None
+                assert math.isnan(found.at_margin.equivalent) == (not held)
+                assert math.isnan(found.at_margin.not_worse) == (not held and few)
+                factors = checks_of(found, Assumption.FACTOR)
+                assert len(factors) == (min(a.min(), b.min()) > 0)
+                for _, common_factor, message in factors:
+                    if pair.key.benchmark in ("factor", "neither"):
+                        assert common_factor == (pair.key.benchmark == "factor")
+                    assert ("by a factor only" in message) == common_factor
+                    assert ("by more than a factor" in message) == (not common_factor)
+                pooled = [*a.tolist(), *b.tolist()]
+                distinct = len(set(pooled))
+                ties = checks_of(found, Assumption.TIES)
+                assert len(ties) == (distinct < len(pooled))
+                for _, many, message in ties:
+                    assert many == (distinct > len(pooled) / 2)
+                    assert message.startswith(f"{distinct} distinct values among {len(pooled)}")
+                    assert ("finer than the" in message) == (not many)
+                for check in found.checks:
+                    if check.kind is Assumption.TIES:
+                        assert check.statistic == len(pooled) - distinct
+
+
+@pytest.mark.parametrize("higher", [False, True])
+def test_what_figure_one_says_of_variances(higher: bool) -> None:
+    """Where both sides are normal, and by the side that the user calls X; the test is that of the words."""
+    at = np.asarray(stats.norm.ppf((np.arange(40) + 0.5) / 40), dtype=np.float64)
+    normal, wide, skewed = (
+        np.asarray(v, dtype=np.float64) for v in (10 + 0.1 * at, 10 + 0.5 * at, 10 + np.exp(at))
+    )
+    direction = Direction.HIGHER if higher else Direction.LOWER
+    for x, y in product((normal, wide, skewed), repeat=2):
+        for welch in (False, True):
+            rules = Rules(always_welch=welch)
+            found = compare_means(Sample(x, "u", direction), Sample(y, "u", direction), rules)
+            told = checks_of(found, Assumption.NORMALITY)
+            assert [(side, held) for side, held, _ in told] == [
+                ("X", x is not skewed),
+                ("Y", y is not skewed),
+            ]
+            variances = checks_of(found, Assumption.EQUAL_VARIANCES)
+            both = x is not skewed and y is not skewed
+            pooled = both and x is y and not welch
+            assert found.test == ("Student's t test" if pooled else "Welch's t test")
+            assert [(held, message) for _, held, message in variances] == [
+                (True, "equal variances are not rejected: pooled t test")
+                if pooled
+                else (False, "unequal variances: Welch's t test")
+            ] * both
+            assert found.speedup.confidence == 0.95
+
+
+def test_a_single_run_at_the_risk_that_its_number_reaches() -> None:
+    """n runs that are all won bound the chance by alpha^(1 / n), which has to exceed one half."""
+    for alpha in (0.3, 0.25, 0.2, 0.125, 0.05, 0.01):
+        least = next(n for n in range(1, 99) if alpha ** (1 / n) > 0.5 + 1e-12)
+        for n, m in ((least - 1, 9), (9, least - 1), (least, 9), (9, least), (least, least)):
+            x = Sample(np.linspace(51.0, 50.0 + n, n))
+            y = Sample(np.linspace(51.0, 50.0 + m, m) + 0.5 * (n - m) + 0.001)
+            found = compare_single_runs(x, y, Rules(alpha))
+            assert found.speedup.confidence == 1 - alpha
+            assert found.verdict is Verdict.UNDECIDED
+            assert found.needed is not None
+            assert found.needed.least == (min(n, m) < least)
+            if found.needed.least:
+                expected = tuple(least if size < least else None for size in (n, m))
+                assert (found.needed.reference, found.needed.candidate) == expected

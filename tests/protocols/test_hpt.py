@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from tests.protocols.asking import hpt_of_pairs, hpt_of_scores
+from tests.protocols.asking import (
+    hpt_of_pairs,
+    hpt_of_scores,
+)
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
@@ -18,8 +21,8 @@ from speedproof.data.units import Direction
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols import hpt_levels, hpt_speedup, hpt_steps
 from speedproof.protocols.hpt import Hpt, Winner
-from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, score_duel
-from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
+from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, decimal, score_duel
+from speedproof.protocols.hpt_speedup import RSpeedup, confidence_at, r_speedup
 
 ORACLE = Path(__file__).parents[1] / "data" / "oracle_hpt"
 CASES: list[dict[str, Any]] = json.loads((ORACLE / "expected.json").read_text())["cases"]
@@ -458,7 +461,7 @@ class TestManyRuns:
                 [5e-324, 1.7e308, 0.1 + 0.2, 999999999999999.5, 1.0000000000000005],
             ]
         )
-        mantissas, exponents = hpt_levels._printed(values)
+        mantissas, exponents = hpt_levels.printed_digits(values)
         for value, m, e in zip(values.tolist(), mantissas.tolist(), exponents.tolist(), strict=True):
             assert Fraction(m) * Fraction(10) ** e == hpt_levels.decimal(value)
 
@@ -527,3 +530,61 @@ def test_a_process_counts_by_the_median_of_its_values() -> None:
     sides = (np.array(values) for values in ([1.0, 2.0, 2.0], [1.0, 2.0, 9.0]))
     pair = Pair(Key("b"), *(Sample(values, processes=np.zeros(3, dtype=np.int64)) for values in sides))
     assert [row.difference for row in hpt_of_pairs([pair]).benchmarks] == [0.0]
+
+
+def test_what_is_certified_in_words() -> None:
+    for hundredth, told in ((1.0, "less than 1.01x"), (1.01, "at least 1.01x"), (2.5, "at least 2.50x")):
+        assert (
+            str(RSpeedup(0.95, 1.5, hundredth=hundredth)) == f"the winner is {told} faster, 95 % confidence"
+        )
+    for found in (RSpeedup(0.95, None, hundredth=1.5), RSpeedup(0.95, 1.5)):
+        assert str(found) == "no speedup of the winner holds with 95 % confidence"
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("certified", "hundredth"), [("5/4", 1.24), ("63/50", 1.25), ("1251/1000", 1.25)])
+def test_two_decimals_below_a_breakpoint_that_fails(rule: HptRule, certified: str, hundredth: float) -> None:
+    """One run a side: the speedup is the ratio itself, at which the difference vanishes and nothing is proven."""
+    ratio = Fraction(certified)
+    duels = [score_duel([float(ratio * k)], [float(k)]) for k in (1000, 2000, 3000, 4000, 5000)]
+    (found,) = hpt_speedup.r_speedup(duels, [0.9], rule, literal=False)
+    assert (found.certified_exact, found.certified_attained, found.hundredth) == (certified, False, hundredth)
+    assert (found.supremum_exact, found.supremum_attained) == (certified, False)
+
+
+def test_a_risk_that_is_just_kept() -> None:
+    """Four benchmarks won have the p-value 1/16: enough at a confidence of 15/16, and at none above."""
+    duels = [score_duel([1.5 * k], [float(k)]) for k in range(1, 5)]
+    kept, lost = hpt_speedup.r_speedup(duels, [0.9375, 0.94], "exact", literal=False)
+    assert (kept.certified_exact, lost.certified) == ("3/2", None)
+    assert hpt_speedup.confidence_at(duels, Fraction(1), "exact", literal=False) == 0.9375
+
+
+@pytest.mark.parametrize("rule", ["exact", "paper"])
+@pytest.mark.parametrize("digits", [1, 6])
+def test_scores_a_million_times_as_large(rule: HptRule, digits: int) -> None:
+    """What A certifies over B it certifies a million times over, where nothing below that fails."""
+    rng = np.random.default_rng([digits, 7])
+    for _ in range(4):
+        a, b = (np.round(rng.lognormal(gain, 0.1, (7, 6)), digits) + 1.0 for gain in (0.9, 0.5))
+        (plain,) = hpt_speedup.r_speedup(
+            [score_duel(*p) for p in zip(a, b, strict=True)], [0.9], rule, literal=False
+        )
+        large = [score_duel(1e6 * x, y) for x, y in zip(a, b, strict=True)]
+        (found,) = hpt_speedup.r_speedup(large, [0.9], rule, literal=False)
+        assert plain.certified is not None
+        assert Fraction(found.certified_exact) == 10**6 * Fraction(plain.certified_exact)
+        assert Fraction(found.supremum_exact) == 10**6 * Fraction(plain.supremum_exact)
+        assert found.certified_attained == plain.certified_attained
+
+
+def test_numbers_of_any_span_keep_their_decimals() -> None:
+    """Whole numbers of one unit are the printed decimals, within 64 bits and beyond; doubles are the nearest."""
+    rng = np.random.default_rng(5)
+    for a in ([0.1, 0.25, 3.0], [1e-9, 1.0, 1e9 + 0.125], (10 ** rng.uniform(-200, 200, 9)).tolist(), [7.0]):
+        duel = score_duel(a, [a[0]])
+        unit = decimal(a[0]) / int(duel.lower.values[0])
+        assert [k * unit for k in duel.upper.values.tolist()] == sorted(decimal(v) for v in set(a))
+        exact = [Fraction(k, int(duel.upper.values[-1])) for k in duel.upper.values.tolist()]
+        share = duel.upper.rounded / duel.upper.rounded[-1] if duel.upper.rounded.any() else None
+        assert share is None or share.tolist() == pytest.approx([float(e) for e in exact], rel=1e-15)

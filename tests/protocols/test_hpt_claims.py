@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from studies.scores import entries_of_scores
 from tests.protocols.asking import claims, hpt_of_scores
 
 from speedproof.errors import DataError, UsageError
+from speedproof.protocols.caveats import few_runs
 from speedproof.protocols.hpt_claims import paired_t, relative
 
 TABLES = Path(__file__).parents[1] / "data" / "oracle_hpt"
@@ -103,3 +105,86 @@ def test_what_cannot_be_claimed() -> None:
     assert math.isnan(undecided.t_certified)
     assert math.isnan(undecided.claims[0].error)
     assert undecided.claims[1].speedup is None
+
+
+BOTH = ("old", "new")
+
+
+def few(*rows: Any, of: int = 0) -> list[tuple[tuple[str, ...], tuple[str, ...], str]]:
+    return [(c.versions, c.benchmarks, c.detail) for c in few_runs(rows, BOTH, of or len(rows))]
+
+
+@pytest.mark.parametrize(
+    ("count", "confidences", "expected"),
+    [
+        (5, (1 - 2.0**-5,), ""),
+        (5, (0.99,), "with 5 benchmarks the confidence cannot exceed 0.9688; 0.99 takes at least 7"),
+        (5, (1 - 2.0**-6, 0.99), "0.984375 takes at least 6"),
+        (1, (0.95,), "with 1 benchmark the confidence cannot exceed 0.5; 0.95 takes at least 5"),
+        (
+            4,
+            (0.99, 0.5, 0.95),
+            "with 4 benchmarks the confidence cannot exceed 0.9375; 0.95 takes at least 5",
+        ),
+    ],
+)
+def test_confidences_out_of_reach(count: int, confidences: tuple[float, ...], expected: str) -> None:
+    """n benchmarks reach 1 - 2^-n, and at that confidence itself nothing is noted."""
+    a, b = [[4.0, 5.0, 6.0]] * count, [[1.0, 2.0, 3.0]] * count
+    found = hpt_of_scores(b, a, confidences=confidences)
+    assert (expected in " ".join(found.notes)) if expected else not found.notes
+    with pytest.raises(DataError, match="a confidence of 1e-17 leaves every risk"):
+        hpt_of_scores(b, a, confidences=[1e-17])
+
+
+@pytest.mark.parametrize(
+    ("runs", "rule", "expected"),
+    [
+        ((1, 1), "exact", "not used"),
+        ((3, 3), "exact", "exact, conditional on ties"),
+        ((40, 40), "exact", "normal, corrected for ties and continuity"),
+        ((3, 3), "paper", "exact table"),
+        ((3, 12), "paper", "normal"),
+        ((3, 11), "paper", "exact table"),
+    ],
+)
+def test_the_first_levels_method(runs: tuple[int, int], rule: Any, expected: str) -> None:
+    a, b = (np.arange(float(n)) + 1 for n in runs)
+    assert hpt_of_scores([a], [b], rule=rule).method.split("; ")[0] == f"rank-sum: {expected}"
+    if expected != "not used":
+        few = np.arange(3.0) + 1
+        both = hpt_of_scores([a, few, [1.0]], [b, few, [1.0]], rule=rule).method.split("; ")[0]
+        first = "exact, conditional on ties" if rule == "exact" else "exact table"
+        assert both == f"rank-sum: {expected}" + (f" or {first}" if expected != first else "")
+
+
+def test_the_paired_t_test_at_its_risk() -> None:
+    """At a risk of one half a mean difference of 0 is enough, for a speedup of 1; two benchmarks by SciPy."""
+    assert paired_t([1.0, 3.0], [2.0, 2.0], 0.5) == (0.5, 1.0)
+    assert paired_t([1.0, 3.0], [2.0, 2.0], 0.49) == (0.5, None)
+    reached, speedup = paired_t([2.0, 3.1], [1.0, 2.0], 0.05)
+    assert speedup is not None
+    d = np.array([2.0, 3.1]) - speedup * np.array([1.0, 2.0])
+    assert stats.ttest_1samp(d, 0, alternative="greater").pvalue == pytest.approx(0.05)
+    assert reached == pytest.approx(1 - stats.ttest_rel([2.0, 3.1], [1.0, 2.0], alternative="greater").pvalue)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1.0, 1e300])
+def test_claims_of_medians_of_any_size(size: float) -> None:
+    """Rivals by SciPy, in any unit; of equal versions the candidate is the winner, by a factor of 1 at most."""
+    rng = np.random.default_rng(4)
+    a, b = 1.4 * rng.lognormal(0, 0.1, (7, 1)), rng.lognormal(0, 0.1, (7, 1))
+    found = claims(entries_of_scores((b * size).tolist(), (a * size).tolist()), alpha=0.1, speedups=[1.1])
+    expected = stats.ttest_rel(a[:, 0], b[:, 0], alternative="greater").pvalue
+    assert found.t_confidence == pytest.approx(1 - expected)
+    assert found.confidence == 0.9
+    mean, t, asked = found.claims
+    assert [c.method for c in found.claims] == ["geometric mean", "paired t", "asked"]
+    assert mean.speedup == pytest.approx(stats.gmean(a[:, 0] / b[:, 0]))
+    assert t.speedup is not None
+    assert stats.ttest_rel(a[:, 0], t.speedup * b[:, 0], alternative="greater").pvalue == pytest.approx(0.1)
+    assert found.certified is not None
+    assert asked.error == pytest.approx(1.1 / found.certified - 1)
+    assert asked.loss == pytest.approx(asked.confidence / 0.9 - 1)
+    same = claims(entries_of_scores([[1.0]] * 3, [[1.0]] * 3))
+    assert (same.candidate_wins, same.certified) == (True, None)

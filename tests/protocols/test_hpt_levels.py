@@ -69,30 +69,6 @@ def test_duels_of_small_samples_in_rational_numbers(span: int) -> None:
                 assert shares.tolist() == pytest.approx(ratios, rel=1e-15)
 
 
-def test_digits_where_a_sixteenth_is_a_half() -> None:
-    """``format`` rounds the exact double, to even at an exact half: so do all the digits at once."""
-    rng = np.random.default_rng(1)
-    halves = rng.integers(10**14, 10**15 - 1, 300) + rng.choice([0.5, 0.375, 0.625, 0.0], 300)
-    powers = 10.0 ** np.arange(-300, 300, 7)
-    nines = [float(f"9.9999999999999{last}e{k}") for k in range(-300, 300, 7) for last in (9, 8, 94, 96)]
-    values = np.concatenate(
-        [
-            nines,
-            halves,
-            halves / 2**60,
-            halves * 2.0**70,
-            np.nextafter(powers, 0),
-            powers,
-            np.nextafter(powers, np.inf),
-        ]
-    )
-    mantissas, exponents = hpt_levels._printed(values)
-    for value, mantissa, exponent in zip(
-        values.tolist(), mantissas.tolist(), exponents.tolist(), strict=True
-    ):
-        assert mantissa * Fraction(10) ** exponent == Fraction(format(value, ".14e"))
-
-
 @pytest.mark.parametrize("power", [-6, -3, 0, 3, 6])
 def test_products_beyond_64_bits(power: int) -> None:
     """Of whole numbers of 15 digits with a speedup's: those that nearly tie are told apart in whole numbers."""

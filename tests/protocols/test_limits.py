@@ -6,14 +6,17 @@ import itertools
 import math
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy import stats
 from tests.protocols.asking import rank_suite
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
+from speedproof.data.units import Direction
 from speedproof.protocols.bisection import Bisection, BisectionOutcome, Stage
 from speedproof.protocols.bisection_outlook import residuals_of
+from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
@@ -106,3 +109,71 @@ def test_the_highest_confidence_is_that_of_the_least_risk(
     found = HighestConfidence.of(intervals)
     assert (found.value, found.attained, found.upward_closed) == pytest.approx(told, nan_ok=True)
     assert found.intervals == tuple(intervals)
+
+
+KEY = Key("b")
+
+
+def test_pairs_of_two_directions_are_refused() -> None:
+    """Whichever side it is; the same unit may be good either way."""
+    sides = [Sample(np.ones(2), "u", direction) for direction in (Direction.LOWER, Direction.HIGHER)]
+    other = Sample(np.ones(2), "v", Direction.LOWER)
+    for x, y in ((sides[0], sides[1]), (sides[1], sides[0]), (sides[0], other), (other, sides[0])):
+        with pytest.raises(ValueError, match="two units or directions"):
+            PreparedPairs([Pair(KEY, x, x), Pair(KEY, x, y)])
+    for side in sides:
+        assert len(PreparedPairs([Pair(KEY, side, side)]).pairs) == 1
+
+
+@pytest.mark.parametrize("direction", [Direction.LOWER, Direction.HIGHER])
+@pytest.mark.parametrize("place", range(4))
+def test_values_whose_sum_is_beyond_doubles(place: int, direction: Direction) -> None:
+    """One value of 1.5e308, or as far below 0, of either side: both are taken in one smaller unit."""
+    rng = np.random.default_rng(place)
+    x, y = 1e300 * rng.random(9), 1e300 * rng.random(9)
+    (x, y)[place % 2][4] = 1.5e308 * (1 if place < 2 else -1)
+    (side,) = PreparedPairs([Pair(KEY, Sample(x, "B", direction), Sample(y, "B", direction))]).sides("mean")
+    slow, fast = (y, x) if direction is Direction.HIGHER else (x, y)
+    assert (side.slow.tolist(), side.fast.tolist()) == ((slow / 16).tolist(), (fast / 16).tolist())
+    assert (side.x.values.tolist(), side.y.values.tolist()) == (x.tolist(), y.tolist())
+    usual = Sample(np.minimum(np.abs(x), 9e306), "B", direction)
+    (side,) = PreparedPairs([Pair(KEY, usual, usual)]).sides("mean")
+    assert side.slow is usual.values
+
+
+FloatArray = npt.NDArray[np.float64]
+
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+def test_highest_confidence_against_every_risk() -> None:
+    """Of a figure that says yes, no and yes again: at each of its p-values and between each two of them."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        pvalues = np.round(rng.random(4), 2)
+
+        def says(alpha: FloatArray, pvalues: FloatArray = pvalues) -> BoolArray:
+            at = np.atleast_1d(np.asarray(alpha))
+            return np.asarray((pvalues[0] <= at) & ((pvalues[1] > at) | (pvalues[2] <= at)), dtype=np.bool_)
+
+        (found,) = highest_confidences(pvalues[None], lambda alpha: says(np.asarray(alpha)))
+        points = sorted({0.0, 1.0, *pvalues.tolist()})
+        risks = [*points[1:-1], *(0.5 * (a + b) for a, b in itertools.pairwise(points))]
+        for alpha in risks:
+            if not 0 < alpha < 1:
+                continue
+            inside = any(
+                low < alpha < high or (alpha == low and low_in) or (alpha == high and high_in)
+                for low, high, low_in, high_in in found.intervals
+            )
+            assert inside == bool(says(np.array([alpha]))[0])
+        answers = [bool(says(np.array([alpha]))[0]) for alpha in sorted(risks) if 0 < alpha < 1]
+        assert found.upward_closed == (answers == sorted(answers))  # by definition, of none at all, too
+        if found.intervals:
+            assert found.value == pytest.approx(1 - found.intervals[0][0])
+            assert found.attained == found.intervals[0][2]
+        else:
+            assert math.isnan(found.value)
+    (none,) = highest_confidences(np.array([[0.3]]), lambda alpha: np.zeros_like(alpha, dtype=np.bool_))
+    assert (none.intervals, none.attained, none.upward_closed) == ((), False, True)

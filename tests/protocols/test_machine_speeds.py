@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
+from speedproof.data.units import Direction
 from speedproof.formats.suites import read as read_suite
-from speedproof.protocols.machine_speeds import _two_speeds, common_speeds, machine_speeds
+from speedproof.protocols.machine_speeds import common_speeds, machine_speeds, two_speeds_of
 from speedproof.reporting.caveats import two_speeds
 from speedproof.reporting.text import render
 
@@ -141,8 +143,8 @@ def test_exactly_six_deviations_are_not_far_apart() -> None:
     logs = np.array([15.0, 9.0, 16.0, 17.0, 11.0, 16.0])
     assert np.log(np.exp(logs)).tolist() == logs.tolist()
     for more, apart in ((0.0, False), (1e-9, True)):
-        far = np.exp(logs + more * (logs > 12))
-        assert np.isfinite(_two_speeds(far[None])).all() == apart
+        far = Sample(np.exp(logs + more * (logs > 12)))
+        assert np.isfinite(two_speeds_of([Pair(Key("b"), far, far)])).all() == apart
 
 
 @pytest.mark.parametrize(("sides", "most"), [("both", 3), ("reference", 10), ("candidate", 10)])
@@ -167,3 +169,57 @@ def test_factors_are_alike_within_a_tenth_of_the_middle_one(sides: str, most: in
                 assert found.factor == np.exp(10.0)
                 own = np.exp((most - 1) / 2) if sides == "both" else np.nan
                 assert found.speedup == pytest.approx(own, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("processes", "factor", "told"),
+    [(4, 2.0, False), (5, 2.0, True), (6, 2.0, True), (6, 1.049, False), (6, 1.051, True), (6, 1.0, False)],
+)
+def test_two_speeds_of_processes(processes: int, factor: float, told: bool) -> None:
+    """Five processes and 5 %, at least; the median of each counts. Rates and times are beside each other."""
+    level = np.where(np.arange(processes) % 2, factor, 1.0)
+    values = np.repeat(level, 3)
+    values[::3] *= 50.0  # the first value of each process moves its mean, not its median
+    number = np.repeat(np.arange(processes), 3)
+    slow, fast = Sample(1.1 * values, "u", processes=number), Sample(values, "u", processes=number)
+    rates = [Sample(s.values, "op/s", Direction.HIGHER, processes=number) for s in (fast, slow)]
+    gap = math.log(factor) if told else math.nan
+    speedup = math.log(1.1) if told else math.nan
+    found = two_speeds_of([Pair(Key("a"), slow, fast), Pair(Key("b"), *rates)])
+    np.testing.assert_allclose(found, [[gap, gap, speedup]] * 2, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("both", "alone", "of", "sides"),
+    [
+        (3, 0, 5, "both"),
+        (2, 0, 3, None),
+        (3, 0, 6, None),
+        (0, 10, 19, "reference"),
+        (0, 9, 12, None),
+        (0, 10, 20, None),
+    ],
+)
+def test_speeds_that_most_benchmarks_share(both: int, alone: int, of: int, sides: str | None) -> None:
+    """Three of both versions, ten of one alone, and more than half of all."""
+    rows = [(0.2, 0.2, 0.05)] * both + [(0.2, math.nan, math.nan)] * alone
+    found = common_speeds(np.array(rows), of)
+    if sides is None:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.sides, found.benchmarks, found.of) == (sides, both or alone, of)
+    assert found.factor == pytest.approx(math.exp(0.2))
+    assert found.speedup == pytest.approx(math.exp(0.05) if both else math.nan, nan_ok=True)
+    assert (
+        common_speeds(np.array(rows)[:, [1, 0, 2]], of)
+        == (found if both else type(found)(found.factor, found.benchmarks, of, math.nan, "candidate"))
+        or both == 0
+    )
+
+
+def test_speeds_within_a_tenth_are_one() -> None:
+    rows = np.array([(0.2, 0.2, 0.0)] * 3 + [(0.2, 0.2195, 0.0), (0.2, 0.2205, 0.0), (0.1795, 0.2, 0.0)])
+    found = common_speeds(rows, 6)
+    assert found is not None
+    assert found.benchmarks == 4

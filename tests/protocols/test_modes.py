@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -10,8 +13,14 @@ from tests.protocols.asking import compare_modes
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
+from speedproof.protocols import modes
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.modes import ModeComparison, _fisher, _welch
+from speedproof.protocols.modes import (
+    MatchedMode,
+    ModeComparison,
+    fisher_exact,
+)
+from speedproof.stats.estimate import Estimate
 
 Floats = npt.NDArray[np.float64]
 
@@ -133,10 +142,143 @@ def test_tests_against_scipy() -> None:
         n, m = rng.integers(1, 60, 2).tolist()
         a, b = int(rng.integers(0, n + 1)), int(rng.integers(0, m + 1))
         expected = stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue
-        assert _fisher(a, n, b, m) == pytest.approx(expected, rel=1e-9)
-        x, y = rng.normal(0, 1, 5 + n), rng.normal(0.3, 2, 5 + m)
-        welch = stats.ttest_ind(x, y, equal_var=False)
-        pvalue, _, half = _welch(x, y, 0.1)
-        assert pvalue == pytest.approx(welch.pvalue, rel=1e-9)
-        bounds = welch.confidence_interval(0.9)
-        assert half == pytest.approx((bounds.high - bounds.low) / 2, rel=1e-9)
+        assert fisher_exact(a, n, b, m) == pytest.approx(expected, rel=1e-9)
+
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def of_metric(x: FloatArray, y: FloatArray) -> Pair:
+    return Pair(Key("b", "m"), Sample(x, "s"), Sample(y, "s"))
+
+
+def test_what_is_told_of_two_samples() -> None:
+    """Places of each side, its size and the risk; the median of each process; a claim at the p-value itself."""
+    rng = np.random.default_rng(4)
+    x, y = (np.exp(rng.normal(at, 0.02, 30)) for at in (3.0, 3.02))
+    skew = np.array([1.0, 0.9, 2.0])
+    nested = [
+        Sample(np.outer(side, skew).ravel(), processes=np.repeat(np.arange(side.size), 3))
+        for side in (x, y[:25])
+    ]
+    found = compare_modes(Pair(Key("b", "m"), *nested))
+    plain = compare_modes(of_metric(x, y[:25]))
+    assert found is not None
+    assert plain is not None
+    assert (found.benchmark, found.metric, found.unit, found.alpha, found.sizes) == (
+        "b",
+        "m",
+        "s",
+        0.05,
+        (30, 25),
+    )
+    assert (
+        found.pvalue
+        == plain.pvalue
+        == pytest.approx(
+            float(stats.kstwobign.sf(stats.ks_2samp(x, y[:25]).statistic * math.sqrt(30 * 25 / 55)))
+        )
+    )
+    assert found.gap == plain.gap == pytest.approx(np.abs(x[:, None] - y[:25]).mean())
+    (own,) = plain.matched
+    assert (own.reference, own.candidate) == (plain.reference_modes[0], plain.candidate_modes[0])
+    assert own.reference < own.candidate
+    scaled = compare_modes(of_metric(x * 2.0**300, y[:25] * 2.0**300))
+    assert scaled is not None
+    assert scaled.gap == pytest.approx(plain.gap * 2.0**300)
+
+
+def test_a_test_of_one_distribution_at_its_risk() -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(10, 0.1, 40), rng.normal(10.2, 0.1, 40)
+    first = compare_modes(of_metric(x, y))
+    assert first is not None
+    for alpha, moved in ((first.pvalue, True), (float(np.nextafter(first.pvalue, 0.0)), False)):
+        found = modes.compare_modes(of_metric(x, y), alpha=alpha)
+        assert found is not None
+        assert found.matched[0].pvalue_moved < alpha
+        assert found.moved is moved
+
+
+@pytest.mark.parametrize("sides", [(0,), (1,), (0, 1)])
+def test_what_keeps_a_claim_back_on_either_side(sides: tuple[int, ...]) -> None:
+    """Each reason once, whichever side it is of."""
+    rng = np.random.default_rng(6)
+    x, y = (
+        Sample(rng.normal(at, 0.1, 40), traits=frozenset({Trait.FAILED_RUNS} if k in sides else ()))
+        for k, at in enumerate((10, 20))
+    )
+    found = compare_modes(Pair(Key("b"), x, y))
+    assert found is not None
+    assert found.undermining == (Assumption.SUCCESSFUL_RUNS,)
+    assert not found.moved
+    assert found.conclusion == f"no claim: {Assumption.SUCCESSFUL_RUNS.title} does not hold"
+
+
+def test_every_sentence() -> None:
+    def told(
+        matched: tuple[tuple[bool, bool], ...] = (), gone: int = 0, come: int = 0, why: tuple[Any, ...] = ()
+    ) -> str:
+        own = tuple(
+            MatchedMode(1.0, 1.0, Estimate(1.0, 1.0, 1.0, 0.95), 0.5, 0.5, moved, weights, 1.0, 1.0)
+            for moved, weights in matched
+        )
+        return ModeComparison("b", "m", "s", 0.05, (9, 9), (), (), own, (1.0,) * gone, (1.0,) * come, 0.0,
+                              why, 0.0, 0.5).conclusion  # fmt: skip
+
+    assert (
+        told(((True, False), (False, True)), 1, 1, (Assumption.DRIFT,)) == "no claim: no drift does not hold"
+    )
+    assert told(((True, True),), 1, 2) == "the modes differ: 1 mode vanished, 2 modes appeared"
+    assert told(gone=2) == "the modes differ: 2 modes vanished"
+    assert told(come=1) == "the modes differ: 1 mode appeared"
+    both = "modes moved, and runs fall into them with other weights"
+    assert told(((True, False), (False, True))) == told(((True, True), (False, False))) == both
+    moved = "modes moved: runs in the same mode take another time"
+    assert told(((False, False), (True, False))) == moved
+    weights = "same modes, other weights: runs fall into them more or less often"
+    assert told(((False, True), (False, False))) == weights
+    assert told(((False, False),)) == told() == "no change of the modes is shown"
+
+
+@pytest.mark.parametrize("counts", [(900, 1000, 400, 1000), (0, 2000, 1500, 3000), (40, 5000, 2500, 5000)])
+def test_counts_whose_chances_no_double_holds(counts: tuple[int, int, int, int]) -> None:
+    a, n, b, m = counts
+    expected = float(stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue)
+    assert fisher_exact(*counts) == pytest.approx(expected, rel=1e-7, abs=1e-300)
+
+
+def test_one_mode_of_each_side_is_tested_by_welch() -> None:
+    """The ratio's interval and the p-value are SciPy's for the logarithms, of two claims by Holm."""
+    rng = np.random.default_rng(12)
+    x, y = np.exp(rng.normal(2.3, 0.02, 40)), np.exp(rng.normal(2.31, 0.03, 30))
+    (one,) = compared(x, y).matched
+    welch = stats.ttest_ind(np.log(x), np.log(y), equal_var=False)
+    bounds = welch.confidence_interval(1 - 0.05 / 2)
+    assert one.pvalue_moved == pytest.approx(min(1.0, 2 * welch.pvalue), rel=1e-9)
+    assert (one.ratio.low, one.ratio.high) == pytest.approx((math.exp(bounds.low), math.exp(bounds.high)))
+    assert (one.reference_share, one.candidate_share, one.pvalue_reweighted) == (1.0, 1.0, 1.0)
+
+
+def test_how_little_a_mixture_says_something_of() -> None:
+    """Ten positive values of either side, at most a factor of 1e100 apart."""
+    x = 1.0 + np.arange(10.0) / 10
+    for y in (x, np.append(x, 1.5)):
+        for sides in ((x, y), (y, x)):
+            found = compare_modes(of_metric(*sides))
+            assert found is not None
+            assert found.sizes == (sides[0].size, sides[1].size)
+    zero = np.append(0.0, x)
+    nine = np.repeat([1.0, 2.0], (5, 4))  # one mode of five, as ten values have it
+    for short in (x[1:], zero, nine):
+        assert compare_modes(of_metric(short, np.append(x, 1.5))) is None
+        assert compare_modes(of_metric(np.append(x, 1.5), short)) is None
+    # What the largest value of each side is decides, wherever the others are.
+    spread = np.append(x, 1e3)
+    far = 1e50 * spread
+    near = far / 1e100
+    wide = near.copy()
+    wide[0] *= 1e-9
+    for small, told in ((near, True), (wide, True), (near * (1 - 1e-12), False)):
+        assert (compare_modes(of_metric(far, small)) is not None) is told
+        assert (compare_modes(of_metric(small, far)) is not None) is told

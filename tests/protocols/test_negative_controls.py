@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from tests.protocols.asking import (
+    stop_rules,
+)
 
-from speedproof.protocols.negative_controls import differs
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.negative_controls import differs, withheld
 from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.stopping import Gate, SessionQuestion
+from speedproof.stats.sequential import SequentialResult
 
 
 @pytest.mark.parametrize(
@@ -28,3 +37,57 @@ def test_a_proven_difference(verdict: Verdict, low: float, high: float, differ: 
     """Within a margin it is one where the bounds leave out 1."""
     found: Any = SimpleNamespace(verdict=verdict, result=SimpleNamespace(low=low, high=high))
     assert differs(found) == differ
+
+
+def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateResult:
+    nothing = SequentialResult(20, 0, 0.05, 0.0, math.inf, 0.0, 0.0, 1.0, 1.0)
+    given = {"benchmark": "sort", "reference": "old", "candidate": "new", **fields}
+    return CandidateResult(
+        verdict=verdict, result=nothing, estimate=estimate, reason="", blocks_to_go=0.0, **given
+    )
+
+
+@pytest.mark.parametrize("untouched", [False, True])
+@pytest.mark.parametrize("gate", ["", "pass", "fail", "undecided"])
+@pytest.mark.parametrize("verdict", Verdict)
+def test_a_claim_stands_beyond_what_cannot_differ(
+    verdict: Verdict, gate: Literal["", "pass", "fail", "undecided"], untouched: bool
+) -> None:
+    """It has to be farther from its edge, 1, the margin's or the gate's, than the control is from 1."""
+    held = Gate(0.02, 3) if gate else None
+    rules = stop_rules(margin=0.05, gate=held)
+    what = {"benchmark": "idle"} if untouched else {"candidate": "old (again)"}
+    for size, estimate in itertools.product((0.97, 1.03), (0.8, 0.975, 0.995, 1.005, 1.025, 1.3)):
+        control = sequential(size, Verdict.FASTER if size > 1 else Verdict.SLOWER, **what)
+        question = SessionQuestion(rules, control=True, unaffected=["idle"])
+        found, alone = withheld([sequential(estimate, verdict, gate=gate), control], question)
+        assert alone == control
+        floor = abs(math.log(size))
+        within = 0.05 if verdict is Verdict.EQUIVALENT else 0.0
+        near = min(abs(math.log(estimate * (1 + within))), abs(math.log(estimate / (1 + within)))) <= floor
+        near_gate = gate in ("pass", "fail") and abs(math.log(estimate * 1.02)) <= floor
+        assert found.verdict is (Verdict.UNDECIDED if near else verdict)
+        assert found.gate == ("undecided" if near_gate else gate)
+        lost = near_gate if gate else near and verdict is not Verdict.UNDECIDED
+        assert found.reason == ("withheld" if lost else "")
+        assert len(found.warnings) == lost
+        for warning in found.warnings:
+            assert warning.kind is Assumption.NOISE_FLOOR
+            start = "its distance from the margin is" if gate or within else "its difference is"
+            where = (
+                "where the change can have done nothing" if untouched else "of two builds of the reference"
+            )
+            assert warning.message.startswith(start)
+            assert where in warning.message
+
+
+@pytest.mark.parametrize("sizes", [(1.01, 1.04), (1.04, 1.01), (0.99, 0.96)])
+def test_the_largest_difference_of_a_candidates_own_controls_counts(sizes: tuple[float, float]) -> None:
+    """What another candidate does to a benchmark that no change can touch is its own affair."""
+    question = SessionQuestion(stop_rules(), unaffected=["idle", "still"])
+    moved = Verdict.FASTER if sizes[0] > 1 else Verdict.SLOWER
+    controls = [sequential(v, moved, benchmark=b) for v, b in zip(sizes, question.unaffected, strict=True)]
+    own, other = (sequential(1.02, Verdict.FASTER, candidate=name) for name in ("new", "newer"))
+    found = withheld([own, other, *controls], question)
+    assert [f.verdict for f in found[:2]] == [Verdict.UNDECIDED, Verdict.FASTER]
+    assert withheld([*controls, own, other], question) == (*found[2:], *found[:2])

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from msgspec.structs import astuple
 
 from speedproof.protocols.figures import Decision, highest_of, state_of
+from speedproof.protocols.findings import RowFinding, article_mean, article_median
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import MedianDecision, decide_median, median_tests
 from speedproof.protocols.results import HighestConfidence
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio_medians import ratio_of_medians
 
 Oracle = Callable[[str], Any]
 
@@ -169,3 +175,95 @@ def test_more_values_than_shapiro_wilk_was_made_for() -> None:
     found = decide_mean(mean_tests(x, y), 0.05)
     assert not found.normal_x
     assert not found.equal_variances
+
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def made(n: int, m: int, seed: int, ratio: float, skewed: bool) -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng([n, m, seed])
+    y = 10 + (rng.exponential(1.0, m) ** 3 if skewed else rng.normal(0.0, 0.4, m))
+    return ratio * rng.normal(10.0, 0.3, n), y
+
+
+@pytest.mark.parametrize("alpha", [None, 0.05, 0.3, 0.001])
+@pytest.mark.parametrize(("n", "m"), [(8, 9), (30, 31), (31, 30), (40, 35)])
+def test_rows_of_the_speedup_test(n: int, m: int, alpha: float | None) -> None:
+    """Figures 1 and 2 at the level asked for; without one at the highest, if that is one half or more."""
+    at = 0.05 if alpha is None else alpha
+    seen = set()
+    for seed, (ratio, skewed) in enumerate(itertools.product((0.9, 1.0, 1.02, 1.2), (False, True))):
+        x, y = made(n, m, seed, ratio, skewed)
+        means, medians = mean_tests(x, y), median_tests(x, y)
+        for welch in (False, True):
+            found = article_mean(x, y, alpha, always_welch=welch)
+            decided = decide_mean(means, at, always_welch=welch)
+            bounds = ratio_of_means(x, y, at, decided.equal_variances)
+            told = Estimate(x.mean() / y.mean(), float(bounds.low), float(bounds.high), 1 - at)
+            check_row(found, decided, told, alpha, at)
+            (highest,) = highest_of(partial(decide_mean, means, always_welch=welch), means.pvalues)
+            level = at if alpha is not None else highest.intervals[0][0] if highest.value >= 0.5 else 0.5
+            normal = decide_mean(means, level, always_welch=welch)
+            remarks = [
+                f"mean: more than 30 runs needed for sample {k}"
+                if size <= 30
+                else f"mean: sample {k} not normal, confidence may be inaccurate"
+                for k, size, held in ((1, n, normal.normal_x), (2, m, normal.normal_y))
+                if not held
+            ]
+            check_level("mean", found, alpha, highest.value, remarks)
+            seen.add(len(remarks))
+        found = article_median(x, y, alpha, "legacy")
+        by_ranks = decide_median(medians, at)
+        bounds = ratio_of_medians(x, y, at)
+        told = Estimate(float(np.median(x) / np.median(y)), float(bounds.low), float(bounds.high), 1 - at)
+        check_row(found, by_ranks, told, alpha, at)
+        (highest,) = highest_of(partial(decide_median, medians), medians.pvalues)
+        level = at if alpha is not None else highest.intervals[0][0] if highest.value >= 0.5 else 0.5
+        shift = decide_median(medians, level)
+        lacks = [k for k, lacking in ((1, shift.lacking_x), (2, shift.lacking_y)) if lacking]
+        remarks = [f"median: more than 30 runs needed for sample {k}" for k in lacks]
+        if not lacks and not shift.location_model:
+            remarks = ["median: no location shift, confidence may be inaccurate"]
+        check_level("median", found, alpha, highest.value, remarks)
+    assert len(seen) > 1
+
+
+def check_row(found: RowFinding, decided: Decision, told: Estimate, alpha: float | None, at: float) -> None:
+    if math.isnan(float(decided.pvalue)):
+        assert found.bounds is None
+    else:
+        assert found.bounds is not None
+        assert astuple(found.bounds) == pytest.approx(astuple(told))
+    assert found.slower is bool(decided.pvalue_slower <= at)
+    if alpha is not None:
+        assert found.significant is bool(decided.pvalue <= alpha)
+
+
+def check_level(
+    name: str, found: RowFinding, alpha: float | None, highest: float, remarks: list[str]
+) -> None:
+    if alpha is not None:
+        assert found.confidence == pytest.approx(1 - alpha)
+    elif highest >= 0.5:
+        assert (found.significant, found.confidence) == (True, highest)
+    else:
+        assert (found.significant, math.isnan(found.confidence)) == (False, True)
+        remarks = [*remarks, f"{name}: no confidence level of 0.5 or more"]
+    assert list(found.remarks) == remarks
+
+
+def test_a_row_at_its_pvalue_and_at_one_half() -> None:
+    """Significant at alpha = p, and not at less; a highest level of exactly one half is told."""
+    x, y = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([1.5, 2.5, 3.5, 4.5, 0.5])
+    for swapped in (False, True):
+        a, b = (y, x) if swapped else (x, y)
+        found = decide_median(median_tests(a, b), 0.05)
+        for p, side in ((float(found.pvalue), "significant"), (float(found.pvalue_slower), "slower")):
+            if not p < 1:
+                continue
+            at, below = (article_median(a, b, alpha, "legacy") for alpha in (p, p * (1 - 1e-9)))
+            assert (getattr(at, side), getattr(below, side)) == (True, False)
+    symmetric = np.array([1.0, 2.0, 3.0, 4.0])
+    half = article_mean(symmetric, symmetric[::-1] + 0.0, None, always_welch=False)
+    assert (half.significant, half.confidence) == (True, 0.5)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
+import numpy as np
 import pytest
 from msgspec.structs import astuple
+from tests.protocols.asking import stop_rules
 
 from speedproof.errors import UsageError
 from speedproof.protocols.bisection_outlook import BisectionOutlook, outlook_of_ends
-from speedproof.protocols.stopping import Gate, SessionQuestion, StopRules
-from speedproof.stats.sequential import PairedSequence
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import Gate, SessionQuestion, StopRules, outcome_of
+from speedproof.stats.sequential import PairedSequence, SequentialResult
 
 
 def test_what_is_asked_by_default() -> None:
@@ -55,3 +60,74 @@ def test_what_few_pairs_tell_of_a_bisection() -> None:
         told.append(found.visible)
     assert math.isnan(told[0])
     assert told[1] == math.inf  # two pairs are too few
+
+
+def race(rules: StopRules, ratios: list[float]) -> SequentialComparison:
+    found = SequentialComparison("b", ["X", "Y"], rules)
+    for k, ratio in enumerate(ratios):
+        found.add({"X": (1.0 + 0.1 * (k % 3)) * ratio, "Y": 1.0 + 0.1 * (k % 3)})
+    return found
+
+
+def to_go(race: SequentialComparison) -> float:
+    return race.findings()[0].blocks_to_go
+
+
+def test_a_precision_takes_blocks_by_the_square_of_it() -> None:
+    """The width shrinks with the root of the number of blocks: half of it takes four times as many in all."""
+    rng = np.random.default_rng(3)
+    ratios = np.exp(0.05 * rng.standard_normal(200)).tolist()
+    width = race(stop_rules(precision=1e-9), ratios).findings()[0].result.precision
+    for factor in (2.0, 3.0, 7.5):
+        found = to_go(race(stop_rules(precision=width / factor), ratios))
+        assert found == pytest.approx(200 * (factor**2 - 1), rel=1e-9)
+    assert to_go(race(stop_rules(precision=2 * width), ratios)) == 0.0
+    assert math.isnan(to_go(race(stop_rules(precision=1e-3), ratios[:9])))
+
+
+@pytest.mark.parametrize("ratio", [1.01, 1 / 1.01])
+def test_what_is_proven_equivalent_is_so_though_a_difference_is_proven_too(ratio: float) -> None:
+    """Without noise both bounds are at 1.01: within 5 %, beyond 1, and no longer within half a per cent."""
+    for margin, expected in ((0.05, Verdict.EQUIVALENT), (0.005, None), (None, None)):
+        found = race(stop_rules(margin=margin), [ratio] * 30)
+        decided = Verdict.FASTER if ratio > 1 else Verdict.SLOWER
+        assert found.findings()[0].verdict is (expected or decided)
+        assert (found.findings()[0].result.pvalue_faster <= 0.05) == (ratio > 1)
+
+
+def test_a_margin_has_its_inverse_below() -> None:
+    """A quarter more, and four fifths: 1 / 1.25; strictly within, and only where no bound contradicts another."""
+    assert Gate(0.25, 3).edge == 0.8
+    for low, high, expected in (
+        (0.81, 1.24, True),
+        (0.78, 1.1, False),
+        (0.8, 1.1, False),
+        (0.9, 1.25, False),
+        (0.9, 1.26, False),
+        (1.1, 1.05, False),
+    ):
+        result = SequentialResult(30, 0, 0.05, low, high, 0.0, 0.0, 1.0, 1.0)
+        assert result.equivalent(0.25) is expected
+        assert result.contradictory is (low > high)
+    for p, q, found in (
+        (0.05, 1.0, (True, False)),
+        (1.0, 0.05, (False, True)),
+        (0.0501, 0.0501, (False, False)),
+    ):
+        result = SequentialResult(30, 0, 0.05, 0.9, 1.1, 0.0, 0.0, p, q)
+        assert (result.faster, result.slower) == found
+    assert SequentialResult(30, 0, 0.05, 0.0, 1.1, 0.0, 0.0, 1.0, 1.0).precision == math.inf
+    assert SequentialResult(30, 0, 0.05, 0.8, 1.25, 0.0, 0.0, 1.0, 1.0).precision == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("absent", [(), ("sort",)])
+@pytest.mark.parametrize(
+    "outcomes", [c for n in range(4) for c in itertools.combinations(("pass", "fail", "undecided"), n)]
+)
+def test_a_gate_passes_when_something_is_judged_and_all_of_it_passes(
+    outcomes: tuple[str, ...], absent: tuple[str, ...]
+) -> None:
+    """What fails, or is not there, fails all; otherwise whatever is not a pass leaves it open."""
+    passes = len(outcomes) > 0 and all(o == "pass" for o in outcomes)
+    expected = "fail" if len(absent) or outcomes.count("fail") else "pass" if passes else "undecided"
+    assert outcome_of({*outcomes}, absent) == expected

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from speedproof.data.sample import Sample
-from speedproof.protocols.findings import RowFinding, article_mean, article_median
-from speedproof.protocols.original import _finding, original_mean, original_median
+from speedproof.protocols.findings import article_mean, article_median
+from speedproof.protocols.original import original_mean, original_median
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_suite
 from speedproof.protocols.suites import LOCATIONS, Weighting, accelerated, locate, overall_gain, weigh
@@ -136,57 +134,3 @@ def test_no_speedup_over_zero() -> None:
     assert math.isnan(row.speedups["min"])
     assert math.isnan(row.speedups["median"])
     assert row.speedups["mean"] == 1.0
-
-
-def searched(threshold: float, defined: bool = True, pvalue: float = 0.3) -> tuple[RowFinding, list[float]]:
-    """The search by a decision that is significant from one risk on; and the risk of its remarks."""
-
-    def decide(alpha: float) -> Any:
-        return SimpleNamespace(
-            pvalue=0.0 if alpha >= threshold else 1.0 if threshold < 2 else pvalue, alpha=alpha
-        )
-
-    remarks: list[float] = []
-
-    def remark(decision: Any) -> tuple[str, ...]:
-        remarks.append(decision.alpha)
-        return ("remark",)
-
-    return _finding("mean", None, decide, remark, defined), remarks
-
-
-@pytest.mark.parametrize("threshold", [0.0, 0.01, 0.0101, 0.02, 0.0253, 0.13, 0.3, 0.4999, 0.5])
-def test_the_level_that_the_tool_of_2010_finds(threshold: float) -> None:
-    """By halving [0.01, 0.5] in rational numbers until it is a hundredth wide; then rounded up to a hundredth."""
-    low, high = Fraction(1, 100), Fraction(1, 2)
-    if threshold > 0.01:
-        while high - low > Fraction(1, 100):
-            middle = (low + high) / 2
-            low, high = (low, middle) if middle >= threshold else (middle, high)
-        low = Fraction(math.ceil(100 * high), 100)
-    found, remarks = searched(threshold)
-    assert (found.significant, found.remarks) == (True, ("remark",))
-    assert found.confidence == pytest.approx(float(1 - low), abs=1e-12)
-    assert remarks == [pytest.approx(float(low))]
-
-
-def test_levels_that_the_tool_of_2010_does_not_find() -> None:
-    """Not at one half: its level is 0.99 where the test concluded, else none."""
-    missing = ("remark", "mean: no confidence level of 0.5 or more")
-    for threshold, defined, pvalue, confidence in (
-        (0.51, True, 0.3, 0.99),
-        (3.0, True, math.nan, math.nan),
-        (0.51, False, 0.3, math.nan),
-        (0.2, False, 0.3, math.nan),
-    ):
-        found, remarks = searched(threshold, defined, pvalue)
-        assert (found.significant, found.remarks, remarks) == (False, missing, [0.5])
-        assert found.confidence == pytest.approx(confidence, nan_ok=True)
-
-    def decide(_: float) -> Any:
-        return SimpleNamespace(pvalue=0.2)
-
-    for alpha, defined, expected in ((0.2, True, True), (0.19, True, False), (0.2, False, False)):
-        told = _finding("mean", alpha, decide, lambda _: (), defined)
-        assert (told.significant, told.remarks) == (expected, ())
-        assert told.confidence == pytest.approx(1 - alpha)

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair, Pairing
+from speedproof.data.units import Direction
+from speedproof.options import DETAILS, QuestionName
 from speedproof.protocols.figures import state_of
+from speedproof.protocols.hpt import entries_of_pairs, hpt
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
-from speedproof.protocols.suites import accelerated, locate, overall_gain, weigh
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.suite import SuiteComparison, compare_suite
+from speedproof.protocols.suites import (
+    Gain2009,
+    accelerated,
+    accelerated_2009,
+    gain_2009,
+    locate,
+    overall_gain,
+    weigh,
+)
+from speedproof.stats.proportions import clopper_pearson, prop_test, wilson
 
 Oracle = Callable[[str], Any]
 
@@ -49,28 +69,6 @@ def test_suites_against_r(oracle: Oracle) -> None:
             assert found_share.benchmarks_needed == expected["benchmarks_needed"]
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "confidence", "low", "high"),
-    [
-        (17, 30, 0.9, 0.4027157, 0.7184049),  # section 4
-        (34, 34, 0.9, 0.901, 1.0),  # section 6.1
-        (31, 45, 0.95, 0.532, 0.814),  # section 6.2
-        (41, 54, 0.95, 0.621, 0.861),  # section 6.3
-    ],
-)
-def test_published_intervals(a: int, b: int, confidence: float, low: float, high: float) -> None:
-    """The intervals that the article prints."""
-    found = accelerated(a, b, 1 - confidence, 0.05).proportion
-    digits = 7 if a == 17 else 3
-    assert (round(found.low, digits), round(found.high, digits)) == (low, high)
-
-
-@pytest.mark.parametrize(("a", "b", "needed"), [(17, 30, 378), (31, 45, 330), (41, 54, 281)])
-def test_published_numbers_of_benchmarks(a: int, b: int, needed: int) -> None:
-    """The article's numbers of benchmarks for a precision of 0.05 at confidence 0.95."""
-    assert accelerated(a, b, 0.05, 0.05).benchmarks_needed == needed
-
-
 def test_published_validity() -> None:
     """Section 4: a - a^2/b is 7.37 for 17 of 30, which exceeds 5; for all of 34 it is 0."""
     assert round(accelerated(17, 30, 0.1, 0.05).validity, 2) == 7.37
@@ -92,3 +90,128 @@ def test_a_total_of_zero_has_no_speedup() -> None:
     """Counts may be zero on both sides; their ratio is not a number rather than a crash."""
     assert np.isnan(overall_gain([0.0], [0.0], [1.0]).speedup)
     assert np.isnan(overall_gain([1.0], [0.0], [1.0]).gain)
+
+
+def test_weights_and_what_is_wrong_with_them() -> None:
+    """Zero is a weight, if not all are zero; each fault by its name."""
+    equal, same = (1.0, 1.0), "; all benchmarks weigh the same"
+    faults: list[tuple[list[float | None], str]] = [
+        ([-1.0, 2.0], "a weight is negative or not a number"),
+        ([2.0, math.nan], "a weight is negative or not a number"),
+        ([math.inf, 1.0], "a weight is negative or not a number"),
+        ([None, -math.inf], "a weight is negative or not a number"),
+        ([None, 0.5], "a weight is missing"),
+        ([None, None], "no weights are given"),
+        ([0.0, 0.0], "all weights are zero"),
+    ]
+    for custom, fault in faults:
+        assert weigh("custom", [2.0, 3.0], custom) == (equal, fault + same)
+        assert weigh("equal", [2.0, 3.0], custom) == (equal, "")
+        assert weigh("fraction", [2.0, 3.0], custom) == ((2.0, 3.0), "")
+    for given in ([0.0, 0.5], [0.5, 0.0], [0.25, 3.0]):
+        assert weigh("custom", [2.0, 3.0], given) == (tuple(given), "")
+
+
+def test_from_when_on_a_share_is_valid() -> None:
+    """Above 5 of a - a^2 / b, as 11 of 22 are and 10 of 20 are not; in 2009 from ten accelerated programs on."""
+    for a, b in itertools.product((0, 1, 9, 10, 11, 15), (15, 20, 22, 400)):
+        found, then = accelerated(a, b, 0.1, 0.02), accelerated_2009(a, b, 0.1, 0.02)
+        validity = Fraction(a) - Fraction(a * a, b)
+        assert (found.accelerated, found.benchmarks, found.precision) == (a, b, 0.02)
+        assert found.validity == pytest.approx(float(validity))
+        assert found.valid is (validity > 5)
+        assert (then.validity, then.valid) == (a, a >= 10)
+        for told in (found, then):
+            assert told.proportion == prop_test(a, b, 0.1)
+            assert (told.wilson, told.clopper_pearson) == (wilson(a, b, 0.1), clopper_pearson(a, b, 0.1))
+
+
+def pair(name: str, x: list[float], y: list[float], unit: str = "B", higher: bool = False) -> Pair:
+    direction = Direction.HIGHER if higher else Direction.LOWER
+    return Pair(Key(name), *(Sample(np.array(v), unit, direction) for v in (x, y)))
+
+
+def compared(pairs: list[Pair], asked: tuple[QuestionName, ...], alpha: float = 0.05) -> SuiteComparison:
+    return compare_suite(
+        Pairing(tuple(pairs), (), (), ()), ("old", "new"), Key("").metric, Rules(alpha), asked
+    )
+
+
+def made(count: int) -> list[Pair]:
+    rng = np.random.default_rng(3)
+    return [
+        pair(str(k), (gain * rng.normal(1, 0.05, 9)).tolist(), rng.normal(1, 0.05, 8).tolist())
+        for k, gain in zip(range(count), itertools.cycle((0.2, 1.5, 1.0, 0.5)), strict=False)
+    ]
+
+
+def test_totals_of_a_suite_by_numpy() -> None:
+    """Minima, means and medians of all benchmarks; none where in any of them more is better."""
+    own = made(4)
+    found = compared(own, ("mean",))
+    assert [name for name, _ in found.overall] == ["min", "mean", "median"]
+    for location, gain in found.overall:
+        at: Any = getattr(np, location)
+        before, after = (
+            sum(float(at(side.values)) for side in sides)
+            for sides in ([p.reference for p in own], [p.candidate for p in own])
+        )
+        assert (gain.speedup, gain.gain) == pytest.approx((before / after, 1 - after / before))
+    rate = pair("rate", [1.0, 2.0, 3.0], [2.0, 3.0, 4.0], "op/s", higher=True)
+    for some in ([rate, *own], [*own, rate], [rate]):
+        assert compared(some, ("mean",)).overall == ()
+    assert compared([], ("mean",)).overall == ()
+
+
+def test_ranks_of_a_suite_from_five_benchmarks_on() -> None:
+    """When everything is asked, at the risk asked for, and where all values are positive."""
+    own = made(5)
+    for alpha in (0.05, 0.2):
+        found = compared(own, DETAILS, alpha).hpt
+        assert found is not None
+        assert found == hpt(entries_of_pairs(own), [1 - alpha])
+    assert compared(own, (*DETAILS, "touati2009")).hpt is not None
+    assert compared(own, DETAILS[1:]).hpt is None
+    assert compared(own[:4], DETAILS).hpt is None
+    assert compared([*own[:4], pair("zero", [0.0, 1.0, 2.0], [1.0, 2.0, 3.0])], DETAILS).hpt is None
+
+
+def test_gains_of_2009_of_a_suite() -> None:
+    """Of the benchmarks with positive medians, however small, and of those that are faster."""
+    own = [
+        *made(4),
+        pair("no reference", [0.0, 0.0, 1.0], [0.5, 0.6, 0.7]),
+        pair("no candidate", [0.5, 0.6, 0.7], [0.0, 0.0, 1.0]),
+        pair("small", [0.4, 0.5, 0.6, 0.45], [0.1, 0.12, 0.11, 0.13]),
+    ]
+    found = compared(own, ("typical", "touati2009"), 0.1)
+    by_it = [c for c in found.comparisons if c.protocol == "touati2009"]
+    usable = [c for c in by_it if not c.benchmark.startswith("no ")]
+    faster = [c for c in usable if c.verdict is Verdict.FASTER]
+    assert 0 < len(faster) < len(usable) == 5
+    assert [name for name, _ in found.gain_2009] == ["all", "accelerated"]
+    for (_, told), some in zip(found.gain_2009, (usable, faster), strict=True):
+        before, after = [c.reference.median for c in some], [c.candidate.median for c in some]
+        assert told == gain_2009(before, after, [0.9] * len(some))
+        assert isinstance(told, Gain2009)
+    counts = dict(found.accelerated)
+    assert counts["touati2009"] == accelerated_2009(
+        sum(c.verdict is Verdict.FASTER for c in by_it), 7, 0.1, 0.05
+    )
+    others = [c for c in found.comparisons if c.protocol == "typical"]
+    assert counts["typical"] == accelerated(sum(c.verdict is Verdict.FASTER for c in others), 7, 0.1, 0.05)
+    assert compared(own, ("typical",)).gain_2009 == ()
+
+
+def test_a_suite_by_benchmark_and_its_headline() -> None:
+    own = made(3)
+    orders: list[tuple[QuestionName, ...]] = [("typical", "mean"), ("mean", "typical"), ("median", "mean")]
+    for asked in (*orders, orders[1][:1]):
+        found = compared(own, asked)
+        first = "typical" if "typical" in asked else asked[0]
+        assert [(c.benchmark, c.protocol) for c in found.headlines] == [(str(k), first) for k in range(3)]
+        assert {name: [c.protocol for c in some] for name, some in found.by_benchmark.items()} == {
+            str(k): list(asked) for k in range(3)
+        }
+        assert (found.benchmarks, found.protocols) == (("0", "1", "2"), asked)
+    assert compared([], ("typical",)).headlines == ()

@@ -4,84 +4,30 @@ from __future__ import annotations
 
 import itertools
 import math
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 from tests.protocols.asking import compare_means, hpt_of_scores
-from tests.protocols.test_symmetries import PROTOCOLS, asked, pairs
+from tests.protocols.test_symmetries import asked
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.errors import UsageError
 from speedproof.options import Policy
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.figures import at_margins, forecasts, state_of, verdict_of
+from speedproof.protocols.figures import at_margins, state_of, verdict_of
 from speedproof.protocols.gate_claims import Demand, GateRules, Outcome, claim, judge
 from speedproof.protocols.hpt_levels import cost_duel
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.multiplicity import control_verdicts
-from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import decide
 from speedproof.protocols.results import AtMargin, State, Verdict
 from speedproof.protocols.touati2009 import State2009, decide_2009
-from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import RatioTest
 from speedproof.stats.ttests import welch
-
-DECIDED = (Verdict.FASTER, Verdict.SLOWER)
-
-
-@pytest.mark.slow
-@PROTOCOLS
-def test_the_pvalue_itself_is_a_risk_that_rejects(protocol: str) -> None:
-    """At alpha = p the verdict, the state and the bound say so; at any smaller risk none of them does."""
-    seen = 0
-    for pair, at_first in zip(pairs(), asked(protocol, pairs(), Rules(margin=0.05)), strict=True):
-        for field in ("pvalue", "pvalue_slower"):
-            alpha = getattr(at_first, field)
-            if not 1e-6 < alpha < 0.4:
-                continue
-            (at,) = asked(protocol, [pair], Rules(alpha))
-            (below,) = asked(protocol, [pair], Rules(alpha * (1 - 1e-9)))
-            if getattr(at, field) != alpha or getattr(below, field) != alpha or "bootstrap" in at.test:
-                continue  # another test at another risk
-            seen += 1
-            even = 1.0 if at.quantity == "speedup" else 0.5
-            ends = [getattr(c.speedup, "low" if field == "pvalue" else "high") for c in (at, below)]
-            if field == "pvalue":
-                assert (at.verdict, below.verdict) == (Verdict.FASTER, Verdict.UNDECIDED)
-                assert (at.state, below.state) == (State.SIGNIFICANT, State.NOT_SIGNIFICANT)
-                assert math.isnan(ends[0]) or ends[0] > even >= ends[1]
-            else:
-                assert (at.verdict, below.verdict) == (Verdict.SLOWER, Verdict.UNDECIDED)
-                assert math.isnan(ends[0]) or ends[0] < even <= ends[1]
-    assert seen >= 5
-
-
-@pytest.mark.slow
-@PROTOCOLS
-def test_equivalence_at_its_pvalue(protocol: str) -> None:
-    """It is proven at alpha = p, comes before faster and slower, and not at any smaller risk."""
-    seen = 0
-    for pair in pairs():
-        for margin in (0.05, 0.2):
-            (first,) = asked(protocol, [pair], Rules(0.2, margin=margin))
-            at_margin = first.at_margin
-            if at_margin is None or not 1e-6 < at_margin.equivalent < 0.2:
-                continue
-            alpha = at_margin.equivalent
-            (at,) = asked(protocol, [pair], Rules(alpha, margin=margin))
-            (below,) = asked(protocol, [pair], Rules(alpha * (1 - 1e-9), margin=margin))
-            if at.at_margin is None or at.at_margin.equivalent != alpha:
-                continue
-            seen += 1
-            assert at.verdict is Verdict.EQUIVALENT
-            assert below.verdict is not Verdict.EQUIVALENT
-    assert seen >= 3 or protocol in ("single run", "touati2009")
 
 
 def test_where_a_figure_ends() -> None:
@@ -129,12 +75,6 @@ def test_pvalues_at_both_ends_of_a_margin() -> None:
     assert third is not None
     assert math.isnan(third.not_worse)
     assert at_margins(test, None, known, known) == [None, None, None]
-
-
-def test_different_is_twice_the_smaller_pvalue() -> None:
-    for worse, better in ((0.01, 0.9), (0.3, 0.02), (0.7, 0.8)):
-        assert AtMargin(0.1, 0, worse, 0, better, 0).different == min(1.0, 2 * min(worse, better))
-    assert math.isnan(AtMargin(0.1, 0, math.nan, 0, math.nan, 0).different)
 
 
 @pytest.mark.parametrize(("n", "lacks"), [(29, True), (30, True), (31, False)])
@@ -200,52 +140,6 @@ def test_the_interval_of_2009_against_scipy() -> None:
             assert found.difference[end] == pytest.approx(told)
         assert found.difference[0] == pytest.approx(x.mean() - y.mean())
         assert (found.state is State2009.SPEEDUP) == (found.pvalue <= alpha)
-
-
-def fake_sides(n: int, m: int, turned: bool = False) -> Any:
-    x, y = (m, n) if turned else (n, m)
-    return SimpleNamespace(x=SimpleNamespace(n=x), y=SimpleNamespace(n=y), turned=turned)
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_forecasts(turned: bool) -> None:
-    """Of both sides by their own names, one more than there is at least, none beyond 100,000, none of two runs."""
-    slow, fast = np.arange(5.0) + 1, np.arange(4.0) + 1
-
-    def told(x: float, y: float, n: int = 5, m: int = 4) -> Any:
-        found = forecasts(
-            [fake_sides(n, m, turned)], slow[None, :n], fast[None, :m], Rules(), [0],
-            lambda *_, **__: RunsNeeded(np.array([x]), np.array([y])),
-        )[0]  # fmt: skip
-        return (found.candidate, found.reference) if turned else (found.reference, found.candidate)
-
-    assert told(30.0, 40.0) == (30, 40)
-    assert told(2.0, 40.0) == (6, 40)
-    assert told(30.0, 3.0) == (30, 5)
-    assert told(100_000.0, 7.0) == (100_000, 7)
-    assert told(100_001.0, 7.0) == (None, None)
-    assert told(7.0, 100_001.0) == (None, None)
-    assert told(math.inf, math.inf) == (None, None)
-    assert told(30.0, 40.0, 3, 3) == (30, 40)
-    assert told(30.0, 40.0, 2, 3) == (None, None)
-    assert told(30.0, 40.0, 3, 2) == (None, None)
-
-
-def test_a_forecast_of_equivalence_is_the_larger_of_two_tests() -> None:
-    """Where the observed speedup is inside, and only if it is less than the difference takes."""
-    slow, fast = np.arange(6.0) + 1, np.arange(5.0) + 1
-
-    def runs_needed(x: Any, y: Any, alpha: float, power: float = 0.8) -> RunsNeeded:
-        times = float(np.asarray(y)[0, 0] / fast[0])
-        if power == 0.8:
-            return RunsNeeded(np.array([300.0]), np.array([310.0]))
-        return RunsNeeded(np.array([100 * times]), np.array([50 / times]))
-
-    for speedup, expected in ((1.0, (125, 63)), (1.24, (125, 63)), (1.26, (300, 310)), (0.79, (300, 310))):
-        rules = Rules(margin=0.25)
-        found = forecasts([fake_sides(6, 5)], slow[None], fast[None], rules, [0], runs_needed, [speedup])[0]
-        assert (found.reference, found.candidate) == expected
-        assert ("prove equivalence" in found.reason) == (expected[0] == 125)
 
 
 def test_claims_and_gates_at_their_risk() -> None:
@@ -342,11 +236,6 @@ def test_a_standard_error_of_ten_roundings_is_resolved() -> None:
     assert math.isnan(float(welch([1 + 0.9 * a, 1 - 0.9 * a], [1.0, 1.0]).statistic))
 
 
-def test_prepared_pairs_refuse_other_units() -> None:
-    with pytest.raises(ValueError, match="two units or directions"):
-        PreparedPairs([Pair(Key(""), Sample(np.ones(2)), Sample(np.ones(2), unit="B"))])
-
-
 def test_a_controlled_verdict_at_its_adjusted_pvalue() -> None:
     """Three runs apart from three: 1 / 20 of two claims is 0.1 by Holm, and that is enough at 0.1."""
     pair = Pair(Key("b"), Sample(np.array([4.0, 5.0, 6.0])), Sample(np.array([1.0, 2.0, 3.0])))
@@ -356,23 +245,6 @@ def test_a_controlled_verdict_at_its_adjusted_pvalue() -> None:
         (row,) = found.verdicts
         assert (row.plain, row.verdict) == (Verdict.FASTER, expected)
         assert (row.pvalue, row.confidence, row.plain_confidence) == pytest.approx((0.1, 0.9, 0.95))
-
-
-def test_checks_tell_the_numbers_of_their_tests() -> None:
-    """Of the side that they name, against SciPy: Shapiro-Wilk, the ratio of the variances, Kolmogorov-Smirnov."""
-    rng = np.random.default_rng(5)
-    x, y = 10 + rng.standard_normal(14), 10.3 + 1.3 * rng.standard_normal(18)
-    pair = Pair(Key("b"), Sample(x), Sample(y))
-    (mean,), (median,) = (asked(protocol, [pair], Rules()) for protocol in ("mean", "median"))
-    told = {check.name: (check.statistic, check.pvalue) for check in (*mean.checks, *median.checks)}
-    for name, values in (("X", x), ("Y", y)):
-        expected = stats.shapiro(values)
-        assert told[f"normality of {name}"] == pytest.approx((expected.statistic, expected.pvalue), rel=1e-5)
-    f = x.var(ddof=1) / y.var(ddof=1)
-    p = 2 * min(stats.f.cdf(f, 13, 17), stats.f.sf(f, 13, 17))
-    assert told[Assumption.EQUAL_VARIANCES.value] == pytest.approx((f, p))
-    shift = stats.ks_2samp(x - np.median(x), y - np.median(y), method="exact")
-    assert told[Assumption.SHIFT.value] == pytest.approx((shift.statistic, shift.pvalue))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from scipy import stats
 from tests.protocols.asking import compare_2009
 
 from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
+from speedproof.protocols import touati2009
 from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suites import accelerated_2009, gain_2009
@@ -309,3 +313,72 @@ def test_normality_is_asked_of_fewer_than_thirty(n: int) -> None:
         expected = stats.shapiro(values) if 3 <= n < 30 else (math.nan, math.nan)
         assert told == pytest.approx(tuple(expected), rel=1e-6, nan_ok=True)
         assert not math.isnan(found.w[1 - k])
+
+
+BOTH = ("old", "new")
+
+
+def told(*pairs: tuple[Sample, Sample]) -> list[tuple[Assumption, tuple[str, ...], tuple[str, ...], str]]:
+    named = [Pair(Key(f"b{k}"), *sides) for k, sides in enumerate(pairs)]
+    return [(c.kind, c.versions, c.benchmarks, c.detail) for c in caveats_of(named, BOTH)]
+
+
+@pytest.mark.parametrize("low", [0, 1])
+def test_half_is_no_independence_and_a_twentieth_not_normal(
+    monkeypatch: pytest.MonkeyPatch, low: int
+) -> None:
+    """A Hurst factor of exactly 1/2 and a p-value of exactly 0.05 stop, of either side; what is above does not."""
+    x, y = np.arange(12.0) + 3, np.arange(9.0) + 1
+
+    def at(name: str, value: Any, other: Any) -> State2009:
+        order = iter((value, other) if low == 0 else (other, value))
+        with monkeypatch.context() as patched:
+            patched.setattr(touati2009, name, lambda _: next(order))
+            found = decide_2009(x, y, 0.05)
+        stopped = found.state in (State2009.HUNDRED_NEEDED, State2009.NOT_NORMAL)
+        assert found.failing == ((low == 0, low == 1) if stopped else (False, False))
+        return found.state
+
+    def normality(pvalue: float) -> SimpleNamespace:
+        return SimpleNamespace(statistic=0.9, pvalue=pvalue)
+
+    above = float(np.nextafter(0.5, 1.0))
+    assert at("hurst_factor", 0.5, 0.9) is State2009.HUNDRED_NEEDED
+    assert at("hurst_factor", above, 0.9) is State2009.SPEEDUP
+    assert at("hurst_factor", math.nan, 0.1) is State2009.UNDEFINED
+    assert at("shapiro_wilk", normality(0.05), normality(0.5)) is State2009.NOT_NORMAL
+    assert at("shapiro_wilk", normality(float(np.nextafter(0.05, 1.0))), normality(0.5)) is State2009.SPEEDUP
+    assert at("shapiro_wilk", normality(math.nan), normality(0.5)) is State2009.NOT_NORMAL
+
+
+@pytest.mark.parametrize("alpha", [0.0001, 0.00009, 0.05, 0.3])
+def test_the_bootstrap_of_2009_in_ranks(alpha: float) -> None:
+    """9,999 resamples: the k-th of them from either end bounds, k = 10,000 alpha; below k = 1 nothing does."""
+    rng = np.random.default_rng(3)
+    while True:
+        x, y = 10.4 + rng.pareto(2.5, 12), 10 + rng.pareto(2.5, 15)
+        if decide_2009(x, y, alpha).state is State2009.NOT_NORMAL:
+            break
+    found = compare_2009(Sample(x), Sample(y), Rules(alpha, bootstrap=True))
+    a, b = bootstrap_means(x, y)
+    assert a.size == 9999
+    ratios, differences = np.sort(a / b), np.sort(a - b)
+    assert found.pvalue == pytest.approx((1 + np.sum(ratios <= 1)) / 10_000)
+    assert found.pvalue_slower == pytest.approx((1 + np.sum(ratios >= 1)) / 10_000)
+    k = {0.0001: 1, 0.00009: 0, 0.05: 500, 0.3: 3000}[alpha]
+    assert found.difference is not None
+    told = (found.speedup.low, found.speedup.high, found.difference.low, found.difference.high)
+    ends = [v for sample in (ratios, differences) for v in (sample[k - 1], sample[min(9999 - k, 9998)])]
+    assert told == pytest.approx(tuple(ends) if k else (0.0, math.inf, -math.inf, math.inf))
+    assert found.difference.value == pytest.approx(x.mean() - y.mean())
+    assert found.speedup.value == pytest.approx(np.median(x) / np.median(y))
+    plain = compare_2009(Sample(x), Sample(y), Rules(alpha))
+    assert plain.needed is not None
+    assert (plain.test, plain.difference, math.isnan(plain.speedup.low)) == ("", None, True)
+    for side in ("X", "Y"):
+        (check,) = (c for c in plain.checks if (c.kind, c.side) == (Assumption.NORMALITY, side))
+        lacks = (plain.needed.reference if side == "X" else plain.needed.candidate) is not None
+        assert check.held is not lacks
+        assert (check.message == "normality is not rejected") is check.held
+    zero = compare_2009(Sample(np.append(x, 0.0)), Sample(y), Rules(alpha, bootstrap=True))
+    assert (zero.test, math.isnan(zero.speedup.value)) == ("", True)

@@ -1,13 +1,20 @@
 """The typical run: units, direction, dependence, and what is said of it."""
 
+import math
+from itertools import permutations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import signal, stats
-from tests.protocols.asking import compare_samples, compare_typical
+from tests.protocols.asking import (
+    compare_samples,
+    compare_single_runs,
+    compare_typical,
+)
 
 import speedproof as sp
 from speedproof.data.sample import Sample, Trait
@@ -16,11 +23,15 @@ from speedproof.data.units import Direction
 from speedproof.options import QuestionName
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of
+from speedproof.protocols.figures import fewest, forecasts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import State, Verdict
 from speedproof.protocols.typical import typical_runs
-from speedproof.protocols.units import shared_values, typical_units
+from speedproof.protocols.units import paired_units, typical_units
 from speedproof.stats.dependence import variance_inflation
+from speedproof.stats.power import RunsNeeded
+from speedproof.stats.superiority import typical_ratio, typical_ratio_test
+from speedproof.stats.typical_error import typical_error
 
 FloatArray = npt.NDArray[np.float64]
 ORDER = frozenset({Trait.ORDER_KNOWN})
@@ -98,12 +109,14 @@ def test_unequal_processes_that_warm_up_are_cut_to_what_both_have() -> None:
 
     long, short = sample(40), sample(20)
     pair = Pair(Key("b"), long, short)
-    kept = typical_units(shared_values(pair))[0].values
+    kept = typical_units(pair)[0].values
     expected = [np.median(long.values[40 * k : 40 * k + 20]) for k in range(12)]
     assert kept.tolist() == pytest.approx(expected)
     result = compare_typical(long, short)
     assert result.reference.median == pytest.approx(np.median(expected))
-    assert [c.held for c in result.checks if c.kind is Assumption.STEADINESS] == [True]
+    assert (
+        "those at the last places" in next(c for c in result.checks if c.kind is Assumption.NESTING).message
+    )
     assert result.candidate.median == pytest.approx(np.median(short.per_process("median").values))
 
 
@@ -158,7 +171,7 @@ def test_values_that_alternate_are_no_change() -> None:
         return Sample(values_of, processes=np.repeat(np.arange(12), values))
 
     for _ in range(8):
-        x, y = typical_units(shared_values(Pair(Key("b"), side(3), side(10))))
+        x, y = typical_units(Pair(Key("b"), side(3), side(10)))
         assert np.median(x.values) / np.median(y.values) == pytest.approx(1, abs=0.005)
 
 
@@ -425,3 +438,189 @@ def test_a_side_that_never_varies_is_read_like_the_other(unit: float) -> None:
         result = compare_typical(*pair, Rules(margin=0.02))
         assert result.verdict is Verdict.EQUIVALENT
         assert (result.speedup.low, result.speedup.high) == pytest.approx((0.995 / 1.005, 1.005 / 0.995))
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 40), (40, 2), (3, 5), (5, 3), (4, 5), (5, 4), (40, 40)])
+def test_the_side_with_too_few_runs_is_named(n: int, m: int) -> None:
+    """A single run takes five a side at 5 %, since 2^-5 is below it, a typical run three: C(6, 3) = 20 orders."""
+    rng = np.random.default_rng(10)
+    x, y = (Sample(10.0 + (rng.permutation(size) - (size - 1) / 2) / 100) for size in (n, m))
+    for found, least in ((compare_single_runs(x, y), 5), (compare_typical(x, y), 3)):
+        assert found.verdict is Verdict.UNDECIDED
+        assert found.needed is not None
+        lacking = 1 / math.comb(n + m, n) > 0.05 if least == 3 else min(n, m) < 5
+        assert found.needed.least is lacking
+        if lacking:
+            expected = [least if size < least else None for size in (n, m)]
+            assert [found.needed.reference, found.needed.candidate] == expected
+    sides = [SimpleNamespace(x=SimpleNamespace(n=n), y=SimpleNamespace(n=m))]
+    for least in (2, 3, 4, 5, 40, 41):
+        told = fewest(sides, [0], least)[0]  # type: ignore[arg-type]
+        runs = [None if size >= least else least for size in (n, m)]
+        assert ([told.reference, told.candidate], told.least) == (runs, True)
+
+
+@pytest.mark.parametrize(("x", "y"), [(math.inf, 5.0), (5.0, math.inf), (math.nan, 5.0), (5.0, math.nan)])
+def test_a_side_that_never_has_enough_runs_has_no_number(x: float, y: float) -> None:
+    sides = [SimpleNamespace(turned=False, x=SimpleNamespace(n=4), y=SimpleNamespace(n=4))]
+    values = np.array([[1.0, 2.0, 3.0, 4.0]])
+    needed = RunsNeeded(np.array([x]), np.array([y]))
+    told = forecasts(sides, values, values, Rules(), [0], lambda *_: needed)[0]  # type: ignore[arg-type]
+    assert (told.reference, told.candidate) == (None, None)
+    assert told.reason == "no difference was observed, so no number of runs can be named"
+
+
+KEY = Key("b")
+
+
+BOTH = pytest.mark.parametrize("direction", [Direction.LOWER, Direction.HIGHER])
+
+
+def wandering(rng: np.random.Generator, n: int, step: float) -> FloatArray:
+    return np.asarray(100.0 + step * np.cumsum(rng.standard_normal(n)) + rng.standard_normal(n))
+
+
+def test_dependence_holds_a_verdict_back_at_its_pvalues() -> None:
+    """From the p-value of independent runs on, and up to that of dependent ones."""
+    rng = np.random.default_rng(3)
+    tried = 0
+    for _ in range(40):
+        x, y = wandering(rng, 20, 0.15), wandering(rng, 20, 0.15)
+        samples = Sample(x, traits=ORDER), Sample(y, traits=ORDER)
+        factor = float(variance_inflation(x[None], y[None])[0])
+        if not 1.0 < factor < 3.0:
+            continue
+        plain, adjusted = (
+            min(float(c.pvalue), float(c.pvalue_slower))
+            for c in (compare_typical(Sample(x), Sample(y)), compare_typical(*samples))
+        )
+        tried += 1
+        for alpha, held in (
+            (plain * (1 - 1e-9), True),
+            (plain, False),
+            (adjusted * (1 - 1e-9), False),
+            (adjusted, True),
+        ):
+            found = compare_typical(*samples, Rules(alpha))
+            assert [c.held for c in found.checks if c.kind is Assumption.EFFECTIVE_RUNS] == [held]
+    assert tried > 5
+
+
+def test_what_can_decide_at_all_at_equality() -> None:
+    """C(6, 3) = 20 orders reach 5 %, C(4, 2) = 6 reach 20 %, and 2 do not; p = 1 is no risk below 1."""
+    x, y = Sample(np.array([1.0, 3.0, 5.0])), Sample(np.array([2.0, 4.0, 5.5]))
+    found = compare_typical(x, y)
+    assert found.needed is not None
+    assert not found.needed.least
+    for alpha, least in ((0.2, 2), (0.05, 3), (0.0499, 4), (0.01, 5), (1 / 252, 5)):
+        one = compare_typical(Sample(np.array([1.0])), Sample(np.array([2.0])), Rules(alpha))
+        assert one.needed is not None
+        assert (one.needed.reference, one.needed.candidate, one.needed.least) == (least, least, True)
+    high = one.highest_confidence
+    assert high is not None
+    assert (high.intervals, math.isnan(high.value)) == ((), one.pvalue == 1.0)
+
+
+@BOTH
+def test_a_typical_run_has_one_test_at_every_risk(direction: Direction) -> None:
+    """It says "significant" at the p-value of "faster" and at every larger risk, at none where that is 1."""
+    for x, y in (([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0]), ([1.0, 4.0, 3.0], [2.0, 3.5, 0.5, 2.5])):
+        for sides in ((x, y), (y, x)):
+            samples = [Sample(np.array(side), "u", direction) for side in sides]
+            found = compare_typical(samples[0], samples[1], Rules(0.02))
+            assert found.highest_confidence is not None
+            expected = ((found.pvalue, 1.0, True, False),) if found.pvalue < 1.0 else ()
+            assert found.highest_confidence.intervals == expected
+            assert found.chance is not None
+            assert found.speedup.confidence == found.chance.confidence == 0.98
+
+
+def sessions(names: list[str], numbers: list[int], **fields: Any) -> Sample:
+    """One value a session, told by its name; ``numbers`` is the order in which they appear."""
+    return Sample(
+        np.array([10.0 + k for k in numbers]),
+        sessions=np.array(numbers),
+        session_names=tuple(names),
+        **fields,
+    )
+
+
+@pytest.mark.parametrize("forms", [("{}", "{}"), ("a{}.json", "b{}.json"), ("old/{}x", "newer/{}x")])
+def test_sessions_are_paired_by_their_names(forms: tuple[str, str]) -> None:
+    """In whatever order sessions are numbered and appear: value 10 + k of one side is of the name k of its own."""
+    letters = [*"pqrs"]
+    for order in [*permutations(range(4))][::5]:
+        for appears in ([0, 1, 2, 3], [2, 0, 3, 1]):
+            x = sessions([forms[0].format(c) for c in letters], [1, 3, 0, 2])
+            y = sessions([forms[1].format(letters[k]) for k in order], appears)
+            found = paired_units(Pair(KEY, x, y))
+            assert found is not None
+            names = [
+                [int(v - 10) for v in found[0].values],
+                [order[int(v - 10)] for v in found[1].values],
+            ]
+            assert names[0] == names[1]
+            assert sorted(names[0]) == [0, 1, 2, 3]
+            for side in found:
+                assert (np.asarray(side.sessions) + 10.0).tolist() == side.values.tolist()
+
+
+def test_sessions_that_are_no_pairs() -> None:
+    """Too few, not all named, names that do not agree, or one version that came first."""
+    a, b = [f"a{k}" for k in range(4)], [f"b{k}" for k in range(4)]
+    number = [0, 1, 2, 3]
+    assert paired_units(Pair(KEY, sessions(a, number), sessions(b, number))) is not None
+    refused = [
+        (sessions(a[:3], number[:3]), sessions(a[:3], number[:3])),
+        (sessions(a, number), sessions([*b[:3], "c9"], number)),
+        (sessions([], number), sessions([], number)),
+        (sessions(a, number), sessions(a[:3], number)),
+        (sessions(a[:3], number), sessions(a, number)),
+        (sessions([*a, "a4"], [*number, 4]), sessions(a, number)),
+        (sessions(a, number), sessions([*a, "a4"], [*number, 4])),
+        (sessions([*a, "a4"], number), sessions([*a, "a4"], number)),
+        (sessions(a, number), sessions([*a, "a0"], number)),
+        (sessions([*a, "a0"], number), sessions(a, number)),
+        (sessions(a, number), sessions(a, [0, 1, 2, 2])),
+        (sessions(a, [0, 1, 2, 2]), sessions(a, number)),
+        (sessions(a, number, span=(0.0, 1.0)), sessions(b, number, span=(1.0, 2.0))),
+        (sessions(a, number, span=(1.0, 2.0)), sessions(b, number, span=(0.0, 1.0))),
+    ]
+    for x, y in refused:
+        assert paired_units(Pair(KEY, x, y)) is None
+    for x, y in (
+        (sessions(a, number, span=(0.0, 1.5)), sessions(b, number, span=(1.0, 2.0))),
+        (sessions(a, number, span=(0.0, 1.0)), sessions(a, number, span=(1.0, 2.0))),
+    ):
+        assert paired_units(Pair(KEY, x, y)) is not None
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_answer_has_the_numbers_of_its_test(turned: bool) -> None:
+    """Ratio, chance, their bounds, p-values at 1 and at both ends of a margin; of rates with the sides changed."""
+    rng = np.random.default_rng(17)
+    slow, fast = rng.normal(10.5, 1.0, 14).round(1), rng.normal(10.0, 1.0, 11).round(1)
+    x, y = (Sample(values, "B/s" if turned else "s") for values in ((fast, slow) if turned else (slow, fast)))
+    found = compare_typical(x, y, Rules(0.1, margin=0.2))
+    expected, ends = (
+        typical_ratio(slow, fast, 0.1),
+        [typical_ratio_test(slow, fast, g) for g in (1 / 1.2, 1.2)],
+    )
+    for told, names in (
+        (found.speedup, ("estimate", "low", "high")),
+        (found.chance, ("chance", "chance_low", "chance_high")),
+    ):
+        assert told is not None
+        assert (told.value, told.low, told.high) == tuple(float(getattr(expected, name)) for name in names)
+        assert told.confidence == 0.9
+    assert (found.pvalue, found.pvalue_slower) == (float(expected.pvalue), float(expected.pvalue_less))
+    at = found.at_margin
+    assert at is not None
+    assert (at.not_worse, at.worse) == (float(ends[0].above), float(ends[0].below))
+    assert (at.better, at.not_better) == (float(ends[1].above), float(ends[1].below))
+    assert found.ties == pytest.approx(float(np.mean(slow[:, None] == fast)))
+    assert found.ties > 0.0
+    assert found.log is not None
+    errors = typical_error(slow[None], fast[None], np.ones(1), np.zeros((1, 2)))
+    centre = math.log(found.speedup.value) - errors.bias[0]
+    assert (found.log.centre, found.log.error, found.log.df) == (centre, errors.error[0], errors.df[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,11 +112,10 @@ def test_nobodys_files_are_written_over(tmp_path: Path) -> None:
         ('https://github.com/a/b"onmouseover=x', ""),
     ],
 )
-def test_links_to_commits_hold_no_secret(
-    remote: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_links_to_commits_hold_no_secret(remote: str, address: str, tmp_path: Path) -> None:
     """From the remote's address, without the name and the password that it may hold."""
-    monkeypatch.setattr("speedproof.history.commits._git", lambda *_: remote + "\n")
+    for words in (["init", "-q", "."], ["remote", "add", "origin", remote]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
     assert commit_address(str(tmp_path)) == address
 
 

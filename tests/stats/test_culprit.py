@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from speedproof.stats import culprit
 from speedproof.stats.culprit import step_posterior
 
 
@@ -133,20 +132,3 @@ def test_any_pairs_against_the_written_out_sum(seed: int) -> None:
     assert found.first.tolist() == pytest.approx(first, rel=1e-7, abs=1e-250)
     assert found.none == pytest.approx(none, rel=1e-7, abs=1e-250)
     assert found.second == pytest.approx(second, rel=1e-7, abs=1e-12)
-
-
-def test_sums_of_what_underflows() -> None:
-    """Likelihoods that are no doubles by themselves: their logarithms count, and an infinite one is a zero."""
-    rng = np.random.default_rng(1)
-    first, second = rng.normal(-2000, 300, (3, 4, 2)), rng.normal(900, 300, (2, 4, 2))
-    first[0, 1], second[1, 2] = -np.inf, -np.inf
-    found = culprit._log_products(first, second)
-    for r, s, n in itertools.product(range(3), range(2), range(2)):
-        assert found[r, s, n] == pytest.approx(np.logaddexp.reduce(first[r, :, n] + second[s, :, n]))
-    second[1, 2] = -3000.0
-    for axis in (0, 1, 2):
-        expected = np.logaddexp.reduce(second, axis=axis)
-        assert culprit._log_sum(second, axis) == pytest.approx(expected)
-    prior, logs = np.array([0.5, 0.2, 0.3]), np.array([1000.0, 1001.0, 800.0])
-    ratio = 0.2 * np.e / (0.5 + 0.2 * np.e)
-    assert culprit._weights(prior, logs) == pytest.approx([1 - ratio, ratio, 0.0])

@@ -115,13 +115,3 @@ def test_the_limit_is_the_first_double_that_is_enough(mean: float, monkeypatch: 
     """Of a mean run that is the limit itself: the very number, wherever the search begins."""
     monkeypatch.setattr(cusum, "mean_run", lambda limit: limit)
     assert run_limit.__wrapped__(mean) == mean
-
-
-def test_sequential_ranks() -> None:
-    """(r - 1/2) / n of each among those up to it, of equal ones the mean."""
-    values = [3.0, 1.0, 3.0, 2.0, 3.0, 1.0, 4.0, 3.0]
-    expected = []
-    for n, value in enumerate(values, 1):
-        ranks = [k + 1 for k, v in enumerate(sorted(values[:n])) if v == value]
-        expected.append((sum(ranks) / len(ranks) - 0.5) / n)
-    assert cusum._sequential_ranks(values).tolist() == pytest.approx(expected)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
+from scipy import stats
 from scipy import stats as scipy_stats
 
-from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1, midranks, variance_inflation
+from speedproof.stats.dependence import (
+    drift,
+    drift_within,
+    drifting,
+    hurst_factor,
+    lag1,
+    midranks,
+    variance_inflation,
+)
 from speedproof.stats.normality import lilliefors, shapiro_wilk
 
 LABELS = np.repeat(np.arange(6), 4)
@@ -244,3 +255,82 @@ def test_rounding_leaves_the_whole_correlation() -> None:
             assert abs(float(found.correlation)) <= 1.0
             assert float(found.correlation) == pytest.approx(sign, rel=1e-12)
             assert float(found.pvalue) < 1e-100
+
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def walk(rng: np.random.Generator, rows: int, n: int, rho: float) -> FloatArray:
+    x = rng.standard_normal((rows, n))
+    for t in range(1, n):
+        x[:, t] += rho * x[:, t - 1]
+    return x
+
+
+def naive_inflation(x: FloatArray, y: FloatArray) -> float:
+    n, m = x.size, y.size
+    if min(n, m) < 8:
+        return 1.0
+    total = 0.0
+    for own in (x, y):
+        ranks = stats.rankdata(own)
+        centred = ranks - ranks.mean()
+        if (squares := float(centred @ centred)) > 0:
+            r = float(centred[1:] @ centred[:-1]) / squares
+            total += own.size * (r + (1 + 4 * r) / own.size)
+    r = total / (n + m)
+    stands_out = 0.5 * max(1.0, (40 / (n + m)) ** (4 / 3)) / math.sqrt(n + m)
+    r = min(r, 0.999) if r > stands_out else 0.0
+    return min((1 + r) / (1 - r), min(n, m) / 2)
+
+
+@pytest.mark.parametrize(("n", "m"), [(7, 30), (8, 8), (9, 12), (20, 20), (21, 60), (60, 8)])
+@pytest.mark.parametrize("rho", [0.0, 0.4, 0.9, 1.0])
+def test_variance_inflation(n: int, m: int, rho: float) -> None:
+    rng = np.random.default_rng([n, m, int(10 * rho)])
+    x, y = walk(rng, 60, n, rho), walk(rng, 60, m, rho)
+    x[0], y[1] = np.round(x[0]), 5.0
+    x[2], y[2] = np.arange(n), np.arange(m)
+    found = variance_inflation(x, y)
+    assert found.tolist() == pytest.approx([naive_inflation(*pair) for pair in zip(x, y, strict=True)])
+    assert variance_inflation(x[3], y[3]) == pytest.approx(found[3])  # one pair without a row
+    assert variance_inflation(x, y, (midranks(x), midranks(y))).tolist() == found.tolist()
+
+
+def test_what_may_be_a_random_walk() -> None:
+    """An effective size below 4, below 3 up to 15 runs, a fifth of the smaller size between."""
+    for n, m in itertools.product((8, 12, 15, 16, 18, 20, 21, 40), repeat=2):
+        smaller = min(n, m)
+        least = 3.0 if smaller <= 15 else 4.0 if smaller >= 20 else smaller / 5
+        sizes = least * np.array([0.5, 0.999, 1.001, 2.0])
+        assert drifting(n, m, smaller / sizes).tolist() == [True, True, False, False]
+    assert drifting(2, 30, [1.0, 1.01]).tolist() == [False, True]  # no dependence, no walk
+    assert not any(drifting(n, 99, n / least) for n, least in ((12, 3.0), (18, 3.6), (20, 4.0), (64, 4.0)))
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("sizes", [(4, 4, 4, 4, 4), (1, 2, 3, 4, 5, 6, 2), (9, 3, 3, 1, 4, 4), (2, 2, 2, 2)])
+def test_drift_within_processes(sizes: tuple[int, ...], shuffled: bool) -> None:
+    """Slopes by least squares, a t test of their mean, the mean of the correlations."""
+    rng = np.random.default_rng(len(sizes))
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    x = np.concatenate([0.3 * np.arange(k) + rng.standard_normal(k) for k in sizes])
+    parts = [x[labels == k] for k in range(len(sizes)) if sizes[k] > 1]
+    order = interleaved(rng, labels) if shuffled else np.arange(labels.size)
+    found = drift_within(x[order], labels[order])
+    if len(parts) < 5:
+        assert np.isnan([float(found.correlation), float(found.pvalue)]).all()
+        return
+    slopes = [float(np.polyfit(np.arange(part.size), part, 1)[0]) for part in parts]
+    assert float(found.pvalue) == pytest.approx(stats.ttest_1samp(slopes, 0.0).pvalue, rel=1e-9)
+    correlations = [np.corrcoef(np.arange(part.size), part)[0, 1] for part in parts]
+    assert float(found.correlation) == pytest.approx(np.mean(correlations), rel=1e-9)
+    one, many = drift_within(x[order], labels[order]), drift_within(np.stack([x[order]] * 3), labels[order])
+    assert many.pvalue.tolist() == pytest.approx([float(one.pvalue)] * 3)
+
+
+def interleaved(rng: np.random.Generator, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """An order that mixes the processes and keeps that of each."""
+    mixed = rng.permutation(labels)
+    places = {k: iter(np.flatnonzero(labels == k).tolist()) for k in set(labels.tolist())}
+    return np.array([next(places[k]) for k in mixed.tolist()])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats as scipy_stats
 
-from speedproof.stats.power import _fewest_that_can_reject, runs_needed_means, runs_needed_ranks
+from speedproof.stats.power import fewest_that_can_reject, runs_needed_means, runs_needed_ranks
 from speedproof.stats.ranks import rank_sum
 from speedproof.stats.ttests import student, welch
 
@@ -182,8 +182,8 @@ def test_runs_needed_written_out(needed: Any, naive: Any, n: int, m: int) -> Non
 def test_a_risk_that_one_order_just_reaches(k: int, alpha: float) -> None:
     """C(2k, k) orders: at their inverse k runs a side may reject, below it k + 1: halves are rounded up."""
     assert alpha * math.comb(2 * k, k) == 1.0
-    assert _fewest_that_can_reject(0.5, alpha) == max(2 * k - 1, 4)
-    assert _fewest_that_can_reject(0.5, alpha * (1 - 1e-9)) == 2 * k + 1
+    assert fewest_that_can_reject(0.5, alpha) == max(2 * k - 1, 4)
+    assert fewest_that_can_reject(0.5, alpha * (1 - 1e-9)) == 2 * k + 1
 
 
 def test_no_runs_show_a_chance_of_one_half() -> None:
@@ -192,3 +192,12 @@ def test_no_runs_show_a_chance_of_one_half() -> None:
     assert np.sign(np.subtract.outer(x, y)).sum() == 0
     needed = runs_needed_ranks(x, y, 0.05)
     assert needed.x == needed.y == np.inf
+
+
+def fewest(n: int, m: int, alpha: float) -> int:
+    """Runs in all, in their ratio and from 4 on, of which one order has a probability up to alpha."""
+    for total in itertools.count(4):
+        of_x, of_y = (max(math.ceil(total * part / (n + m)), 2) for part in (n, m))
+        if alpha * math.comb(of_x + of_y, of_x) >= 1:
+            return total
+    raise AssertionError

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+from scipy import stats
 
 from speedproof.errors import UsageError
 from speedproof.stats.estimate import alpha_at
@@ -58,17 +59,6 @@ def test_published_numbers_of_benchmarks(a: int, b: int, needed: int) -> None:
     assert benchmarks_needed(a, b, 0.05, 0.05) == needed
 
 
-@pytest.mark.parametrize(("a", "b"), [(0, 7), (1, 7), (17, 30), (34, 34), (3, 2000)])
-@pytest.mark.parametrize("alpha", [0.2, 0.05, 0.001, 0.6])
-def test_intervals_against_scipy(a: int, b: int, alpha: float) -> None:
-    test = scipy_stats.binomtest(a, b)
-    for interval, method in ((clopper_pearson, "exact"), (wilson, "wilson")):
-        expected = test.proportion_ci(1 - alpha, method=method)
-        e = interval(a, b, alpha)
-        assert e.confidence == 1 - alpha
-        np.testing.assert_allclose([e.low, e.high], [expected.low, expected.high], rtol=1e-9, atol=1e-12)
-
-
 def test_clopper_pearson_covers_by_theory() -> None:
     """The exact coverage, a finite sum over the outcomes, is never below the confidence."""
     b, outcomes = 12, range(13)
@@ -86,3 +76,31 @@ def test_impossible_requests_are_refused() -> None:
     for share in (-0.5, 0.0, 1.0, 5.0, math.nan):
         with pytest.raises(UsageError, match=r"such as 0\.05"):
             benchmarks_needed(1, 2, share, 0.05)
+
+
+def test_proportions_of_all_small_counts() -> None:
+    """Intervals are inside of 0 and 1, hold the share, and end there exactly where nothing or all counts."""
+    for b in range(1, 12):
+        for a in range(b + 1):
+            for alpha in (0.5, 0.01):
+                for interval, method in (
+                    (clopper_pearson, "exact"), (wilson, "wilson"), (prop_test, "wilsoncc"),
+                ):  # fmt: skip
+                    found = interval(a, b, alpha)
+                    if b < 6:
+                        limits = stats.binomtest(a, b).proportion_ci(1 - alpha, method=method)
+                        if not (method == "wilsoncc" and a * 2 == b):
+                            assert found.low == pytest.approx(limits.low, abs=1e-9)
+                            assert found.high == pytest.approx(limits.high, abs=1e-9)
+                    assert found.confidence == 1 - alpha
+                    assert 0.0 <= found.low <= found.value == a / b <= found.high <= 1.0
+                    assert found.low > 0.0 if a > 0 and method != "wilsoncc" else found.low == 0.0 or a > 0
+                    assert found.high < 1.0 if a < b and method != "wilsoncc" else found.high == 1.0 or a < b
+
+
+def test_a_half_is_not_corrected_for_and_the_papers_condition() -> None:
+    for b in range(1, 30):
+        for a in range(b + 1):
+            assert validity_2013(a, b) == pytest.approx(float(a - Fraction(a * a, b)), abs=1e-12)
+        if b % 2 == 0:
+            assert prop_test(b // 2, b, 0.1) == wilson(b // 2, b, 0.1)

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from speedproof.stats.rank_nulls import EXACT_BELOW, rank_sum_normal, rank_sum_sd, rank_sum_tails
+from speedproof.stats.rank_nulls import (
+    EXACT_BELOW,
+    rank_sum_normal,
+    rank_sum_sd,
+    rank_sum_tail,
+    rank_sum_tails,
+)
+from speedproof.stats.ranks import rank_sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +127,35 @@ def test_only_order_matters() -> None:
 def test_nothing_to_test_is_refused(x: list[float], y: list[float]) -> None:
     with pytest.raises(ValueError, match="at least one value"):
         conditional_rank_sum(x, y)
+
+
+@pytest.mark.parametrize(("n", "m"), [(49, 49), (29, 29), (30, 45), (7, 49), (1, 3)])
+def test_no_tail_of_the_rank_sum_exceeds_one(n: int, m: int) -> None:
+    """And each is the other's mirror image."""
+    tails, tail = rank_sum_tails((1,) * (n + m), n), rank_sum_tail(n, m)
+    for one in (tails.at_least, tails.at_most, tail):
+        assert one.max() == pytest.approx(1.0, rel=1e-12)
+        assert one.max() <= 1.0
+        assert not one.flags.writeable
+    assert tail.size == n * m + 2
+    assert tail[-1] == 0.0
+    np.testing.assert_allclose(tails.at_least[::2], tail[:-1], rtol=1e-9)
+    np.testing.assert_allclose(tails.at_most[::2], tail[:-1][::-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "m", "exact"), [(49, 49, True), (50, 3, False), (3, 50, False), (49, 2, True)])
+def test_up_to_which_size_ranks_are_counted(n: int, m: int, exact: bool) -> None:
+    """Below fifty of both sides, as in R; with ties nowhere. The fields of equal values."""
+    rng = np.random.default_rng([n, m])
+    x, y = rng.random((2, n)), rng.random((2, m))
+    x[1, 0] = y[1, 0]
+    found = rank_sum(x, y)
+    assert found.exact.tolist() == [exact, False]
+    assert found.ties.tolist() == [False, True]
+    for row in range(2):
+        method = "exact" if found.exact[row] else "asymptotic"
+        for p, side in ((found.pvalue, "greater"), (found.pvalue_less, "less")):
+            expected = stats.mannwhitneyu(x[row], y[row], alternative=side, method=method)
+            assert p[row] == pytest.approx(expected.pvalue, rel=1e-10)
+            assert found.statistic[row] == expected.statistic
+            assert found.superiority[row] == expected.statistic / (n * m)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from speedproof.stats.bounds import chance_bounds, probability_greater
+from speedproof.stats.bounds import chance_bounds
 from speedproof.stats.ranks import brunner_munzel, tied_share
-from speedproof.stats.symmetry import _statistic, symmetry
 
-FloatArray = npt.NDArray[np.float64]
 HALF = Fraction(1, 2)
 
 
@@ -62,39 +58,6 @@ def test_brunner_munzel_in_rational_numbers(n: int, m: int) -> None:
         assert [found.pvalue[row], found.pvalue_less[row]] == pytest.approx(expected, rel=1e-9, nan_ok=True)
 
 
-@pytest.mark.parametrize("alpha", [0.01, 0.2, 0.6])
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 3), (3, 2), (6, 4), (5, 5)])
-def test_the_chance_and_its_bounds(n: int, m: int, alpha: float) -> None:
-    """On the scale of log odds, no further than separation would prove, on the side that the p-values say."""
-    rng = np.random.default_rng([n, m])
-    fewer = min(n, m)
-    for k in (1, 2, 3, 5, 20) * 4:
-        x, y = rng.integers(0, k, n).tolist(), rng.integers(0, k, m).tolist()
-        chance, square, df = naive(x, y)
-        found = probability_greater(x, y, alpha)
-        separation = alpha ** (1 / fewer)
-        if square > 0.0 and 0.0 < chance < 1.0:
-            odds, error = math.log(chance / (1 - chance)), math.sqrt(square) / (chance * (1 - chance))
-            p = max(float(stats.t.sf(odds / error, df)), 0.5**fewer)
-            less = max(float(stats.t.cdf(odds / error, df)), 0.5**fewer)
-            width = float(stats.t.isf(alpha, df)) * error
-            low, high = 1 / (1 + math.exp(width - odds)), 1 / (1 + math.exp(-width - odds))
-            low, high = min(low, separation), max(high, 1 - separation)
-        else:
-            p, less = (1.0, 1.0) if n > 1 < m else (math.nan, math.nan)
-            low, high = 0.0, 1.0
-            if chance == 1.0:
-                p, less, low = 0.5**fewer, 1.0, separation
-            elif chance == 0.0:
-                p, less, high = 1.0, 0.5**fewer, 1 - separation
-            low, high = min(low, separation), max(high, 1 - separation)
-        low = max(low, math.nextafter(0.5, 1.0)) if p <= alpha else min(low, 0.5)
-        high = min(high, math.nextafter(0.5, 0.0)) if less <= alpha else max(high, 0.5)
-        expected = [chance, low, high, p, less]
-        told = [found.estimate, found.low, found.high, found.pvalue, found.pvalue_less]
-        assert [float(one) for one in told] == pytest.approx(expected, rel=1e-9, nan_ok=True)
-
-
 def test_bounds_of_a_chance_alone() -> None:
     """Far out the odds overflow to certainty without a warning; without a standard error nothing is known."""
     false, true = np.zeros(1, dtype=np.bool_), np.ones(1, dtype=np.bool_)
@@ -119,37 +82,3 @@ def test_bounds_of_a_chance_alone() -> None:
     assert (held.low[0], held.high[0]) == (0.8, 1.0)
     held = chance_bounds(np.zeros(1), np.zeros(1), np.ones(1), 0.8, false, true)
     assert (held.low[0], held.high[0]) == (0.0, pytest.approx(0.2))
-
-
-@pytest.mark.parametrize("seed", [0, 3])
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 31])
-def test_symmetry_by_the_same_signs(n: int, seed: int) -> None:
-    """Drawn 999 at once, one row of signs a resample; the p-value counts the sample itself."""
-    rng = np.random.default_rng(n)
-    for x in (
-        rng.normal(size=n),
-        rng.exponential(size=n),
-        rng.integers(0, 3, n).astype(float),
-        np.full(n, 2.5),
-    ):
-        values = sorted(x.tolist())
-
-        def statistic(sample: list[float]) -> float:
-            middle = statistics.median(sample)
-            spread = math.fsum(abs(v - middle) for v in sample) / len(sample)
-            return (math.fsum(sample) / len(sample) - middle) / spread if spread else 0.0
-
-        walsh = [(a + b) / 2 for a, b in itertools.combinations_with_replacement(values, 2)]
-        away = [abs(v - statistics.median(walsh)) for v in values]
-        seen = statistic(values)
-        signs = np.random.default_rng(seed).integers(0, 2, (999, n)) * 2 - 1
-        large = sum(
-            abs(statistic([s * d for s, d in zip(row, away, strict=True)])) >= abs(seen) - 1e-9
-            for row in signs.tolist()
-        )
-        found = symmetry(x, seed=seed)
-        assert found.statistic == pytest.approx(seen, abs=1e-12)
-        assert found.pvalue == (1 + large) / 1000
-        assert float(_statistic(x)) == pytest.approx(seen, abs=1e-12)
-    if seed == 0:
-        assert symmetry(x) == symmetry(x, seed=0)

@@ -10,14 +10,9 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from speedproof.stats import ratio_medians
-from speedproof.stats.rank_nulls import rank_sum_tail
+from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
 from speedproof.stats.ranks import rank_sum
 from speedproof.stats.ratio_medians import (
-    _extreme_ratios,
-    _pairs_greater,
-    _two_of_many,
-    _without_ties_across,
     ratio_of_medians,
     ratio_of_medians_test,
 )
@@ -47,43 +42,9 @@ def spread_of(x: FloatArray, y: FloatArray) -> float:
     return math.sqrt(max(variance, 0.0))
 
 
-@pytest.mark.parametrize(("n", "m"), SIZES)
-def test_counts(n: int, m: int) -> None:
-    x, y = rows(n, m)
-    pairs = [[int(sum(a > b for a in one for b in other)) for other in y.tolist()] for one in x.tolist()]
-    assert _pairs_greater(x, y).tolist() == [pairs[k][k] for k in range(8)]
-    assert _pairs_greater(x[:, None], y).tolist() == pairs
-    assert _pairs_greater(x[0], y[0]).shape == ()
-    sd = [spread_of(a, b) for a, b in zip(x, y, strict=True)]
-    assert _without_ties_across(x, y).tolist() == pytest.approx(sd, rel=1e-12, abs=1e-7)
-
-
 def ratios_of(x: FloatArray, y: FloatArray) -> list[float]:
     """In order; that of two zeros is 1."""
     return sorted(a / b if b else math.inf if a else 1.0 for a in x.tolist() for b in y.tolist())
-
-
-@pytest.mark.parametrize("searched", [False, True])
-@pytest.mark.parametrize(("n", "m"), SIZES[:5])
-def test_the_outermost_ratios(n: int, m: int, searched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rank-th largest and smallest; 0 and infinity where there are fewer."""
-    if searched:
-        monkeypatch.setattr(ratio_medians, "_MOST_RATIOS", 0)
-    x, y = rows(n, m)
-    known = [ratios_of(a, b) for a, b in zip(x, y, strict=True)]
-    for rank in {*range(n * m + 2)} if n * m < 9 else {0, 1, 2, n * m // 2, n * m - 1, n * m, n * m + 1}:
-        low, high = _extreme_ratios(x, y, np.full(8, rank))
-        for row, own in enumerate(known):
-            least, most = len(own) - rank, rank - 1
-            expected = [0.0 if at < 0 else math.inf if at >= len(own) else own[at] for at in (least, most)]
-            assert [low[row], high[row]] == pytest.approx(expected, rel=1e-12)
-            if searched:
-                told = _two_of_many(x[row], y[row], (least, most))
-                assert told == pytest.approx(expected, rel=1e-12)
-    cached = _extreme_ratios(x, y, np.arange(1, 9))
-    monkeypatch.setattr(ratio_medians, "_CACHED", 1)
-    again = _extreme_ratios(x[:, None], y[:, None], np.arange(1, 9)[:, None])
-    assert [end.tolist() for end in cached] == [end[:, 0].tolist() for end in again]
 
 
 def shifted(x: FloatArray, y: FloatArray, gamma: float, exact: bool) -> tuple[float, float]:
@@ -142,3 +103,19 @@ def test_bounds_are_where_a_scan_stops(n: int, m: int, alpha: float) -> None:
         low = max(low, math.nextafter(1.0, 2.0)) if faster else min(low, 1.0)
         high = min(high, math.nextafter(1.0, 0.0)) if slower else max(high, 1.0)
         assert [found.low[row], found.high[row]] == pytest.approx([low, high], rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "m"), [(60, 55), (50, 8), (180, 130)])
+def test_how_many_ratios_a_risk_needs(n: int, m: int) -> None:
+    """The first count with a p-value of at most alpha, also where alpha is such a p-value or next to it."""
+    rng = np.random.default_rng(n)
+    x, y = rng.lognormal(0.5, 0.2, n), rng.lognormal(0.0, 0.2, m)
+    ratios, sd = np.sort((x[:, None] / y).ravel()), rank_sum_sd(n, m, np.zeros(()))
+    pvalues = rank_sum_normal(np.arange(n * m + 1.0) - 0.5 * n * m, sd)
+    for count in range(n * m // 2 + n, n * m - n, max(37, n * m // 60)):
+        p = float(pvalues[count])
+        for alpha in (p, np.nextafter(p, 0.0), np.nextafter(p, 1.0), p * (1 - 1e-12)):
+            needed = int(np.argmax(pvalues <= alpha))
+            bounds = ratio_of_medians(x, y, float(alpha))
+            low, high = ratios[n * m - needed], ratios[needed - 1]
+            assert (float(bounds.low), float(bounds.high)) == (low, max(high, 1.0))

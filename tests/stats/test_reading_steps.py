@@ -27,18 +27,10 @@ def worst(x: FloatArray, y: FloatArray, steps: FloatArray) -> tuple[FloatArray, 
     return np.maximum(x - steps[:, :1] / 2, 0.0), y + steps[:, 1:] / 2
 
 
-@pytest.fixture(params=["sorted", "searched"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "searched":
-        monkeypatch.setattr("speedproof.stats.superiority._MOST_RATIOS", 0)
-        monkeypatch.setattr("speedproof.stats.rank_scores._LISTED", 4)
-    return str(request.param)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [0.0, 0.01, 0.25, 1.0])
 @pytest.mark.parametrize(("n", "m"), SIZES)
-def test_pvalues_are_of_the_worst_values(n: int, m: int, step: float, way: str) -> None:
+def test_pvalues_are_of_the_worst_values(n: int, m: int, step: float) -> None:
     """Beyond 1 for "more", below it for "less"; no less than what the verdicts about either say."""
     x, y = drawn(n, m, 4, min(step, 0.05))
     steps = np.tile([step, step / 2], (4, 1))
@@ -59,7 +51,7 @@ def test_pvalues_are_of_the_worst_values(n: int, m: int, step: float, way: str) 
 @pytest.mark.parametrize("step", [0.0, 0.01, 0.2])
 @pytest.mark.parametrize(("n", "m"), SIZES)
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
-def test_bounds_are_of_the_worst_values(n: int, m: int, step: float, alpha: float, way: str) -> None:
+def test_bounds_are_of_the_worst_values(n: int, m: int, step: float, alpha: float) -> None:
     x, y = drawn(n, m, 4, min(step, 0.05))
     steps = np.tile([step, step / 2], (4, 1))
     found = typical_ratio(x, y, alpha, steps=steps)
@@ -69,38 +61,6 @@ def test_bounds_are_of_the_worst_values(n: int, m: int, step: float, alpha: floa
     assert np.where(proven, np.maximum(low, 1.0), low) == pytest.approx(found.low, rel=1e-9)
     proven = found.pvalue_less <= alpha
     assert np.where(proven, np.minimum(high, 1.0), high) == pytest.approx(found.high, rel=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("inflation", [(1.0, 1.0), (1.7, 1.0), (9.0, 9.0)])
-@pytest.mark.parametrize(("n", "m"), [(7, 9), (20, 16)])
-@pytest.mark.parametrize("digits", [1, 9])
-def test_searching_and_sorting_agree(
-    n: int, m: int, digits: int, inflation: tuple[float, float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of several pairs at once, dependent ones among others, with ties, zeros and steps."""
-    x, y = (np.round(side, digits) for side in drawn(n, m, 6, 0.0))
-    x[1, 0], y[2, :2] = 0.0, 0.0
-    x[3, 0] = y[3, 0] = 0.0
-    steps = np.array([[0.0, 0.0], [0.1, 0.1]] * 3)
-    factors = np.ones((6, 2))
-    factors[::2] = inflation
-
-    def answers() -> list[FloatArray]:
-        found: list[FloatArray] = []
-        for alpha in (0.4, 0.01):
-            of = typical_ratio(x, y, alpha, steps=steps, inflation=factors)
-            found += [of.estimate, of.low, of.high]
-        return found
-
-    sorted_ = answers()
-    monkeypatch.setattr("speedproof.stats.superiority._MOST_RATIOS", 0)
-    for listed, at_once, many in ((1 << 10, 1 << 15, 64), (2, 0, 64), (2, 1 << 15, 1)):
-        monkeypatch.setattr("speedproof.stats.rank_scores._LISTED", listed)
-        monkeypatch.setattr("speedproof.stats.rank_scores._TOO_MANY", many)
-        monkeypatch.setattr("speedproof.stats.superiority._AT_ONCE", at_once)
-        for one, other in zip(sorted_, answers(), strict=True):
-            assert other == pytest.approx(one, rel=1e-9, nan_ok=True)
 
 
 @pytest.mark.parametrize("n", [4, 5, 9, 20])

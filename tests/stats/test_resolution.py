@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +14,7 @@ from scipy import stats
 from tests.protocols.asking import stop_rules
 
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.stats.resolution import Resolution
+from speedproof.stats.resolution import Resolution, coarse_step, coarse_steps
 from speedproof.stats.sequential import PairedSequence
 
 
@@ -105,10 +109,50 @@ def test_bounds_of_skewed_ratios_pass_their_median() -> None:
     """Six blocks of ten are 2 % faster, the others 20 %: where values have no steps a session goes on for it."""
     rng = np.random.default_rng(5)
     ratios = np.where(rng.random(600) < 0.4, 0.2, 0.02) + 0.001 * rng.standard_normal(600)
-    race = SequentialComparison("b", ["X", "Y"], stop_rules())
+    race, sequence = SequentialComparison("b", ["X", "Y"], stop_rules()), PairedSequence()
     for ratio, base in zip(ratios.tolist(), (1 + rng.random(600)).tolist(), strict=True):
-        race.add({"X": base * float(np.exp(ratio)), "Y": base})
+        x = base * float(np.exp(ratio))
+        race.add({"X": x, "Y": base})
+        sequence.add(x, base)
     # The bound is beyond the median, and still below half of the centre: there is more to be had.
-    sequence, result = race._sequences["Y"], race.findings()[0].result
+    result = race.findings()[0].result
     assert sequence.middle() < result.low < sequence.centre() ** 0.5
     assert race.open()
+
+
+def decimals(value: float) -> float:
+    """The last place of a value as Python writes it, at most 1."""
+    return next(10.0**-k for k in range(20) if Fraction(repr(value)) * 10**k % 1 == 0)
+
+
+def reading(own: list[float]) -> float:
+    n, counts = len(own), Counter(own)
+    if n < 2 or Fraction(sum(t * (t - 1) for t in counts.values()), n * (n - 1)) < Fraction(1, 4):
+        return 0.0
+    return decimals(own[0]) if len(counts) == 1 else min(b - a for a, b in itertools.pairwise(sorted(counts)))
+
+
+def test_readings_of_two_sides_by_definition() -> None:
+    """The step of each; of a constant side the smallest difference of both, of two such the finer place."""
+    rng = np.random.default_rng(8)
+    x = rng.choice([0.5, 0.75, 1.25, 2.0], (60, 5))
+    y = rng.choice([0.5, 0.6, 1.0], (60, 4))
+    x[:12], y[8:20] = 0.5, 1.25
+    x[20:26], y[23:28] = rng.normal(size=(6, 5)), rng.normal(size=(5, 4))
+    x[40], y[40] = 0.25, 0.25
+    x[41], y[42] = np.arange(5), 3.0
+    x[42] = np.arange(5)
+    steps = coarse_steps(x, y)
+    kinds = set()
+    for row, (a, b) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+        own = [reading(a), reading(b)]
+        assert [coarse_step(a), coarse_step(b)] == pytest.approx(own, abs=0)
+        constant = [len(set(a)) == 1, len(set(b)) == 1]
+        pool = sorted({*a, *b})
+        both = min(map(decimals, pool)) if all(constant) else min(map(float, np.diff(pool)), default=0.0)
+        expected = [both if c else step for c, step in zip(constant, own, strict=True)]
+        assert steps[row].tolist() == expected
+        kinds.add((*constant, own[0] > 0, own[1] > 0))
+    assert len(kinds) >= 6
+    assert coarse_steps(x[0], y[0]).shape == (1, 2)
+    assert coarse_steps([1.0], [1.0, 1.0]).tolist() == [[0.0, 1.0]]

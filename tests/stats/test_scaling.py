@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -29,7 +28,7 @@ def random_sample(rng: np.random.Generator) -> np.ndarray:
 def test_locations_against_rational_numbers() -> None:
     """Mean and median to rounding; subnormal ones to the smallest step there is."""
     rng = np.random.default_rng(1)
-    for _ in range(2000):
+    for _ in range(600):
         x = random_sample(rng)
         exact = sorted(map(Fraction, x.tolist()))
         middle = (exact[(x.size - 1) // 2] + exact[x.size // 2]) / 2
@@ -83,35 +82,10 @@ def test_rows_are_scaled_by_themselves() -> None:
     assert np.abs(usual(x)).max(axis=1).tolist() == [float(np.ldexp(1e308, -1024)), 3.0, 0.5, 0.0]
 
 
-@pytest.mark.parametrize("power", POWERS)
-@pytest.mark.parametrize(
-    "statistic",
-    [
-        lambda x: shapiro_wilk(x).pvalue,
-        lambda x: lag1(x).lag1,
-        lambda x: lag1(x).pvalue,
-        lambda x: drift(x).pvalue,
-        lambda x: drift_within(x, np.arange(x.size) // 4).pvalue,
-        lambda x: drift_within(x, np.arange(x.size) // 4).correlation,
-        hurst_factor,
-        lambda x: ks_location(x[:15], x[15:]).pvalue,
-        lambda x: welch(x[:15], x[15:]).pvalue,
-        lambda x: variance_ratio(x[:15], x[15:]).statistic,
-    ],
-)
-def test_no_statistic_depends_on_the_unit(statistic: Callable[[np.ndarray], np.ndarray], power: int) -> None:
-    """A sample times a power of two, exact at both ends of the range, has the same p-values."""
-    rng = np.random.default_rng(3)
-    for _ in range(5):
-        # Whole numbers of ten bits stay exact where a double has only a few bits left.
-        x = rng.integers(512, 1024, 30).astype(np.float64)
-        assert float(statistic(np.ldexp(x, power))) == pytest.approx(float(statistic(x)), rel=1e-12)
-
-
 def test_whatever_the_sizes_nothing_warns() -> None:
     """Mixed sizes have no digits to compare; the statistics are numbers or NaN, without a warning."""
     rng = np.random.default_rng(4)
-    for _ in range(400):
+    for _ in range(150):
         x, y = random_sample(rng), random_sample(rng)
         for test in (
             shapiro_wilk(x),

@@ -10,46 +10,11 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from speedproof.stats import session_spread
 from speedproof.stats.session_spread import (
     SessionSpread,
-    _degrees_together,
-    _digamma,
-    _inverse_trigamma,
-    _prior,
-    _trigamma,
     session_spreads,
     widened,
 )
-
-
-def test_the_functions_of_the_prior_against_scipy() -> None:
-    """Digamma, trigamma and its inverse."""
-    x = np.array([0.5, 1.0, 1.46, 1.5, 3.0, 17.5, 400.0])
-    z = x + 6.0  # either series errs by less than the term that it leaves out
-    assert (np.abs(_digamma(x) - special.digamma(x)) < 1 / (132 * z**10) + 1e-15).all()
-    assert (np.abs(_trigamma(x) - special.polygamma(1, x)) < 5 / (66 * z**11) + 1e-15).all()
-    assert [_inverse_trigamma(float(v)) for v in special.polygamma(1, x)] == pytest.approx(x, rel=1e-6)
-
-
-def test_the_series_are_the_published_ones_to_their_last_term() -> None:
-    """With the next four terms, of Bernoulli's numbers, they are SciPy's functions to full digits."""
-    x = np.linspace(2.0, 10.0, 33)
-    z, numbers = x + 6.0, special.bernoulli(16)
-    left = [sum(numbers[k] / by(k) / z**k for k in (10, 12, 14, 16)) for by in (lambda k: k, lambda k: z)]
-    np.testing.assert_allclose(_digamma(x) - left[0], special.digamma(x), rtol=0, atol=1e-14)
-    np.testing.assert_allclose(_trigamma(x) + left[1], special.polygamma(1, x), rtol=0, atol=1e-14)
-
-
-def test_the_prior_is_found_again() -> None:
-    """Variances made as Smyth's model says, 4 degrees each about a common value that weighs 6."""
-    rng = np.random.default_rng(1)
-    drawn = 2.5 * stats.f.rvs(4, 6, size=20_000, random_state=rng)
-    prior, weight = _prior(drawn, np.full(20_000, 4.0))
-    assert prior == pytest.approx(2.5, rel=0.03)
-    assert weight == pytest.approx(6.0, rel=0.08)
-    alike = 2.5 * rng.chisquare(4, 500) / 4
-    assert _prior(alike, np.full(500, 4.0))[1] > 30.0
 
 
 def test_one_series_is_the_pooled_deviation() -> None:
@@ -128,46 +93,6 @@ def test_the_error_of_a_ratio_adds_up(runs: tuple[float, float], within: float) 
         assert (found.error, found.degrees) == pytest.approx((math.sqrt(expected), 7.0), rel=1e-9)
         assert found.reach(alpha) == pytest.approx(stats.t.ppf(1 - alpha, 7.0) * found.error, rel=1e-9)
         assert found.pvalue(width) == pytest.approx(stats.t.sf(width / found.error, 7.0), rel=1e-9)
-
-
-def test_series_are_drawn_towards_their_common_variance(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Smyth's posterior: weighted by degrees of freedom, of which others give no more than the sessions hold."""
-    rng = np.random.default_rng(5)
-    series, group, session = (
-        np.repeat(np.arange(6), 12),
-        np.tile(np.repeat(np.arange(4), 3), 6),
-        np.tile(np.arange(12), 6),
-    )
-    values = rng.standard_normal(72) * np.repeat([0.1, 1.0, 3.0, 1.0, 20.0, 0.5], 12)
-    within = np.where(np.arange(72) % 5 == 0, np.nan, rng.random(72))
-    cells = values.reshape(6, 4, 3)
-    own = cells.var(axis=2, ddof=1).mean(axis=1)
-    prior, weight = _prior(own, np.full(6, 8.0))
-    assert 0.0 < weight < 20.0
-    for most in (9.0, 25.0, 60.0):
-        monkeypatch.setattr(session_spread, "_degrees_together", lambda *_, most=most: most)
-        found, other = session_spreads(series, group, session, values, within)
-        assert other is not None
-        assert (other.variance, other.degrees, other.sessions) == pytest.approx((prior, min(weight, most), 0))
-        inside = [np.nan_to_num(part).mean() for part in within.reshape(6, 12)]
-        assert other.within == pytest.approx(min(inside))
-        for i in range(6):
-            from_others = min(weight, (most - 8) * weight / (weight + 8))
-            assert found[i].variance == pytest.approx((weight * prior + 8 * own[i]) / (weight + 8))
-            assert (found[i].degrees, found[i].sessions) == pytest.approx((8 + from_others, 12))
-            assert found[i].within == pytest.approx(inside[i])
-
-
-@pytest.mark.parametrize("silent", [0.0, 1e-9])
-def test_the_least_noise_of_a_series_is_a_share_of_the_median(silent: float) -> None:
-    """Smyth's moments of the logarithms by SciPy, a silent series taken at 1e-5 of the median of the others."""
-    variance, half = np.array([silent, 1.0, 2.0, 3.0, 1000.0]), np.full(5, 2.0)
-    median = 2.5 if silent == 0.0 else 2.0  # what is 0 is not among them
-    logs = np.log([1e-5 * median, *variance[1:]]) - special.digamma(half) + np.log(half)
-    excess = np.var(logs, ddof=1) - special.polygamma(1, 2.0)
-    weight = 2.0 * optimize.brentq(lambda x: special.polygamma(1, x) - excess, 1e-3, 1e3, xtol=1e-15)
-    prior = np.exp(np.mean(logs) + special.digamma(weight / 2.0) - np.log(weight / 2.0))
-    assert _prior(variance, 2.0 * half) == pytest.approx((prior, weight), rel=1e-6)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.6, 0.7])
@@ -281,40 +206,13 @@ def test_everything_written_out(count: int, scatter: float) -> None:
             assert own.sessions == told[3]
 
 
-@pytest.mark.parametrize(("rows", "count"), [(3, 9), (9, 3), (5, 5), (4, 2), (6, 1)])
-def test_the_degrees_of_all_together(rows: int, count: int) -> None:
-    """Of series that share all, half or nothing, silent ones left out; one degree is what it is."""
-    rng = np.random.default_rng([rows, count])
-    row, column = (index.reshape(-1) for index in np.indices((rows, count)))
-    for share in (0.0, 0.7, 1.0):
-        table = rng.standard_normal((rows, count)) * (1 - share) + share * rng.standard_normal((rows, 1))
-        table[:, count // 2] *= share > 0.5
-        for degrees in (1, 2, rows):
-            found = _degrees_together(table.reshape(-1), row, column, degrees)
-            assert found == pytest.approx(naive_together(table.T.tolist(), degrees), rel=1e-9)
-
-
-@pytest.mark.parametrize("n", [2, 5])
-def test_variances_that_scatter_no_more_than_they_must(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Equal ones weigh infinitely; so they do at equality, where the scatter is what chance gives."""
-    degrees = np.arange(1.0, n + 1)
-    alike = np.exp(special.digamma(degrees / 2)) * 2 / degrees  # whose logarithms have one expectation
-    assert _prior(3.0 * alike, degrees) == pytest.approx((3.0, math.inf), rel=1e-9)
-    variance = np.array([1.0, 2.0, 5.0, 9.0, 40.0])[:n]
-    logs = np.log(variance) - _digamma(degrees / 2) + np.log(degrees / 2)
-    scatter = float(logs.var(ddof=1))
-    for times, weightless in ((1.0, True), (1 - 1e-9, False), (1 + 1e-9, True)):
-        monkeypatch.setattr(session_spread, "_trigamma", lambda x, v=scatter * times: np.full(x.shape, v))
-        monkeypatch.setattr(session_spread, "_inverse_trigamma", lambda _: 4.0)
-        assert math.isinf(_prior(variance, degrees)[1]) == weightless
-
-
-def test_how_far_the_inverse_is_sought() -> None:
-    """From e^-20 to e^20 degrees, beyond which nothing differs; next to the ends against SciPy."""
-    for at in (-19.9, -19.0, -1.0, 0.5, 18.0):
-        value = float(special.polygamma(1, math.exp(at)))
-        assert math.log(_inverse_trigamma(value)) == pytest.approx(at, abs=1e-9)
-    for at in (19.3, 19.9):  # 1 / x + 1 / (2 x^2) to the last digit
-        assert math.log(_inverse_trigamma(math.exp(-at))) == pytest.approx(at, abs=1e-7)
-    assert _inverse_trigamma(1e-12) == pytest.approx(math.exp(20.0))
-    assert _inverse_trigamma(1e20) == pytest.approx(math.exp(-20.0))
+def test_two_series_that_never_vary_tell_of_a_third() -> None:
+    """Nothing varies between their sessions, so nothing is expected to; one series alone tells nothing."""
+    two = np.array([0, 0, 1, 1])
+    zero = np.zeros(4)
+    found, other = session_spreads(two, 10 + two, np.array([0, 1, 0, 1]), zero, zero)
+    assert sorted(found) == [0, 1]
+    assert other is not None
+    assert other.variance == 0.0
+    _, none = session_spreads(two[:2], two[:2], np.array([0, 1]), np.array([0.0, 0.1]), zero[:2])
+    assert none is None

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from speedproof.stats.signed_rank import signed_rank, table_pvalue, upper_tail
+from speedproof.stats.signed_rank import (
+    TABLE_BELOW,
+    signed_rank,
+    table_pvalue,
+    tails_above,
+    upper_tail,
+)
 
 
 def brute_force(d: np.ndarray) -> tuple[float, float, float]:
@@ -118,13 +124,89 @@ def test_beyond_the_range_of_counts() -> None:
     assert counted.positive == pytest.approx(sums, abs=5)
 
 
-def test_tail_is_a_tail() -> None:
-    tail = upper_tail((1, 3, 4, 4, 10))
-    assert tail[0] == 1.0
-    assert tail[-1] == 1 / 32
-    assert (np.diff(tail) <= 0).all()
-
-
 def test_nan_is_refused() -> None:
     with pytest.raises(ValueError, match="NaN"):
         signed_rank([1.0, float("nan")])
+
+
+def shares(ranks: list[int], top: int) -> list[float]:
+    """P[S >= s] for s = 0 ... top over all ways to keep some of the ranks."""
+    sums = [sum(itertools.compress(ranks, kept)) for kept in itertools.product((0, 1), repeat=len(ranks))]
+    return [sum(s >= at for s in sums) / len(sums) for at in range(top + 1)]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
+def test_tails_of_the_ranks_above_some_zeros(n: int) -> None:
+    for zeros in ([*range(n + 1)], [n], [0], [0, n], [n // 2]):
+        found = dict(tails_above(zeros, n))
+        assert sorted(found) == sorted({*zeros})
+        for z, tail in found.items():
+            ranks = [*range(z + 1, n + 1)]
+            assert tail.tolist() == [*shares(ranks, sum(ranks)), 0.0]
+            assert math.ldexp(tail[-2], n - z) == 1.0
+
+
+@pytest.mark.parametrize(
+    "ranks", [(), (1,), (2,), (6, 6), (2, 4, 6), (3, 6, 9, 9), (1, 3, 4, 4, 10), (5, 5, 10, 20), (2, 3)]
+)
+def test_tails_of_doubled_ranks(ranks: tuple[int, ...]) -> None:
+    """At every sum up to the largest, also between the multiples of a common divisor."""
+    assert upper_tail(ranks).tolist() == shares([*ranks], sum(ranks))
+    assert not upper_tail(ranks).flags.writeable
+
+
+@pytest.mark.parametrize("n", [20, 54, 60, 200, 400])
+def test_no_tail_exceeds_one(n: int) -> None:
+    """Counts beyond 2^53 are rounded."""
+    for tail in (
+        upper_tail((2,) * n),
+        upper_tail(tuple(range(1, n))),
+        *(t for _, t in tails_above([0, 3], n)),
+    ):
+        assert tail[0] == pytest.approx(1.0, rel=1e-12)
+        assert tail.max() <= 1.0
+        assert (np.diff(tail) <= 0.0).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, TABLE_BELOW - 1, TABLE_BELOW, 40])
+def test_what_the_tables_say_of_a_sum(n: int) -> None:
+    """Below 25 every sum's share of all signs, halves rounded down; from there the normal distribution's tail."""
+    total = n * (n + 1) // 2
+    counts = np.array([1.0])
+    for rank in range(1, n + 1):
+        counts = np.convolve(counts, [1.0, *[0.0] * (rank - 1), 1.0])
+    tail = np.cumsum(counts[::-1])[::-1] / 2.0**n
+    for half in {0, 1, total - 1, total, total + 1, 2 * total - 1, 2 * total}:
+        if n < 25:
+            expected = tail[half // 2]
+        else:
+            expected = stats.norm.sf((half / 2 - total / 2) / math.sqrt(n * (n + 1) * (2 * n + 1) / 24))
+        assert table_pvalue(half / 2, n) == pytest.approx(expected, rel=1e-12)
+
+
+def test_where_the_methods_change() -> None:
+    """The table's at 25 differences; the conditional one's at 1000 that are not zero: of one size, a sign test."""
+    d = np.random.default_rng(3).choice([-1.0, 0.0, 1.0], 1600, p=[0.32, 0.35, 0.33])
+    assert signed_rank(d[:24], rule="table").method == "exact table"
+    assert signed_rank(d[:25], rule="table").method == "normal"
+    moving = np.flatnonzero(d != 0.0)
+    for count in (999, 1000):
+        part = d[: moving[count - 1] + 1]
+        found, ups, zeros = signed_rank(part), int((part > 0).sum()), int((part == 0).sum())
+        ranks = stats.rankdata(np.abs(part))
+        if count == 999:
+            assert found.method == "exact, conditional on ties and zeros"
+            expected = [stats.binom.sf(k - 1, count, 0.5) for k in (ups, count - ups)]
+        else:
+            assert found.method == "normal, conditional on ties and zeros"
+            each = ranks.max()
+            sd = each * math.sqrt(count) / 2
+            expected = [stats.norm.sf((each * (k - count / 2) - 0.5) / sd) for k in (ups, count - ups)]
+        assert [found.pvalue_positive, found.pvalue_negative] == pytest.approx(expected, rel=1e-9)
+        assert found.positive == ups * ranks.max() + zeros * ranks.min() / 2
+        assert found.ranks.tolist() == ranks.tolist()
+    for rule in ("table", "conditional"):
+        plus, minus = signed_rank([3.0, -1, 2, 0, 5], rule=rule), signed_rank([-3.0, 1, -2, 0, -5], rule=rule)
+        assert (plus.positive, plus.negative) == (minus.negative, minus.positive) == (12.5, 2.5)
+        assert plus.pvalue_positive == minus.pvalue_negative < minus.pvalue_positive == plus.pvalue_negative
+    assert signed_rank(d[:40]).method == signed_rank(d[:40], rule="conditional").method

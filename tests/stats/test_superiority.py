@@ -2,15 +2,16 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from msgspec import structs
 from scipy import special, stats
-from tests.stats.test_permutation import deviate
+from tests.stats.test_permutation import deviate, naive, sums_of
 
-from speedproof.stats.bounds import probability_greater
+from speedproof.stats.bounds import chance_bounds, probability_greater
 from speedproof.stats.permutation import Studentised, null_distribution, one_order, tied_pvalue
 from speedproof.stats.ratio import RatioTest
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
@@ -32,7 +33,9 @@ def naive_score(x: FloatArray, y: FloatArray, of_equals: float) -> float:
     effect = float(won.mean() - 0.5)
     if sum(shares) < 1e-20:
         return 0.0 if abs(effect) < 1e-9 else math.copysign(math.inf, effect)
-    df = float(sum(shares) ** 2 / (shares[0] ** 2 / (n - 1) + shares[1] ** 2 / (m - 1)))
+    df = float(
+        sum(shares) ** 2 / (shares[0] ** 2 / max(0.57 * (n - 1), 1) + shares[1] ** 2 / max(0.57 * (m - 1), 1))
+    )
     most = abs(effect) / math.sqrt(FLOOR * of_equals)
     return deviate(effect / math.sqrt(sum(shares)), df, most, min(n, m))
 
@@ -126,7 +129,7 @@ def test_approximation_against_random_permutations(n: int, m: int) -> None:
     of_y = (below_y**2).sum(axis=1) - m * (1 - chance) ** 2
     shares = of_x / (n * (n - 1)), of_y / (m * (m - 1))
     variance = shares[0] + shares[1]
-    df = variance**2 / (shares[0] ** 2 / (n - 1) + shares[1] ** 2 / (m - 1))
+    df = variance**2 / (shares[0] ** 2 / max(0.57 * (n - 1), 1) + shares[1] ** 2 / max(0.57 * (m - 1), 1))
     most = np.abs(chance - 0.5) / math.sqrt(FLOOR * (n + m + 1) / (12 * n * m))
     null = null_distribution(n, m, True)
     assert not null.exact
@@ -217,24 +220,6 @@ def test_of_rounded_runs_pvalues_and_bounds_are_one_test(digits: int, spread: fl
                 np.testing.assert_array_equal(test.below <= alpha, found.high < gamma * (1.0 - slack))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "m"), [(3, 3), (4, 4), (4, 3), (5, 5)])
-def test_values_of_one_side_that_tie_are_told_apart_by_enumeration(n: int, m: int) -> None:
-    """Where no x equals a gamma y, it does not matter which of two equal x is the larger one."""
-    rng = np.random.default_rng([n, m, 2])
-    apart = 1e-6 * np.arange(max(n, m))
-    for gamma in (0.8093, 0.9707, 1.0301, 1.1711):
-        for _ in range(3):
-            x, y = values(rng, n, 1) + 0.3, values(rng, m, 1) + 0.2
-            test = typical_ratio_test(x, y, gamma)
-            broken = x + apart[:n], gamma * (y + apart[:m])
-            shifted = naive_pvalue(*broken), naive_pvalue(*broken[::-1])
-            equal = typical_ratio_test(x, y, 1.0)
-            of_both = (min, max) if gamma < 1.0 else (max, min)
-            assert test.above == pytest.approx(of_both[0](shifted[0], float(equal.above)), rel=1e-9)
-            assert test.below == pytest.approx(of_both[1](shifted[1], float(equal.below)), rel=1e-9)
-
-
 def test_one_pair_lost_is_more_than_the_least_pvalue() -> None:
     x, y = [1.7228, 1.7873, 1.8226, 1.7689], [1.4, 1.6, 1.5, 1.7, 1.4]
     gamma = 1.02  # 1.7228 < 1.02 * 1.7, and no other: 19 of 20 pairs are won
@@ -250,40 +235,6 @@ def test_exchanging_the_samples_turns_everything_around() -> None:
         assert one.low == pytest.approx(1 / other.high, rel=1e-9)
         assert one.pvalue == pytest.approx(other.pvalue_less, rel=1e-9)
         assert one.chance_low == pytest.approx(1 - other.chance_high, rel=1e-9)
-
-
-def test_batches_are_single_pairs() -> None:
-    rng = np.random.default_rng(4)
-    x, y = np.round(rng.lognormal(0.1, 0.2, (7, 12)), 2), np.round(rng.lognormal(0.0, 0.2, (7, 9)), 2)
-    batch = typical_ratio(x, y, 0.05)
-    for i in range(7):
-        single = typical_ratio(x[i], y[i], 0.05)
-        for name in (
-            "estimate",
-            "low",
-            "high",
-            "pvalue",
-            "pvalue_less",
-            "chance",
-            "chance_low",
-            "chance_high",
-        ):
-            assert getattr(batch, name)[i] == pytest.approx(getattr(single, name), rel=1e-13)
-
-
-@pytest.mark.parametrize("digits", [2, 15])
-@pytest.mark.parametrize("seed", range(8))
-def test_searching_gives_what_sorting_gives(seed: int, digits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same order statistics to the bit, with ties and without, whatever is listed near a bound."""
-    rng = np.random.default_rng(seed)
-    x, y = rng.lognormal(0.05, 0.2, 60).round(digits), rng.lognormal(0.0, 0.3, 80).round(digits)
-    sorted_ = typical_ratio(x, y, 0.05)
-    monkeypatch.setattr("speedproof.stats.superiority._MOST_RATIOS", 0)
-    monkeypatch.setattr("speedproof.stats.superiority._AT_ONCE", 0)
-    monkeypatch.setattr("speedproof.stats.rank_scores._LISTED", 1 << (2 * seed))
-    searched = typical_ratio(x, y, 0.05)
-    for name in ("low", "high", "estimate"):
-        assert float(getattr(searched, name)) == pytest.approx(float(getattr(sorted_, name)), rel=1e-11)
 
 
 def test_ties_at_gamma_one_count_one_half() -> None:
@@ -335,14 +286,12 @@ def test_a_gamma_must_be_positive() -> None:
         typical_ratio_test([1.0, 2.0], [1.0, 2.0], 0.0)
 
 
-@pytest.mark.parametrize("searched", [False, True])
-def test_zeros_on_both_sides_have_a_mirrored_answer(searched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ratio of two zeros is 1, whichever is the first."""
-    if searched:
-        monkeypatch.setattr("speedproof.stats.superiority._MOST_RATIOS", 0)
+@pytest.mark.parametrize("n", [12, 370])
+def test_zeros_on_both_sides_have_a_mirrored_answer(n: int) -> None:
+    """The ratio of two zeros is 1, whichever is the first; of so few ratios that all are sorted, and of more."""
     rng = np.random.default_rng(9)
     for zeros in ((1, 1), (2, 1), (3, 4), (0, 2), (0, 0)):
-        x, y = (np.append(np.zeros(k), rng.lognormal(0.1, 0.4, 12 - k)) for k in zeros)
+        x, y = (np.append(np.zeros(k), rng.lognormal(0.1, 0.4, n - k)) for k in zeros)
         found, mirrored = typical_ratio(x, y, 0.05), typical_ratio(y, x, 0.05)
         with np.errstate(divide="ignore"):
             np.testing.assert_allclose([found.low, found.high], 1 / np.array([mirrored.high, mirrored.low]))
@@ -382,10 +331,12 @@ def naive_inflated(x: FloatArray, y: FloatArray, factors: tuple[float, float]) -
     for a, b, (p, q) in ((x, y, sizes), (y, x, sizes[::-1])):
         won = 0.5 + 0.5 * np.sign(np.subtract.outer(a, b))
         shares = won.mean(axis=1).var(ddof=1) / p, won.mean(axis=0).var(ddof=1) / q
-        df = sum(shares) ** 2 / (shares[0] ** 2 / max(p - 1, 1) + shares[1] ** 2 / max(q - 1, 1))
+        df = sum(shares) ** 2 / (
+            shares[0] ** 2 / max(0.57 * (p - 1), 1) + shares[1] ** 2 / max(0.57 * (q - 1), 1)
+        )
         effect = won.mean() - 0.5
         z = stats.norm.isf(stats.t.sf(abs(effect) / math.sqrt(sum(shares)), df))
-        z /= math.sqrt(max(1 + 2 * 0.2 / smaller * (z**2 - 2.7), 0.1))
+        z /= math.sqrt(max(1 + 2 * 0.13 / smaller * (z**2 - 5.0), 0.1))
         z = min(z, abs(effect) / math.sqrt(FLOOR * equal))
         found.append(max(stats.norm.sf(math.copysign(z, effect)), least))
     return found[0], found[1]
@@ -394,20 +345,20 @@ def naive_inflated(x: FloatArray, y: FloatArray, factors: tuple[float, float]) -
 @pytest.mark.parametrize("factors", [(1.6, 1.0), (1.0, 2.5), (2.2, 3.0), (4.0, 1.5)])
 @pytest.mark.parametrize(("n", "m"), [(9, 14), (14, 9), (25, 30)])
 def test_dependent_runs_count_for_fewer(n: int, m: int, factors: tuple[float, float]) -> None:
-    """Hill's deviate is within a thousandth; both sides have factors of their own, and ties lessen the floor."""
+    """Hill's deviate, below three degrees to 4 % of p; both sides have factors, and ties lessen the floor."""
     rng = np.random.default_rng([n, m])
     for shift, digits in itertools.product((0.0, 0.3, -0.3, 0.5), (1, 9)):
         x, y = np.round(rng.normal(3.0 + shift, 0.3, n), digits), np.round(rng.normal(3.0, 0.5, m), digits)
         found, expected = typical_ratio_test(x, y, 1.0, inflation=factors), naive_inflated(x, y, factors)
-        assert (float(found.above), float(found.below)) == pytest.approx(expected, rel=0.03)
+        assert (float(found.above), float(found.below)) == pytest.approx(expected, rel=0.04)
         if digits == 1:
             continue
         for gamma in (0.95, 1.05):  # no less than the test of X and gamma Y, as of all smaller ratios
             test = typical_ratio_test(x, y, gamma, inflation=factors)
             above, below = naive_inflated(x, gamma * y, factors)
             of = (min, max) if gamma < 1.0 else (max, min)
-            assert float(test.above) >= 0.97 * of[0](above, float(found.above))
-            assert float(test.below) >= 0.97 * of[1](below, float(found.below))
+            assert float(test.above) >= 0.96 * of[0](above, float(found.above))
+            assert float(test.below) >= 0.96 * of[1](below, float(found.below))
 
 
 def test_equal_values_speak_for_neither_side() -> None:
@@ -446,7 +397,7 @@ def test_only_what_exceeds_the_drift_is_proven(swapped: bool) -> None:
             assert min(float(test.above), float(test.below)) == (0.05 if beyond else 0.5)
 
 
-def test_the_answer_at_one_may_be_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answer_at_one_may_be_handed_on() -> None:
     """Of several pairs in any shape, some at a time, with steps and factors of their own."""
     rng = np.random.default_rng(8)
     x, y = rng.lognormal(0.1, 0.2, (2, 3, 9)), rng.lognormal(0.0, 0.2, (3, 11))
@@ -454,7 +405,6 @@ def test_the_answer_at_one_may_be_handed_on(monkeypatch: pytest.MonkeyPatch) -> 
     whole = typical_ratio(x, y, 0.05, steps=steps, inflation=factors)
     at_one = RatioTest(whole.pvalue, whole.pvalue_less)
     tests = [typical_ratio_test(x, y, g, steps=steps, inflation=factors) for g in (0.9, 1.0, 1.2)]
-    monkeypatch.setattr("speedproof.stats.superiority._AT_ONCE", 200)
     again = typical_ratio(x, y, 0.05, steps=steps, inflation=factors)
     for gamma, test in zip((0.9, 1.0, 1.2), tests, strict=True):
         other = typical_ratio_test(x, y, gamma, steps=steps, inflation=factors, at_one=at_one)
@@ -482,3 +432,75 @@ def test_two_values_are_counted_up_to_a_size() -> None:
             assert (lower == pytest.approx(expected.cdf(large), rel=1e-9)) == exact
             assert upper == pytest.approx(expected.sf(large - 1), rel=0.5)
         assert typical_ratio_test(x, y, 1.5).above <= 1.0
+
+
+@pytest.mark.parametrize(("n", "m", "steps"), [(4, 5, (0.06, 0.2)), (5, 4, (0.2, 0.0))])
+def test_steps_of_few_runs_count_at_their_own_side(n: int, m: int, steps: tuple[float, float]) -> None:
+    """Values may lie anywhere within their step: what is proven holds for the worst, side by side."""
+    rng = np.random.default_rng([n, m])
+    half_x, half_y = steps[0] / 2, steps[1] / 2
+    for centre in (0.8, 1.6):
+        x, y = centre + 0.1 * rng.random(n), 1.2 + 0.1 * rng.random(m)
+        one = [float(p) for p in (lambda t: (t.above, t.below))(typical_ratio_test(x, y, 1.0))]
+        for gamma in (0.6, 0.68, 1.2, 1.35):
+            above = naive_pvalue(x - half_x, gamma * (y + half_y))
+            below = naive_pvalue(gamma * (y - half_y), x + half_x)
+            larger, smaller = (min, max) if gamma < 1 else (max, min)
+            found = typical_ratio_test(x, y, gamma, steps=steps)
+            assert float(found.above) == pytest.approx(larger(above, one[0]), rel=1e-9)
+            assert float(found.below) == pytest.approx(smaller(below, one[1]), rel=1e-9)
+
+
+def median_of(ratios: list[float]) -> float:
+    """Of two in the middle the geometric mean; nothing is known between 0 and infinity."""
+    ordered = sorted(ratios)
+    lower, upper = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 2), (2, 3), (4, 4), (4, 5), (6, 3), (7, 7)])
+def test_the_median_of_ratios(n: int, m: int) -> None:
+    """The ratio of two zeros is 1; where a value is negative there is none, no bound and no test."""
+    rng = np.random.default_rng([n, m])
+    for zeros_x, zeros_y in itertools.product({0, n // 2, (n + 1) // 2, n}, {0, m // 2, (m + 1) // 2, m}):
+        x, y = rng.integers(1, 6, (3, n)) / 4, rng.integers(1, 6, (3, m)) / 4
+        x[:, :zeros_x], y[:, :zeros_y] = 0.0, 0.0
+        x[2], y[2] = rng.lognormal(size=n), rng.lognormal(size=m)
+        found = typical_ratio(x, y, 0.4)
+        for row in range(3):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratios = np.nan_to_num(x[row][:, None] / y[row], nan=1.0, posinf=math.inf).ravel().tolist()
+            assert found.estimate[row] == pytest.approx(median_of(ratios), rel=1e-12, nan_ok=True)
+    for a, b in (([-1e-9, 1.0, 1.0], [1.0] * 4), ([1.0] * 3, [-1e-9, *[1.0] * 3])):
+        found, test = typical_ratio(a, b, 0.4), typical_ratio_test(a, b, 1.3)
+        assert np.isnan([found.estimate, found.low, found.high, test.above, test.below]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factors", [(1.0, 1.0), (2.0, 1.5), (1.0, 3.0)])
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (5, 5), (4, 8), (9, 14), (11, 12)])
+def test_the_chance_takes_the_quantile_of_the_test(n: int, m: int, factors: tuple[float, float]) -> None:
+    rng = np.random.default_rng([n, m])
+    draws = [(rng.integers(0, k, n).tolist(), rng.integers(0, k, m).tolist()) for k in (3, 6, 40) * 3]
+    draws += [([9] * n, [0] * m), ([0] * n, [9] * m)]
+    x, y = np.array([one for one, _ in draws]) + 1.0, np.array([one for _, one in draws]) + 1.0
+    exactly = (Fraction(factors[0]), Fraction(factors[1]))
+    smaller = min(n / factors[0], m / factors[1])
+    null = null_distribution(n, m, factors == (1.0, 1.0))
+    for alpha in (0.3, 0.5 ** min(n, m), 0.05, 0.01):
+        found = typical_ratio(x, y, alpha, inflation=factors)
+        for row, (a, b) in enumerate(draws):
+            sums = sums_of(a, b)
+            _, se, df, _ = naive(sums, n, m, exactly, Fraction(0))
+            chance, enough = float(sums[0]) / (n * m), 0.5 ** min(n, m) <= alpha
+            verdicts = [
+                np.array([bool(p[row] <= alpha) and enough]) for p in (found.pvalue, found.pvalue_less)
+            ]
+            quantile = null.quantile(alpha, np.array([df]), smaller)
+            expected = chance_bounds(
+                np.array([chance]), np.array([se]), quantile, alpha ** (1 / smaller), verdicts[0], verdicts[1]
+            )
+            assert found.chance[row] == chance
+            assert found.chance_low[row] == pytest.approx(expected.low[0], rel=1e-9)
+            assert found.chance_high[row] == pytest.approx(expected.high[0], rel=1e-9)

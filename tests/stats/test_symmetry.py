@@ -74,14 +74,3 @@ def test_edges() -> None:
     assert symmetry([2.0] * 30) == symmetry([7.0] * 30)
     assert symmetry([2.0] * 30).pvalue == 1.0
     assert symmetry(np.r_[np.zeros(30_000), np.ones(100)]).pvalue < 0.05
-
-
-@pytest.mark.parametrize("chunk", [1, 20, 1000])
-def test_how_many_resamples_are_held_at_a_time_does_not_matter(
-    chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Down to one, of samples larger than what is held at all."""
-    x = slow_mode(np.random.default_rng(7), 11)
-    whole = symmetry(x)
-    monkeypatch.setattr("speedproof.stats.symmetry._CHUNK", chunk)
-    assert symmetry(x) == whole

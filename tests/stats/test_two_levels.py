@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from speedproof.stats import two_levels as module
 from speedproof.stats.change_points import change_pvalues, find_changes
-from speedproof.stats.two_levels import places_of_step, two_levels
+from speedproof.stats.two_levels import places_of_step, separation, two_levels
 
 
 @pytest.mark.parametrize(("n", "low"), [(8, 3), (8, 4), (9, 4), (10, 3)])
@@ -95,43 +92,72 @@ def test_what_is_not_two_levels_shows_nothing(x: list[float]) -> None:
     assert two_levels(np.array([x], dtype=np.float64)).pvalue[0] == 1.0
 
 
-def naive_tail(distance: float, n: int) -> float:
-    """From the table of the next shorter series: log p on a line in log distance, on beyond the last level."""
-    table = json.loads(Path(module.__file__).with_name("two_levels_null.json").read_text(encoding="utf-8"))
-    row = max(k for k, size in enumerate(table["sizes"]) if size <= n)
-    known = [
-        (math.log(q), math.log(p)) for q, p in zip(table["quantiles"][row], table["levels"], strict=True)
-    ]
-    at = math.log(distance)
-    if at < known[0][0]:
-        return 1.0
-    (a, p), (b, q) = known[-3], known[-1]
-    for before, after in itertools.pairwise(known):
-        if before[0] <= at < after[0]:
-            (a, p), (b, q) = before, after
-    return math.exp(q + (p - q) / (a - b) * (at - b))
+def naive_levels(x: list[float]) -> tuple[float, int]:
+    """Two groups of least variance by value, each of three or more; their distance if one follows the other."""
+    n, ordered = len(x), sorted(x)
+
+    def squares(part: list[float]) -> float:
+        return sum((v - sum(part) / len(part)) ** 2 for v in part)
+
+    low = min(range(3, n - 2), key=lambda k: squares(ordered[:k]) + squares(ordered[k:]))
+    first = [v <= ordered[low - 1] for v in x]
+    changes = [k for k in range(1, n) if first[k] != first[k - 1]]
+    if len(changes) != 1 or not 3 <= changes[0] <= n - 3:
+        return 0.0, changes[0] if changes else n
+    one, two = x[: changes[0]], x[changes[0] :]
+    gap = abs(sum(one) / len(one) - sum(two) / len(two))
+    return gap / math.sqrt((squares(one) + squares(two)) / (n - 2)), changes[0]
 
 
-@pytest.mark.parametrize("n", [8, 9, 11, 14, 29, 31, 49, 50, 200])
-def test_the_pvalue_from_the_table(n: int) -> None:
-    """Between the levels and beyond; no less than what counting the orders gives, nor than a coarse share."""
-    distances = np.array([3.87, 4.0, 5.0, 7.7, 9.0, 13.0, 14.0, 30.0, 900.0])
-    assert module._tail(distances, n).tolist() == pytest.approx(
-        [naive_tail(d, n) for d in distances.tolist()]
-    )
-    assert module._tail(np.array([0.5, math.inf]), n).tolist() == [1.0, 0.0]
-    table = json.loads(Path(module.__file__).with_name("two_levels_null.json").read_text(encoding="utf-8"))
-    tied = next(t for size, t in reversed(list(zip(table["sizes"], table["tied"], strict=True))) if size <= n)
+@pytest.mark.parametrize("n", [8, 9, 12, 25])
+@pytest.mark.parametrize("digits", [None, 0])
+def test_two_levels(n: int, digits: int | None) -> None:
     rng = np.random.default_rng(n)
-    x = rng.standard_normal((5, n)) + np.array([[4.0], [7.0], [15.0], [400.0], [0.0]]) * (np.arange(n) >= 3)
-    x = np.concatenate([x, np.round(x), np.repeat([[0.0, n]], [3, n - 3], axis=1)])
-    found = two_levels(x)
+    steps = rng.integers(2, n - 1, 40)
+    x = rng.standard_normal((40, n)) + np.where(np.arange(n) >= steps[:, None], 4.0, 0.0) * rng.choice(
+        [-1, 1], (40, 1)
+    )
+    x = x if digits is None else np.round(x)
+    distance, split, coarse = separation(x)
+    assert (distance > 0).sum() > 5
     for row, series in enumerate(x.tolist()):
-        expected = 1.0
-        if found.distance[row] > 0:
-            split, counted = int(found.split[row]), 2 / math.comb(n, int(found.split[row]))
-            dependent = naive_tail(found.distance[row], n) if found.distance[row] < math.inf else 0.0
-            expected = max(counted, dependent, tied if len(set(series)) < n / 2 else 0.0)
-            assert 3 <= split <= n - 3
-        assert found.pvalue[row] == pytest.approx(expected, rel=1e-9)
-    assert found.distance[-1] == math.inf
+        expected, at = naive_levels(series)
+        assert distance[row] == pytest.approx(expected, rel=1e-9)
+        assert distance[row] == 0.0 or split[row] == at
+        assert coarse[row] == (len(set(series)) < n / 2)
+    whole = two_levels(x)
+    assert whole.distance.tolist() == distance.tolist()
+    assert ((whole.pvalue < 1.0) <= (distance > 0.0)).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_fewer_than_eight_values_have_no_levels(n: int) -> None:
+    found = two_levels(np.arange(3.0 * n).reshape(3, n))
+    assert found.distance.tolist() == [0.0] * 3
+    assert found.split.tolist() == [n] * 3
+    assert found.pvalue.tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("n", [6, 8, 11])
+def test_where_a_step_may_be(n: int) -> None:
+    """Where the squares that are left exceed the least by few of their means, on n - 2 degrees of freedom."""
+    rng = np.random.default_rng(n)
+    for _ in range(40):
+        x = rng.normal(size=n) + 1.5 * (np.arange(n) >= n // 2)
+        left = {k: float(k * np.var(x[:k]) + (n - k) * np.var(x[k:])) for k in range(1, n)}
+        split = min(left, key=left.__getitem__)
+        for alpha in (0.01, 0.05, 0.3, 0.6, 0.9):
+            limit = -2 * math.log(1 - math.sqrt(1 - alpha))
+            kept = [k for k, own in left.items() if (own - left[split]) / (left[split] / (n - 2)) <= limit]
+            assert places_of_step(x, split, alpha) == (min(kept), max(kept))
+
+
+def test_where_a_step_may_be_holds_its_split() -> None:
+    """Without any noise it is the only place."""
+    x = np.repeat([1.0, 5.0], [4, 6])
+    assert places_of_step(x, 4, 0.05) == (4, 4)
+    noisy = x + 2.0 * np.random.default_rng(1).normal(size=10)
+    assert places_of_step(noisy, 4, 1e-9) == (1, 9)
+    for unit in (2.0**-700, 2.0**700):
+        assert places_of_step(unit * x, 4, 0.05) == (4, 4)
+        assert places_of_step(unit * noisy, 4, 0.3) == places_of_step(noisy, 4, 0.3) != (1, 9)

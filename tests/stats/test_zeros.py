@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from functools import cache
 
 import numpy as np
 import pytest
-from tests.stats.test_permutation import deviate
 
 from speedproof.arrays import FloatArray
-from speedproof.stats import ratio_medians, superiority
 from speedproof.stats.pair_ratios import median_ratio, ratio_order_statistics
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
-from speedproof.stats.permutation import null_distribution
-from speedproof.stats.rank_scores import pairs_of
 from speedproof.stats.ratio import scaled
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
@@ -40,44 +35,6 @@ def samples() -> list[tuple[FloatArray, FloatArray]]:
     return found
 
 
-def statistic(x: FloatArray, y: FloatArray, gamma: float) -> tuple[float, float, float]:
-    """Pairs won at gamma, where no ratio is, and the sums of squared placements."""
-    wins = np.array([[ratio(a, b) > gamma for b in y] for a in x], dtype=float)
-    return (
-        float(wins.sum()),
-        float((wins.sum(axis=1) ** 2).sum()),
-        float(((1.0 - wins).sum(axis=0) ** 2).sum()),
-    )
-
-
-N = 5
-
-
-def score(won: float, square_x: float, square_y: float) -> float:
-    """What Brunner and Munzel's test of N and N values goes by."""
-    effect, lost = won / N**2 - 0.5, N**2 - won
-    if abs(effect) == 0.5:
-        return math.copysign(math.inf, effect)
-    shares = [(total - own**2 / N) / ((N - 1) * N**3) for total, own in ((square_x, won), (square_y, lost))]
-    df = sum(shares) ** 2 * (N - 1) / (shares[0] ** 2 + shares[1] ** 2)
-    most = abs(effect) / math.sqrt(0.85 * (2 * N + 1) / (12.0 * N**2))
-    return deviate(effect / math.sqrt(sum(shares)), df, most, N)
-
-
-@cache
-def orders() -> tuple[float, ...]:
-    """The statistic of every order of untied values."""
-    places = itertools.combinations(range(1, 2 * N + 1), N)
-    sides = ((np.array(own, float), np.setdiff1d(np.arange(1.0, 2 * N + 1), own)) for own in places)
-    return tuple(score(*statistic(x, y, 1.0)) for x, y in sides)
-
-
-def naive_pvalue(x: FloatArray, y: FloatArray, gamma: float) -> float:
-    """How many orders show as much."""
-    seen = score(*statistic(x, y, gamma))
-    return float(np.mean([value >= seen - 1e-9 for value in orders()]))
-
-
 def test_order_statistics_and_medians_are_those_of_all_ratios() -> None:
     """Sorted by hand, with two zeros at 1 among the others."""
     for x, y in samples():
@@ -87,45 +44,6 @@ def test_order_statistics_and_medians_are_those_of_all_ratios() -> None:
         middle = lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
         assert median_ratio(x, y) == pytest.approx(middle, nan_ok=True)
         assert typical_ratio(x, y, 0.05).estimate == pytest.approx(middle, nan_ok=True)
-
-
-@pytest.mark.slow
-def test_the_typical_ratio_is_searched_as_it_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bounds, estimate and p-values of large samples and of small ones; swapped sides give the mirrored answer."""
-    for x, y in samples():
-        pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
-        found, bounds = [], []
-        for most in (1 << 17, 0):
-            monkeypatch.setattr(superiority, "_MOST_RATIOS", most)
-            one, mirrored = typical_ratio(x, y, 0.1), typical_ratio(y, x, 0.1)
-            with np.errstate(divide="ignore"):
-                ends = (float(1.0 / mirrored.high), float(1.0 / mirrored.low))
-            assert (float(one.low), float(one.high)) == pytest.approx(ends)
-            tests = [superiority._shifted(pairs, gamma) for gamma in GAMMAS]
-            found.append([float(p[0]) for t in tests for p in (t.above, t.below)])
-            bounds.append((one.low, one.high, one.pvalue, one.pvalue_less))
-        assert found[0] == pytest.approx(found[1], rel=1e-9)
-        if bounds[0][2:] == bounds[1][2:]:  # else ties at 1 were enumerated for one of both
-            assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
-
-
-@pytest.mark.parametrize("zeros", [(0, 0), (1, 1), (2, 3), (4, 2), (5, 5), (5, 0), (0, 5)])
-def test_the_typical_ratio_against_every_order(zeros: tuple[int, int]) -> None:
-    """The p-value at gamma is that of the placements that the ratios give."""
-    rng = np.random.default_rng(sum(zeros))
-    x, y = (np.append(np.zeros(k), rng.lognormal(0.0, 1.0, N - k)) for k in zeros)
-    assert null_distribution(N, N, True).exact
-    pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
-    ratios = sorted({ratio(a, b) for a in x for b in y if 0.0 < ratio(a, b) < math.inf})
-    between = [math.sqrt(a * b) for a, b in itertools.pairwise(ratios)]
-    ends = [0.5 * ratios[0], 2.0 * ratios[-1]] if ratios else [0.5, 2.0]
-    for gamma in [*between, *ends]:
-        found = superiority._shifted(pairs, gamma)
-        # Scores need not fall in turn: every state up to gamma counts.
-        upto = [g for g in [*between, *ends] if g <= gamma]
-        beyond = [g for g in [*between, *ends] if g >= gamma]
-        assert float(found.above[0]) == pytest.approx(max(naive_pvalue(x, y, g) for g in upto))
-        assert float(found.below[0]) == pytest.approx(max(naive_pvalue(y, x, 1 / g) for g in beyond))
 
 
 @pytest.mark.parametrize("n", [4, 6, 10, 400])
@@ -158,26 +76,6 @@ def test_against_zero_every_margin_is_decided(n: int) -> None:
             for gamma in GAMMAS:
                 at = paired_ratio_test(x[None], y[None], gamma, steps=steps)
                 assert (at.above[0] <= 0.1, at.below[0] <= 0.1) == (gamma < expected, gamma > expected)
-
-
-def test_bounds_of_medians_with_zeros_invert_their_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Just below a bound the test rejects, just above it does not; listed or searched, the bounds are the same."""
-    inside = 0
-    for x, y in samples():
-        found = ratio_of_medians(x, y, 0.05)
-        for bound, side, beyond in (
-            (float(found.low), "above", 1 - 1e-6),
-            (float(found.high), "below", 1 + 1e-6),
-        ):
-            if 0.0 < bound < math.inf and abs(bound - 1.0) > 1e-9:
-                inside += 1
-                assert getattr(ratio_of_medians_test(x, y, bound * beyond), side) <= 0.05
-                assert getattr(ratio_of_medians_test(x, y, bound / beyond), side) > 0.05
-        with monkeypatch.context() as patch:
-            patch.setattr(ratio_medians, "_MOST_RATIOS", 0)
-            again = ratio_of_medians(x, y, 0.05)
-        assert (float(found.low), float(found.high)) == pytest.approx((float(again.low), float(again.high)))
-    assert inside > 20
 
 
 def test_pairs_of_sessions_with_zeros() -> None:

@@ -46,7 +46,7 @@ from speedproof.errors import FormatError, SpeedproofError, UsageError
 _ALONE_RUNS = 30
 _SAME_EVENT_SECONDS = 1.0
 # In the order in which it is needed; the last two are what NumPy loads at its first median and random number.
-_LOADED_LATE = (
+LOADED_LATE = (
     "speedproof.sessions", "speedproof.formats", "speedproof.cli.live", "speedproof.cli.run_report",
     "speedproof.protocols.suite", "numpy.ma", "numpy.random",
 )  # fmt: skip
@@ -125,7 +125,7 @@ def _loading() -> Iterator[None]:
     """Load what measures and reports while a tool runs for its names alone, and so disturb no measurement."""
 
     def load() -> None:
-        for name in _LOADED_LATE:
+        for name in LOADED_LATE:
             import_module(name)
 
     thread = threading.Thread(target=load, daemon=True)

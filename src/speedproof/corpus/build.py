@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 REJECTS = "rejects.parquet"
 _INPUTS = "inputs"
-_ROWS, _VALUES = 1 << 13, 1 << 22  # of a leaf at most: a task of some seconds, 32 MB
+ROWS, VALUES = 1 << 13, 1 << 22  # of a leaf at most: a task of some seconds, 32 MB
 _GROUP = 1 << 20  # values of a row group
 _DEPTH = 8
 _NAMED = 1000  # things left out of one file that are named
@@ -121,7 +121,7 @@ class Builder:
             self._rows.append((self.manifest.rows, record.version or version, record))
             self.manifest.rows += 1
             self._values += record.values.size
-        full = len(self._rows) >= _ROWS or self._values >= _VALUES // 2
+        full = len(self._rows) >= ROWS or self._values >= VALUES // 2
         if results.more:
             if full:
                 self._stage()
@@ -215,7 +215,7 @@ class Builder:
     def _over(self, prefix: str) -> bool:
         files = self._nodes.get(prefix, [])
         return len(prefix) < _DEPTH and (
-            sum(f.rows for f in files) > _ROWS or sum(f.values for f in files) > _VALUES
+            sum(f.rows for f in files) > ROWS or sum(f.values for f in files) > VALUES
         )
 
     def _settle(self, prefix: str) -> None:
@@ -295,7 +295,7 @@ def _batches(files: list[File]) -> Iterator[list[File]]:
     """Files in turn, as many at once as memory may hold, and at least one."""
     while files:
         values, rows = accumulate(f.values for f in files), accumulate(f.rows for f in files)
-        count = sum(v <= _VALUES and r <= _ROWS for v, r in zip(values, rows, strict=True))
+        count = sum(v <= VALUES and r <= ROWS for v, r in zip(values, rows, strict=True))
         yield files[: max(count, 1)]
         files = files[max(count, 1) :]
 

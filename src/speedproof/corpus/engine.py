@@ -26,7 +26,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 _TRIES = 3
 _AHEAD = 2  # tasks a worker has waiting
-_WAIT = 20.0  # seconds until a cluster must have answered
+WAIT = 20.0  # seconds until a cluster must have answered
 _START = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
 
 
@@ -222,7 +222,7 @@ def _on_cluster(work: Callable[[T], R], tasks: Sequence[T], address: str) -> Ite
     from concurrent.futures import CancelledError
 
     try:
-        client = distributed.Client(address, timeout=_WAIT, set_as_default=False)
+        client = distributed.Client(address, timeout=WAIT, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"{address}: no Dask scheduler answers: {error}") from None
     left = len(tasks)
@@ -261,7 +261,7 @@ def _on_cluster(work: Callable[[T], R], tasks: Sequence[T], address: str) -> Ite
 def _same_versions(client: Any, address: str) -> None:
     """Refuse a cluster without workers, or of another version."""
     try:
-        client.wait_for_workers(1, timeout=_WAIT)
+        client.wait_for_workers(1, timeout=WAIT)
     except TimeoutError:
         raise UsageError(
             f"{address}: the cluster has no workers; start some with 'dask worker {address}'"

@@ -19,7 +19,7 @@ from speedproof.mixture.results import ALPHA
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_WORTH = 64  # samples that are worth a task
+WORTH = 64  # samples that are worth a task
 _SHOWN = 10
 _rows_of = lru_cache(1)(rows_of)  # a worker's next task is often another share of the same part
 
@@ -59,7 +59,7 @@ class CorpusModels(Struct, frozen=True):
 
 def model(corpus: str | os.PathLike[str], asked: ModelAsked, how: How) -> CorpusModels:
     """Fit and test every sample; what an earlier call has done is not done again."""
-    found = answered(corpus, "model", asked, model_part, how, _WORTH)
+    found = answered(corpus, "model", asked, model_part, how, WORTH)
     models = _summed_up(found)
     if not (models.samples or models.failed or models.failures):
         found.forget()

@@ -25,7 +25,7 @@ ANSWER = "answers.json"
 """What a folder of answers says of itself."""
 
 _TABLES = "corpus, rejects, answers"
-_TASK = 1 << 12  # rows that are worth a task
+TASK = 1 << 12  # rows that are worth a task
 _TASK_VALUES = 1 << 21
 _MANY = 1 << 13  # tasks from which on each is four times as large
 
@@ -43,7 +43,7 @@ def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
     for file in files:
         leaves.setdefault(file.path.rpartition("/")[0], []).append(file)
     # The files of one leaf share benchmarks. Parts of equal work let no worker wait long for another's last one.
-    worth = [sum(max(f.rows / _TASK, f.values / _TASK_VALUES) for f in own) for own in leaves.values()]
+    worth = [sum(max(f.rows / TASK, f.values / _TASK_VALUES) for f in own) for own in leaves.values()]
     whole = sum(worth)
     count = 1 << max(0, math.ceil(math.log2(whole))) if whole else 1  # as leaves come in sixteens
     count = max(min(count, _MANY), count // 4)  # a scheduler takes some hundred tasks a second

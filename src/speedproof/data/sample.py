@@ -55,8 +55,10 @@ class Trait(StrEnum):
     FAILED_RUNS = "failed runs"
     FAILED_LEFT_OUT = "failed runs left out"
     RANDOM_ORDER = "random order"
+    IN_TURN = "rows of its own"
     STOPPED_ON_RESULT = "stopped on its result"
     TWO_PROGRAMS = "two programs"
+    OTHER_EXECUTABLE = "another executable than the reference's"
     MILLI = "written in thousandths"
     MICRO = "written in millionths"
     NANO = "written in billionths"
@@ -69,6 +71,17 @@ def written_in(unit: Unit) -> frozenset[Trait]:
     """What a unit says of the values written in it: 100 ms were read to the millisecond, 0.1 s were not."""
     small = _SMALL_UNITS.get(unit.denominator) if unit.numerator == 1 else None
     return frozenset() if small is None else frozenset({small})
+
+
+def clock_of(metric: str) -> frozenset[Trait]:
+    """What a metric that the system counts for a process says of its values, whatever their last decimal place."""
+    step = {"time": Trait.NANO, "user": Trait.MICRO, "system": Trait.MICRO}.get(metric)
+    return frozenset() if step is None else frozenset({step})
+
+
+def written_unit(traits: frozenset[Trait]) -> float:
+    """The unit in which values were written, in base units; 1 where that is not known to be smaller."""
+    return min((1 / parts for parts, small in _SMALL_UNITS.items() if small in traits), default=1.0)
 
 
 class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
@@ -230,7 +243,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     @property
     def written_unit(self) -> float:
         """The unit in which the values were written, in base units; 1 where that is not known to be smaller."""
-        return min((1 / parts for parts, small in _SMALL_UNITS.items() if small in self.traits), default=1.0)
+        return written_unit(self.traits)
 
     def per_process(self, location: Literal["mean", "median"]) -> Sample:
         """One value a process: the mean or the median of its values, in order of first appearance.

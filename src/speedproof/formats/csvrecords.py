@@ -6,9 +6,10 @@ what its values belong to, too.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import accumulate, repeat
 from sys import intern
 from typing import Any, Literal
 
@@ -103,6 +104,7 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
     keys, process_names = _Numbering(), _Numbering()
     rows = Gathered("d", *"i" * process, *"d" * run)
     firsts: dict[int, tuple[int, int]] = {}  # by group: line and column of its first value
+    lasts: dict[int, int] = {}  # by group: line of its last value
     for lines, columns in table.blocks():
         values = np.array([_numbers_of(columns[c]) for c in of.columns], np.float64).T
         good = ~np.isnan(values)
@@ -131,8 +133,16 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
         seen = zip(places[first].tolist(), numbered.tolist(), strict=True)
         for at, group in sorted(place for place in seen if place[1] not in firsts):
             firsts[group] = lines[at // width], of.columns[at % width]
+        last = groups.size - 1 - np.unique(groups[::-1], return_index=True)[1]
+        lasts |= {
+            group: lines[at // width] for group, at in zip(found.tolist(), places[last].tolist(), strict=True)
+        }
     rows.sort()
     cells_of, units = list(keys), dict[tuple[str, int], tuple[Unit, tuple[str, ...]]]()
+    alike = [telling.index(roles[role]) for role in ("benchmark", "metric") if role in naming]
+    in_turn = (
+        set() if of.names else _in_turn(firsts, lasts, [[cells[i] for i in alike] for cells in cells_of])
+    )
     for group, (line, column) in firsts.items():
         cell_in = dict(zip(telling, cells_of[group // per_row], strict=True))
         beside = {role: cell_in[c] for role, c in naming.items()}
@@ -149,7 +159,7 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
             version=version,
             processes=processes_of,
             fields=tuple((header[c], cell_in[c]) for c in of.configuration),
-            traits=traits,
+            traits=traits | ({Trait.IN_TURN} if group in in_turn else set()),
             notes=of.remarks + remarks + ((SORTED,) if Trait.SORTED in traits else ()),
             named=bool(of.names) or "benchmark" in roles,
         )
@@ -161,6 +171,25 @@ class _Numbering(dict[Any, int]):
     def __missing__(self, key: str | tuple[str, ...]) -> int:
         self[key if isinstance(key, str) else tuple(map(intern, key))] = number = len(self)
         return number
+
+
+def _in_turn(
+    firsts: Mapping[int, tuple[int, int]], lasts: Mapping[int, int], alike: Sequence[Sequence[str]]
+) -> set[int]:
+    """Groups of several rows, one of some, between which no others of their benchmark and metric are."""
+    beside: dict[tuple[str, ...], list[int]] = {}
+    for group in firsts:  # in order of appearance
+        beside.setdefault(tuple(alike[group]), []).append(group)
+    found: set[int] = set()
+    for groups in beside.values():
+        ends = [-1, *accumulate((lasts[group] for group in groups), max)]
+        starts = [*(firsts[group][0] for group in groups[1:]), math.inf]
+        found.update(
+            group
+            for group, before, after in zip(groups, ends, starts, strict=False)
+            if len(groups) > 1 and before < firsts[group][0] < lasts[group] < after
+        )
+    return found
 
 
 def _ordered(

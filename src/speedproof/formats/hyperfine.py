@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, clock_of
 from speedproof.formats.jsontext import Number, as_fields, decode, each, glances, members, numbers
 from speedproof.formats.reading import plural
 from speedproof.formats.source import ReadOptions, Source
@@ -62,7 +62,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             yield frame.left_out(reason)
             return
         times = numbers(result.times)
-        yield replace(frame, values=times, where=f"{place.where}.times")
+        yield replace(
+            frame, values=times, where=f"{place.where}.times", traits=frame.traits | clock_of("time")
+        )
         if result.memory_usage_byte:
             sizes, where = numbers(result.memory_usage_byte), f"{place.where}.memory_usage_byte"
             yield replace(frame, values=sizes, unit="B", metric="memory", where=where)

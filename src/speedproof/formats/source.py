@@ -149,6 +149,8 @@ def open_source(path: str | Path) -> Source:
         raise FormatError(name, "", "this is a folder, not a file") from None
     except PermissionError:
         raise FormatError(name, "", "permission to read it is denied (see its mode with ls -l)") from None
+    except MemoryError:
+        raise MemoryError(f"for {name}") from None
     except (OSError, ValueError) as error:
         raise FormatError(name, "", f"cannot be read: {error}") from None
 

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, clock_of
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.units import Direction
 from speedproof.errors import Parameter
@@ -129,7 +129,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             processes=builds.astype(np.int64) if built else None,
             blocks=blocks.astype(np.int64) if looked else None,
             fields=_fields(head, benchmark),
-            traits=_traits(session, heads, ends, benchmark, version, cell.left_out),
+            traits=_traits(session, heads, ends, benchmark, version, cell.left_out) | clock_of(metric),
             notes=tuple(notes),
             session=head.experiment,
             span=None if start is None else (start + cell.begin, start + cell.end),
@@ -173,6 +173,7 @@ def _traits(
         # The reference ran as long as somebody was undecided.
         Trait.STOPPED_ON_RESULT: looked
         and (version in on_result or (bool(last.resumes) and version in planned[1:])),
+        Trait.OTHER_EXECUTABLE: looked and version in head.executables.get(benchmark, ()),
         Trait.TWO_PROGRAMS: end is not None and version in end.changed.get(benchmark, ()),
     }
     return frozenset(trait for trait, has in traits.items() if has)

@@ -5,6 +5,7 @@ Of many files one is held at a time, and a part of a large one; a bad one is nam
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -119,9 +120,14 @@ def _of_source(
     source: Source, version: str | None, format: Format | None, options: ReadOptions
 ) -> Iterator[Record | Skipped]:
     empty = True
-    for item in (format or detect_source(source)).read(source, options):
-        yield replace(item, version=version) if version and isinstance(item, Record) else item
-        empty = False
+    try:
+        for item in (format or detect_source(source)).read(source, options):
+            yield replace(item, version=version) if version and isinstance(item, Record) else item
+            empty = False
+    except (MemoryError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.ENOMEM:
+            raise
+        raise MemoryError(f"for {source.name}") from None
     if empty:
         raise source.error("", "the file holds no results; did the benchmark run end before it measured?")
 

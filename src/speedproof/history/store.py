@@ -30,7 +30,7 @@ from speedproof.history.commits import Commit
 from speedproof.history.packing import identity_of, label_of, location_and_bounds, packed, unpacked
 from speedproof.history.rows import Added, Measurements, State, StoredSeries, Triage
 
-_BUSY = 60.0  # seconds that a writer waits for another
+BUSY = 60.0  # seconds that a writer waits for another
 _PAGE = 500  # numbers in one question
 
 
@@ -46,7 +46,7 @@ class HistoryStore:
         url = where if "://" in where else f"sqlite:///{Path(where)}"
         url = url.replace("postgresql://", "postgresql+psycopg://", 1)
         try:
-            arguments = {"timeout": _BUSY} if url.startswith("sqlite:") else {}
+            arguments = {"timeout": BUSY} if url.startswith("sqlite:") else {}
             self._engine = create_engine(url, connect_args=arguments, poolclass=NullPool)
         except (ArgumentError, NoSuchModuleError, ImportError) as error:
             raise UsageError(

@@ -24,7 +24,7 @@ from speedproof.measuring.revisions import Revision, check_out
 
 # Of those that are there, the version is a part of what a build is made of.
 _TOOLS = ("cc", "c++", "gcc", "g++", "clang", "ld", "rustc", "cargo", "go", "javac", "make", "cmake")
-_VARIABLES = (
+VARIABLES = (
     "CC", "CXX", "CPPFLAGS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "RUSTFLAGS", "GOFLAGS", "CGO_CFLAGS", "MAKEFLAGS",
 )  # fmt: skip
 _SHOWN_LINES = 15
@@ -58,7 +58,7 @@ BuildRevision = Callable[[Revision, contextlib.ExitStack | None], Build]
 
 def tools(variables: Sequence[str] = ()) -> dict[str, str]:
     """What a build is made with: the first line of ``--version`` of every tool that is there, and variables."""
-    found = {name: os.environ[name] for name in (*_VARIABLES, *variables) if name in os.environ}
+    found = {name: os.environ[name] for name in (*VARIABLES, *variables) if name in os.environ}
     for tool in _TOOLS:
         if (program := shutil.which(tool)) is not None:
             word = "version" if tool == "go" else "--version"
@@ -85,7 +85,9 @@ class BuildCache:
         for stamp in self._folder.glob("*/built.json"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 name = str(json.loads(stamp.read_text(encoding="utf-8"))["name"])
-                found.append(CachedBuild(stamp.parent, name, _size(stamp.parent), stamp.stat().st_mtime))
+                found.append(
+                    CachedBuild(stamp.parent, name, size_on_disk(stamp.parent), stamp.stat().st_mtime)
+                )
         return sorted(found, key=lambda build: build.used)
 
     def trim(self, limit: int | None = None) -> list[CachedBuild]:
@@ -287,7 +289,8 @@ def _carry_out(command: str, tree: Path, log: Path, revision: Revision) -> None:
         raise RunError(f"{revision.name}: the build {command!r} {how}; {where}:\n{shown}")
 
 
-def _size(folder: Path) -> int:
+def size_on_disk(folder: Path) -> int:
+    """Bytes that the files of a folder take on the disk; links are not followed."""
     total = 0
     for path, _, names in os.walk(folder):
         for name in names:

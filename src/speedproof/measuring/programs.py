@@ -20,7 +20,7 @@ from speedproof.data.session_file import PlannedBenchmark, PlannedVersion, Store
 from speedproof.measuring.execute import find_program
 
 # Beyond this a file is told by size and time: reading it would cost more than a second, and empty the page cache.
-_HASHED_BYTES = 256 << 20
+HASHED_BYTES = 256 << 20
 _ELF = b"\x7fELF"
 _OPERATORS = frozenset("();<>|&")
 _ASSIGNMENT = re.compile(r"\w+=")
@@ -33,7 +33,7 @@ def fingerprints(plan: Iterable[PlannedBenchmark]) -> dict[str, str]:
     paths = dict.fromkeys(
         path for benchmark in plan for version in benchmark.versions for path in _files_of(version)
     )
-    return {str(path): _fingerprint(path) for path in paths}
+    return {str(path): fingerprint(path) for path in paths}
 
 
 def other_executables(
@@ -144,7 +144,7 @@ def _words_of(version: PlannedVersion) -> tuple[list[str], list[str]]:
     """The words of a command, and those of them that are programs."""
     if version.command[-2:] != ("-c", version.text):
         return list(version.command), [version.command[0]]
-    inner, programs = _shell_words(version.text)
+    inner, programs = shell_words(version.text)
     return [*version.command[:-2], *inner], [version.command[0], *programs]
 
 
@@ -158,7 +158,7 @@ def _tokens(text: str) -> list[str]:
         return text.split()
 
 
-def _shell_words(text: str) -> tuple[list[str], list[str]]:
+def shell_words(text: str) -> tuple[list[str], list[str]]:
     """The words of a shell's command, and those that it would look up as programs: the first after an operator."""
     words, starts, first = [], [], True
     for token in _tokens(text):
@@ -172,10 +172,11 @@ def _shell_words(text: str) -> tuple[list[str], list[str]]:
     return words, starts
 
 
-def _fingerprint(path: Path) -> str:
+def fingerprint(path: Path) -> str:
+    """Hash of a file; of a large or unreadable one its size and time."""
     try:
         facts = path.stat()
-        if facts.st_size <= _HASHED_BYTES and os.access(path, os.R_OK):
+        if facts.st_size <= HASHED_BYTES and os.access(path, os.R_OK):
             with path.open("rb") as file:
                 return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     except OSError:

@@ -29,9 +29,9 @@ E, V = 0, 1  # the models' places in every last axis
 
 
 try:
-    _COMPILED: ModuleType | None = import_module("speedproof.mixture._em")
+    COMPILED: ModuleType | None = import_module("speedproof.mixture._em")
 except ImportError:  # installed without a compiler
-    _COMPILED = None
+    COMPILED = None
 
 
 class StoppingRules(Struct, frozen=True):
@@ -94,7 +94,7 @@ class Fits(Struct, frozen=True, eq=False):
 @cache
 def kernel_names() -> tuple[str | None, ...]:
     """Name the compiled kernels, best first; None for one that this machine cannot run, empty without any."""
-    return () if _COMPILED is None else tuple(_COMPILED.kernels())
+    return () if COMPILED is None else tuple(COMPILED.kernels())
 
 
 def quantile_starts(rows: FloatArray, K_max: int, *, as_mclust: bool = False) -> Ints:
@@ -200,13 +200,13 @@ def ks_distances(module: ModuleType, rows: FloatArray, fits: Fits, jobs: int) ->
 
 def compiled(kernel: str | None = None) -> tuple[ModuleType, int] | None:
     """The compiled module and the number of a kernel, the best by default; None for NumPy."""
-    if kernel == "numpy" or (kernel is None and _COMPILED is None):
+    if kernel == "numpy" or (kernel is None and COMPILED is None):
         return None
     names = kernel_names()
-    if _COMPILED is None or (kernel is not None and kernel not in names):
+    if COMPILED is None or (kernel is not None and kernel not in names):
         known = ", ".join(name for name in (*names, "numpy") if name)
         raise UsageError(f"there is no kernel {kernel!r} here; available: {known}")
-    return _COMPILED, names.index(kernel) if kernel else next(i for i, name in enumerate(names) if name)
+    return COMPILED, names.index(kernel) if kernel else next(i for i, name in enumerate(names) if name)
 
 
 def climb(

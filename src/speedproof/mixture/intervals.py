@@ -35,18 +35,29 @@ def sample_intervals(
     *,
     processes: Sequence[npt.ArrayLike | None] | None = None,
     alpha: float = 0.05,
+    ranked: bool = False,
 ) -> tuple[Estimate, ...]:
-    """I3 of every sample with its two-sided interval."""
+    """I3 of every sample with its two-sided interval.
+
+    The best of several is so partly by chance. Where they are ``ranked``, estimates of three or more are drawn
+    towards their mean, so that the best is on average what it says: by the share of their spread that their
+    errors do not explain, and by half a value more that says nothing.
+    """
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"a risk lies between 0 and 1, not at {alpha:g}")
     pairs = [_ranked(s, p) for s, p in zip(samples, processes or [None] * len(samples), strict=True)]
-    ranked, inside = [a for a, _ in pairs], [p for _, p in pairs]
+    ordered, inside = [a for a, _ in pairs], [p for _, p in pairs]
     fewest = min(int(p.max()) + 1 for p in inside)
     certain = (0.5 * alpha) ** (1.0 / fewest)
+    projected = [_projected(j, ordered, inside) for j in range(len(ordered))]
+    mean, kept = sum(chance for chance, *_ in projected) / len(ordered), 1.0
+    if ranked and len(ordered) > 2:
+        spread = sum((chance - mean) ** 2 for chance, *_ in projected)
+        errors = sum(float(variances.sum()) for _, variances, _ in projected)
+        kept = spread / (spread + errors) * fewest / (fewest + 0.5) if spread > 0.0 else 0.0
     found = []
-    for j in range(len(ranked)):
+    for chance, variances, degrees in projected:
         low, high = 0.0, 1.0
-        chance, variances, degrees = _projected(j, ranked, inside)
         total = float(variances.sum())
         if 0.0 < chance < 1.0 and total > 0.0:
             df = total**2 / float((variances**2 / degrees).sum())
@@ -56,7 +67,9 @@ def sample_intervals(
                 low, high = (float(1.0 / (1.0 + np.exp(shift - odds))) for shift in (half, -half))
         elif chance in (0.0, 1.0) and fewest > 1:
             low, high = (certain, 1.0) if chance else (0.0, 1.0 - certain)
-        found.append(Estimate(chance, min(low, certain), max(high, 1.0 - certain), 1.0 - alpha))
+        low, high = min(low, certain), max(high, 1.0 - certain)
+        drawn = min(max(mean + kept * (chance - mean), low), high)
+        found.append(Estimate(drawn, low, high, 1.0 - alpha))
     return tuple(found)
 
 
@@ -110,10 +123,10 @@ def mixture_intervals(
 
     def redrawn(f: MixtureFit, child: np.random.SeedSequence) -> FloatArray:
         samples = draw_samples(f.model, min(f.n, MOST_DRAWN), resamples, child, jobs=jobs)
-        return _points(*refitted(samples, f.K_max, jobs=jobs), points)
+        return points_of_weight(*refitted(samples, f.K_max, jobs=jobs), points)
 
     drawn = np.stack([redrawn(f, child) for f, child in zip(fits, seeds, strict=True)], axis=1)
-    low, high = np.quantile(_least_of_points(drawn), [0.5 * alpha, 1.0 - 0.5 * alpha], axis=0)
+    low, high = np.quantile(least_of_points(drawn), [0.5 * alpha, 1.0 - 0.5 * alpha], axis=0)
     certain = (0.5 * alpha) ** (1.0 / min(f.n for f in fits))
     return tuple(
         Estimate(value, min(a, value, certain), max(b, value, 1.0 - certain), 1.0 - alpha)
@@ -121,7 +134,7 @@ def mixture_intervals(
     )
 
 
-def _points(weights: FloatArray, means: FloatArray, sds: FloatArray, count: int) -> FloatArray:
+def points_of_weight(weights: FloatArray, means: FloatArray, sds: FloatArray, count: int) -> FloatArray:
     """Every mixture as so many values of equal weight, shape (N, count).
 
     Of equal parts of the unit interval the place of the middle among the cumulated weights names the component,
@@ -135,7 +148,7 @@ def _points(weights: FloatArray, means: FloatArray, sds: FloatArray, count: int)
     return np.asarray(mean + sd * _TABLE[np.clip(inside * 4096, 0, 4095).astype(int)])
 
 
-def _least_of_points(values: FloatArray) -> FloatArray:
+def least_of_points(values: FloatArray) -> FloatArray:
     """I3 of each of r versions of P values of equal weight, shape (N, r, P) -> (N, r); see `least_of_samples`."""
     draws, versions, count = values.shape
     order = np.argsort(np.sort(values, axis=2).reshape(draws, -1), axis=1)

@@ -68,7 +68,7 @@ def mode_order(
     """Tell whether the modes of a sample alternate, come in blocks, or are a warm-up."""
     x = np.asarray(values, dtype=np.float64)
     label, counts, n = np.searchsorted(modes.valleys, x), runs_in(modes, x), x.size
-    stretches = int(_stretches(label))
+    stretches = int(count_stretches(label))
     # By chance neighbours differ with probability 1 - sum of c (c - 1) / n (n - 1).
     expected = 1.0 + (n - 1) * (1.0 - float((counts * (counts - 1)).sum()) / (n * (n - 1))) if n > 1 else 1.0
     if (counts > 0).sum() < 2:
@@ -81,11 +81,11 @@ def mode_order(
         if chance <= alpha:
             return ModeOrder("warm-up", stretches, expected, chance)
     if n > MANY_RUNS:
-        z = (stretches - expected) / _stretches_sd(counts)
+        z = (stretches - expected) / stretches_sd(counts)
         fewer, more = (float(ndtr(side)) for side in (z, -z))
     else:
         orders = np.broadcast_to(label, (permutations, n))
-        shuffled = _stretches(np.random.default_rng(seed).permuted(orders, axis=1))
+        shuffled = count_stretches(np.random.default_rng(seed).permuted(orders, axis=1))
         fewer, more = (
             (int(as_extreme.sum()) + 1) / (permutations + 1)
             for as_extreme in (shuffled <= stretches, shuffled >= stretches)
@@ -96,12 +96,13 @@ def mode_order(
     return ModeOrder("blocks" if fewer < more else "alternating", stretches, expected, pvalue)
 
 
-def _stretches_sd(counts: IntArray) -> float:
+def stretches_sd(counts: IntArray) -> float:
     """Standard deviation of the number of stretches in a random order (Barton and David 1957)."""
     c = counts.astype(np.float64)
     n, squares, cubes = c.sum(), (c**2).sum(), (c**3).sum()
     return float(np.sqrt((squares * (squares + n * (n + 1)) - 2 * n * cubes - n**3) / (n**2 * (n - 1))))
 
 
-def _stretches(label: IntArray) -> IntArray:
+def count_stretches(label: IntArray) -> IntArray:
+    """How many runs of equal labels follow each other."""
     return 1 + np.asarray((label[..., 1:] != label[..., :-1]).sum(axis=-1))

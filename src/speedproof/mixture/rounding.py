@@ -86,7 +86,7 @@ def _e_step(values: FloatArray, counts: FloatArray, t: FloatArray) -> tuple[Floa
     return loglik, np.stack(sums, axis=1)
 
 
-def _search(rows: FloatArray, K_max: int) -> em.Fits:
+def search_rounded(rows: FloatArray, K_max: int) -> em.Fits:
     """Every K and model for every row of rounded samples, in steps."""
     cells, fits = _cells(rows), em.Fits.empty(len(rows), K_max)
 
@@ -99,7 +99,7 @@ def _search(rows: FloatArray, K_max: int) -> em.Fits:
     return fits
 
 
-def _refitted(samples: FloatArray, K_max: int, K_always: int) -> list[MixtureModel]:
+def refitted_rounded(samples: FloatArray, K_max: int, K_always: int) -> list[MixtureModel]:
     """Mixtures of rounded samples in steps, fast enough for a bootstrap.
 
     A rounded normal has nearly the moments of one whose variance is larger by 1/12 (Sheppard's correction), so
@@ -150,7 +150,7 @@ def fit_rounded(values: npt.ArrayLike, resolution: float, *, K_max: int = 9) -> 
         raise DataError("a mixture needs at least two finite values")
     steps, origin = _in_steps(x, resolution)
     K_max = min(K_max, int(np.unique(steps).size), max(x.size // LEAST, 1))
-    fits = _search(steps[np.newaxis], K_max)
+    fits = search_rounded(steps[np.newaxis], K_max)
     candidates = ranked_candidates(fits.loglik[0] - x.size * np.log(resolution), x.size)
     (K, model), made = fits.best[0], fits.steps[0]
     unit = origin, resolution
@@ -195,7 +195,7 @@ def goodness_of_rounded(
     model = MixtureModel(fit.model.weights, (fit.model.means - origin) / h, fit.model.sds / h)
 
     def distances(rows: FloatArray) -> FloatArray:
-        refitted = _refitted(rows, fit.K_max, fit.components + 1)
+        refitted = refitted_rounded(rows, fit.K_max, fit.components + 1)
         return np.array([rounded_distance(row, m, 1.0) for row, m in zip(rows, refitted, strict=True)])
 
     samples = np.round(draw_samples(model, fit.n, N, seed))

@@ -27,6 +27,7 @@ from speedproof.mixture.modes import clear_modes, runs_in
 from speedproof.mixture.results import FEW_RUNS
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import undermining
+from speedproof.protocols.units import matched_pair
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
 from speedproof.stats.pooled import pooled_order
@@ -124,6 +125,7 @@ class _Side(Struct, frozen=True):
 
 def compare_modes(pair: Pair, *, alpha: float, K_max: int = 9) -> ModeComparison | None:
     """Fit a mixture to each sample, match their modes and test what became of them."""
+    pair = matched_pair(pair)
     samples = tuple(s.per_process("median") for s in (pair.reference, pair.candidate))
     power = exponent(*(s.values for s in samples))
     values = tuple(np.ldexp(s.values, power) for s in samples)
@@ -249,11 +251,11 @@ def _tested(
     welch = [_welch(x, y, each) for x, y in inside]
     raw = []
     for (x, y), (pvalue, *_) in zip(inside, welch, strict=True):
-        raw += [pvalue, _fisher(x.size, a.logs.size, y.size, b.logs.size)]
+        raw += [pvalue, fisher_exact(x.size, a.logs.size, y.size, b.logs.size)]
     for side, other, modes, by in ((a, b, alone, shift), (b, a, new, -shift)):
         for mode in modes:
             there = other.values(side.inside(mode, by)).size
-            raw.append(_fisher(side.counts[mode], side.logs.size, there, other.logs.size))
+            raw.append(fisher_exact(side.counts[mode], side.logs.size, there, other.logs.size))
     adjusted = holm(raw).tolist()
     shown = [claims and p <= alpha for p in adjusted]
     matched = []
@@ -279,7 +281,7 @@ def _welch(x: FloatArray, y: FloatArray, alpha: float) -> tuple[float, float, fl
     return 2.0 * float(t_sf(t, df)), difference, t_quantile(1 - alpha / 2, df) * float(np.sqrt(error))
 
 
-def _fisher(a: int, n: int, b: int, m: int) -> float:
+def fisher_exact(a: int, n: int, b: int, m: int) -> float:
     """Two-sided p-value of Fisher's exact test: a of n against b of m."""
     k = np.arange(max(0, a + b - m), min(a + b, n) + 1)
 

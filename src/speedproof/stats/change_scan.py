@@ -50,7 +50,7 @@ def _load_compiled() -> ModuleType | None:
         return None
 
 
-_COMPILED = _load_compiled()
+COMPILED = _load_compiled()
 
 
 @lru_cache(maxsize=1024)
@@ -70,10 +70,10 @@ def _weights(n: int) -> FloatArray:
 
 def normal_scores(x: FloatArray) -> FloatArray:
     """Normal scores of the ranks along the last axis; equal values share the mean of theirs."""
-    if _COMPILED is None:
+    if COMPILED is None:
         return _scores(x)
     found = np.empty(x.shape)
-    _COMPILED.scores(np.ascontiguousarray(x), x.shape[-1], _score_table(x.shape[-1]), found)
+    COMPILED.scores(np.ascontiguousarray(x), x.shape[-1], _score_table(x.shape[-1]), found)
     return found
 
 
@@ -98,7 +98,7 @@ def _scores(x: FloatArray) -> FloatArray:
 
 
 @lru_cache(maxsize=1024)
-def _power(n: int) -> float:
+def power(n: int) -> float:
     """Sum of the squared scores of n values of which none are equal."""
     return float(np.square(_score_table(n)[::2]).cumsum()[-1])
 
@@ -110,16 +110,16 @@ def _contrasts(scores: FloatArray) -> FloatArray:
     """
     n = scores.shape[-1]
     sums = np.abs(scores.cumsum(axis=-1)[..., _MARGIN - 1 : n - _MARGIN]) * _weights(n)
-    contrasts: FloatArray = sums / math.sqrt(_power(n))
+    contrasts: FloatArray = sums / math.sqrt(power(n))
     return contrasts
 
 
 def _largest_contrast(scores: FloatArray, rho: FloatArray) -> tuple[FloatArray, IntArray]:
     """Of what remains of scores when a dependence is taken out; and the split of the largest one of the scores."""
-    if _COMPILED is not None:
+    if COMPILED is not None:
         n = scores.shape[-1]
         found, split = np.empty(scores.shape[:-1]), np.empty(scores.shape[:-1], dtype=np.int64)
-        _COMPILED.largest(
+        COMPILED.largest(
             scores, n, _score_table(n), _weights(n), _MARGIN, np.ascontiguousarray(rho), found, split
         )
         return found, split
@@ -214,12 +214,15 @@ def _null_row(n: int) -> tuple[FloatArray, FloatArray]:
 
 def scan_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
     """Probability that a series of n values without a change shows such a statistic or a larger one."""
-    known, log_p = _null_row(n)
-    squares = np.square(np.asarray(statistic, dtype=np.float64))
+    return tail_pvalue(np.square(np.asarray(statistic, dtype=np.float64)), *_null_row(n))
+
+
+def tail_pvalue(statistic: FloatArray, known: FloatArray, log_p: FloatArray) -> FloatArray:
+    """From quantiles, ascending, and the logarithms of their levels: between and beyond them on lines."""
     slope = (log_p[-1] - log_p[-2]) / (known[-1] - known[-2])
-    beyond = log_p[-1] + slope * (squares - known[-1])
-    inside = np.interp(squares, known, log_p, left=0.0)
-    pvalue: FloatArray = np.exp(np.where(squares > known[-1], beyond, inside))
+    beyond = log_p[-1] + slope * (statistic - known[-1])
+    inside = np.interp(statistic, known, log_p, left=0.0)
+    pvalue: FloatArray = np.exp(np.where(statistic > known[-1], beyond, inside))
     return pvalue
 
 

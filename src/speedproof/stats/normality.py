@@ -122,15 +122,16 @@ def lilliefors(x: npt.ArrayLike) -> TestResult:
     fitted = ndtr((values - values.mean(axis=-1, keepdims=True)) / deviation[..., None])
     ranks = np.arange(n + 1) / n
     distance = np.maximum((ranks[1:] - fitted).max(axis=-1), (fitted - ranks[:-1]).max(axis=-1))
-    return TestResult(distance, _lilliefors_pvalue(distance, n))
+    return TestResult(distance, lilliefors_pvalue(distance, n))
 
 
 def critical_distance(n: int, alpha: float) -> float:
     """The distance that has a p-value of alpha."""
-    return halved(lambda distance: float(_lilliefors_pvalue(np.array(distance), n)) <= alpha, 0.0, 1.0)
+    return halved(lambda distance: float(lilliefors_pvalue(np.array(distance), n)) <= alpha, 0.0, 1.0)
 
 
-def _lilliefors_pvalue(distance: FloatArray, n: int) -> FloatArray:
+def lilliefors_pvalue(distance: FloatArray, n: int) -> FloatArray:
+    """P-value of a distance: Dallal and Wilkinson (1986) up to 0.1, Stephens (1974) above."""
     d, size = (distance, n) if n <= _TABLED else (distance * (n / _TABLED) ** 0.49, _TABLED)
     small = np.exp(
         -7.01256 * d**2 * (size + 2.78019)

@@ -68,11 +68,11 @@ def runs_needed_ranks(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
     own = np.where(np.isnan(test.se), tested, test.se * np.sqrt(size))
     noise = normal_quantile(1.0 - alpha) * tested + normal_quantile(power) * own
     with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.maximum((noise / effect) ** 2, _fewest_that_can_reject(n / size, alpha))
+        total = np.maximum((noise / effect) ** 2, fewest_that_can_reject(n / size, alpha))
     return _whole(np.where(known, total, np.inf), n, m)
 
 
-def _fewest_that_can_reject(share: float, alpha: float) -> float:
+def fewest_that_can_reject(share: float, alpha: float) -> float:
     """Fewest runs of both sides with which complete separation, one order of all, has a p-value up to alpha."""
     total = 2.0 * _LEAST
     while True:

@@ -1,0 +1,93 @@
+"""What a gate says beside its p-values, later looks of it, and controlled verdicts: at equality, too."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from speedproof.errors import DataError
+from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.gate import GateDecision, GateRow
+from speedproof.protocols.gate_claims import Demand, GateRules, Outcome
+from speedproof.protocols.gate_looks import first_of, next_of, together
+from speedproof.protocols.results import Caveat
+
+PASS, FAIL, UNDECIDED = Outcome
+
+
+def row(name: str, outcome: Outcome, margin: float = 0.02, metric: str = "time") -> GateRow:
+    compared: Any = SimpleNamespace(benchmark=name, metric=metric)
+    nothing: Any = None
+    return GateRow(compared, Demand(margin=margin), outcome, nothing, nothing, (), "")
+
+
+def decision(rows: list[GateRow], **fields: Any) -> GateDecision:
+    given: dict[str, Any] = {"reference": "old", "candidate": "new", "rules": GateRules(), "outcome": UNDECIDED,
+                             "absent": (), "added": (), "ignored": (), "sessions_apart": False}  # fmt: skip
+    return GateDecision(rows=tuple(rows), **given | fields)
+
+
+def test_looks_together() -> None:
+    """A pass stays unless it is contradicted, the rest is the last look's; all pass, any fails, else undecided."""
+    for first, again, other, fresh in itertools.product(Outcome, (*Outcome, None), Outcome, (*Outcome, None)):
+        before = decision([row("a", first), row("b", other)])
+        now = decision(
+            ([row("a", again)] if again else []) + ([row("a", fresh, metric="memory")] if fresh else [])
+        )
+        kept = again is None or (first is PASS and again is UNDECIDED)
+        last = first if kept or again is None else again
+        expected = [("a", "time", last), ("b", "time", other)] + ([("a", "memory", fresh)] if fresh else [])
+        found = together(before, now)
+        assert [(r.comparison.benchmark, r.comparison.metric, r.outcome) for r in found.rows] == expected
+        assert (found.rows[0] is before.rows[0]) is kept
+        outcomes = [outcome for *_, outcome in expected]
+        whole = FAIL if FAIL in outcomes else PASS if set(outcomes) == {PASS} else UNDECIDED
+        assert found.outcome is whole
+        assert together(before, decision(list(now.rows), absent=("gone",))).outcome is FAIL
+    with pytest.raises(DataError, match=r"a: policy and margin are chosen once, .* no-regression, 0\.02"):
+        together(decision([row("a", UNDECIDED)]), decision([row("a", PASS, 0.03)]))
+
+
+def test_what_looks_leave_of_each_other() -> None:
+    """What was added or ignored is the first look's; speeds and sessions of either; caveats where seen."""
+    for apart, later in itertools.product((False, True), repeat=2):
+        one: dict[str, Any] = {
+            "added": ("x",),
+            "ignored": ("y",),
+            "sessions_apart": apart,
+            "machine": "first",
+        }
+        other: dict[str, Any] = {"sessions_apart": later, "machine": "second"}
+        before, now = decision([row("a", PASS)], **one), decision([row("a", PASS)], **other)
+        found = together(before, now)
+        assert (found.added, found.ignored, found.sessions_apart) == (("x",), ("y",), apart or later)
+        assert [str(found.machine), str(together(decision([]), now).machine)] == ["first", "second"]
+    kind, versions = Assumption.SEVERAL_RUNS, ("old", "new")
+    plain, detailed = Caveat(kind, versions), Caveat(kind, versions, ("c",), "processes")
+    first = decision([row(n, o) for n, o in zip("abc", (PASS, UNDECIDED, PASS), strict=True)],
+                     caveats=(plain, detailed, Caveat(kind, versions[:1], ("b",))))  # fmt: skip
+    for caveats, expected in (
+        ((), (Caveat(kind, versions, ("a", "c")), detailed)),
+        ((plain,), (plain, detailed)),
+        ((Caveat(kind, versions[:1], ("b",)),),
+         (Caveat(kind, versions, ("a", "c")), detailed, Caveat(kind, versions[:1], ("b",)))),
+    ):  # fmt: skip
+        assert together(first, decision([row("b", PASS)], caveats=caveats)).caveats == expected
+
+
+@pytest.mark.parametrize("looks", [1, 2, 4])
+def test_rules_of_the_next_look(looks: int) -> None:
+    """Each has an equal part of the risk, and the family of the look before; what is asked for is asked once."""
+    first = first_of(GateRules(alpha=0.1), looks)
+    assert (first.alpha, first.looks, first.look, first.family) == (0.1 / looks, looks, 1, 0)
+    before = decision([row("a", PASS), row("b", UNDECIDED)], rules=first)
+    given: Any
+    for given in itertools.product((None, 0.1), (None, "holm"), (None, "typical")):
+        found = next_of(before, *given)
+        assert found == GateRules(alpha=0.1 / looks, looks=looks, look=2, family=2)
+    for given in ((0.2, None, None), (None, "bh", None), (None, None, "mean"), (0.1, "holm", "median")):
+        with pytest.raises(DataError, match="chosen once"):
+            next_of(before, *given)

@@ -1,0 +1,356 @@
+"""The noise floor over several benchmarks and versions: rankings, geometric means, values that have no ratio."""
+
+import json
+import math
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from tests.protocols.asking import (
+    geometric_means,
+    log_ratios,
+)
+from tests.protocols.test_symmetries import PROTOCOLS, asked, same
+
+import speedproof as sp
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair, Suite
+from speedproof.data.units import Direction
+from speedproof.options import DETAILS
+from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.questions import answers
+from speedproof.protocols.ranking import PairVerdict
+from speedproof.protocols.results import HighestConfidence, SessionFloor, State, Verdict
+from speedproof.protocols.units import paired_units
+from speedproof.reporting.caveats import up_to
+from speedproof.stats.session_spread import SessionSpread
+
+
+def floor(deviation: float, degrees: float = 8.0) -> NoiseFloor:
+    return NoiseFloor("x", {}, {"time": SessionSpread(deviation**2, degrees, 0.0, 5)})
+
+
+def versions_of(
+    locations: Mapping[str, float], benchmarks: int, seed: int = 1, sd: float = 0.005, runs: int = 10
+) -> Suite:
+    rng = np.random.default_rng(seed)
+    return Suite.of_samples(
+        {
+            f"b{i}": {v: at * (1 + sd * rng.standard_normal(runs)) for v, at in locations.items()}
+            for i in range(benchmarks)
+        }
+    )
+
+
+THREE = {"a": 10.0, "b": 9.8, "c": 9.0}
+
+
+@pytest.mark.parametrize("benchmarks", [1, 2, 5])
+def test_a_ranking_holds_against_the_floor(benchmarks: int) -> None:
+    """Rows that are all undecided leave every place open; without the floor all three are told apart."""
+    suite = versions_of(THREE, benchmarks)
+    plain, held = (sp.compare_suite(suite, rules=Rules(floor=f)) for f in (None, floor(0.05)))
+    assert [v.version for v in plain.rankings["time"].versions if v.best_rank == v.worst_rank] == [*"cba"]
+    assert {c.verdict for r in held.results for c in r.headlines} == {Verdict.UNDECIDED}
+    assert [(v.best_rank, v.worst_rank) for v in held.rankings["time"].versions] == [(1, 3)] * 3
+    assert "Fastest: one of c, b, a, not told apart" in str(held)
+
+
+@pytest.mark.slow
+@given(
+    seed=st.integers(0, 10**6),
+    deviation=st.sampled_from([0.0, 0.003, 0.02, 0.1]),
+    benchmarks=st.integers(1, 3),
+)
+@settings(max_examples=25, deadline=None)
+def test_no_ranking_claims_more_than_without(seed: int, deviation: float, benchmarks: int) -> None:
+    """Of any floor: verdicts stay or become undecided, p-values grow, intervals widen; of one, as the rows."""
+    suite = versions_of({"a": 1.0, "b": 1.01, "c": 1.05}, benchmarks, seed)
+    plain, held = (sp.compare_suite(suite, rules=Rules(floor=f)) for f in (None, floor(deviation)))
+    rows = {(r.reference, r.candidate): r.headlines[0] for r in held.results}
+
+    def pairs(found: sp.SuiteResult) -> tuple[PairVerdict, ...]:
+        return found.rankings["time"].pairs
+
+    for own, wide in zip(pairs(plain), pairs(held), strict=True):
+        assert wide.verdict in (own.verdict, Verdict.UNDECIDED)
+        assert wide.pvalue >= own.pvalue * (1 - 1e-9)
+        assert wide.estimate.low <= own.estimate.low * (1 + 1e-12)
+        assert wide.estimate.high >= own.estimate.high * (1 - 1e-12)
+        row = rows.get((wide.reference, wide.candidate))
+        if benchmarks == 1 and row is not None:
+            assert wide.verdict in (row.verdict, Verdict.UNDECIDED)
+            assert wide.estimate == row.speedup
+
+
+def test_a_ranking_takes_values_of_processes_as_its_rows_do() -> None:
+    """`nested="pool"` is a rule for the pairs without the reference, too."""
+    rng = np.random.default_rng(5)
+    process = np.repeat(np.arange(6), 5)
+    suite = Suite.of_samples(
+        {
+            "k": {
+                v: Sample(
+                    at + 0.3 * rng.standard_normal(6)[process] + 0.01 * rng.random(30), processes=process
+                )
+                for v, at in THREE.items()
+            }
+        }
+    )
+    found = {p: sp.compare_suite(suite, rules=Rules(nested=p)) for p in ("process", "pool")}
+    for name, held in found.items():
+        direct = sp.compare_suite(suite, reference="b", rules=Rules(nested=name)).against("c")  # type: ignore[arg-type]
+        (b_c,) = (p for p in held.rankings["time"].pairs if (p.reference, p.candidate) == ("b", "c"))
+        assert b_c.estimate == direct.result.headlines[0].speedup
+
+
+def pairs_of(suite: Suite) -> list[Pair]:
+    return list(suite.pair("a", "b").pairs)
+
+
+def test_a_geometric_mean_against_scipy() -> None:
+    """The floor of equal benchmarks in full, beside the noise of their runs; t by the fewer degrees."""
+    pairs = pairs_of(versions_of({"a": 1.0, "b": 0.98}, 6, sd=0.02))
+    for degrees in (3.0, 8.0, 1e4):
+        for like_these in (False, True):
+            runs = log_ratios(pairs).mean(like_these=like_these)
+            found = geometric_means(pairs, 0.1, floor(0.03, degrees))
+            told = found.like_these if like_these else found.these
+            error = math.hypot(runs.error, math.sqrt(2 * 0.03**2))
+            half = stats.t(min(runs.df, degrees)).ppf(0.95) * error
+            assert math.log(told.low) == pytest.approx(runs.centre - half, rel=1e-9)
+            assert math.log(told.high) == pytest.approx(runs.centre + half, rel=1e-9)
+            assert (found.df_like_these if like_these else found.df_these) == min(runs.df, degrees)
+
+
+def test_a_geometric_mean_takes_each_benchmark_at_its_own_floor() -> None:
+    """Standard deviations are averaged: that is the most that effects of sessions can move a mean by."""
+    pairs = pairs_of(versions_of({"a": 1.0, "b": 1.0}, 3))
+    spreads = [SessionSpread(s**2, d, 0.0, 5) for s, d in ((0.02, 9.0), (0.06, 5.0))]
+    known = NoiseFloor("x", {pair.key: spread for pair, spread in zip(pairs, spreads, strict=False)})
+    for like_these in (False, True):
+        held, own = (log_ratios(pairs, f).mean(like_these=like_these) for f in (known, None))
+        assert held.error**2 - own.error**2 == pytest.approx(2 * (0.08 / 3) ** 2)
+        assert held.df == min(own.df, 5.0)
+
+
+def test_the_floor_decides_where_runs_do_not_scatter() -> None:
+    """Runs that are all alike have no error of their own; single ones still bound nothing."""
+    x, y = np.full(4, 2.0), np.full(4, 1.9)
+    found = geometric_means([Pair(Key(n), Sample(x), Sample(y)) for n in "ij"], 0.05, floor(0.02, 6.0))
+    half = stats.t(6).ppf(0.975) * math.sqrt(2) * 0.02
+    assert math.log(found.these.high / found.these.value) == pytest.approx(half)
+    single = geometric_means([Pair(Key(n), Sample(x[:1]), Sample(y[:1])) for n in "ij"], 0.05, floor(0.02))
+    assert (single.these.low, single.these.high) == (0.0, math.inf)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
+def test_a_geometric_mean_covers_whatever_sessions_share(shared: float) -> None:
+    """Sessions move benchmarks alone or together, their variance known from 6 degrees: 95 % in any case."""
+    rng, sd, degrees, times, missed = np.random.default_rng(11), 0.03, 6, 300, 0
+    for _ in range(times):
+        common, own = rng.standard_normal(2), rng.standard_normal((8, 2))
+        sessions = np.exp(sd * (math.sqrt(shared) * common + math.sqrt(1 - shared) * own))
+        pairs = [
+            Pair(Key(f"b{i}"), *(Sample(s * (1 + 0.01 * rng.standard_normal(5))) for s in row))
+            for i, row in enumerate(sessions)
+        ]
+        seen = sd * math.sqrt(rng.chisquare(degrees) / degrees)
+        these = geometric_means(pairs, 0.05, floor(seen, degrees)).these
+        missed += not these.low <= 1.0 <= these.high
+    assert missed <= stats.binom(times, 0.05).ppf(0.999)
+
+
+def test_the_sheet_and_json_tell_the_same_interval() -> None:
+    """No geometric mean without its bounds, and none that excludes 1 over rows that are all undecided."""
+    held = sp.compare_suite(versions_of({"a": 10.0, "b": 9.8}, 4), rules=Rules(floor=floor(0.05)))
+    (line,) = (line for line in str(held).splitlines() if line.startswith("Geometric mean"))
+    assert "1.02x faster [0." in line
+    these = json.loads(held.to_json())["results"][0]["geometric_means"]["these"]
+    assert (these["low"], these["high"]) == (held.geometric_mean.these.low, held.geometric_mean.these.high)  # type: ignore[union-attr]
+    assert these["low"] < 1 < these["high"]
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (np.linspace(3.0, 3.1, 12), np.zeros(12)),
+        (np.zeros(12), np.linspace(3.0, 3.1, 12)),
+        (np.linspace(-3.1, -3.0, 12), np.linspace(3.0, 3.1, 12)),
+        (np.linspace(3.0, 3.1, 12), np.linspace(-3.1, -3.0, 12)),
+    ],
+)
+@pytest.mark.parametrize("margin", [None, 0.05])
+def test_without_a_ratio_nothing_is_proven(x: np.ndarray, y: np.ndarray, margin: float | None) -> None:
+    """How much sessions differ is known as a ratio: what has none cannot be held against it."""
+    pair = [Pair(Key("b"), Sample(x, "B"), Sample(y, "B"))]
+    changed = 0
+    for name in DETAILS:
+        plain, held = (
+            answers(name, PreparedPairs(pair, Rules(margin=margin, floor=f)))[0] for f in (None, floor(0.02))
+        )
+        changed += plain.verdict is not Verdict.UNDECIDED
+        assert held.verdict is Verdict.UNDECIDED
+        for p in (held.pvalue, held.pvalue_slower):
+            assert math.isnan(p) or p == 1.0
+        assert (not held.speedup.low > 1 and not held.speedup.high < 1) or held.quantity == "probability"
+        if plain.verdict is not Verdict.UNDECIDED:
+            assert held.needed is not None
+            assert "no ratio" in held.needed.reason
+    assert changed
+
+
+def test_the_floor_of_unequal_sides_against_student() -> None:
+    """The quantile of five and forty runs makes the bound an error; two sessions' variance is added to it."""
+    rng = np.random.default_rng(4)
+    x, y = 10.0 * (1 + 0.02 * rng.standard_normal(5)), 9.0 * (1 + 0.02 * rng.standard_normal(40))
+    suite = Suite.of_samples({"b": {"old": x, "new": y}})
+    plain, held = (
+        sp.compare_suite(suite, rules=Rules(floor=f)).results[0].headlines[0] for f in (None, floor(0.03))
+    )
+    at = math.log(plain.speedup.value)
+    for end in ("low", "high"):
+        away = math.log(getattr(plain.speedup, end)) - at
+        error = math.hypot(away / stats.t.ppf(0.95, 43), 0.03 * math.sqrt(2.0))
+        expected = at + math.copysign(stats.t.ppf(0.95, 8) * error, away)
+        assert math.log(getattr(held.speedup, end)) == pytest.approx(expected, rel=1e-9)
+
+
+SPREAD = SessionSpread(4e-4, 6.0, 1e-6, 5)
+
+
+def in_sessions(counts: tuple[int, int], ratio: float, seed: int, **fields: Any) -> Pair:
+    """Twelve runs of the reference, ten of the candidate, in so many sessions of each."""
+    rng = np.random.default_rng(seed)
+    sides = []
+    for n, count, level in ((12, counts[0], ratio), (10, counts[1], 1.0)):
+        values = level * (1 + 0.01 * rng.standard_normal(n))
+        sides.append(Sample(values, sessions=np.arange(n) * count // n, **fields))
+    return Pair(Key("b"), *sides)
+
+
+@pytest.mark.parametrize("higher", [False, True])
+@pytest.mark.parametrize("counts", [(1, 1), (1, 3), (3, 2), (5, 3)])
+@PROTOCOLS
+def test_a_verdict_held_against_sessions(protocol: str, counts: tuple[int, int], higher: bool) -> None:
+    """By Student's distribution: the variance of a session once for each, beside that of the runs."""
+    direction = Direction.HIGHER if higher else Direction.LOWER
+    for ratio, alpha in product((1.5, 1.06, 1.015, 1 / 1.06), (0.05, 0.3)):
+        pair = in_sessions(counts, ratio, 3, unit="op/s", direction=direction)
+        floor = NoiseFloor("store", {pair.key: SPREAD})
+        (plain,), (found,) = (asked(protocol, [pair], Rules(alpha, floor=f)) for f in (None, floor))
+        told = found.floor
+        if math.isnan(plain.pvalue):
+            same(plain, found)
+            continue
+        assert told is not None
+        share, t = 1 / counts[0] + 1 / counts[1], float(stats.t.ppf(1 - alpha, 6.0))
+        x, y = plain.reference, plain.candidate
+        value, low, high = plain.speedup.value, plain.speedup.low, plain.speedup.high
+        if plain.quantity == "probability":
+            value = y.median / x.median if higher else x.median / y.median
+            low = high = value
+        at, reach = math.log(value), float(stats.t.ppf(1 - alpha, x.n + y.n - 2))
+        errors = [
+            math.sqrt(
+                share * SPREAD.variance
+                + max(((math.log(end) - at) / reach) ** 2 - share * SPREAD.within, 0.0)
+            )
+            for end in (low, high)
+        ]
+        pvalue = max(plain.pvalue, float(stats.t.sf(at / errors[0], 6.0)))
+        slower = max(plain.pvalue_slower, float(stats.t.sf(-at / errors[1], 6.0)))
+        assert (found.pvalue, found.pvalue_slower) == pytest.approx((pvalue, slower), rel=1e-9)
+        faster, loses = found.pvalue <= alpha, found.pvalue_slower <= alpha
+        verdict = Verdict.FASTER if faster else Verdict.SLOWER if loses else Verdict.UNDECIDED
+        assert found.verdict is verdict
+        if plain.state is State.SIGNIFICANT:
+            assert found.state is (State.SIGNIFICANT if faster else State.NOT_SIGNIFICANT)
+        else:
+            assert found.state is plain.state
+        assert told.reach == pytest.approx(math.expm1(t * math.sqrt(share * SPREAD.variance)))
+        ends = (found.speedup.low, found.speedup.high)
+        assert found.speedup.value == plain.speedup.value
+        if plain.quantity == "speedup":
+            expected = min(low, math.exp(at - t * errors[0])), max(high, math.exp(at + t * errors[1]))
+            assert ends == pytest.approx(expected, rel=1e-9)
+        evens = [(plain.chance, found.chance)]
+        if plain.quantity == "probability":
+            evens.append((plain.speedup, found.speedup))
+        for own, held in evens:
+            assert (own is None) == (held is None)
+            if own is not None and held is not None:
+                assert held.low == (own.low if faster else min(own.low, 0.5))
+                assert held.high == (own.high if loses else max(own.high, 0.5))
+        lost = verdict is Verdict.UNDECIDED and (
+            plain.verdict is not verdict or abs(at) <= math.log1p(told.reach)
+        )
+        if lost:
+            assert found.needed is not None
+            words = IN_TURNS.replace("that much", f"by up to {100 * told.reach:.2g} %")
+            assert (found.needed.reference, found.needed.candidate) == (None, None)
+            assert found.needed.reason == words
+        else:
+            same(found.needed, plain.needed)
+        assert (found.highest_confidence is None) == (plain.highest_confidence is None)
+        if plain.highest_confidence is not None:
+            least = found.pvalue
+            kept = [
+                (max(a, least), b, (a_in and a >= least) or a < least, b_in)
+                for a, b, a_in, b_in in plain.highest_confidence.intervals
+                if b > least
+            ]
+            assert found.highest_confidence == HighestConfidence.of(kept)
+
+
+@pytest.mark.parametrize(("alpha", "finite"), [(0.05, True), (1e-3, True), (1e-5, False), (1e-9, False)])
+def test_bounds_beyond_the_largest_number(alpha: float, finite: bool) -> None:
+    """Two sessions 5 % apart are one degree of freedom: at a risk of 1e-5 they may differ by any factor."""
+    pair = in_sessions((1, 1), 1.05, 5)
+    floor = NoiseFloor("", {}, {"time": SessionSpread(0.05**2, 1.0, 0.0, 2)})
+    for protocol in DETAILS:
+        (plain,), (found,) = (asked(protocol, [pair], Rules(alpha, floor=f)) for f in (None, floor))
+        assert found.verdict is Verdict.UNDECIDED
+        if math.isnan(found.pvalue):
+            continue
+        assert found.floor is not None
+        assert found.needed is not None
+        away = float(stats.t.isf(alpha, 1.0)) * 0.05 * math.sqrt(2.0)
+        assert found.floor.reach == pytest.approx(math.expm1(away) if finite else math.inf)
+        assert ("by any factor" in found.needed.reason) is not finite
+        told = up_to([0.01, found.floor.reach], 1 - alpha)
+        assert told.startswith("up to 1 to " if finite else "any factor (")
+        if found.quantity == "speedup":
+            assert (found.speedup.high < math.inf) == (finite and plain.speedup.high < math.inf)
+            assert (found.speedup.low > 0.0) == (finite and plain.speedup.low > 0.0)
+
+
+def test_what_has_no_ratio_is_not_hidden_by_a_floor() -> None:
+    """At the reach itself a speedup, and its inverse, is hidden, beyond it not; nothing is known of 0 or less."""
+    floor = SessionFloor(0.01, 8.0, 4, 0.05)
+    assert hides(SessionFloor(0.0, 8.0, 4, 0.0), 1.02, 1.02)
+    for edge in (1.0, 1 / 1.02, 1.02):
+        for speedup in (1.05 * (1 - 1e-12), 1 / 1.05 * (1 + 1e-12)):
+            assert hides(floor, edge * speedup, edge)
+        for speedup in (1.05 * (1 + 1e-12), 1 / 1.05 * (1 - 1e-12), 0.0, -0.5, math.nan):
+            assert not hides(floor, edge * speedup, edge)
+
+
+def test_parts_of_names_that_differ_are_paired_by_themselves() -> None:
+    """``a1.json`` belongs to ``b1.txt``: what the names of a side begin and end with says nothing of a session."""
+    rng = np.random.default_rng(9)
+    values, sessions = rng.normal(10.0, 1.0, 12), np.repeat(np.arange(4), 3)
+    one, other = (
+        Sample(values + shift, sessions=sessions, session_names=tuple(form.format(k) for k in range(1, 5)))
+        for shift, form in ((0.0, "a{}.json"), (1.0, "new-{}.txt"))
+    )
+    paired = paired_units(Pair(Key("b"), one, other))
+    assert paired is not None
+    assert (paired[1].values - paired[0].values).tolist() == pytest.approx([1.0] * 4)

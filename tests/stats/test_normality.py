@@ -1,0 +1,153 @@
+"""Lilliefors' test: published critical values, a brute-force distance, and its size."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import pytest
+
+from speedproof.stats.normality import critical_distance, lilliefors, lilliefors_pvalue, shapiro_wilk
+
+
+@pytest.mark.parametrize(
+    ("n", "alpha", "critical"),
+    [  # Dallal and Wilkinson (1986), table 1: simulated, three digits
+        (5, 0.10, 0.319),
+        (5, 0.05, 0.343),
+        (10, 0.10, 0.241),
+        (10, 0.05, 0.262),
+        (10, 0.01, 0.304),
+        (20, 0.10, 0.176),
+        (20, 0.05, 0.192),
+        (20, 0.01, 0.223),
+        (30, 0.05, 0.159),
+        (30, 0.01, 0.185),
+    ],
+)
+def test_against_the_published_table(n: int, alpha: float, critical: float) -> None:
+    assert critical_distance(n, alpha) == pytest.approx(critical, abs=4e-3)
+
+
+def test_distance_against_every_step() -> None:
+    """The supremum over both sides of each jump, by definition, with the normal distribution from SciPy."""
+    norm = pytest.importorskip("scipy.stats").norm
+    rng = np.random.default_rng(1)
+    for n in (4, 7, 30, 200):
+        x = np.round(rng.exponential(size=n), 1)
+        fitted = norm(x.mean(), x.std(ddof=1))
+        steps = np.concatenate([x, np.nextafter(x, -np.inf)])
+        empirical = (x[None, :] <= steps[:, None]).mean(axis=1)
+        expected = np.abs(empirical - fitted.cdf(steps)).max()
+        assert float(lilliefors(x).statistic) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [8, 20, 50, 100, 300, 1000])
+def test_size(n: int) -> None:
+    """On 5,000 normal samples, rejections at each risk within four binomial errors and the formula's own 10 %."""
+    result = lilliefors(np.random.default_rng(n).normal(size=(5000, n)))
+    for alpha in (0.01, 0.05, 0.1, 0.2, 0.5):
+        share = float((result.pvalue <= alpha).mean())
+        assert abs(share - alpha) < 4 * np.sqrt(alpha * (1 - alpha) / 5000) + 0.1 * alpha
+
+
+def test_invariance_and_edges() -> None:
+    """Units and offsets change nothing; constant and tiny samples have no test; p falls with the distance."""
+    x = np.random.default_rng(4).exponential(size=25)
+    for moved in (x * 1e-200, x * 1e300, 1e6 + x):
+        assert float(lilliefors(moved).statistic) == pytest.approx(float(lilliefors(x).statistic), abs=1e-8)
+    assert np.isnan(lilliefors([1.0, 1.0, 1.0, 1.0]).pvalue)
+    assert np.isnan(lilliefors([1.0, 2.0, 4.0]).pvalue)
+    assert lilliefors([[1.0, 2.0, 4.0, 9.0], [1.0, 2.0, 3.0, 4.0]]).pvalue.shape == (2,)
+
+
+STEPHENS = [
+    (0.302, (1.0,)),
+    (0.5, (2.76773, -19.828315, 80.709644, -138.55152, 81.218052)),
+    (0.9, (-4.901232, 40.662806, -97.490286, 94.029866, -32.355711)),
+]
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 20, 100, 400])
+def test_the_published_polynomials(n: int) -> None:
+    """Written out for D sqrt n and its corrections, up to their limits, where the other formula exceeds 0.1."""
+    by_root = math.sqrt(n) - 0.01 + 0.85 / math.sqrt(n)
+    distances = [float(d) for d in np.linspace(0.01, 0.9, 300) / by_root]
+    for at in (0.302 / by_root, 0.5 / by_root):  # the very distances at the limits, and their neighbours
+        distances += [math.nextafter(at, 1), at, math.nextafter(at, 0)]
+    for d, found in zip(distances, lilliefors_pvalue(np.array(distances), n).tolist(), strict=True):
+        own, size = (d, n) if n <= 100 else (d * (n / 100) ** 0.49, 100)
+        exponent = -7.01256 * own**2 * (size + 2.78019) + 2.99587 * own * math.sqrt(size + 2.78019) - 0.122119
+        expected = math.exp(exponent + 0.974598 / math.sqrt(size) + 1.67997 / size)
+        if expected > 0.1:
+            tail = next(tail for limit, tail in STEPHENS if by_root * d <= limit)
+            expected = math.fsum(c * (by_root * d) ** k for k, c in enumerate(tail))
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_large_pvalues_of_normal_samples_are_uniform() -> None:
+    """Nine in ten are below 0.9, within five binomial errors: the formula for the tail would say eight."""
+    p = lilliefors(np.random.default_rng(1).normal(size=(10_000, 20))).pvalue
+    assert float((p <= 0.9).mean()) == pytest.approx(0.9, abs=0.015)
+
+
+@pytest.mark.parametrize("n", [4, 50, 100, 101, 150, 1000])
+def test_small_pvalues_follow_the_published_formula(n: int) -> None:
+    """Dallal and Wilkinson's, as R's nortest extends it beyond 100 values; around p = 0.1, too."""
+    for p in (0.09, 0.03, 1e-3, 1e-6):
+        distance = critical_distance(n, p)
+        d, size = (distance, n) if n <= 100 else (distance * (n / 100) ** 0.49, 100)
+        exponent = -7.01256 * d**2 * (size + 2.78019) + 2.99587 * d * (size + 2.78019) ** 0.5 - 0.122119
+        assert np.exp(exponent + 0.974598 / size**0.5 + 1.67997 / size) == pytest.approx(p, rel=1e-9)
+
+
+TABLE: dict[str, Any] = json.loads(
+    resources.files("speedproof.stats").joinpath("two_levels_null.json").read_text(encoding="utf-8")
+)
+
+
+def rows() -> Iterator[tuple[int, int]]:
+    """Lengths of series with the row of the table that they are judged by: the next shorter one."""
+    for n in (8, 9, 10, 11, 13, 19, 20, 21, 33, 99, 100, 101, 5000):
+        yield n, max(k for k, size in enumerate(TABLE["sizes"]) if size <= n)
+
+
+@pytest.mark.parametrize("test", [shapiro_wilk, lilliefors])
+def test_normality_is_undefined_for_few_values_of_any_shape(test: Any) -> None:
+    for n in range(1, 4):
+        for leading in ((), (2,), (2, 3)):
+            found = test(np.arange(float(math.prod(leading) * n)).reshape(*leading, n))
+            defined = test is shapiro_wilk and n == 3
+            for part in (found.statistic, found.pvalue):
+                assert np.shape(part) == leading
+                assert np.isnan(part).all() != defined
+
+
+@pytest.mark.parametrize("test", [shapiro_wilk, lilliefors])
+@pytest.mark.parametrize("n", [4, 5, 12, 51])
+def test_normality_does_not_depend_on_a_common_offset(test: Any, n: int) -> None:
+    """Of eighths, which are doubles with it, too; a row of one value is constant, of one other it is not."""
+    rng = np.random.default_rng(n)
+    x = rng.integers(0, 40, (3, n)) / 8
+    near, far = test(x), test(2.0**44 + x)
+    assert far.statistic == pytest.approx(near.statistic, rel=1e-12)
+    assert far.pvalue == pytest.approx(near.pvalue, rel=1e-9)
+    rows = np.full((3, n), 5.0)
+    rows[1, 0], rows[2, -1] = 1.0, 9.0
+    assert np.isnan(test(rows).statistic).tolist() == [True, False, False]
+    assert np.isnan(test(rows).pvalue).tolist() == [True, False, False]
+
+
+def test_two_equal_values_of_three_are_the_least_normal() -> None:
+    """W is three quarters there, its least, and the p-value 0, never below."""
+    rng = np.random.default_rng(3)
+    pairs = rng.lognormal(0.0, 3.0, (400, 2))
+    found = shapiro_wilk(np.stack([pairs[:, 0], pairs[:, 0], pairs[:, 1]], axis=1))
+    assert found.statistic == pytest.approx(np.full(400, 0.75), abs=1e-12)
+    assert (found.pvalue >= 0.0).all()
+    assert (found.pvalue < 1e-6).all()
