@@ -135,7 +135,8 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
             firsts[group] = lines[at // width], of.columns[at % width]
         last = groups.size - 1 - np.unique(groups[::-1], return_index=True)[1]
         lasts |= {
-            group: lines[at // width] for group, at in zip(found.tolist(), places[last].tolist(), strict=True)
+            group: lines[at // width]
+            for group, at in zip(numbered.tolist(), places[last].tolist(), strict=True)
         }
     rows.sort()
     cells_of, units = list(keys), dict[tuple[str, int], tuple[Unit, tuple[str, ...]]]()
