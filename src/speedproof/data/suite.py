@@ -161,8 +161,8 @@ class Suite(Alike, Struct, frozen=True, eq=False):
             return chosen
         if metric is not None and metric not in chosen.metrics:
             raise UsageError(f"there is no metric {metric}; available: {', '.join(chosen.metrics)}")
-        known = metric or chosen.main_metric
-        return chosen._restricted(lambda key, version: key.metric == known)
+        kept_metric = metric or chosen.main_metric
+        return chosen._restricted(lambda key, version: key.metric == kept_metric)
 
     def _restricted(self, keep: Callable[[Key, str], bool]) -> Suite:
         samples = {place: sample for place, sample in self.samples.items() if keep(*place)}
@@ -185,19 +185,19 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         if len(self.versions) < 2:
             if not self.versions:
                 raise UsageError("the suite is empty: it holds no sample")
-            told: list[str | Parameter] = [f"there is only one version ({self.versions[0]}); "]
+            parts: list[str | Parameter] = [f"there is only one version ({self.versions[0]}); "]
             if not any(sample.tool for sample in self.samples.values()):
-                raise UsageError(*told, "say which values are of which, in a frame by its column version=")
-            told.append("name the file of another one")
+                raise UsageError(*parts, "say which values are of which, in a frame by its column version=")
+            parts.append("name the file of another one")
             if field := next((r.field for r in self.residue if len(r.values) <= _FEW), ""):
-                told += [", tell versions apart by a field (", Parameter("by", field), ")"]
+                parts += [", tell versions apart by a field (", Parameter("by", field), ")"]
             if len(held := self.benchmarks) > 1:
                 one = Parameter("reference", held[0], f"reference {held[0]!r}")
-                told += [", or read its benchmarks as versions of one thing: ", one]
+                parts += [", or read its benchmarks as versions of one thing: ", one]
             else:
-                told.append(", or measure both: speedproof run OLD_COMMAND NEW_COMMAND")
+                parts.append(", or measure both: speedproof run OLD_COMMAND NEW_COMMAND")
             lost = [s for s in self.skipped if not s.expected][:_NAMED]
-            raise UsageError(*told, *(f"\n  left out: {s}" for s in lost))
+            raise UsageError(*parts, *(f"\n  left out: {s}" for s in lost))
         first = self.versions[0] if reference is None else reference
         return first, tuple(v for v in self.versions if v != first)
 

@@ -224,5 +224,5 @@ def _host(info: dict[str, object]) -> tuple[tuple[str, str], ...]:
     processor = info.get("ProcessorName")
     name = processor.get("Value") if isinstance(processor, dict) else processor
     runtime = info.get("RuntimeVersion", info.get("ClrVersion"))
-    known = ("OsVersion", "Architecture", "Configuration", "BenchmarkDotNetVersion")
-    return as_fields({"cpu": name, "runtime": runtime, **{key: info.get(key) for key in known}})
+    names = ("OsVersion", "Architecture", "Configuration", "BenchmarkDotNetVersion")
+    return as_fields({"cpu": name, "runtime": runtime, **{key: info.get(key) for key in names}})

@@ -118,8 +118,8 @@ def _check_header(table: CsvTable) -> None:
 
 def _is_measurement(cell: str) -> bool:
     """Whether a cell holds a number, with its unit or without."""
-    found = text.readings(cell.split())
-    return len(found) == 1 and found[0][1] is not None and not text.is_missing(found[0][0])
+    tokens = text.readings(cell.split())
+    return len(tokens) == 1 and tokens[0][1] is not None and not text.is_missing(tokens[0][0])
 
 
 def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str, int]:

@@ -129,13 +129,14 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
         rows.extend(groups, *gathered)
         rows.make_room()
         places = np.flatnonzero(good)
-        found, first = np.unique(groups, return_index=True)
-        seen = zip(places[first].tolist(), found.tolist(), strict=True)
+        numbered, first = np.unique(groups, return_index=True)
+        seen = zip(places[first].tolist(), numbered.tolist(), strict=True)
         for at, group in sorted(place for place in seen if place[1] not in firsts):
             firsts[group] = lines[at // width], of.columns[at % width]
         last = groups.size - 1 - np.unique(groups[::-1], return_index=True)[1]
         lasts |= {
-            group: lines[at // width] for group, at in zip(found.tolist(), places[last].tolist(), strict=True)
+            group: lines[at // width]
+            for group, at in zip(numbered.tolist(), places[last].tolist(), strict=True)
         }
     rows.sort()
     cells_of, units = list(keys), dict[tuple[str, int], tuple[Unit, tuple[str, ...]]]()
@@ -255,17 +256,17 @@ def _configuration(table: CsvTable, free: Sequence[int]) -> list[int]:
 
 def _numeric(layout: Layout) -> list[int]:
     """The columns that hold a number anywhere."""
-    found: set[int] = set()
+    columns_with_numbers: set[int] = set()
     for _, columns in layout.table.blocks():
         for c in layout.free:
-            if c not in found and any(map(text.is_numeric, columns[c])):
-                found.add(c)
-    if not found:
+            if c not in columns_with_numbers and any(map(text.is_numeric, columns[c])):
+                columns_with_numbers.add(c)
+    if not columns_with_numbers:
         names = ", ".join(layout.table.header)
         raise layout.table.source.error(
             "header", f"no column holds numbers; the columns are {names}: name one with ", _COLUMN
         )
-    return sorted(found)
+    return sorted(columns_with_numbers)
 
 
 def _refuse_data_as_header(layout: Layout, numeric: list[int]) -> None:

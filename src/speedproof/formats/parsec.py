@@ -103,15 +103,15 @@ def _runs(source: Source) -> Iterator[_Run]:
             run = _Run(begin["name"], number)
         elif run is None:
             continue
-        elif found := _TIME.fullmatch(line):
-            seconds = Decimal(found["seconds"].replace(",", "."))  # one rounding in all
-            run.times.setdefault(found["what"], float(60 * int(found["minutes"]) + seconds))
-        elif found := _INPUT.match(line):
-            run.input = found["input"]
-        elif found := _BUILD.match(line):
-            run.build = found["build"]
-        elif found := _ERROR.match(line) or _DIED.match(line):
-            run.failed = run.failed or f"it failed: {found['message']}"
+        elif match := _TIME.fullmatch(line):
+            seconds = Decimal(match["seconds"].replace(",", "."))  # one rounding in all
+            run.times.setdefault(match["what"], float(60 * int(match["minutes"]) + seconds))
+        elif match := _INPUT.match(line):
+            run.input = match["input"]
+        elif match := _BUILD.match(line):
+            run.build = match["build"]
+        elif match := _ERROR.match(line) or _DIED.match(line):
+            run.failed = run.failed or f"it failed: {match['message']}"
     if run is not None:
         yield run
 

@@ -69,9 +69,9 @@ def epoch(text: object) -> float | None:
 
 def span_of(moments: Iterable[float | None]) -> tuple[float, float] | None:
     """The first and the last of some moments; None when one of them is not known, or there is none."""
-    known = list(moments)
-    present = [moment for moment in known if moment is not None]
-    return (min(present), max(present)) if present and len(present) == len(known) else None
+    given = list(moments)
+    present = [moment for moment in given if moment is not None]
+    return (min(present), max(present)) if present and len(present) == len(given) else None
 
 
 class Gathered:

@@ -136,33 +136,33 @@ def _scan(source: Source, content: _Content) -> Iterator[Skipped]:
                         "values before the header line (invocation, iteration, value, ...); give them as CSV",
                     )
                 header = list(_WITHOUT_HEADER[: len(cells)])
-            found = dict(zip(header, cells, strict=False))
+            row = dict(zip(header, cells, strict=False))
             reason = (
                 f"{plural(len(cells), 'cell')} where the header has {len(header)}; was the run interrupted?"
                 if len(cells) != len(header)
-                else _take(content, number, found)
+                else _take(content, number, row)
             )
             if reason:
-                yield source.skip(f"line {number}", found.get("benchmark", ""), reason)
+                yield source.skip(f"line {number}", row.get("benchmark", ""), reason)
     if header is None:
         raise source.error("", "the file has no header line (invocation, iteration, value, ...)")
 
 
-def _take(content: _Content, number: int, found: dict[str, str]) -> str:
+def _take(content: _Content, number: int, row: dict[str, str]) -> str:
     """Take a row, or say why not."""
     try:
-        value = float(found["value"])
-        invocation, iteration = int(found["invocation"]), int(found["iteration"])
+        value = float(row["value"])
+        invocation, iteration = int(row["invocation"]), int(row["iteration"])
     except ValueError as error:
         return f"not a number: {error}"
     if not math.isfinite(value):
-        return f"the value is {found['value']}"
-    leading = content.warmups.get(found.get("runId", ""))
+        return f"the value is {row['value']}"
+    leading = content.warmups.get(row.get("runId", ""))
     if leading is not None and iteration <= leading:
-        content.warm[found["benchmark"]] += found["criterion"] == "total"
+        content.warm[row["benchmark"]] += row["criterion"] == "total"
         return ""
-    own = tuple((name, found[name]) for name in ("executor", *_PARAMETERS) if found.get(name))
-    key = (found["benchmark"], found["criterion"], found["unit"], own + content.host + content.commit)
+    parameters = tuple((name, row[name]) for name in ("executor", *_PARAMETERS) if row.get(name))
+    key = (row["benchmark"], row["criterion"], row["unit"], parameters + content.host + content.commit)
     group = content.rows.number(key, number)
     if leading is None and content.rows.places[group] == number:
         content.unsure.add(group)
@@ -182,8 +182,8 @@ def _comment(source: Source, number: int, line: str, content: _Content) -> None:
     if kind == "Execution Start":
         content.started = math.nan if (moment := epoch(text.strip())) is None else moment
     elif kind == "Environment":
-        known = decode(text.encode(), dict[str, object], source, where)
-        content.host = as_fields({name: known[name] for name in _HOST if name in known})
+        host = decode(text.encode(), dict[str, object], source, where)
+        content.host = as_fields({name: host[name] for name in _HOST if name in host})
     elif kind == "Source":
         commit = decode(text.encode(), _Commit, source, where)
         content.commit = as_fields(
@@ -201,12 +201,12 @@ def _comment(source: Source, number: int, line: str, content: _Content) -> None:
 def _names(runs: Sequence[tuple[str, dict[str, str]]]) -> list[str]:
     """Benchmarks with the parameters that differ among the runs of one benchmark and executor."""
     seen: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-    for benchmark, own in runs:
+    for benchmark, fields in runs:
         for parameter in _PARAMETERS:
-            seen[benchmark, own.get("executor", ""), parameter].add(own.get(parameter, ""))
+            seen[benchmark, fields.get("executor", ""), parameter].add(fields.get(parameter, ""))
     differing = {(benchmark, p) for (benchmark, _, p), values in seen.items() if len(values) > 1}
     names = []
-    for benchmark, own in runs:
-        shown = ",".join(f"{p}={own.get(p, '')}" for p in _PARAMETERS if (benchmark, p) in differing)
+    for benchmark, fields in runs:
+        shown = ",".join(f"{p}={fields.get(p, '')}" for p in _PARAMETERS if (benchmark, p) in differing)
         names.append(":".join(filter(None, (benchmark, shown))))
     return names

@@ -53,9 +53,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every program's phases and events, with the process of each count."""
     groups: dict[tuple[str, str, str, str, str | None, str | None], list[tuple[str, int, float]]] = {}
 
-    def take(place: Record, found: _Measurement) -> tuple[()]:
-        key = (found.wasm, found.phase, found.event, found.engine, found.engine_flags, found.arch)
-        groups.setdefault(key, []).append((place.where, found.process, found.count))
+    def take(place: Record, m: _Measurement) -> tuple[()]:
+        key = (m.wasm, m.phase, m.event, m.engine, m.engine_flags, m.arch)
+        groups.setdefault(key, []).append((place.where, m.process, m.count))
         return ()
 
     yield from _from_json(source, take) if is_json(source.begin) else _from_csv(source, take)

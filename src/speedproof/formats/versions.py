@@ -104,9 +104,9 @@ def counted_once(read_all: Sequence[Sequence[Record | Skipped]]) -> list[Record 
             files.setdefault((k, record.path), []).append(record)
     first: dict[object, tuple[int, str]] = {}
     again: dict[tuple[int, str], str] = {}
-    for file, own in files.items():
-        if len(files) > 1 and np.unique(np.concatenate([r.values for r in own])).size >= _TELLING:
-            content = tuple((r.benchmark, r.metric, r.version, r.span, r.values.tobytes()) for r in own)
+    for file, measured in files.items():
+        if len(files) > 1 and np.unique(np.concatenate([r.values for r in measured])).size >= _TELLING:
+            content = tuple((r.benchmark, r.metric, r.version, r.span, r.values.tobytes()) for r in measured)
             if first.setdefault(content, file) != file:
                 again[file] = first[content][1]
     kept = [r for k, records in enumerate(read_all) for r in records if (k, r.path) not in again]
@@ -121,10 +121,10 @@ def versions_of_several(
     label: str, records: Sequence[Record | Skipped]
 ) -> Iterator[tuple[str, Record | Skipped]]:
     """The versions of one path among several: the path's, or those that it names if there are more."""
-    own = {record.version for record in records_of(records)} - {None}
+    versions = {record.version for record in records_of(records)} - {None}
     for record in records:
         version = record.version if isinstance(record, Record) else None
-        yield (f"{label}:{version}" if version is not None and len(own) > 1 else label), record
+        yield (f"{label}:{version}" if version is not None and len(versions) > 1 else label), record
 
 
 def versions_of_one(
@@ -134,17 +134,17 @@ def versions_of_one(
 
     Also says whether it is the last.
     """
-    found = records_of(records)
-    if any(r.version is not None for r in found):
+    measured = records_of(records)
+    if any(r.version is not None for r in measured):
         return [(r.version or label if isinstance(r, Record) else label, r) for r in records], False
-    files = list(dict.fromkeys(r.path for r in found))
+    files = list(dict.fromkeys(r.path for r in measured))
     is_folder = Path(path).is_dir()
     if is_folder and len(files) > 1:
         names = dict(zip(files, labels_of([Named("", (f,)) for f in files]), strict=True))
         labelled = [(names.get(r.path, label), r) for r in records]
         return sorted(labelled, key=lambda one: natural(one[0])), False
-    benchmarks = {r.benchmark for r in found}
-    hyperfine = not is_folder and found[0].tool == "hyperfine"
+    benchmarks = {r.benchmark for r in measured}
+    hyperfine = not is_folder and measured[0].tool == "hyperfine"
     if len(benchmarks) > 1 and (reference in benchmarks or hyperfine):
         return [
             (r.benchmark, replace(r, benchmark=label)) if isinstance(r, Record) else (label, r)
@@ -154,15 +154,15 @@ def versions_of_one(
 
 
 def by_position(
-    arguments: Sequence[Named], found: Sequence[Sequence[Record | Skipped]]
+    arguments: Sequence[Named], read_all: Sequence[Sequence[Record | Skipped]]
 ) -> list[list[Record | Skipped]]:
     """Match the benchmarks of several arguments by their place, with the names of the first argument."""
-    names = [_names(records) for records in found]
-    for argument, own in zip(arguments, names, strict=True):
-        if len(own) != len(names[0]):
+    names = [_names(records) for records in read_all]
+    for argument, benchmarks in zip(arguments, names, strict=True):
+        if len(benchmarks) != len(names[0]):
             raise UsageError(
-                f"{','.join(argument.paths)} has {len(own)} benchmarks and {','.join(arguments[0].paths)} has "
-                f"{len(names[0])}: they cannot be matched by position"
+                f"{','.join(argument.paths)} has {len(benchmarks)} benchmarks and "
+                f"{','.join(arguments[0].paths)} has {len(names[0])}: they cannot be matched by position"
             )
 
     def matched(first: Mapping[str, str], record: Record) -> Record:
@@ -172,8 +172,8 @@ def by_position(
         return replace(record, benchmark=name, notes=(*record.notes, note))
 
     return [
-        changed(records, partial(matched, dict(zip(own, names[0], strict=True))))
-        for own, records in zip(names, found, strict=True)
+        changed(records, partial(matched, dict(zip(benchmarks, names[0], strict=True))))
+        for benchmarks, records in zip(names, read_all, strict=True)
     ]
 
 
@@ -244,10 +244,10 @@ class _Name(Struct, frozen=True):
 def dimensions(record: Record) -> dict[str, str]:
     """Everything that a record can be projected on: its whole name, parts of it, its fields."""
     name = _Name.of(record.benchmark)
-    found = {"benchmark": record.benchmark} | ({"name": name.base} if name.base else {})
+    parts = {"benchmark": record.benchmark} | ({"name": name.base} if name.base else {})
     for dimension, value, _ in name.parts:
-        found.setdefault(dimension, value)
-    return found | {key: value for key, value in record.fields if key not in found}
+        parts.setdefault(dimension, value)
+    return parts | {key: value for key, value in record.fields if key not in parts}
 
 
 def without(text: str, shown: Mapping[str, str], *, bare: bool) -> str:
@@ -255,12 +255,12 @@ def without(text: str, shown: Mapping[str, str], *, bare: bool) -> str:
     name = _Name.of(text)
     left = list(name.parts)
     for dimension, value in shown.items():
-        found = [part for part in left if part[:2] == (dimension, value)]
-        if not found and bare:
-            found = [part for part in left if part[2] == value]
-            found = found if len(found) == 1 else []
-        if found:
-            left.remove(found[0])
+        shown_by = [part for part in left if part[:2] == (dimension, value)]
+        if not shown_by and bare:
+            shown_by = [part for part in left if part[2] == value]
+            shown_by = shown_by if len(shown_by) == 1 else []
+        if shown_by:
+            left.remove(shown_by[0])
     inner = name.delimiter.join(written for _, _, written in left)
     return name.base + (name.opening + inner + name.closing if left else "") or "values"
 
@@ -270,10 +270,10 @@ def onto_benchmarks(records: Sequence[Record | Skipped], rows: Sequence[str]) ->
     _known(records, [Parameter("rows", row) for row in rows])
 
     def named(record: Record) -> Record:
-        own = dimensions(record)
-        there = [row for row in rows if row in own]
-        others = [(k, v) for k, v in own.items() if k not in {"benchmark", *dict(record.fields)}]
-        name = joined(there, [own[row] for row in there])
+        parts = dimensions(record)
+        there = [row for row in rows if row in parts]
+        others = [(k, v) for k, v in parts.items() if k not in {"benchmark", *dict(record.fields)}]
+        name = joined(there, [parts[row] for row in there])
         return replace(record, benchmark=name, fields=(*record.fields, *others))
 
     return changed(records, named)
@@ -315,14 +315,16 @@ def _templates(commands: Sequence[Record], by: Sequence[str]) -> dict[str, str]:
     """Commands with the parameters' names in place of their values: what most commands have in common."""
     possible: dict[str, list[str]] = {}
     for record in commands:
-        found = [record.benchmark]
+        templates = [record.benchmark]
         for dimension in by:
             value = dict(record.fields).get(dimension, "")
             if value:
-                found = [t for text in found for t in _filled_in(text, value, f"{{{dimension}}}")]
-        possible[record.benchmark] = found
-    shared = Counter(template for found in possible.values() for template in dict.fromkeys(found))
-    return {name: max(found, key=lambda template: shared[template]) for name, found in possible.items()}
+                templates = [t for text in templates for t in _filled_in(text, value, f"{{{dimension}}}")]
+        possible[record.benchmark] = templates
+    shared = Counter(template for templates in possible.values() for template in dict.fromkeys(templates))
+    return {
+        name: max(templates, key=lambda template: shared[template]) for name, templates in possible.items()
+    }
 
 
 def _filled_in(text: str, value: str, name: str) -> Iterator[str]:
@@ -336,8 +338,8 @@ def _filled_in(text: str, value: str, name: str) -> Iterator[str]:
 
 def _known(records: Iterable[Record | Skipped], wanted: Sequence[Parameter]) -> None:
     """Refuse a dimension that no record has."""
-    known = dict.fromkeys(name for record in records_of(records) for name in dimensions(record))
+    names = dict.fromkeys(name for record in records_of(records) for name in dimensions(record))
     for asked in wanted:
-        if asked.value not in known:
-            there = enumerate_names((name for name in known if name not in ("benchmark", "name")), 12)
+        if asked.value not in names:
+            there = enumerate_names((name for name in names if name not in ("benchmark", "name")), 12)
             raise UsageError(asked, f": the fields of these results are {there or 'none'}")
