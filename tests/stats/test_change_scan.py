@@ -1,4 +1,4 @@
-"""The scan for one change written out: ranks by counting, scores by SciPy, one split after another."""
+"""The scan for one change against ranks by counting, SciPy's scores, one split after another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search of large pairs part by part against counting, and whole against what sorting finds, to the bit."""
+"""The search of large pairs finds what sorting all ratios finds; states against rational numbers."""
 
 from __future__ import annotations
 
