@@ -21,6 +21,10 @@ def kernels(name: str) -> Extension:
 
 
 setup(
-    ext_modules=[kernels("speedproof.mixture._em"), kernels("speedproof.stats._scan")],
+    ext_modules=[
+        kernels("speedproof.mixture._em"),
+        kernels("speedproof.stats._levels"),
+        kernels("speedproof.stats._scan"),
+    ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

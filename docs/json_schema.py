@@ -79,6 +79,7 @@ RESULTS: dict[str, list[Any]] = {
                 ("model", Analysis),
                 ("quantiles", list[tuple[float, float]]),
                 ("below", list[tuple[float, float]]),
+                ("limits", list[tuple[float, float]]),
                 ("observations", list[list[float]] | None),
                 ("metrics", Indices | None),
             ],

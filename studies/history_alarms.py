@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.stats.cusum import alarms
+from speedproof.stats.alarms import alarms
 
 NOISES = ("normal", "log-normal", "bimodal", "AR .3", "AR .6")
 

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 from msgspec.structs import astuple
 
-TESTS = ["tests/mixture/test_em.py", "tests/mixture/test_search.py", "tests/stats/test_change_points.py"]
+TESTS = ["tests/mixture/test_em.py", "tests/mixture/test_search.py"]
+TESTS += ["tests/stats/test_change_points.py", "tests/stats/test_levels.py"]
 # What the kernels' memory sees; simulations of risks call them no differently.
 TESTS += ["-k", "kernels or not (numpy or random_starts or false_alarms or covers or rarely or risk)"]
 
@@ -90,6 +91,7 @@ def hostile(module: Any) -> int:
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))  # of the studies
     place = Path(sys.argv[1]).resolve()
+    load("speedproof.stats._levels", place)
     load("speedproof.stats._scan", place)
     compiled = load("speedproof.mixture._em", place)
     print(f"{hostile(compiled)} of 12000 hostile calls were refused", flush=True)  # noqa: T201

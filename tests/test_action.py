@@ -124,27 +124,32 @@ def test_verdicts(runner: Runner) -> None:
     for factors, inputs, verdict, code in (
         ((1, 1), {}, "pass", 0),
         ((1.2, 1), {}, "fail", 1),
-        ((1.019, 1), {}, "undecided", 3),
+        ((1.019, 1), {}, "undecided", 0),
+        ((1.019, 1), {"undecided": "report"}, "undecided", 3),
+        ((1.019, 1), {"undecided": "fail"}, "fail", 1),
         ((1.019, 1), {"undecided": "pass"}, "pass", 0),
         ((1.2, 1), {"margin": "30%"}, "pass", 0),
         ((1.2, 1), {"skip": "b0\nb7"}, "pass", 0),
         ((1.2, 1), {"only": "b1"}, "pass", 0),
-        ((1, 1), {"policy": "proven-improvement", "confidence": "0.9"}, "undecided", 3),
+        ((1, 1), {"policy": "proven-improvement", "confidence": "0.9"}, "undecided", 0),
     ):
         ran = runner.run(baseline=base, candidate=write(runner.work, "new.csv", *factors), **inputs)
         assert (ran.verdict, ran.code) == (verdict, code), ran.log
         assert ran.summary.startswith("<!-- speedproof -->\n### Gate: ")  # the marker finds its comment again
-        assert ("::error " in ran.log) == (code != 0)
+        assert ("::error " in ran.log) == (verdict == "fail")
+        assert ("::notice " in ran.log) == (verdict == "undecided")
         assert ran.pip.split()[-1] == str(ROOT)
 
 
-def test_an_error_leaves_no_stale_summary(runner: Runner) -> None:
-    """A file that is not there: verdict "error", exit code 2, nothing of the run before."""
+def test_an_error_is_in_the_summary(runner: Runner) -> None:
+    """A file that is not there: verdict "error", exit code 2, the message and nothing of the run before."""
     base = write(runner.work, "base.csv", 1, 1)
     assert runner.run(baseline=base, candidate=base).verdict == "pass"
     ran = runner.run(baseline=base, candidate="nowhere.json")
-    assert (ran.verdict, ran.code, ran.summary) == ("error", 2, "")
-    assert "nowhere.json" in ran.log
+    assert (ran.verdict, ran.code) == ("error", 2)
+    assert ran.summary.startswith("<!-- speedproof -->\n### Gate: error\n\n    speedproof: ")
+    assert "PASS" not in ran.summary.upper()
+    assert re.search(r"^::error title=speedproof gate::speedproof: .*nowhere\.json", ran.log, re.MULTILINE)
 
 
 def test_one_comment_is_kept_up_to_date(runner: Runner) -> None:
@@ -235,13 +240,10 @@ def test_the_manuals_histories() -> None:
 
 
 def test_reports_beside_the_summary(runner: Runner) -> None:
-    """A page and a JUnit file are inputs of their own; what the page needs is installed only then."""
+    """A page and a JUnit file are inputs of their own."""
     base, slow = write(runner.work, "base.csv", 1, 1), write(runner.work, "slow.csv", 1.2, 1)
-    plain = runner.run(baseline=base, candidate=slow)
-    assert not plain.pip.split()[-1].endswith("[report]")
     ran = runner.run(baseline=base, candidate=slow, html="g.html", junit="g.xml")
     assert ran.verdict == "fail"
-    assert ran.pip.split()[-1].endswith("[report]")
     assert "<!doctype html>" in (runner.work / "g.html").read_text(encoding="utf-8").lower()
     failures = ElementTree.parse(runner.work / "g.xml").getroot().findall(".//failure")
     assert [failure.get("type") for failure in failures] == ["failed"]

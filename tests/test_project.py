@@ -7,6 +7,10 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import yaml
+
+import speedproof
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -40,3 +44,36 @@ def test_subjects_of_commits_fit_a_line() -> None:
     command = ["git", "-C", str(ROOT), "log", "--no-merges", "--format=%s", f"{since}..HEAD"]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     assert [subject for subject in told.stdout.splitlines() if len(subject) > 72] == []
+
+
+def test_one_version_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert speedproof.__version__ == project["version"] == citation["version"]
+    assert project["license"] == citation["license"]
+
+
+def test_what_workflows_call_is_there() -> None:
+    """Targets of make, and every interpreter that the package names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / ".github/workflows").iterdir()}
+    assert set(texts) == {"tests", "release", "docs"}
+    workflows = {name: yaml.safe_load(text) for name, text in texts.items()}
+    matrix = workflows["tests"]["jobs"]["matrix"]["strategy"]["matrix"]
+    named = {line.rpartition(":: ")[2] for line in project["classifiers"] if ":: 3." in line}
+    assert set(matrix["python"]) == named
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    called = {name for text in texts.values() for name in re.findall(r"make ([a-z][\w-]*)", text)}
+    assert called | set(matrix["versions"]) <= targets
+    for workflow in workflows.values():
+        assert workflow["permissions"]["contents"] == "read"
+        assert "write-all" not in str(workflow)
+
+
+def test_the_issue_forms_are_forms() -> None:
+    for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"):
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert form["name"]
+        assert form["description"]
+        ids = [field["id"] for field in form["body"]]
+        assert len(ids) == len(set(ids)) > 0

@@ -7,6 +7,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace
 from scipy import stats
+from tests.command import speedproof
 from tests.protocols.asking import stop_rules
 
+import speedproof as sp
 from speedproof.data.session_file import (
     SCHEMA,
     EndLine,
@@ -32,6 +35,7 @@ from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.results import Progress
 from speedproof.measuring.runs import Executor, Harness, RunLoop
 from speedproof.measuring.schedule import block_order
+from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import Gate, SessionQuestion, StopRules
@@ -888,6 +892,29 @@ def test_what_the_layout_of_the_code_may_explain(
     (reviewed,) = again.review().findings
     for found in (finding, reviewed):
         assert any("layout" in check.message for check in found.warnings) is told
+
+
+@pytest.mark.parametrize(
+    ("ratio", "candidate", "said"), [(1.2, "Y", True), (1.6, "Y", False), (1.2, "Z", False)]
+)
+def test_layout_is_said_of_a_sessions_file(ratio: float, candidate: str, said: bool, tmp_path: Path) -> None:
+    """`compare` and `gate` of the file say what the session said, once."""
+    times: dict[str, float | Callable[[int], float]] = {
+        "X": noisy(ratio, 1, 0.005),
+        "Y": noisy(1.0, 2, 0.005),
+    }
+    plan = replace(head(benchmark("X", "Y")), executables={"b": (candidate,)})
+    question = SessionQuestion(stop_rules(stop_at_proof=True, min_blocks=20, max_blocks=20, max_time=None))
+    clock, lines = FakeClock(), list[Line]()
+    session = compared(plan, question, FakeExecutor(clock, times), clock=clock, append=lines.append, warmup=0)
+    session.run()
+    path = tmp_path / "s.jsonl"
+    with ResultsFile(path) as store:
+        for line in lines:
+            store.append(line)
+    _, compared_in_words, _ = speedproof("compare", str(path))
+    for told in (compared_in_words, str(sp.gate(sp.read(path)))):
+        assert " ".join(told.split()).count("run --builds tells code from layout") == said, told
 
 
 def test_a_speedup_that_changes_warns() -> None:

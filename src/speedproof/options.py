@@ -5,8 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-QuestionName = Literal["typical", "mean", "median", "single run", "touati2009"]
+QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
 """The questions of two samples, in the order in which they are shown."""
+
+QUANTILES: dict[QuestionName, float] = {"p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+"""The shares of the questions about the slowest runs."""
 
 HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
@@ -17,7 +20,7 @@ ASKED: tuple[QuestionName, ...] = ("typical", "mean")
 DETAILS: tuple[QuestionName, ...] = ("typical", "mean", "median", "single run")
 """What is asked when everything is wanted."""
 
-Location = Literal["typical", "mean", "median"]
+Location = Literal["typical", "mean", "median", "p90", "p95", "p99", "p99.9"]
 """Whose test decides a gate."""
 
 Multiplicity = Literal["holm", "bh", "none"]

@@ -15,15 +15,14 @@ from speedproof.measuring.results import Limits, Measured, Progress, Tally
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.session import Session
 from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.caveats import within_layout
 from speedproof.protocols.negative_controls import WITHHELD, is_control, withheld
-from speedproof.protocols.results import Check, Verdict
+from speedproof.protocols.results import Check
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import GateOutcome, SessionQuestion, outcome_of
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1
-# In 60 sessions of a program against itself with another padding the largest effect was 1.25.
-_LAYOUT_EFFECT = 1.3
 
 
 class SessionResult(Struct, frozen=True):
@@ -175,11 +174,10 @@ class ComparedSession:
             yield Check.warning(Assumption.WHOLE_BLOCKS, "", told)
 
     def _within_layout(self, finding: CandidateResult) -> bool:
-        """Whether a difference is claimed that the place of the code in memory may make."""
+        """Whether a difference is claimed that the layout of single builds may make."""
         if self._question.rules.fixed or self._question.control:
             return False
-        proven = max(finding.result.low, 1 / finding.result.high)
-        return finding.verdict in (Verdict.FASTER, Verdict.SLOWER) and proven < _LAYOUT_EFFECT
+        return within_layout(finding.verdict, finding.certified)
 
 
 def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Check]:

@@ -182,7 +182,6 @@ def test_it_is_refused(call: Callable[[sp.Suite], object], message: str, suite: 
 
 
 def test_a_history_is_asked_what_it_can_tell(tmp_path: Path) -> None:
-    pytest.importorskip("sqlalchemy")
     history: Any = sp.History(tmp_path / "s.db", repository=tmp_path)
     (tmp_path / "runs.txt").write_text("1.0\n1.1\n1.2\n")
     history.add(tmp_path / "runs.txt", commit="c", benchmark="sort")

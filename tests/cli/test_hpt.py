@@ -141,3 +141,14 @@ def test_what_the_runs_cannot_know_is_said(suite: tuple[str, str], tmp_path: Pat
 def test_confidence_is_never_rounded_up() -> None:
     result = hpt_of_scores([[1.0]] * 30, [[2.0]] * 30)
     assert "confidence 99.9 %" in conclusion(result, "old", "new")
+
+
+@pytest.mark.parametrize("speedup", ["5e-324", "1e-310", "1.7e308"])
+def test_speedups_at_the_ends_of_the_range_of_doubles(suite: tuple[str, str], speedup: str) -> None:
+    """What is larger than every ratio is out of reach, and every winner passes what is smaller than all."""
+    code, out, _ = speedproof("hpt", *suite, "--speedup", speedup, "--json")
+    assert code == 0
+    found = json.loads(out)["results"][0]
+    (asked,) = (c for c in found["claims"]["claims"] if c["method"] == "asked")
+    low = float(speedup) < 1.0
+    assert asked["confidence"] == (found["hpt"]["confidence"] if low else pytest.approx(0.0, abs=0.05))

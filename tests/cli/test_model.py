@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.command import speedproof
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import Distance, goodness_of_fit
 from speedproof.mixture.model import MixtureModel
+from speedproof.stats.quantile_ratio import quantile_limits
 
 TWO = MixtureModel([0.7, 0.3], [10.0, 20.0], [0.5, 0.5])
 
@@ -186,6 +188,13 @@ def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:
     component = found["model"]["components"]
     model = MixtureModel(*([c[k] for c in component] for k in ("weight", "mean", "sd")))
     (p, value), (at, share) = found["quantiles"][0], found["below"][0]
+    low, high = found["limits"][0]
+    assert low == pytest.approx(quantile_limits(np.loadtxt(files[0]), 0.99, 0.05)[0], rel=1e-12)
+    assert high is None  # from 299 runs on
+    _, out, _ = speedproof("model", files[0], "--unit", "s", "--quantile", "0.99", "--bootstrap", "0")
+    assert re.search(
+        r"99 % quantile: 1\d\.\d\d ms by the mixture; by the runs at least 12\.\d\d ms, upper", out
+    )
     assert (p, at) == (0.99, 0.011)
     assert float(model.cdf(value)) == pytest.approx(0.99)
     assert share == pytest.approx(float(model.cdf(0.011)))

@@ -110,11 +110,11 @@ def test_ties_and_warnings_are_marked_as_compare_marks_them(tmp_path: Path) -> N
     assert "The commands of one file are ranked as versions of one thing." in out
     assert sorted(places(out)) == [["1", "fast"], ["2-3", "drifting"], ["2-3", "same"]]
     assert "Not told apart by single runs: " in out
-    assert "! Not met: independence of neighbouring runs (drifting); no drift (drifting)." in out
+    assert "Not met" not in out  # the test takes care of drift
     speedproof("rank", path, "--resamples", "20", "--markdown", str(page), "--html", str(tmp_path / "p.html"))
     for name in ("page.md", "p.html"):
         text = (tmp_path / name).read_text(encoding="utf-8")
-        for part in ("2-3", "Not told apart by single runs", "the values drift over the runs", "commands of"):
+        for part in ("2-3", "Not told apart by single runs", "commands of"):
             assert part in text
     _, out, _ = speedproof("rank", path, "--resamples", "20", "--json")
     found = json.loads(out)["results"][0]["ranking"]
@@ -122,10 +122,7 @@ def test_ties_and_warnings_are_marked_as_compare_marks_them(tmp_path: Path) -> N
     fast = by_name["fast"]
     assert (fast["best_rank"], fast["worst_rank"], fast["tied"], fast["undermining"]) == (1, 1, False, [])
     assert by_name["drifting"]["tied"]
-    assert {f"{check['kind']} of {check['side']}" for check in by_name["drifting"]["undermining"]} == {
-        "run order of drifting",
-        "drift of drifting",
-    }
+    assert by_name["drifting"]["undermining"] == []
     assert [sorted(group) for group in found["groups"]] == [["drifting", "same"]]
 
 
@@ -137,30 +134,30 @@ def test_versions_that_never_win_stand_in_order_of_their_medians(tmp_path: Path)
 
 
 def test_too_few_runs_are_told(tmp_path: Path) -> None:
-    """Three runs a side can never decide at 5 %: 2^-6 is the first power below 0.05 / 2."""
+    """Three runs a side can never decide at 5 %: 1 in 20 orders is complete; of four a side it is 1 in 70."""
     files = [write(tmp_path / f"{n}.txt", [n, n + 0.1, n + 0.2]) for n in (1, 2)]
     _, out, _ = speedproof("rank", *files)
-    assert "Fewer than 6 runs of a version never tell 2 versions apart." in out
+    assert "Fewer than 4 runs of a version never tell 2 versions apart." in out
 
 
 def test_processes_are_counted_where_they_are_independent(tmp_path: Path) -> None:
-    """Four processes of ten values are four: fewer than six, as ``compare`` of the same files counts them."""
+    """Three processes of ten values are three: fewer than four, as ``compare`` of the same files counts them."""
     files = []
     for version in (1, 2):
-        runs = [{"values": [version + p / 10 + v / 1000 for v in range(10)]} for p in range(4)]
+        runs = [{"values": [version + p / 10 + v / 1000 for v in range(10)]} for p in range(3)]
         made = {"metadata": {"name": "b", "unit": "second"}, "benchmarks": [{"runs": runs}], "version": "1.0"}
         files.append(str(tmp_path / f"{version}.json"))
         Path(files[-1]).write_text(json.dumps(made), encoding="utf-8")
     for command in ("compare", "rank"):
         _, out, _ = speedproof(command, *files)
-        assert [line.split()[-3:] for line in out.splitlines() if "4 (" in line] == 2 * [
-            ["4", "(40", "runs)"]
+        assert [line.split()[-3:] for line in out.splitlines() if "3 (" in line] == 2 * [
+            ["3", "(30", "runs)"]
         ]
         assert "processes" in next(line for line in out.splitlines() if "median" in line and "mean" in line)
-    assert "Fewer than 6 processes of a version never tell 2 versions apart." in out
+    assert "Fewer than 4 processes of a version never tell 2 versions apart." in out
     _, out, _ = speedproof("rank", *files, "--json")
     versions = json.loads(out)["results"][0]["ranking"]["versions"]
-    assert [(v["n"], v["units"], v["repeated"]) for v in versions] == 2 * [(40, 4, "process")]
+    assert [(v["n"], v["units"], v["repeated"]) for v in versions] == 2 * [(30, 3, "process")]
 
 
 def test_commands_of_one_file_can_be_chosen(tmp_path: Path) -> None:
@@ -229,7 +226,7 @@ def test_only_the_single_run_is_recommended_where_mean_and_median_disagree(tmp_p
 
 
 def test_advice_on_undermined_runs_is_conditional(tmp_path: Path) -> None:
-    """A sample in ascending order is a drift if anything is one."""
-    times = {"a": np.linspace(1, 1.1, 30), "b": np.random.default_rng(5).uniform(2, 2.1, 30)}
-    text = advice_of(tmp_path, times)
+    """Two versions of the same values are one measurement."""
+    again = np.random.default_rng(5).uniform(2, 2.1, 30)
+    text = advice_of(tmp_path, {"a": np.random.default_rng(6).uniform(1, 1.1, 30), "b": again, "c": again})
     assert text.startswith("If the runs were independent and steady: run a: ")

@@ -799,7 +799,7 @@ def test_the_same_noise_has_the_same_bars() -> None:
 
 def manual() -> str:
     folder = Path(__file__).parents[2] / "docs"
-    return "\n".join((folder / page).read_text(encoding="utf-8") for page in ("run.md", "code.md"))
+    return "\n".join((folder / page).read_text(encoding="utf-8") for page in ("run.md", "builds.md"))
 
 
 def test_every_command_of_the_manual_is_understood() -> None:

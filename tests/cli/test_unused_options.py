@@ -95,7 +95,6 @@ HISTORY = {
 
 @pytest.mark.parametrize("action", HISTORY)
 def test_an_action_of_the_history_takes_its_own_options_only(action: str) -> None:
-    pytest.importorskip("sqlalchemy")
     heeded = {"--store", "--repository", "--color", "--help", *HISTORY[action].split()}
     taken = {
         option for p in command(f"history {action}").params for option in p.opts if option.startswith("--")
@@ -107,7 +106,6 @@ def test_an_action_of_the_history_takes_its_own_options_only(action: str) -> Non
 
 @pytest.mark.parametrize("words", ["watch sort", "page sort -o p", "show sort print", "changes sort"])
 def test_words_that_an_action_does_not_read(words: str) -> None:
-    pytest.importorskip("sqlalchemy")
     assert words.split()[0] in refused("history", *words.split())
 
 

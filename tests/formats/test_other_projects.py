@@ -156,7 +156,7 @@ def test_detection_is_unambiguous(shared: Path) -> None:
         except FormatError:
             continue
         rules = [known for known in FORMATS if known.name not in ("csv", "raw")]
-        found = [known.name for known in rules if known.reader.sniff(source.data)]
+        found = [known.name for known in rules if known.reader.sniff(source.begin)]
         tool = DETECTED.get(path.relative_to(shared).parts[0])
         assert found in ([], [tool]) if tool else len(found) <= 1, (path, found)
 

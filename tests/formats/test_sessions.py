@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.protocols.asking import compare_typical
 
+import speedproof as sp
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
@@ -205,3 +206,72 @@ def test_sessions_one_after_the_other_are_not_paired() -> None:
     x, y = sample("a", 0.0), sample("b", 3.0)
     assert paired_units(Pair(Key("b"), x, y)) is not None
     assert paired_units(Pair(Key("b"), x, sample("b", 9.0))) is None
+
+
+def session_file(path: Path, old: float, new: float, metric: str, runs: str) -> Path:
+    """Twenty blocks of two programs that never vary, as ``speedproof run`` writes them."""
+    head = {
+        "type": "session", "schema": 1, "session": "s", "started": "2026-01-01T00:00:00+00:00", "seed": 0,
+        "benchmarks": [{"name": "b", "versions": [{"name": n, "command": n} for n in ("old", "new")]}],
+        "units": {metric: ["s", "lower"]} if metric != "time" else {}, "options": {"runs": runs},
+    }  # fmt: skip
+    lines = [
+        {"type": "run", "session": "s", "benchmark": "b", "version": name, "block": k, "position": j,
+         "at": k + j / 2, "metrics": {metric: value}}
+        for k in range(20) for j, (name, value) in enumerate((("old", old), ("new", new)))
+    ]  # fmt: skip
+    path.write_text("\n".join(map(json.dumps, [head, *lines])) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("written", ["hyperfine", "fixed session", "session with looks"])
+def test_the_step_of_constant_times_is_that_of_their_clock(tmp_path: Path, written: str) -> None:
+    """100 ms and 200 ms were counted in nanoseconds, though 0.1 and 0.2 s have one decimal place."""
+    path = tmp_path / "f.json"
+    if written == "hyperfine":
+        hyperfine(path, ("old", [0.2] * 20), ("new", [0.1] * 20))
+    else:
+        session_file(path, 0.2, 0.1, "time", "20" if written == "fixed session" else "null")
+    suite = sp.read(path)
+    (answer,) = sp.compare_suite(suite, reference="old", margin=0.02)
+    assert answer.verdict is Verdict.FASTER
+    assert answer.lower >= 1.6 if written == "session with looks" else answer.lower > 1.999
+
+
+def test_the_step_of_constant_numbers_is_no_difference_of_versions(tmp_path: Path) -> None:
+    """What two versions print alike in every run differs as it does; nobody read it in steps of the change."""
+    suite = sp.read(session_file(tmp_path / "f.json", 2000.0, 1000.0, "score", "null"))
+    (answer,) = sp.compare_suite(suite, reference="old", metric="score")
+    assert answer.verdict is Verdict.FASTER
+    assert answer.lower > 1.6
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_versions_that_follow_each_other_in_one_file_are_said_to(tmp_path: Path, turns: bool) -> None:
+    """By which rows come first, of each benchmark; in a corpus, too. Rows in turns are not said anything of."""
+    rng = np.random.default_rng(1)
+    rows = [
+        (name, version, f"{rng.normal(1.0, 0.01):.5f}")
+        for name in "ab" for version in ("O2", "O3") for _ in range(9)
+    ]  # fmt: skip
+    if turns:
+        rows = [rows[k] for k in rng.permutation(len(rows))]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(",".join(row) for row in [("benchmark", "version", "time"), *rows]) + "\n")
+    pairs = sp.read(path).pair("O2", "O3").pairs
+    for pair in pairs:
+        order = order_of_measuring(pair.reference, pair.candidate)
+        assert order is (Order.UNKNOWN if turns else Order.X_FIRST)
+        order = order_of_measuring(pair.candidate, pair.reference)
+        assert order is (Order.UNKNOWN if turns else Order.Y_FIRST)
+    sheet = str(sp.compare_suite(sp.read(path), reference="O2"))
+    assert ("O2 ran first, so drift counts as change. Cure: speedproof run" in sheet) is not turns
+
+
+def test_a_version_between_rows_of_another_was_not_measured_after_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = ["O2,1", "O2,2", "O3,1", "O3,3", "O2,2", "O1,5", "O1,6"]
+    path.write_text("version,time\n" + "\n".join(rows) + "\n")
+    suite = sp.read(path)
+    traits = {version: sample.traits for (_, version), sample in suite.samples.items()}
+    assert {v: Trait.IN_TURN in own for v, own in traits.items()} == {"O2": False, "O3": False, "O1": True}

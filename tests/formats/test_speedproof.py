@@ -75,7 +75,7 @@ def test_every_metric_is_a_record_in_the_order_of_the_plan(tmp_path: Path) -> No
         ("old", [2.0, 4.0], "s"),
         ("new", [1.0], "s"),
     ]
-    assert found[0].traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.WARMUP_REMOVED}
+    assert found[0].traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.WARMUP_REMOVED, Trait.NANO}
     assert dict(found[0].fields) == {"session": "s", "host": "h1", "n": "1"}
     (score,) = (r for r in records(path) if r.metric == "score" and r.version == "new")
     assert (score.unit, score.direction) == ("ops/s", Direction.HIGHER)
@@ -142,8 +142,9 @@ def test_why_it_ended_and_what_happened_are_traits(tmp_path: Path) -> None:
         Trait.RANDOM_ORDER,
         Trait.FAILED_LEFT_OUT,
         Trait.TWO_PROGRAMS,
+        Trait.NANO,
     }
-    assert new.traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT}
+    assert new.traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT, Trait.NANO}
     assert new.notes == ("1 run left processes running: their work is not in the values",)
 
 

@@ -16,7 +16,6 @@ import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main, parse
 
-pytest.importorskip("sqlalchemy")
 if shutil.which("git") is None:
     pytest.skip("needs git", allow_module_level=True)
 

@@ -11,7 +11,6 @@ import speedproof as sp
 from speedproof.data.suite import Record, Suite
 from speedproof.history.packing import identity_of, label_of
 
-pytest.importorskip("sqlalchemy")
 PAIRS = Path(__file__).parents[2].parent / "shared" / "data" / "pyperf-jit-pairs"
 
 

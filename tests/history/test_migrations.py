@@ -14,9 +14,6 @@ import pytest
 
 from speedproof.data.suite import Key
 from speedproof.history.rows import Triage
-
-pytest.importorskip("sqlalchemy")
-
 from speedproof.history.schema import SCHEMA
 from speedproof.history.store import HistoryStore
 

@@ -20,8 +20,6 @@ from speedproof.protocols.questions import answers
 from speedproof.protocols.results import Verdict
 from speedproof.stats.session_spread import SessionSpread
 
-pytest.importorskip("sqlalchemy")
-
 
 def written(folder: Path, name: str, rng: np.random.Generator, factors: dict[str, float]) -> str:
     """A file of one session: every benchmark with a factor of its own, then 12 quiet runs."""

@@ -13,11 +13,10 @@ from tests.history.measured import MeasuredCommit, measurements
 import speedproof as sp
 from speedproof.data.suite import Key
 from speedproof.history.alarms import find_alarms
+from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.rows import StoredSeries
 from speedproof.history.tracks import Track, tracks_of
-
-pytest.importorskip("sqlalchemy")
 
 ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
 KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
@@ -41,6 +40,25 @@ def test_an_alarm_names_what_confirms_it(measured: tuple[str, ...], told: str) -
     (alarm,) = find_alarms(slower_track(measured), KNOWN, (), every=1000.0, last=40, line=ALL)
     assert alarm.confirmed_by() == "speedproof " + told.format(alarm.good.sha, alarm.bad.sha)
     assert alarm.between == ALL.index(alarm.bad.sha) - ALL.index(alarm.good.sha)
+
+
+@pytest.mark.parametrize("size", [0.02, 0.1])
+def test_the_watch_names_the_commit_that_the_history_names(size: float) -> None:
+    """What both tell of is one change; a change of two commits is unconfirmed."""
+    rng = np.random.default_rng(9)
+    commits = [Commit(sha) for sha in ALL]
+    values = 0.01 * rng.standard_normal(80) + size * (np.arange(80) >= 60)
+    rows = [
+        MeasuredCommit(0, i, 0, commit, False, math.exp(values[i]), i) for i, commit in enumerate(commits)
+    ]
+    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
+    (change,) = find_history_changes(tracks)
+    (alarm,) = find_alarms(tracks, KNOWN, (), every=1000.0, last=40, line=ALL)
+    assert alarm.bad == change.commit
+    assert alarm.shown
+    short = tracks_of(measurements(rows[:62]), commits[:62], {0: "ant"})
+    early = find_alarms(short, KNOWN, (), every=1000.0, last=40, line=ALL)
+    assert [(found.bad, found.shown) for found in early] == ([(commits[60], False)] if size == 0.1 else [])
 
 
 def test_results_print_themselves(tmp_path: Path) -> None:

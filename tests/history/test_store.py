@@ -19,8 +19,6 @@ from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.commits import Commit
 from speedproof.history.store import HistoryStore
 
-pytest.importorskip("sqlalchemy")
-
 WRITER = """
 import sys
 import numpy as np

@@ -17,8 +17,8 @@ from speedproof.history.commits import Commit
 from speedproof.history.floor import noise_floor
 from speedproof.history.rows import Measurements, StoredSeries, Triage
 from speedproof.history.tracks import tracks_of
+from speedproof.stats.alarms import alarms
 from speedproof.stats.change_points import change_pvalues
-from speedproof.stats.cusum import alarms
 from speedproof.stats.ratio_medians import ratio_of_medians
 
 MACHINES = {0: "ant", 1: "bee", 2: "cow"}

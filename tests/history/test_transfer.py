@@ -18,8 +18,6 @@ from tests.command import speedproof
 import speedproof as sp
 from speedproof.errors import FormatError
 
-pytest.importorskip("sqlalchemy")
-
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 

@@ -607,3 +607,20 @@ def test_the_joint_risk_of_typical_runs_and_means(study: ModuleType) -> None:
         false, _, true = study.average_at_edge(300, 12, jump, 0.01, 4)
         assert 300 * false <= scipy_stats.binom.ppf(0.999, 300, 0.05)
         assert true >= (0.9 if jump < 0.2 else false)
+
+
+def test_a_pass_says_that_the_mean_goes_the_other_way() -> None:
+    """Typically faster, on average proven slower, though within the margin: the row says by how much."""
+    x, y = now_and_then(200, 1, 1.3)
+    found = sp.gate(suite_of({"spiky": (x, y), "steady": (x, 0.98 * x)}), margin=0.1)
+    assert found.outcome is Outcome.PASS
+    spiky, steady = found.decision.rows
+    assert steady.average is None
+    assert spiky.average is not None
+    assert spiky.average.value == pytest.approx(x.mean() / y.mean())
+    # Welch's interval of the difference, as a ratio, is this one to the first order.
+    test = scipy_stats.ttest_ind(x, y, equal_var=False).confidence_interval(0.9)
+    ends = 1 + test.low / y.mean(), 1 + test.high / y.mean()
+    assert (spiky.average.low, spiky.average.high) == pytest.approx(ends, rel=2e-3)
+    (row,) = (line for line in str(found).splitlines() if "spiky" in line and "pass" in line)
+    assert f"1.02x faster, on average {y.mean() / x.mean():.2f}x slower" in row

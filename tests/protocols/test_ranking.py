@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests.protocols.asking import (
-    compare_single_runs,
     compare_typical,
     geometric_means,
     log_ratios,
@@ -22,6 +21,7 @@ from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
 from speedproof.mixture.fitting import fit
+from speedproof.mixture.intervals import sample_intervals
 from speedproof.mixture.metrics import probability_below
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
@@ -120,14 +120,14 @@ def test_groups_against_brute_force() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["s", "1/s"])
-def test_two_versions_agree_with_the_single_run_protocol(unit: str) -> None:
+def test_two_versions_agree_with_the_headline(unit: str) -> None:
     """Holm doubles the smaller of two p-values: the verdict is that of the pair at half the risk."""
     rng = np.random.default_rng(3)
     for _ in range(100):
         samples = {v: Sample(10 + rng.normal(0, 1, 15) + rng.integers(0, 3), unit) for v in "xy"}
         (pair,) = rank_runs(samples, resamples=0).pairs
-        single = compare_single_runs(samples[pair.reference], samples[pair.candidate], Rules(alpha=0.05))
-        assert pair.estimate == single.speedup
+        single = compare_typical(samples[pair.reference], samples[pair.candidate], Rules(alpha=0.05))
+        assert pair.estimate == single.chance
         smaller = min(single.pvalue, single.pvalue_slower)
         assert (pair.verdict is not Verdict.UNDECIDED) == (2 * smaller <= 0.05)
         if pair.verdict is not Verdict.UNDECIDED:
@@ -163,8 +163,8 @@ def test_the_least_number_of_runs_is_the_least(versions: int) -> None:
     assert not rank_runs(lone, resamples=0).enough_runs
 
 
-def test_warnings_are_those_of_a_comparison() -> None:
-    """What undermines a comparison of two versions undermines their ranking, and on the same sides."""
+def test_verdicts_and_warnings_are_those_of_the_headline() -> None:
+    """What the test of a typical run takes care of is no warning; its p-value counts, doubled for both sides."""
     rng = np.random.default_rng(5)
     samples = {
         "steady": Sample(rng.normal(10, 1, 40), traits=ORDERED),
@@ -174,10 +174,30 @@ def test_warnings_are_those_of_a_comparison() -> None:
     found = {
         p.version: {c.kind.value for c in p.undermining} for p in rank_runs(samples, resamples=0).versions
     }
-    assert found == {"steady": set(), "drifting": {"run order", "drift"}, "failing": {"successful runs"}}
+    assert found == {"steady": set(), "drifting": set(), "failing": {"successful runs"}}
     for x, y in combinations(samples, 2):
-        kinds = {c.kind.value for c in compare_single_runs(samples[x], samples[y]).undermining}
-        assert kinds == found[x] | found[y]
+        typical = compare_typical(samples[x], samples[y])
+        assert {c.kind.value for c in typical.undermining} == found[x] | found[y]
+        (pair,) = rank_runs({x: samples[x], y: samples[y]}, resamples=0).pairs
+        ours = min(typical.pvalue, typical.pvalue_slower)
+        assert pair.pvalue == pytest.approx(min(1.0, 2 * ours), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 10, 30])
+def test_the_best_chance_is_on_average_what_it_says(n: int) -> None:
+    """Of three to five versions, equal or far apart, within a point and three errors of the simulation.
+
+    Counted, the best of those with 10 runs says 0.06 more than is true: it is the best partly by chance.
+    """
+    rng, off = np.random.default_rng(26), []
+    grid = np.linspace(-16.0, 16.0, 801)
+    for i in range(900):
+        means = rng.normal(0.0, (0.0, 0.5, 1.0, 2.0, 4.0)[i % 5], 3 + i % 3)
+        said = [e.value for e in sample_intervals([*rng.normal(means, 1.0, (n, means.size)).T], ranked=True)]
+        best = int(np.argmax(said))
+        others = stats.norm.sf(grid[:, None] - np.delete(means, best)).prod(axis=1)
+        off.append(said[best] - float(np.trapezoid(stats.norm.pdf(grid - means[best]) * others, grid)))
+    assert abs(np.mean(off)) < 0.01 + 3 * np.std(off) / len(off) ** 0.5
 
 
 def test_copies_are_doubted() -> None:
@@ -440,6 +460,8 @@ def test_two_versions_rank_as_their_geometric_mean(alpha: float) -> None:
         suite = Suite(("a", "b"), samples)
         pairs = suite.pair("a", "b").pairs
         (found,) = rank_suite(suite, alpha=alpha).pairs
-        assert found.estimate == geometric_means(pairs, alpha, question="typical").these
+        these = geometric_means(pairs, alpha, question="typical").these
+        for name in ("value", "low", "high", "confidence"):
+            assert getattr(found.estimate, name) == pytest.approx(getattr(these, name), rel=1e-12)
         mean = log_ratios(pairs, question="typical").mean(like_these=False)
         assert found.pvalue == pytest.approx(min(1.0, 2 * min(mean.pvalue(), mean.pvalue(less=True))))

@@ -5,13 +5,16 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.protocols.asking import compare_2009, hpt_of_pairs, log_ratios, rank_runs
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.questions import ask
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import compare_suite
-from speedproof.protocols.units import shared_values
+from speedproof.protocols.units import independent_units, matched_pair, paired_units, typical_units
 
 
 def measured(seed: int, sessions: int, label: str) -> Sample:
@@ -78,14 +81,58 @@ def test_the_last_places_that_every_process_has(
         values = np.arange(start, start + processes.size, dtype=np.float64)
         sides.append(Sample(values, processes=processes))
         expected.append([v for k in range(len(counts)) for v in values[processes == k][first:last].tolist()])
-    found = shared_values(Pair(Key("b"), sides[0], sides[1]))
+    found = matched_pair(Pair(Key("b"), sides[0], sides[1]))
     assert [found.reference.values.tolist(), found.candidate.values.tolist()] == expected
 
 
 def test_processes_of_one_size_keep_all_their_values() -> None:
     side = Sample(np.arange(1.0, 10.0), processes=np.repeat([0, 1, 2], 3))
     pair = Pair(Key("b"), side, side)
-    assert shared_values(pair) is pair
+    assert matched_pair(pair) is pair
+
+
+def warming(counts: tuple[int, ...], level: float, seed: int, sessions: int = 1) -> Sample:
+    """Processes of so many values, of which every further one is faster, in equal parts of some sessions."""
+    rng = np.random.default_rng(seed)
+    values = [level * (1.0 - 0.01 * np.arange(k)) * np.exp(rng.normal(0.0, 1e-4, k)) for k in counts]
+    processes = np.repeat(np.arange(len(counts)), counts)
+    several = processes * sessions // len(counts) if sessions > 1 else None
+    return Sample(np.concatenate(values), processes=processes, sessions=several)
+
+
+@pytest.mark.parametrize("sessions", [1, 4])
+@pytest.mark.parametrize("location", ["mean", "median"])
+def test_every_question_compares_values_at_places_that_both_have(
+    sessions: int, location: Literal["mean", "median"]
+) -> None:
+    """Three values against ten, each 1 % faster than the one before, of one version: no question finds a gain.
+
+    Four processes of a side, with which no test sees the warm-up; and four sessions, of which none asked.
+    """
+    count = 4 * sessions
+    x, y = warming((3,) * count, 1.0, 1, sessions), warming((10,) * count, 1.001, 2, sessions)
+    for units in (typical_units(Pair(Key("b"), x, y)), independent_units((x, y), location)):
+        assert units[0].values.mean() / units[1].values.mean() == pytest.approx(1 / 1.001, abs=5e-4)
+    names = tuple("abcd")
+    if sessions > 1:
+        paired = paired_units(
+            Pair(Key("b"), replace(x, session_names=names), replace(y, session_names=names))
+        )
+        assert paired is not None
+        assert paired[0].values / paired[1].values == pytest.approx(1 / 1.001, abs=5e-4)
+    for question in ("typical", "mean", "median"):
+        assert ask(question, x, y, Rules()).verdict is not Verdict.FASTER
+    assert rank_runs({"x": x, "y": y}, resamples=0).best_in_median == "x"
+
+
+def test_one_process_beside_several_has_the_same_places() -> None:
+    """Five values of the one, two or three of each of the others."""
+    x, y = warming((5,), 1.0, 1), warming((2, 3), 1.0, 2)
+    found = matched_pair(Pair(Key("b"), x, y))
+    assert found.reference.values.tolist() == x.values[:2].tolist()
+    assert found.candidate.values.tolist() == y.values[:4].tolist()
+    answer = ask("typical", x, y, Rules())
+    assert (answer.reference.repeated, answer.candidate.repeated) == ("run", "process")
 
 
 KEY = Key("b")

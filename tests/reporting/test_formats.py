@@ -29,6 +29,7 @@ from speedproof.reporting import gate as gate_report
 from speedproof.reporting import suite as sheet
 from speedproof.reporting.cells import visible
 from speedproof.reporting.formats import FORMATS, Reported, latex
+from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
 from speedproof.reporting.records import COLUMNS
 
@@ -237,3 +238,16 @@ def test_sheet_gate_and_page_agree_to_the_digit(mixed: Made) -> None:
             if row.outcome in ("passed", "failed") and "x" in change:
                 assert of_gate[name].cells[4].text == change
         assert f">{change}<" in page
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+@pytest.mark.parametrize("before", ["", " ", "\u3000 ", "\t", "\r", "\n"])
+def test_no_cell_is_a_formula(before: str, sign: str) -> None:
+    """OWASP's signs, also behind blanks and in full width; numbers with a sign stay numbers."""
+    (cell,) = next(csv.reader(io.StringIO(separated((), [[f"{before}{sign}1+1"]]))))
+    assert cell.startswith("'")
+    assert separated((), [["-5", "+3 %", "-1.5e-3", " -5", "a=1", 2.0]]) == "-5,+3 %,-1.5e-3, -5,a=1,2.0\n"
+
+
+def test_a_cell_obeys_no_escape_sequence() -> None:
+    assert separated((), [["\x1b[31mred\x07"]]) == "\\x1b[31mred\\x07\n"

@@ -139,14 +139,6 @@ def test_github_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     )
 
 
-def test_without_jinja2(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The remedy is named before the work."""
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    code, _, err = speedproof("compare", O2, O3, "--html", str(tmp_path / "a.html"))
-    assert code == 2
-    assert err.endswith("--html needs Jinja2: pip install jinja2\n")
-
-
 def test_the_command_is_in_the_reports(tmp_path: Path) -> None:
     """As it must be typed to be run again."""
     target = str(tmp_path / "it's.md")

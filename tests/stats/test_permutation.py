@@ -40,7 +40,8 @@ def naive(sums: Sums, n: int, m: int, factors: tuple[Fraction, Fraction], tied: 
     won, square_x, square_y = sums
     share_x = (square_x - won**2 / n) / (n - 1) / m**2 * factors[0] / n
     share_y = (square_y - (n * m - won) ** 2 / m) / (m - 1) / n**2 * factors[1] / m
-    free_x, free_y = max(n / factors[0] - 1, Fraction(1)), max(m / factors[1] - 1, Fraction(1))
+    share = Fraction(57, 100)
+    free_x, free_y = (max(share * (k / f - 1), Fraction(1)) for k, f in zip((n, m), factors, strict=True))
     total, effect = share_x + share_y, won / (n * m) - HALF
     df = total**2 / (share_x**2 / free_x + share_y**2 / free_y) if total else min(free_x, free_y)
     equal = (m * factors[0] + n * factors[1] + 1) / (12 * n * m) * (1 - tied)
@@ -89,7 +90,7 @@ def deviate(t: float, df: float, most: float, smaller: float) -> float:
     b, y = 48 * a**2, a * math.log1p(t**2 / df)
     z = 1 + (y + 3) / b - (4 * y**3 + 33 * y**2 + 240 * y + 855) / (10 * b * (0.8 * y**2 + 100 + b))
     z *= math.sqrt(y)
-    z /= math.sqrt(max(1 + 2 * 0.2 / smaller * (z * z - 2.7), 0.1))
+    z /= math.sqrt(max(1 + 2 * 0.13 / smaller * (z * z - 5.0), 0.1))
     return math.copysign(min(z, most), t)
 
 
@@ -188,8 +189,8 @@ def test_approximated_scores_and_quantiles(smaller: float | None) -> None:
         expected = [deviate(v, df, most, size) for v in limited]
         assert null.score(found, smaller).tolist() == pytest.approx(expected, rel=1e-12)
     for alpha in (0.9, 0.5, 0.3, 0.05, 1e-3, 1e-6):
-        z, k = float(stats.norm.isf(alpha)), 0.2 / size
-        square = z * z * (1 - 2 * k * 2.7) / max(1 - 2 * k * z * z, 0.1)
+        z, k = float(stats.norm.isf(alpha)), 0.13 / size
+        square = z * z * (1 - 2 * k * 5.0) / max(1 - 2 * k * z * z, 0.1)
         quantile = math.copysign(math.sqrt(max(square, 0.0)), z)
         free = np.array([2.0, 9.0, 200.0])
         expected_t = special.stdtrit(free, special.ndtr(quantile))

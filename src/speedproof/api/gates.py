@@ -152,7 +152,7 @@ def gate(
         0.95 by default: 1 - the risk of a false pass and, corrected, of a false fail.
     multiplicity : {"holm", "bh", "none"}
         Correction over the benchmarks of what fails the gate, Holm's by default.
-    protocol : {"typical", "median", "mean"}
+    protocol : {"typical", "mean", "median", "p90", "p95", "p99", "p99.9"}
         Whose test decides; the first by default.
     demand_of : callable, optional
         From a benchmark's name to what it must prove (None leaves it out), in place of ``policy`` and

@@ -59,7 +59,7 @@ class History:
     Raises
     ------
     SpeedproofError
-        A store that cannot be opened; SQLAlchemy that is not installed.
+        A store that cannot be opened.
 
     Examples
     --------

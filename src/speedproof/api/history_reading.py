@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from speedproof.data.names import nearest_of
-from speedproof.errors import SpeedproofError, UsageError
+from speedproof.errors import UsageError
 from speedproof.history.commits import Commit, ordered
 
 if TYPE_CHECKING:
@@ -59,10 +59,8 @@ def no_store(where: str) -> UsageError:
 
 def opened(where: str) -> HistoryStore:
     """The store at a place, made where there is none."""
-    try:
-        from speedproof.history.store import HistoryStore
-    except ImportError as error:
-        raise SpeedproofError("a history needs SQLAlchemy: pip install 'speedproof[history]'") from error
+    from speedproof.history.store import HistoryStore
+
     return HistoryStore(where)
 
 

@@ -16,7 +16,7 @@ from speedproof.data.given import metric_given, samples_given
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.errors import UsageError
-from speedproof.options import DETAILS
+from speedproof.options import DETAILS, QUANTILES, QuestionName
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Check, Comparison, Verdict
@@ -186,6 +186,7 @@ def compare(
     names: tuple[str, str] | None = None,
     benchmark: str = "",
     nested: Literal["process", "pool"] = "process",
+    quantile: float | None = None,
     store: str | Path | None = None,
 ) -> PairResult:
     """Compare two samples.
@@ -209,6 +210,8 @@ def compare(
         What was measured, for the report.
     nested : {"process", "pool"}
         Values of one process are not independent: use one value a process, or pool them all the same.
+    quantile : float, optional
+        0.9, 0.95, 0.99 or 0.999: compare this quantile of both, where the slowest runs begin, and nothing else.
     store : str or path, optional
         A :class:`History`'s: how much its sessions of one commit differ is counted in.
 
@@ -250,7 +253,11 @@ def compare(
     rules = Rules(alpha=any_alpha(confidence), margin=margin_given(margin), nested=nested)
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
-    return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, DETAILS))
+    asked: tuple[QuestionName, ...] = DETAILS
+    if quantile is not None:
+        one_of("quantile", quantile, tuple(QUANTILES.values()))
+        asked = tuple(name for name, q in QUANTILES.items() if q == quantile)
+    return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, asked))
 
 
 def _named(s: Sample, name: str) -> Sample:

@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from speedproof.data.alike import Alike
 from speedproof.data.remarks import remarks
+from speedproof.data.sample import Alike
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report, Text
 

@@ -51,9 +51,9 @@ COMMAND = Command(
         *selecting(),
         "deciding",
         Option(
-            "--protocol",
-            "whose verdict counts: the typical run's by default (all), with the others in --details; mean,"
-            " median, both or touati2009 are asked alone",
+            "--protocol NAME",
+            "whose verdict counts: the typical run's, with the others in --details (all, the default); mean, "
+            "median, both, single-run or touati2009 alone; of the slowest runs p90, p95, p99 or p99.9",
             choices=list(_PROTOCOLS),
             default="all",
         ),

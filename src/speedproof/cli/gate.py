@@ -13,10 +13,10 @@ from speedproof.cli.command import Args, Argument, Command, Option
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
 from speedproof.cli.options import choosing, pages, reading, store_option
-from speedproof.cli.outputs import check_outputs, write_answer, write_whole
+from speedproof.cli.outputs import check_outputs, outputs_wanted, write_answer, write_whole
 from speedproof.cli.settings import FILE, GateSettings, Undecided, demand_of, read_settings
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.options import Multiplicity, Policy
+from speedproof.options import Location, Multiplicity, Policy
 
 if TYPE_CHECKING:
     from speedproof.api.gates import Demand
@@ -82,7 +82,10 @@ COMMAND = Command(
             "FILE.look",
         ),
         Option("--confidence LEVEL", "1 - the risk of a false pass, and of a false fail (default: 0.95)"),
-        Option("--protocol [typical|mean|median]", "whose test decides (default: typical)"),
+        Option(
+            f"--protocol [{'|'.join(get_args(Location))}]",
+            "whose test decides: of the typical run (default), of means, medians or slowest runs",
+        ),
         Option(
             "--multiplicity",
             "correction over the benchmarks of what fails the gate: holm (default), bh (Benjamini and "
@@ -138,8 +141,8 @@ def run(args: Args, console: Console) -> int:
     if result.decision.rules.look < count:
         undecided = "report"
     reports = result.reports(everything=args.all, undecided_fails=undecided == "fail")
-    known = {"suite": result.suite, "results": result.written().results}
-    write_answer(args, console, lambda **_: reports, result.to_json, **known)
+    results = result.written().results if outputs_wanted(args) else ()
+    write_answer(args, console, lambda **_: reports, result.to_json, suite=result.suite, results=results)
     if result.open and args.look:
         console.remark(f"{args.open}: the benchmarks that are open, {len(result.open)}")
     return _code(result, undecided, console)

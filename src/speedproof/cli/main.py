@@ -178,7 +178,8 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         return ERROR
     except MemoryError as error:
         detail = f" ({error})" if str(error) else ""
-        console.remark(f"error: there is not enough memory{detail}; give fewer files or values at once")
+        remedy = "give fewer files or values at once, or allow more (ulimit -v)"
+        console.remark(f"error: there is not enough memory{detail}; {remedy}")
         return ERROR
     except KeyboardInterrupt:
         console.remark("interrupted; nothing more was done")

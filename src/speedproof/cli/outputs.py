@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shlex
 import stat
@@ -37,8 +36,6 @@ def check_outputs(args: Args) -> None:
     for name, target in {**targets, **also}.items():
         if target not in (None, STDOUT):
             _check_place(f"--{name.replace('_', '-')}", Path(target))
-    if "html" in targets and importlib.util.find_spec("jinja2") is None:
-        raise UsageError("--html needs Jinja2: pip install jinja2")
     if args.github_summary and not os.environ.get("GITHUB_STEP_SUMMARY"):
         raise UsageError(
             "--github-summary: $GITHUB_STEP_SUMMARY is not set, so this is no GitHub job; use --markdown FILE"

@@ -143,8 +143,8 @@ def _name(hint: Any) -> str:
     return str(getattr(hint, "__name__", hint))
 
 
-def one_of(name: str, given: Any, known: Iterable[str]) -> None:
-    """Refuse what is none of the known words."""
+def one_of(name: str, given: Any, known: Iterable[object]) -> None:
+    """Refuse what is none of the known choices."""
     words = list(known)
     if given not in words:
         raise UsageError(

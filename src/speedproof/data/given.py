@@ -1,21 +1,25 @@
-"""From what Python holds, arrays of any library, to samples and suites."""
+"""From what Python holds, arrays and data frames of any library, to samples and suites."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.checked import checked
-from speedproof.data.order import order_traits
+from speedproof.data.groups import numbered
+from speedproof.data.names import enumerate_names, joined
+from speedproof.data.order import Key, order_traits
+from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Sample, Trait, written_in
-from speedproof.data.suite import Key, Suite
+from speedproof.data.suite import Suite
 from speedproof.data.units import Direction, Unit, direction_of, is_known, metric_of, misspelt, parse_unit
 from speedproof.errors import DataError, UsageError
 
@@ -125,7 +129,7 @@ def _sample(
         direction,
         np.repeat(np.arange(len(numbers)), numbers.shape[1]) if numbers.ndim == 2 else None,
         label if isinstance(label, str) else "",
-        traits=(order_traits([numbers]) if numbers.ndim == 1 else frozenset({Trait.ORDER_KNOWN}))
+        traits=(order_traits(numbers) if numbers.ndim == 1 else frozenset({Trait.ORDER_KNOWN}))
         | written_in(parsed),
     )
     return made, said is not None
@@ -209,11 +213,7 @@ _VERSIONS = {"old", "new", "before", "after", "base", "baseline", "reference", "
 
 
 def suite_of_samples(
-    samples: Mapping[str, Any],
-    *,
-    unit: str | None = None,
-    metric: str | None = None,
-    higher_is_better: bool | None = None,
+    samples: Mapping[str, Any], unit: str | None, metric: str | None, higher_is_better: bool | None
 ) -> Suite:
     """Make a suite of arrays: see :meth:`speedproof.data.suite.Suite.of_samples`."""
     nested = all(isinstance(part, Mapping) for part in samples.values())
@@ -243,3 +243,172 @@ def suite_of_samples(
     if not found:
         raise DataError("there are no samples")
     return Suite(tuple(dict.fromkeys(version for _, version in parts)), found)
+
+
+_Column = npt.NDArray[Any]
+
+
+def suite_of_frame(
+    frame: Any,
+    value: str,
+    roles: Mapping[str, str | Sequence[str] | None],
+    session: str | None,
+    run: str | None,
+    unit: str | None,
+    higher_is_better: bool | None,
+) -> Suite:
+    """Group the rows of a data frame: see :meth:`speedproof.data.suite.Suite.from_frame`."""
+    columns = _Columns(frame)
+    library = type(frame).__module__.partition(".")[0]
+    values, own_unit = columns.numbers(value, unit)
+    if not values.size:
+        raise DataError("the data frame holds no measured value")
+    order = np.arange(values.size) if run is None else np.argsort(columns.complete(run), kind="stable")
+    unit = own_unit if unit is None else unit
+    # A column of values that is called as its unit does not name the unit of each.
+    by_row = unit if unit is not None and unit != value and columns.has(unit) else None
+    if unit is None:
+        unit = "s" if roles["metric"] is None and not higher_is_better else ""
+    direction = None if higher_is_better is None else direction_given(higher_is_better)
+    if by_row is None:
+        unit_given(unit, higher_is_better)
+    codes, groups = _grouped(
+        [
+            columns.labels(roles["benchmark"], value),
+            columns.labels(roles["version"], "all"),
+            columns.labels(roles["metric"], ""),
+            columns.labels(by_row, unit),
+        ]
+    )
+    processes = None if roles["process"] is None else columns.labels(roles["process"], "")[0]
+    sitting_of, sessions = columns.labels(session, "")
+    records: list[tuple[str, Record | Skipped]] = []
+    in_groups = order[np.argsort(codes[order], kind="stable")]
+    for names, rows in zip(groups, np.split(in_groups, np.cumsum(np.bincount(codes))[:-1]), strict=True):
+        name, label, metric, written = names
+        finite = np.isfinite(values[rows])
+        if lost := int(rows.size - finite.sum()):
+            reason = f"{lost} of {rows.size} in column {value!r} missing or not finite"
+            records.append((label, Skipped("data frame", "", name, reason)))
+        rows = rows[finite]
+        parsed = parse_unit(written)
+        for code in dict.fromkeys(sitting_of[rows].tolist()):
+            part, sitting = rows[sitting_of[rows] == code], sessions[code]
+            where = f"session {sitting}" if sitting else ""
+            record = Record(name, values[part], path="data frame", where=where, session=sitting).holding(
+                values[part],
+                parsed,
+                metric=metric or metric_of(parsed.base),
+                direction=direction,
+                processes=None if processes is None else processes[part],
+                traits=frozenset({Trait.ORDER_KNOWN}),
+            )
+            records.append((label, record))
+    suite = Suite.from_records(records)
+    if not suite.samples:
+        reasons = "".join(f"\n  {skipped}" for skipped in suite.skipped)
+        raise DataError(f"the data frame holds no measured value{reasons}")
+    return replace(suite, frames=library) if library in ("pandas", "polars", "pyarrow") else suite
+
+
+class _Columns:
+    """The columns of a frame of any library: pandas, Polars, Arrow, a mapping of arrays, a structured array."""
+
+    def __init__(self, frame: Any) -> None:
+        for lazy in ("collect", "compute"):  # of Polars' LazyFrame and of Dask
+            if callable(getattr(type(frame), lazy, None)):
+                frame = getattr(frame, lazy)()
+        self._frame = frame
+        names = getattr(frame, "column_names", None)  # Arrow: what it calls columns are the values
+        if names is None:
+            names = getattr(getattr(frame, "dtype", None), "names", None)
+        if names is None:
+            names = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
+        if names is None:
+            raise UsageError(
+                f"a {type(frame).__name__} has no named columns: give a data frame or a mapping of arrays"
+            )
+        # A text comes before a number that is written alike.
+        self._names: dict[str, Hashable] = {str(n): n for n in names} | {
+            n: n for n in names if isinstance(n, str)
+        }
+        self._rows: int | None = None
+
+    def has(self, name: str) -> bool:
+        """Whether there is a column of this name."""
+        return name in self._names
+
+    def column(self, name: str) -> _Column:
+        """A column's values."""
+        if name not in self._names:
+            raise UsageError(f"there is no column {name!r}; available: {enumerate_names(self._names)}")
+        column = (
+            self._frame.column(name)
+            if hasattr(self._frame, "column_names")
+            else self._frame[self._names[name]]
+        )
+        if isinstance(column, np.ma.MaskedArray):
+            masked, column = np.ma.getmaskarray(column), np.ma.getdata(column).astype(object)
+            column[masked] = None
+        found = np.asarray(
+            column.to_numpy(zero_copy_only=False) if hasattr(column, "combine_chunks") else column
+        )
+        self._rows = found.size if self._rows is None else self._rows
+        if found.ndim != 1 or found.size != self._rows:
+            raise DataError(
+                f"column {name!r} has {found.size} values where others have {self._rows}: give a row a value"
+            )
+        return found
+
+    def numbers(self, name: str, unit: str | None) -> tuple[FloatArray, str | None]:
+        """A column of numbers, and their unit where they are timedeltas; what is missing becomes NaN."""
+        column = self.column(name)
+        if column.dtype == object:
+            known = [v for v in column.tolist() if not _is_missing(v)]
+            missing = np.timedelta64("NaT") if known and isinstance(known[0], timedelta) else np.nan
+            column = np.array([missing if _is_missing(v) else v for v in column.tolist()])
+        try:
+            return numbers_given(column, unit)
+        except DataError as error:
+            raise DataError(f"column {name!r}: {error}") from None
+
+    def complete(self, name: str) -> FloatArray:
+        """A column of numbers or of moments that lacks none."""
+        column = self.column(name)
+        if column.dtype.kind == "M":
+            found: FloatArray = np.where(np.isnat(column), np.nan, column.astype("M8[ns]").astype(np.float64))
+        else:
+            found, _ = self.numbers(name, None)
+        if not np.isfinite(found).all():
+            raise DataError(f"column {name!r} has missing values: drop or name those rows first")
+        return found
+
+    def labels(self, names: str | Sequence[str] | None, default: str) -> tuple[IntArray, list[str]]:
+        """The text of each row, of one column or of several, as codes; a default without a column."""
+        names = [names] if isinstance(names, str) else list(names or ())
+        if not names:
+            return np.zeros(self._rows or 0, dtype=np.int64), [default]
+        parts = []
+        for name in names:
+            codes, values = numbered(self.column(name).tolist())
+            if any(map(_is_missing, values)):
+                raise DataError(f"column {name!r} has missing values: drop or name those rows first")
+            parts.append((codes, [str(v) for v in values]))
+        codes, groups = _grouped(parts)
+        return codes, [joined(names, group) for group in groups]
+
+
+def _is_missing(value: object) -> bool:
+    # pandas' NA compares to NA, NaN differs from itself
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def _grouped(parts: list[tuple[IntArray, list[str]]]) -> tuple[IntArray, list[tuple[str, ...]]]:
+    """Rows that agree in all of several codes, numbered by first appearance, with their texts."""
+    shape = [len(names) for _, names in parts]
+    flat = np.zeros_like(parts[0][0])
+    for (codes, _), size in zip(parts, shape, strict=True):
+        flat = flat * size + codes
+    numbers, groups = numbered(flat.tolist())
+    places = zip(*np.unravel_index(groups, shape), strict=True)
+    return numbers, [tuple(names[k] for (_, names), k in zip(parts, place, strict=True)) for place in places]

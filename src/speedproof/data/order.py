@@ -1,9 +1,11 @@
-"""Which of two samples was measured first, as far as their files tell."""
+"""The samples of two versions: which belong together, and which was measured first, as far as files tell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from enum import StrEnum
+
+from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample, Trait
@@ -13,17 +15,14 @@ _NO_TOOL = ("", "csv", "raw", "speedup-test", "parsec")
 _SORTED_FROM = 8  # values; so many are in order by chance in 2 of 8! orders
 
 
-def order_traits(pieces: Iterable[FloatArray]) -> frozenset[Trait]:
-    """What values themselves say of their order; each piece of them begins with the last value of the one before.
+def order_traits(values: FloatArray) -> frozenset[Trait]:
+    """What values themselves say of their order.
 
     Files and arrays hold values in run order by convention; many that only rise or only fall have been sorted.
     """
-    size, rising, falling = 1, False, False
-    for values in pieces:
-        size += values.size - 1
-        rising = rising or bool((values[1:] > values[:-1]).any())
-        falling = falling or bool((values[1:] < values[:-1]).any())
-    return frozenset({Trait.SORTED if size >= _SORTED_FROM and rising != falling else Trait.ORDER_KNOWN})
+    rising, falling = ((a < b).any() for a, b in ((values[:-1], values[1:]), (values[1:], values[:-1])))
+    is_sorted = values.size >= _SORTED_FROM and rising != falling
+    return frozenset({Trait.SORTED if is_sorted else Trait.ORDER_KNOWN})
 
 
 class Order(StrEnum):
@@ -50,8 +49,63 @@ def order_of_measuring(x: Sample, y: Sample) -> Order:
         if y.span[1] <= x.span[0]:
             return Order.Y_FIRST
         return Order.MIXED
+    in_turn = Trait.IN_TURN in x.traits & y.traits and Trait.SORTED not in x.traits | y.traits
+    if same_sitting and in_turn:
+        return Order.X_FIRST if x.position < y.position else Order.Y_FIRST
     if x.tool in _NO_TOOL or y.tool in _NO_TOOL:
         return Order.UNKNOWN
     if same_sitting and x.session_count == y.session_count == 1 and x.position != y.position:
         return Order.X_FIRST if x.position < y.position else Order.Y_FIRST
     return Order.APART
+
+
+class Key(Struct, frozen=True, order=True):
+    """What is compared: one metric of one benchmark."""
+
+    benchmark: str
+    metric: str = "time"
+
+
+class Pair(Struct, frozen=True, eq=False):
+    """The samples of two versions on the same key."""
+
+    key: Key
+    reference: Sample
+    candidate: Sample
+
+
+class Pairing(Struct, frozen=True, eq=False):
+    """All pairs of two versions, and what has no partner."""
+
+    pairs: tuple[Pair, ...]  # in the order of the reference
+    # What the other version lacks
+    only_reference: tuple[Key, ...]
+    only_candidate: tuple[Key, ...]
+    # Pairs that cannot be compared (units, directions), each with its reason
+    incomparable: tuple[tuple[Key, str], ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why pairs cannot be compared."""
+        return tuple(reason for _, reason in self.incomparable)
+
+
+def pairing(reference: str, x: Mapping[Key, Sample], candidate: str, y: Mapping[Key, Sample]) -> Pairing:
+    """Match the samples of two versions."""
+    pairs: list[Pair] = []
+    problems: list[tuple[Key, str]] = []
+    for key, sample in x.items():
+        if (partner := y.get(key)) is None:
+            continue
+        if partner.unit == sample.unit and partner.direction is sample.direction:
+            pairs.append(Pair(key, sample, partner))
+            continue
+        a, b = (f"in {s.unit or 'plain numbers'} ({s.direction} is better)" for s in (sample, partner))
+        why = f"{reference} is {a}, {candidate} {b}; they cannot be compared"
+        problems.append((key, f"{key.benchmark} ({key.metric}): {why}"))
+    return Pairing(
+        tuple(pairs),
+        tuple(k for k in x if k not in y),
+        tuple(k for k in y if k not in x),
+        tuple(problems),
+    )

@@ -60,7 +60,7 @@ def negative_time(record: Record) -> str:
 
 # A disadvantage of one part taints the whole; an advantage must be that of every part.
 _ADVANTAGES = {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED, Trait.ONE_PROCESS, Trait.RANDOM_ORDER,
-               Trait.MILLI, Trait.MICRO, Trait.NANO}  # fmt: skip
+               Trait.IN_TURN, Trait.MILLI, Trait.MICRO, Trait.NANO}  # fmt: skip
 
 
 def pool(group: list[Record], version: str) -> Sample:
@@ -69,6 +69,8 @@ def pool(group: list[Record], version: str) -> Sample:
     Records that come from one process each, from several files, are the processes of the sample.
     """
     traits = frozenset.intersection(*(record.traits for record in group))
+    if len(group) > 1:
+        traits -= {Trait.IN_TURN}  # other rows may be between those of two
     sizes = [record.values.size for record in group]
     files, _ = numbered([record.path for record in group])
     processes: IntArray | None = None

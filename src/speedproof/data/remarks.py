@@ -2,10 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from msgspec import Struct
+
 from speedproof.data.checked import checked
-from speedproof.data.conditions import different_conditions
-from speedproof.data.names import enumerate_names
+from speedproof.data.names import begin_alike, enumerate_names
 from speedproof.data.suite import Suite
+
+# As the tools name them. What a version is made of (compiler, interpreter, commit) is what is compared.
+_CONDITIONS = (
+    "host", "hostname", "host_name", "node", "machine", "cpu", "cpu_model_name", "cpu_count", "num_cpus", "ram",
+    "arch", "Architecture", "goarch", "goos", "os", "OsVersion", "system", "release", "uname", "platform",
+    "kernel", "governor", "turbo", "smt", "power", "cpu_config", "cpu_scaling_enabled", "cpu_affinity", "aslr",
+)  # fmt: skip
+_SHOWN = 32
+
+
+class Difference(Struct, frozen=True):
+    """A condition that was not the same for all versions."""
+
+    condition: str  # as the files name it
+    # Version and value; several values of one version are separated by a slash
+    values: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        start = _same([value for _, value in self.values[:2]])
+        shown = "; ".join(f"{_cut(version)}: {_cut(value, start)}" for version, value in self.values[:2])
+        return f"{self.condition} ({shown}{'; ...' if len(self.values) > 2 else ''})"
+
+
+def _same(values: Sequence[str]) -> int:
+    """How much of the beginnings of long values is left out, so that their difference is seen."""
+    start = same = begin_alike(values)
+    if max(map(len, values)) <= _SHOWN or start < _SHOWN - 1:
+        return 0
+    while start and values[0][start - 1].isalnum():  # whole words
+        start -= 1
+    return start or same
+
+
+def _cut(text: str, start: int = 0) -> str:
+    text = f"…{text[start:]}" if start else text
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def different_conditions(suite: Suite) -> tuple[Difference, ...]:
+    """Find the conditions in which the versions of a suite differ."""
+    found = []
+    for condition in _CONDITIONS:
+        values = {version: suite.fields.get(version, {}).get(condition, ()) for version in suite.versions}
+        known = all(values.values())
+        chosen = all(own == (version,) for version, own in values.items())
+        if known and not chosen and len({frozenset(own) for own in values.values()}) > 1:
+            shown = tuple((version, "/".join(own)) for version, own in values.items())
+            found.append(Difference(condition, shown))
+    return tuple(found)
+
+
+def different_sessions(suite: Suite, reference: str, candidate: str) -> bool:
+    """Whether two versions are known to have no session of ``speedproof run`` in common.
+
+    Nobody drew the order of such versions: all runs of the one came before all runs of the other, or whole
+    sessions took turns.
+    """
+    x, y = (set(suite.fields.get(v, {}).get("session", ())) for v in (reference, candidate))
+    return bool(x and y) and x.isdisjoint(y)
 
 
 @checked()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,11 +13,34 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.data.alike import Alike
 from speedproof.data.checked import checked
 from speedproof.data.groups import Groups, batches, groups_of, numbered
 from speedproof.data.units import Direction, Unit, counted, direction_of, parse_unit
 from speedproof.errors import DataError, Parameter, UsageError
+
+
+class Alike:
+    """Equal where all that pickling would keep is equal, NaN to NaN."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or _alike(self, other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, tuple | list):
+        return type(a) is type(b) and len(a) == len(b) and all(map(_alike, a, b))
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(_alike(a[key], b[key]) for key in a)
+    if isinstance(a, Alike | Struct | partial):
+        return type(a) is type(b) and _alike(a.__reduce_ex__(2), b.__reduce_ex__(2))
+    return bool(a == b or (a != a and b != b))
 
 
 class Trait(StrEnum):
@@ -31,8 +55,10 @@ class Trait(StrEnum):
     FAILED_RUNS = "failed runs"
     FAILED_LEFT_OUT = "failed runs left out"
     RANDOM_ORDER = "random order"
+    IN_TURN = "rows of its own"
     STOPPED_ON_RESULT = "stopped on its result"
     TWO_PROGRAMS = "two programs"
+    OTHER_EXECUTABLE = "another executable than the reference's"
     MILLI = "written in thousandths"
     MICRO = "written in millionths"
     NANO = "written in billionths"
@@ -45,6 +71,17 @@ def written_in(unit: Unit) -> frozenset[Trait]:
     """What a unit says of the values written in it: 100 ms were read to the millisecond, 0.1 s were not."""
     small = _SMALL_UNITS.get(unit.denominator) if unit.numerator == 1 else None
     return frozenset() if small is None else frozenset({small})
+
+
+def clock_of(metric: str) -> frozenset[Trait]:
+    """What a metric that the system counts for a process says of its values, whatever their last decimal place."""
+    step = {"time": Trait.NANO, "user": Trait.MICRO, "system": Trait.MICRO}.get(metric)
+    return frozenset() if step is None else frozenset({step})
+
+
+def written_unit(traits: frozenset[Trait]) -> float:
+    """The unit in which values were written, in base units; 1 where that is not known to be smaller."""
+    return min((1 / parts for parts, small in _SMALL_UNITS.items() if small in traits), default=1.0)
 
 
 class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
@@ -206,7 +243,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     @property
     def written_unit(self) -> float:
         """The unit in which the values were written, in base units; 1 where that is not known to be smaller."""
-        return min((1 / parts for parts, small in _SMALL_UNITS.items() if small in self.traits), default=1.0)
+        return written_unit(self.traits)
 
     def per_process(self, location: Literal["mean", "median"]) -> Sample:
         """One value a process: the mean or the median of its values, in order of first appearance.

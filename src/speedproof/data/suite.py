@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from speedproof.data.alike import Alike
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names, version_of, wanted
-from speedproof.data.pairs import Key, Pair, Pairing, pairing
+from speedproof.data.order import Key, Pair, Pairing, pairing
 from speedproof.data.pooling import Residue, fields, misfit, negative_time, pool, residue
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Sample
+from speedproof.data.sample import Alike, Sample
 from speedproof.errors import DataError, Parameter, UsageError
 
 if TYPE_CHECKING:
@@ -308,20 +307,10 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         >>> [(version, sample.values.tolist()) for (_, version), sample in suite.samples.items()]
         [('a', [0.012, 0.013]), ('b', [0.01, 0.011])]
         """
-        from speedproof.data.frames import suite_of_frame
+        from speedproof.data.given import suite_of_frame
 
-        return suite_of_frame(
-            frame,
-            value=value,
-            benchmark=benchmark,
-            version=version,
-            unit=unit,
-            process=process,
-            session=session,
-            metric=metric,
-            run=run,
-            higher_is_better=higher_is_better,
-        )
+        roles = {"benchmark": benchmark, "version": version, "metric": metric, "process": process}
+        return suite_of_frame(frame, value, roles, session, run, unit, higher_is_better)
 
     @classmethod
     @checked("unit")
@@ -364,7 +353,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         """
         from speedproof.data.given import suite_of_samples
 
-        return suite_of_samples(samples, unit=unit, metric=metric, higher_is_better=higher_is_better)
+        return suite_of_samples(samples, unit, metric, higher_is_better)
 
     def of(self, version: str) -> dict[Key, Sample]:
         """All samples of a version.

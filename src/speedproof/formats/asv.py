@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import product
@@ -30,15 +31,13 @@ from speedproof.formats.jsontext import (
     Number,
     as_fields,
     decode,
-    decode_parts,
     each,
-    glances,
     members,
     number,
     numbers,
 )
 from speedproof.formats.reading import plural, span_of
-from speedproof.formats.source import STDIN, ReadOptions, Source, open_source
+from speedproof.formats.source import ReadOptions, Source, open_source
 
 NAME = "asv"
 TITLE = "asv"
@@ -55,7 +54,7 @@ _OF_PREFIX = {"time": "seconds", "timeraw": "seconds", "mem": "bytes", "peakmem"
 
 
 class _File(msgspec.Struct):
-    results: dict[str, msgspec.Raw]
+    results: msgspec.Raw
     result_columns: list[str] | None = None
     commit_hash: str | None = None
     date: object = None  # of the commit
@@ -89,29 +88,26 @@ class _Listed(msgspec.Struct):
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the samples of every benchmark and parameter combination, or its one value."""
-    file = decode_parts(source, _File, "results")
+    file = decode(source.content, _File, source)
     listed: dict[str, msgspec.Raw] = {}
     try:
         listed = _list_beside(source)
     except FormatError as error:
         yield Skipped(error.path, error.where, "", f"{error.message}; units follow the benchmarks' names")
-    fields = as_fields(
-        {
-            "commit": file.commit_hash,
-            "commit_date": _moment(file.date),
-            "environment": file.env_name,
-            **{key: value for key, value in file.params.items() if value != ""},
-            "python": file.python,
-            **{key: value for key, value in file.requirements.items() if value != ""},
-        }
-    )
+    conditions: dict[str, object] = {
+        "commit": file.commit_hash,
+        "commit_date": _moment(file.date),
+        "environment": file.env_name,
+    }
+    conditions |= file.params | {"python": file.python} | file.requirements
+    fields = as_fields({name: value for name, value in conditions.items() if value != ""})
 
     def benchmark(place: Record, part: msgspec.Raw) -> Iterator[Record | Skipped]:
         entry = _entry(source, place.where, part, file.result_columns)
         known = _known(listed.get(place.benchmark), entry)
         yield from _records(source, replace(place, fields=fields, span=_span(entry)), entry, known)
 
-    yield from each(source, file.results, msgspec.Raw, benchmark, "results")
+    yield from each(source, file.results, msgspec.Raw, benchmark, "results", of=dict[str, msgspec.Raw])
 
 
 def _entry(source: Source, where: str, part: msgspec.Raw, columns: list[str] | None) -> _Entry:
@@ -125,11 +121,8 @@ def _entry(source: Source, where: str, part: msgspec.Raw, columns: list[str] | N
 
 def _list_beside(source: Source) -> dict[str, msgspec.Raw]:
     """What ``benchmarks.json`` beside the machine's folder says; empty when it is not there."""
-    if str(source.path) == STDIN:
-        return {}
-    for folder in (source.path.parent, source.path.parent.parent):
-        path = folder / "benchmarks.json"
-        if path.is_file() and path != source.path:
+    for name in ("benchmarks.json", "../benchmarks.json"):
+        if (path := source.beside(name)) and path.is_file() and path != source.path:
             return _listed(path, path.stat().st_mtime_ns)
     return {}
 
@@ -138,12 +131,14 @@ def _list_beside(source: Source) -> dict[str, msgspec.Raw]:
 def _listed(path: Path, changed: int) -> dict[str, msgspec.Raw]:
     """A list of benchmarks, kept while the result files of a folder are read."""
     known = open_source(path)
-    return decode(known.data, dict[str, msgspec.Raw], known)
+    return decode(known.content, dict[str, msgspec.Raw], known)
 
 
 def _known(part: msgspec.Raw | None, entry: _Entry) -> _Listed:
     """What the list says of a benchmark; nothing when it was changed since it was run."""
-    listed = next(glances([] if part is None else [part], _Listed), _Listed())
+    listed = _Listed()
+    with suppress(msgspec.DecodeError):
+        listed = listed if part is None else msgspec.json.decode(part, type=_Listed)
     changed = entry.version is not None and listed.version is not None and entry.version != listed.version
     return _Listed() if changed else listed
 

@@ -20,8 +20,8 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of, parse_unit
 from speedproof.formats.jsontext import as_fields, decode, members
-from speedproof.formats.source import STDIN, ReadOptions, Source, open_source
-from speedproof.formats.text import rows_of
+from speedproof.formats.source import ReadOptions, Source, open_source
+from speedproof.formats.text import is_json, rows_of
 
 NAME = "criterion"
 TITLE = "criterion.rs"
@@ -57,17 +57,14 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read a ``sample.json`` or a ``raw.csv``."""
-    if source.read(0, 64).lstrip()[:1] in (b"{", b"["):
-        yield _from_json(source)
-    else:
-        yield from _from_csv(source)
+    return iter([_from_json(source)]) if is_json(source.begin) else _from_csv(source)
 
 
 def _from_json(source: Source) -> Record | Skipped:
-    if source.data.lstrip().startswith(b"["):
-        sample = _Sample(*decode(source.data, tuple[list[float], list[float]], source))
+    if _OLD.match(source.content):
+        sample = _Sample(*decode(source.content, tuple[list[float], list[float]], source))
     else:
-        sample = decode(source.data, _Sample, source)
+        sample = decode(source.content, _Sample, source)
     benchmark, fields = _identity(source)
     fields += as_fields({"sampling_mode": sample.sampling_mode})
     return _per_iteration(sample, replace(source.frame("", benchmark), fields=fields))
@@ -92,10 +89,9 @@ def _per_iteration(sample: _Sample, frame: Record, unit: Unit = _NANOSECONDS) ->
 
 def _identity(source: Source) -> tuple[str, tuple[tuple[str, str], ...]]:
     """The benchmark's name and its throughput setting, from ``benchmark.json`` or the folders' names."""
-    beside = source.path.parent / "benchmark.json"
-    if str(source.path) != STDIN and beside.exists():
-        known = open_source(beside)
-        identity = decode(known.data, _Identity, known)
+    if path := source.beside("benchmark.json"):
+        file = open_source(path)
+        identity = decode(file.content, _Identity, file)
         return identity.full_id, as_fields(identity.throughput or {}, "throughput.")
     folders = source.path.parent
     return folders.parent.name or folders.name or source.stem, ()

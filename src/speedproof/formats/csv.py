@@ -19,18 +19,10 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
-from speedproof.formats.csvrecords import long, wide
-from speedproof.formats.csvtable import CsvTable, Layout
-from speedproof.formats.sniff import first_lines
+from speedproof.formats import text
+from speedproof.formats.csvrecords import Layout, long, wide
+from speedproof.formats.csvtable import CsvTable
 from speedproof.formats.source import ROLES, ReadOptions, Source
-from speedproof.formats.text import (
-    delimiter_of,
-    is_missing,
-    is_number,
-    looks_decimal_comma,
-    readings,
-    split_unit,
-)
 
 NAME = "csv"
 TITLE = "CSV, TSV"
@@ -70,17 +62,17 @@ def sniff(head: bytes) -> bool:
 
     Rows without a header count: the reader then says what is missing.
     """
-    lines = first_lines(head)
-    if len(lines) < 2 or (delimiter := delimiter_of(lines[0])) is None:
+    lines = text.first_lines(head)
+    if len(lines) < 2 or (delimiter := text.delimiter_of(lines[0])) is None:
         return False
     try:
         rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter, strict=True)]
     except csv.Error:
         return False
-    if delimiter == "\t" and all(map(is_number, rows[0])):
+    if delimiter == "\t" and all(map(text.is_number, rows[0])):
         return False  # plain numbers in columns
     cells = [cell for row in rows[1:] for cell in row]
-    return len({len(row) for row in rows}) == 1 and any(is_number(c) or looks_decimal_comma(c) for c in cells)
+    return len({len(row) for row in rows}) == 1 and any(map(text.is_numeric, cells))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -89,10 +81,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     The rows are passed through twice: what they are depends on all of them.
     """
     table = CsvTable(source)
-    if known := _OF_TOOLS.get(tuple(table.header)):
-        options = replace(options, columns={**known[0], **options.columns}, unit=options.unit or known[1])
-    header, joins = _with_joined(table.header, options)
-    _checked(table)
+    if tool := _OF_TOOLS.get(tuple(table.header)):
+        options = replace(options, columns={**tool[0], **options.columns}, unit=options.unit or tool[1])
+    _check_header(table)
+    for role in ("benchmark", "version"):
+        table.join(options.columns.get(role, ""))
+    header = table.header
     try:
         roles = _roles(header, options, source)
     except FormatError:
@@ -100,24 +94,20 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             pass
         raise
     free = [c for c, name in enumerate(header) if c not in roles.values() and name not in _NO_NAME]
-    layout = Layout(table, header, joins, roles, free, options)
+    layout = Layout(table, roles, free, options)
     yield from long(layout, _rivals(header, roles, options)) if "value" in roles else wide(layout)
 
 
-def _checked(table: CsvTable) -> None:
+def _check_header(table: CsvTable) -> None:
     """Refuse a header that is none."""
     header, line = table.header, f"line {table.at}"
     if all(map(_is_measurement, header)):
         hint = " (or, if these are decimal commas, write 1.5 for 1,5)" if table.delimiter == "," else ""
         raise table.source.error(line, f"numbers where column names are expected; add a header line{hint}")
-    if any(map(is_number, header)) and not _roles(header, ReadOptions(), table.source):
-        for at, cells in table.comments:
+    if any(map(text.is_number, header)) and not _roles(header, ReadOptions(), table.source):
+        for at, cells in table.comments():
             names = [cell.lstrip("# ") for cell in cells]
-            if (
-                len(names) == len(header)
-                and not any(map(is_number, names))
-                and _roles(names, ReadOptions(), table.source)
-            ):
+            if not any(map(text.is_number, names)) and _roles(names, ReadOptions(), table.source):
                 raise table.source.error(
                     f"line {at}", "the header begins with #, so it is taken for a comment; remove the #"
                 )
@@ -128,21 +118,8 @@ def _checked(table: CsvTable) -> None:
 
 def _is_measurement(cell: str) -> bool:
     """Whether a cell holds a number, with its unit or without."""
-    found = readings(cell.split())
-    return len(found) == 1 and found[0][1] is not None and not is_missing(found[0][0])
-
-
-def _with_joined(
-    header: list[str], options: ReadOptions
-) -> tuple[list[str], list[tuple[list[str], list[int]]]]:
-    """A column more for each role that several columns play together (``benchmark=program,threads``)."""
-    joins = []
-    for name in (options.columns.get("benchmark", ""), options.columns.get("version", "")):
-        parts = [part.strip() for part in name.split(",")]
-        if name and name not in header and len(parts) > 1 and set(parts) <= set(header):
-            joins.append((parts, [header.index(part) for part in parts]))
-            header = [*header, name]
-    return header, joins
+    found = text.readings(cell.split())
+    return len(found) == 1 and found[0][1] is not None and not text.is_missing(found[0][0])
 
 
 def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str, int]:
@@ -169,7 +146,7 @@ def _value_names(header: list[str]) -> list[str]:
     """What the columns are called without the unit that a column of values may end with (``time_ms``)."""
     names = []
     for name in _plain(header):
-        rest, unit = split_unit(name)
+        rest, unit = text.split_unit(name)
         names.append(rest if unit is None or rest else _UNIT_ALONE if unit not in _NO_VALUES else name)
     return names
 

@@ -8,18 +8,19 @@ else is ignored. ``Unit`` lines (golang/go#43744) say which values of a unit are
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from sys import intern
 
 import numpy as np
 from msgspec import Struct, field
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait, written_in
+from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, Unit, parse_unit
-from speedproof.formats.gathered import Gathered
+from speedproof.formats.reading import Gathered
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.formats.text import is_number
+from speedproof.formats.text import decimals, is_number
 
 NAME = "go"
 TITLE = "go test -bench"
@@ -28,9 +29,6 @@ DESCRIPTION = "Go benchmark text: every unit a metric"
 # A key begins with a lower-case letter and has neither blanks nor capitals; a blank ends it with the colon.
 _CONFIGURATION = re.compile(r"(?P<key>[^\sA-Z:]+):(?:[ \t]+(?P<value>.*))?")
 _RESULT = re.compile(r"Benchmark(?![a-z])")
-_OF_NUMBERS = frozenset("0123456789.eE+-")
-_NONE: tuple[list[int], list[float]] = [], []
-_KNOWN = 1 << 12  # names looked up without their configuration
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
 _PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
 # As Go prints what a benchmark reported of its own.
@@ -44,36 +42,31 @@ _METRICS = {
     "B/s": "throughput",
     "B/op": "memory",
 }
-
-
-_Fields = tuple[tuple[str, str], ...]
-
-
-class _Content(Struct):
-    """What a file holds, and what the lines so far say of the next ones."""
-
-    file: str
-    # Values, each with its invocation; by name, unit and configuration as they are written
-    rows: Gathered = field(default_factory=lambda: Gathered("d", "i"))
-    better: dict[str, Direction] = field(default_factory=dict)
-    skipped: list[Skipped] = field(default_factory=list)
-    configuration: dict[str, str] = field(default_factory=dict)
-    fields: _Fields = ()
-    known: dict[tuple[str, ...], list[int]] = field(default_factory=dict)  # groups of this configuration
-    invocation: int = 0
-    measured: bool = False
-
-    def skip(self, line: int, benchmark: str, reason: str) -> None:
-        """Leave a line out."""
-        self.skipped.append(Skipped(self.file, f"line {line}", benchmark, reason))
-
-
 _RESULT_LINE = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S", re.MULTILINE)
 
 
 def sniff(head: bytes) -> bool:
     """Whether there is a result line."""
     return b"Benchmark" in head and _RESULT_LINE.search(head) is not None
+
+
+class _Content(Struct):
+    """What a file holds, and what the lines so far say of the next ones."""
+
+    source: Source
+    # Values, each with its invocation; by name, unit and configuration as they are written
+    rows: Gathered = field(default_factory=lambda: Gathered("d", "i"))
+    better: dict[str, Direction] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+    configuration: dict[str, str] = field(default_factory=dict)
+    fields: tuple[tuple[str, str], ...] = ()
+    groups: dict[tuple[str, ...], list[int]] = field(default_factory=dict)  # by name and units, of the fields
+    invocation: int = 0
+    measured: bool = False
+
+    def skip(self, line: int, benchmark: str, reason: str) -> None:
+        """Leave a line out."""
+        self.skipped.append(self.source.skip(f"line {line}", benchmark, reason))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -83,45 +76,32 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     suffixes: then they tell benchmarks apart and stay. For the same reason a name that occurs in several
     packages is preceded by its package. Each start of a test binary is a process.
     """
-    content, before = _Content(source.name), 0
+    content, before = _Content(source), 0
     rows = content.rows
     for text in source.texts():
         lines = text.split("\n")
         _scan(lines, before, content)
-        rows.made_room()
+        rows.make_room()
         before += len(lines)
     yield from content.skipped
+    rows.sort()
     packages = {fields: dict(fields).get("pkg", "") for fields in {key[2] for key in rows.keys}}
     named = _naming((packages[fields], name) for name, _, fields in rows.keys)
-    rows.sorted()
-    units: dict[str, Unit] = {}
     for (full, written, fields), group in rows.keys.items():
         name, procs = named(packages[fields], full)
-        several = content.invocation > 0 and _several(rows, group)
-        if written not in units:
-            units[written] = _unit(written)
-        unit = units[written]
-        for start, stop in rows.pieces(group, 1 if several else None):
-            values, invocations = rows.of(group, start, stop)
-            yield Record(
-                name,
-                unit.to_base(values),
-                unit.base,
-                metric=_METRICS.get(written, written),
-                direction=content.better.get(_METRICS.get(written, written)),
-                processes=invocations.astype(np.int64) if several else None,
-                path=source.name,
-                where=f"line {rows.places[group]}",
-                fields=fields + ((("gomaxprocs", procs),) if procs else ()),
-                traits=frozenset({Trait.ORDER_KNOWN} if several else {Trait.ORDER_KNOWN, Trait.ONE_PROCESS})
-                | written_in(unit),
-            )
-
-
-def _several(rows: Gathered, group: int) -> bool:
-    """Whether a group has values of several invocations, whose numbers rise."""
-    first, last = (rows.of(group, at, at + 1)[1] for at in (0, rows.size(group) - 1))
-    return bool((first != last).all())
+        values, invocations = rows.of(group)
+        several = bool(invocations[0] != invocations[-1])
+        metric, unit = _METRICS.get(written, written), _unit(written)
+        frame = source.frame(f"line {rows.places[group]}", name)
+        yield frame.holding(
+            values,
+            unit,
+            metric=metric,
+            direction=content.better.get(metric),
+            processes=invocations.astype(np.int64) if several else None,
+            fields=fields + ((("gomaxprocs", procs),) if procs else ()),
+            traits=frozenset({Trait.ORDER_KNOWN, *[Trait.ONE_PROCESS] * (not several)}),
+        )
 
 
 def _scan(lines: list[str], before: int, content: _Content) -> None:
@@ -129,32 +109,22 @@ def _scan(lines: list[str], before: int, content: _Content) -> None:
     all_groups: list[int] = []
     all_values: list[float] = []
     invocations: list[int] = []
+    known = content.groups
     for number, line in enumerate(lines, start=before + 1):
-        groups, values = _as_before(line, content.known) if line.startswith("Benchmark") else _NONE
-        if not values:
-            if not _RESULT.match(line):
-                _note(content, number, line)
-                continue
-            groups, values = _result(content, number, line)
+        if not _RESULT.match(line):
+            _note(content, number, line)
+            known = content.groups
+            continue
+        words = line.split()
+        values, units = _measured(content, number, words)
+        if (groups := known.get((words[0], *units))) is None:
+            keys = ((_bare(words[0]), intern(unit), content.fields) for unit in units)
+            groups = known[words[0], *units] = [content.rows.number(key, number) for key in keys]
         all_groups += groups
         all_values += values
         invocations += [content.invocation] * len(values)
         content.measured = content.measured or bool(values)
     content.rows.extend(np.array(all_groups), np.array(all_values), np.array(invocations))
-
-
-def _result(content: _Content, number: int, line: str) -> tuple[list[int], list[float]]:
-    """Groups and values of a result line, whatever it is like."""
-    name, *words = line.split()
-    if not words:
-        return _NONE  # a name alone announces a benchmark (go test -v)
-    own = name[len("Benchmark") :] or name
-    values, units = _measured(content, number, own, words)
-    if len(content.known) == _KNOWN:
-        content.known.clear()
-    groups = [content.rows.number((own, intern(unit), content.fields), number) for unit in units]
-    content.known[name, *units] = groups
-    return groups, values
 
 
 def _note(content: _Content, number: int, line: str) -> None:
@@ -170,51 +140,38 @@ def _note(content: _Content, number: int, line: str) -> None:
             content.configuration[match["key"]] = match["value"].strip()
         else:
             content.configuration.pop(match["key"], None)
-        content.fields, content.known = tuple(content.configuration.items()), {}
+        content.fields, content.groups = tuple(content.configuration.items()), {}
 
 
-def _as_before(line: str, known: Mapping[tuple[str, ...], list[int]]) -> tuple[list[int], list[float]]:
-    """Groups and values of a result line as most are, whose name and units have been seen; none in doubt."""
-    words = line.split()
-    seen, written = known.get((words[0], *words[3::2])), words[2::2]
-    if (
-        seen
-        and len(words) == 2 + 2 * len(seen)
-        and (words[1].isascii() and words[1].isdigit())
-        and _OF_NUMBERS.issuperset("".join(written))
-    ):
-        try:
-            return seen, list(map(float, written))
-        except ValueError:
-            pass
-    return _NONE
+def _bare(name: str) -> str:
+    return name.removeprefix("Benchmark") or name
 
 
-def _measured(content: _Content, number: int, name: str, words: list[str]) -> tuple[list[float], list[str]]:
+def _measured(content: _Content, number: int, words: list[str]) -> tuple[list[float], list[str]]:
     """The values of a result line that are values, with their units; the others are left out."""
-    iterations, *pairs = words
-    reason = ""
-    if not iterations.isascii() or not iterations.isdigit():
-        reason = f"{iterations[:40]!r} stands where the number of iterations is expected"
-    elif not pairs:
+    name, written, units = words[0], words[2::2], words[3::2]
+    if len(words) == 1:
+        return [], []  # a name alone announces a benchmark (go test -v)
+    if not words[1].isdigit() or not words[1].isascii():
+        reason = f"{words[1][:40]!r} stands where the number of iterations is expected"
+    elif not written:
         reason = "no value follows the iterations; was the run interrupted?"
-    elif len(pairs) % 2:
-        reason = f"the last value ({pairs[-1][:40]!r}) has no unit; was the line cut?"
+    elif len(written) > len(units):
+        reason = f"the last value ({written[-1][:40]!r}) has no unit; was the line cut?"
+    elif (values := decimals(written)) is not None:
+        return values, units
     else:
-        wrong = next((v for v in pairs[::2] if not is_number(v) and v not in _NOT_FINITE), None)
-        reason = f"{wrong[:40]!r} is not a number" if wrong is not None else ""
+        wrong = next((v for v in written if not is_number(v) and v not in _NOT_FINITE), None)
+        reason = "" if wrong is None else f"{wrong[:40]!r} is not a number"
     if reason:
-        content.skip(number, name, reason)
+        content.skip(number, _bare(name), reason)
         return [], []
-    values: list[float] = []
-    units: list[str] = []
-    for value, unit in zip(pairs[::2], pairs[1::2], strict=True):
+    pairs = list(zip(written, units, strict=True))
+    for value, unit in pairs:
         if value in _NOT_FINITE:
-            content.skip(number, name, f"{unit} is {value}")
-        else:
-            values.append(float(value))
-            units.append(unit)
-    return values, units
+            content.skip(number, _bare(name), f"{unit} is {value}")
+    good = [(float(value), unit) for value, unit in pairs if value not in _NOT_FINITE]
+    return [value for value, _ in good], [unit for _, unit in good]
 
 
 def _unit_line(content: _Content, number: int, unit: str, properties: list[str]) -> None:
@@ -251,10 +208,11 @@ def _naming(found: Iterable[tuple[str, str]]) -> Callable[[str, str], tuple[str,
     return name
 
 
+@lru_cache
 def _unit(written: str) -> Unit:
     """The unit of a metric; a custom one may end with its unit, as in ``p99-ns``."""
     whole, suffix = parse_unit(written), written.rpartition("-")[2]
     last = parse_unit(suffix)
     # One letter behind a dash may mean anything.
-    known = len(suffix) > 1 and last.base in ("s", "B", "J", "cycles")
-    return last if whole.base == written and known else whole
+    is_unit = len(suffix) > 1 and last.base in ("s", "B", "J", "cycles")
+    return last if whole.base == written and is_unit else whole

@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
-from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, glances, members, numbers
+from speedproof.data.sample import Trait, clock_of
+from speedproof.formats.jsontext import Number, as_fields, decode, each, glances, members, numbers
 from speedproof.formats.reading import plural
 from speedproof.formats.source import ReadOptions, Source
 
@@ -38,41 +38,38 @@ class _Command(msgspec.Struct):
 
 
 class _File(msgspec.Struct):
-    results: list[msgspec.Raw]
+    results: msgspec.Raw
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every command's times and, when they were measured, memory sizes."""
-    parts = decode_parts(source, _File, "results").results
-    occurrences = Counter(known.command for known in glances(parts, _Command))
+    results = decode(source.content, _File, source).results
+    occurrences = Counter(entry.command for entry in glances(source, results, _Command))
 
     def command(place: Record, result: _Result) -> Iterator[Record | Skipped]:
-        frame = replace(place, benchmark=result.command)
-        if not result.times:
-            yield frame.left_out(
-                "the file has no times of single runs; run hyperfine again with --export-json"
-            )
-            return
-        # Told apart in the file by their place only; so that the suite can say what it pooled.
+        # Commands of one name differ by their place only; so that the suite can say what it pooled.
         entry = (("entry", place.where),) if occurrences[result.command] > 1 else ()
         notes = _failures(result)
-        for metric, name, unit, values in (
-            ("time", "times", "s", result.times),
-            ("memory", "memory_usage_byte", "B", result.memory_usage_byte),
-        ):
-            if values:
-                yield replace(
-                    frame,
-                    values=numbers(values),
-                    unit=unit,
-                    metric=metric,
-                    where=f"{place.where}.{name}",
-                    fields=as_fields(result.parameters or {}) + entry,
-                    traits=frozenset({Trait.ORDER_KNOWN, *[Trait.FAILED_RUNS] * bool(notes)}),
-                    notes=notes,
-                )
+        frame = replace(
+            place,
+            benchmark=result.command,
+            fields=as_fields(result.parameters or {}) + entry,
+            traits=frozenset({Trait.ORDER_KNOWN, *[Trait.FAILED_RUNS] * len(notes)}),
+            notes=notes,
+        )
+        if not result.times:
+            reason = "the file has no times of single runs; run hyperfine again with --export-json"
+            yield frame.left_out(reason)
+            return
+        times = numbers(result.times)
+        yield replace(
+            frame, values=times, where=f"{place.where}.times", traits=frame.traits | clock_of("time")
+        )
+        if result.memory_usage_byte:
+            sizes, where = numbers(result.memory_usage_byte), f"{place.where}.memory_usage_byte"
+            yield replace(frame, values=sizes, unit="B", metric="memory", where=where)
 
-    return each(source, parts, _Result, command, "results")
+    return each(source, results, _Result, command, "results")
 
 
 def _failures(result: _Result) -> tuple[str, ...]:

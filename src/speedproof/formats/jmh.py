@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
-from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, members, numbers
+from speedproof.formats.jsontext import Number, as_fields, decode, each, members, numbers
 from speedproof.formats.reading import nested
 from speedproof.formats.source import ReadOptions, Source
 
@@ -51,7 +51,7 @@ class _Result(msgspec.Struct, rename="camel"):
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the iterations of every benchmark, with the fork of each."""
-    return each(source, decode_parts(source, list[msgspec.Raw]), _Result, _result)
+    return each(source, decode(source.content, msgspec.Raw, source), _Result, _result)
 
 
 def _result(place: Record, result: _Result) -> Iterator[Record | Skipped]:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.jsontext import Number, as_fields, decode, each, members, numbers
+from speedproof.formats.jsontext import Number, absent, as_fields, decode, each, members, numbers, parts
 from speedproof.formats.reading import finite, nested, plural
 from speedproof.formats.source import ReadOptions, Source
 
@@ -29,8 +29,8 @@ _ERROR_FLAG = "krun noted an error or a warning during the session (error_flag);
 
 
 class _File(msgspec.Struct):
-    wallclock_times: dict[str, msgspec.Raw] | None = None
-    data: dict[str, msgspec.Raw] | None = None
+    wallclock_times: msgspec.Raw = msgspec.Raw()
+    data: msgspec.Raw = msgspec.Raw()
     core_cycle_counts: dict[str, msgspec.Raw] = {}
     aperf_counts: dict[str, msgspec.Raw] = {}
     mperf_counts: dict[str, msgspec.Raw] = {}
@@ -40,12 +40,13 @@ class _File(msgspec.Struct):
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the iterations of every benchmark, with the process execution of each."""
-    file = decode(source.data, _File, source)
-    member = "data" if file.wallclock_times is None else "wallclock_times"
-    times = file.data if file.wallclock_times is None else file.wallclock_times
-    if times is None:
+    file = decode(source.content, _File, source)
+    member = "data" if absent(file.wallclock_times) else "wallclock_times"
+    times: msgspec.Raw = getattr(file, member)
+    if absent(times):
         raise source.error("", "the file lacks wallclock_times; it is not as krun writes it")
-    several = len({_parts(key)[1:] for key in times}) > 1
+    kind = dict[str, msgspec.Raw]
+    several = len({_parts(key)[1:] for _, key, _ in parts(source, times, member, kind)}) > 1
     host = _host(file.audit)
     notes = (_ERROR_FLAG,) if file.error_flag else ()
 
@@ -69,8 +70,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
                 of_core = [execution[core] for execution in by_core if core < len(execution)]
                 yield from _joined(replace(frame, metric=f"cycles of core {core}"), of_core)
 
-    kind = list[list[Number]]
-    yield from each(source, times, kind, process, member, benchmark=lambda key: _parts(key)[0])
+    yield from each(
+        source, times, list[list[Number]], process, member, of=kind, benchmark=lambda key: _parts(key)[0]
+    )
     if file.aperf_counts or file.mperf_counts:
         reason = "the APERF and MPERF counts are left out: they tell the frequency of the cores"
         yield source.skip("", "", reason, expected=True)

@@ -29,7 +29,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the values of one benchmark, which is called like the file."""
-    lists = decode(source.data, list[list[Number]], source)
+    lists = decode(source.content, list[list[Number]], source)
     frame = source.frame("", source.stem)
     if lost := sum(not values for values in lists):
         yield frame.left_out(f"{lost} of {plural(len(lists), 'process')[:-1]}es are without values")

@@ -41,13 +41,15 @@ class _Result(msgspec.Struct):
 
 
 class _File(msgspec.Struct):
-    results: list[msgspec.Raw]
+    results: msgspec.Raw
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the epochs of every benchmark."""
-    results = decode(source.data, _File, source).results
-    titles = Counter(name for _, name in {(known.title, known.name) for known in glances(results, _Result)})
+    results = decode(source.content, _File, source).results
+    titles = Counter(
+        name for _, name in {(known.title, known.name) for known in glances(source, results, _Result)}
+    )
     uncounted = 0
 
     def result(place: Record, found: _Result) -> Iterator[Record | Skipped]:

@@ -23,7 +23,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsontext import as_fields, decode, decode_parts, each, members
+from speedproof.formats.jsontext import absent, as_fields, decode, each, members
 from speedproof.formats.reading import epoch, nested, plural, span_of
 from speedproof.formats.source import ReadOptions, Source
 
@@ -77,7 +77,7 @@ class _First(msgspec.Struct):
 
 
 class _File(msgspec.Struct):
-    benchmarks: list[msgspec.Raw] | dict[str, msgspec.Raw] | None = None  # or parts of a large file
+    benchmarks: msgspec.Raw = msgspec.Raw()
     benchmark: msgspec.Raw = msgspec.Raw()
     metadata: dict[str, object] | None = None
 
@@ -89,7 +89,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every benchmark's values with the process of each."""
-    file = decode_parts(source, _File, "benchmarks")
+    file = decode(source.content, _File, source)
     common = file.metadata or {}
     calibrations = warmups = 0
 
@@ -101,9 +101,10 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         warmups += sum(_warmup_count(run) for run in benchmark.runs)
         yield _record(replace(place, benchmark=name), benchmark.runs, metadata)
 
-    if file.benchmarks is not None:
-        yield from each(source, file.benchmarks, _Benchmark, record, "benchmarks")
-    elif bytes(file.benchmark):
+    if not absent(file.benchmarks):
+        kind = list[msgspec.Raw] | dict[str, msgspec.Raw]
+        yield from each(source, file.benchmarks, _Benchmark, record, "benchmarks", of=kind)
+    elif not absent(file.benchmark):
         try:
             yield from record(source.frame("benchmark", ""), _first_format(file.benchmark, source))
         except FormatError as error:

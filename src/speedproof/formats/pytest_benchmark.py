@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.jsontext import Number, as_fields, decode_parts, each, members, numbers
+from speedproof.formats.jsontext import Number, as_fields, decode, each, members, numbers
 from speedproof.formats.reading import epoch, span_of
 from speedproof.formats.source import ReadOptions, Source
 
@@ -42,7 +42,7 @@ class _Benchmark(msgspec.Struct):
 
 
 class _File(msgspec.Struct):
-    benchmarks: list[msgspec.Raw]
+    benchmarks: msgspec.Raw
     machine_info: dict[str, object] = {}
     commit_info: dict[str, object] = {}
     datetime: object = None
@@ -50,7 +50,7 @@ class _File(msgspec.Struct):
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the rounds of every test."""
-    file = decode_parts(source, _File, "benchmarks")
+    file = decode(source.content, _File, source)
     host = _host(file.machine_info, file.commit_info)
 
     def test(place: Record, benchmark: _Benchmark) -> Iterator[Record | Skipped]:

@@ -6,31 +6,21 @@ unit behind it, and one header line may precede the numbers and name their unit 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.order import order_traits
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait, written_in
-from speedproof.data.units import Unit, metric_of, parse_unit
-from speedproof.formats.gathered import Gathered
+from speedproof.data.sample import Trait
+from speedproof.data.units import metric_of, parse_unit
+from speedproof.formats import text
 from speedproof.formats.reading import SORTED, plural
-from speedproof.formats.sniff import first_lines
 from speedproof.formats.source import ReadOptions, Source, as_text
-from speedproof.formats.text import (
-    header_columns,
-    header_unit,
-    is_header,
-    is_missing,
-    is_number,
-    looks_decimal_comma,
-    readings,
-    settle_unit,
-)
 
 NAME = "raw"
 TITLE = "raw text"
@@ -42,43 +32,34 @@ _PLAIN = b"0123456789.+-eE \t\r\n"
 _BULK = 1 << 14  # bytes; for less, the decoder is not worth its import
 
 
-class _Numbers(Struct, frozen=True, eq=False):
-    """The content of a raw text file."""
+class _Content(Struct):
+    """What a raw text file holds."""
 
-    rows: Gathered  # the values in the order of the file, as written, with the number of their unit
+    values: array[float] = field(default_factory=lambda: array("d"))  # as written
+    units: array[int] = field(default_factory=lambda: array("h"))  # the number of the unit of each
+    lines: dict[str, int] = field(
+        default_factory=dict
+    )  # by unit as written: the first line with a value in it
     missing: int = 0  # how many values are missing
     missing_line: int = 0  # the first line that lacks one
-    unit: str | None = None  # the unit that the file names
-    unit_line: int = 0  # the line that names it
-    units: tuple[Unit, ...] = ()  # those of the values, by number, where they differ
-    header: str = ""  # what was taken as a header, with its line; empty without one
+    header: str = ""  # what was taken as a header
+    header_line: int = 0
 
-    def values(self, start: int, stop: int) -> FloatArray:
-        """Some of the values, in the unit of the file."""
-        values, number = self.rows.of(0, start, stop)
-        if not self.units:
-            return values
-        converted = np.empty_like(values)
-        for k, unit in enumerate(self.units):
-            converted[number == k] = unit.to_base(values[number == k])
-        return converted
-
-
-def _is_numeric(line: str) -> bool:
-    """Whether a line holds numbers and missing values only; decimal commas, which are refused, included."""
-    found = readings(line.partition("#")[0].split())
-    return all(unit is not None or looks_decimal_comma(token) for token, unit in found)
+    def number(self, unit: str, line: int) -> int:
+        """The number of a unit, which may be new in this line."""
+        self.lines.setdefault(unit, line)
+        return list(self.lines).index(unit)
 
 
 def _has_number(line: str) -> bool:
-    return any(not is_missing(token) for token, _ in readings(line.partition("#")[0].split()))
+    return any(not text.is_missing(token) for token, _ in text.readings(line.partition("#")[0].split()))
 
 
 def sniff(head: bytes) -> bool:
     """Whether a file begins like raw text: numbers only, but for comments and one header line."""
-    lines = first_lines(head)
-    body = lines[1:] if lines and is_header(lines[0].partition("#")[0]) else lines
-    return bool(body) and all(map(_is_numeric, body)) and any(map(_has_number, body))
+    lines = text.first_lines(head)
+    body = lines[1:] if lines and text.is_header(lines[0].partition("#")[0]) else lines
+    return bool(body) and all(all(text.numeric_tokens(line)) for line in body) and any(map(_has_number, body))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -87,135 +68,111 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
 
 def sample(source: Source, options: ReadOptions, frame: Record) -> Iterator[Record | Skipped]:
-    """What raw text holds of one sample; of a huge one several records, which pooling joins."""
+    """What raw text holds of one sample."""
     content = _parse(source)
     if content.missing:
-        count = plural(content.missing, "missing value")
-        reason = f"{count} (NA) left out; {content.rows.size(0)} remain"
-        yield Skipped(source.name, f"line {content.missing_line}", frame.benchmark, reason)
-    unit, notes = settle_unit(content.unit, options.unit, f"{source.name}: line {content.unit_line}")
+        reason = f"{plural(content.missing, 'missing value')} (NA) left out; {len(content.values)} remain"
+        yield source.skip(f"line {content.missing_line}", frame.benchmark, reason)
+    written, values = _in_one_unit(content, source)
+    line = min(content.lines.values()) if any(content.lines) else content.header_line
+    unit, notes = text.settle_unit(written, options.unit, f"{source.name}: line {line}")
     if content.header:
-        named = f"the unit is {content.unit}" if content.unit else "it names no unit"
-        notes += (f"{content.header} was taken as a header; {named}",)
-    pieces = list(content.rows.pieces(0))
-    traits = order_traits(content.values(max(start - 1, 0), stop) for start, stop in pieces)
-    traits |= written_in(unit)
+        named = f"the unit is {written}" if written else "it names no unit"
+        notes += (f"line {content.header_line}, {content.header!r}, was taken as a header; {named}",)
+    traits = order_traits(values)
     if Trait.SORTED in traits:
         notes += (SORTED,)
-    for start, stop in pieces:
-        yield replace(
-            frame,
-            values=unit.to_base(content.values(start, stop)),
-            unit=unit.base,
-            metric=metric_of(unit.base),
-            path=source.name,
-            traits=traits,
-            notes=notes + frame.notes,
-        )
+    yield replace(
+        frame.holding(values, unit, traits=traits),
+        metric=metric_of(unit.base),
+        path=source.name,
+        notes=notes + frame.notes,
+    )
 
 
-def _parse(source: Source) -> _Numbers:
+def _parse(source: Source) -> _Content:
     """Take the numbers out of raw text."""
-    rows = Gathered("d", "h")
-    units: dict[str, int] = {"": 0}  # as written
-    lines: dict[str, int] = {}  # the first of each
-    missing = missing_line = header_line = before = 0
-    header, seen = "", False
-    for block in source.blocks():
-        if (seen or not header) and (values := _plain(block)) is not None:
-            if values.size and "" not in lines:
-                first = len(block) - len(block.lstrip())
-                lines[""] = before + 1 + _breaks(block[:first])
-            seen = seen or bool(values.size)
-            rows.extend(0, values, np.zeros(values.size, np.int16))
-            rows.made_room()
-            before += _breaks(block)
-            continue
-        for number, line in enumerate(as_text(block).removesuffix("\n").split("\n"), start=before + 1):
-            body = line.partition("#")[0].strip()
-            found = readings(body.split())
-            if found and not (seen or missing or header) and is_header(body):
-                header, header_line = body.strip("\"'"), number
-                continue
-            if header and not seen and len(found) == header_columns(header) > 1:
-                raise source.error(
-                    f"line {number}",
-                    f"{len(found)} numbers under a header of {len(found)} names; "
-                    "if these are columns, write them as CSV",
-                )
-            for token, written in found:
-                if written is None:
-                    raise source.error(f"line {number}", _why_no_number(token))
-                if is_number(token):
-                    rows.groups.append(0)
-                    rows.columns[0].append(float(token))
-                    rows.columns[1].append(units.setdefault(written, len(units)))
-                    lines.setdefault(written, number)
-                    seen = True
-                else:
-                    missing += 1
-                    missing_line = missing_line or number
-        rows.made_room()
-        before += _breaks(block)
-    if not seen:
+    content, before = _Content(), 0
+    for piece in source.pieces():
+        lines = as_text(piece)
+        if (content.values or not content.header) and (values := _plain(piece)) is not None:
+            if values.size:
+                blank = lines[: len(lines) - len(lines.lstrip())]
+                number = content.number("", before + 1 + blank.count("\n"))
+                content.values.frombytes(values.tobytes())
+                content.units.frombytes(np.full(values.size, number, np.int16).tobytes())
+        else:
+            for number, line in enumerate(lines.removesuffix("\n").split("\n"), start=before + 1):
+                _take_line(content, number, line, source)
+        before += lines.count("\n")
+    if not content.values:
         raise source.error("", "there is no number in this file")
-    rows.sorted(1)
-    unit, unit_line, known = header_unit(header), header_line, tuple[Unit, ...]()
-    if any(lines):
-        unit_line = min(lines.values())
-        unit, known = _in_one_unit(list(units), lines, unit, source)
-    taken = f"line {header_line}, {header!r}," if header else ""
-    return _Numbers(rows, missing, missing_line, unit, unit_line, known, taken)
+    return content
 
 
-def _breaks(block: bytes) -> int:
-    """How many lines end in a block."""
-    return as_text(block).count("\n") if b"\r" in block else block.count(b"\n")
+def _take_line(content: _Content, number: int, line: str, source: Source) -> None:
+    body = line.partition("#")[0].strip()
+    tokens = text.readings(body.split())
+    if tokens and not (content.values or content.missing or content.header) and text.is_header(body):
+        content.header, content.header_line = body.strip("\"'"), number
+        return
+    if content.header and not content.values and len(tokens) == text.header_columns(content.header) > 1:
+        raise source.error(
+            f"line {number}",
+            f"{len(tokens)} numbers under a header of {len(tokens)} names; "
+            "if these are columns, write them as CSV",
+        )
+    for token, unit in tokens:
+        if unit is None:
+            raise source.error(f"line {number}", _why_no_number(token))
+        if text.is_number(token):
+            content.values.append(float(token))
+            content.units.append(content.number(unit, number))
+        else:
+            content.missing += 1
+            content.missing_line = content.missing_line or number
 
 
-def _plain(text: bytes) -> FloatArray | None:
+def _plain(piece: bytes) -> FloatArray | None:
     """Numbers alone. Where they are many, most are one a line as JSON writes them, which is read in bulk."""
-    if text.translate(None, _PLAIN):
+    if piece.translate(None, _PLAIN):
         return None
-    if len(text) > _BULK:
+    if len(piece) > _BULK:
         import msgspec
 
         try:
-            found = msgspec.json.decode(b"[%s]" % text.strip().replace(b"\n", b","), type=list[float])
-            return np.array(found, dtype=np.float64)
+            numbers = msgspec.json.decode(b"[%s]" % piece.strip().replace(b"\n", b","), type=list[float])
+            return np.array(numbers, dtype=np.float64)
         except msgspec.MsgspecError:
             pass
-    try:
-        return np.array([float(token) for token in text.split()])
-    except ValueError:
-        return None  # line by line it shows where
+    numbers_of = text.decimals(piece.decode().split())  # where one is none, line by line it shows which
+    return None if numbers_of is None else np.array(numbers_of)
 
 
-def _in_one_unit(
-    written: list[str], lines: dict[str, int], of_header: str | None, source: Source
-) -> tuple[str, tuple[Unit, ...]]:
-    """What unit values with units of their own are in: the common one as written, or else the base unit.
-
-    Also the unit of each number where they differ.
-    """
-    names = {word: word or of_header or "" for word in written}
-    first, *others = (names[word] for word in lines)
-    base, at = parse_unit(first).base, min(lines.values())
-    for word, name in zip(list(lines)[1:], others, strict=True):
-        if parse_unit(name).base != base:
-            here, there = (f"in {unit}" if unit else "without a unit" for unit in (name, first))
+def _in_one_unit(content: _Content, source: Source) -> tuple[str | None, FloatArray]:
+    """The values in one unit, and that: the common one as written, or else the base unit."""
+    values, of_header, lines = np.frombuffer(content.values), text.header_unit(content.header), content.lines
+    if not any(lines):
+        return of_header, values
+    units = [word or of_header or "" for word in lines]
+    first, base, at = units[0], parse_unit(units[0]).base, min(lines.values())
+    for line, unit in zip(lines.values(), units, strict=True):
+        if parse_unit(unit).base != base:
+            here, there = (f"in {name}" if name else "without a unit" for name in (unit, first))
             raise source.error(
-                f"line {lines[word]}",
-                f"a number {here} where line {at} has one {there}; write all in one unit",
+                f"line {line}", f"a number {here} where line {at} has one {there}; write all in one unit"
             )
-    if all(parse_unit(name) == parse_unit(first) for name in others):
-        return first, ()
-    return base, tuple(parse_unit(names[word]) for word in written)
+    if len(set(map(parse_unit, units))) == 1:
+        return first, values
+    numbers, converted = np.frombuffer(content.units, np.int16), np.empty_like(values)
+    for number, unit in enumerate(units):
+        converted[numbers == number] = parse_unit(unit).to_base(values[numbers == number])
+    return base, converted
 
 
 def _why_no_number(token: str) -> str:
     shown = token if len(token) <= 40 else token[:37] + "..."
-    if looks_decimal_comma(token):
+    if text.looks_decimal_comma(token):
         return f"{shown!r} has a decimal comma; write {shown.replace(',', '.')}"
     if token.lower().lstrip("+-") in ("inf", "infinity"):
         return f"{shown!r} is no measurement; write NA for a run without a result"

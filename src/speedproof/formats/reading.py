@@ -1,17 +1,26 @@
-"""What readers share: remarks, moments, and the values of several processes one after the other."""
+"""What readers share: values by group and process, what is left out of them, moments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import tempfile
+import weakref
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from typing import IO, Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.record import Record, Skipped
+from speedproof.formats.source import room_on_disk
 
 SORTED = "the values are sorted, so their run order is not known"
+IN_MEMORY = 1 << 21  # gathered values in memory
+
+Column = np.ndarray[tuple[int], np.dtype[Any]]
 
 
 def records_of(items: Iterable[Record | Skipped]) -> list[Record]:
@@ -61,5 +70,86 @@ def epoch(text: object) -> float | None:
 def span_of(moments: Iterable[float | None]) -> tuple[float, float] | None:
     """The first and the last of some moments; None when one of them is not known, or there is none."""
     known = list(moments)
-    found = [moment for moment in known if moment is not None]
-    return (min(found), max(found)) if found and len(found) == len(known) else None
+    present = [moment for moment in known if moment is not None]
+    return (min(present), max(present)) if present and len(present) == len(known) else None
+
+
+class Gathered:
+    """Columns of numbers of some kinds, as the module array calls them, and the group of each row.
+
+    Readers append to ``groups`` and ``columns`` row by row, or many rows at once, and call :meth:`make_room` from
+    time to time. After :meth:`sort` rows are asked for by group, in the order in which they came. Groups are
+    numbered by whoever has numbers, or else by :meth:`number`.
+
+    What memory cannot hold goes to disk in chunks, each of them sorted by group.
+    """
+
+    def __init__(self, *kinds: str) -> None:
+        self.keys: dict[Any, int] = {}
+        self.places = array("q")  # where each key was seen first
+        self.groups = array("i")
+        self.columns: tuple[array[Any], ...] = tuple(array(kind) for kind in kinds)
+        self._files: list[IO[bytes]] = []
+        self._parts: list[IntArray] = []  # of each chunk: its groups, where each begins, how many rows it has
+        self._rows = 0  # of all chunks
+        self._sorted: list[Column] = []
+
+    def number(self, key: Hashable, place: int) -> int:
+        """The number of the group with that key, which may be new at this place."""
+        number = self.keys.setdefault(key, len(self.places))
+        if number == len(self.places):
+            self.places.append(place)
+        return number
+
+    def extend(self, groups: int | IntArray, *columns: Column) -> None:
+        """Take rows, of one group or each of its own."""
+        self.groups.frombytes(np.broadcast_to(groups, columns[0].shape).astype(np.int32).tobytes())
+        for column, new in zip(self.columns, columns, strict=True):
+            column.frombytes(new.astype(column.typecode).tobytes())
+
+    def make_room(self) -> None:
+        """Keep memory bounded."""
+        if len(self.groups) >= IN_MEMORY:
+            self._write()
+
+    def sort(self) -> None:
+        """Put all groups in order; nothing is appended afterwards."""
+        if self._files:
+            self._write()
+            files = zip(self._files, self.columns, strict=True)
+            self._sorted = [np.asarray(np.memmap(file, column.typecode, "r")) for file, column in files]
+        else:
+            self._sorted = self._chunk()
+        parts = np.concatenate(self._parts, axis=1)
+        groups, self._starts, self._sizes = parts[:, np.argsort(parts[0], kind="stable")]
+        self._first = np.searchsorted(groups, np.arange(groups.max(initial=-1) + 2))
+
+    def of(self, group: int) -> tuple[Column, ...]:
+        """The columns of a group."""
+        parts = slice(self._first[group], self._first[group + 1])
+        cuts = [
+            slice(at, at + size) for at, size in zip(self._starts[parts], self._sizes[parts], strict=True)
+        ]
+        if len(cuts) == 1:
+            return tuple(column[cuts[0]] for column in self._sorted)
+        return tuple(np.concatenate([column[cut] for cut in cuts]) for column in self._sorted)
+
+    def _chunk(self) -> list[Column]:
+        """The rows since the last chunk, sorted by group."""
+        groups = np.frombuffer(self.groups, np.int32)
+        order = np.argsort(groups, kind="stable")
+        numbers, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
+        self._parts.append(np.array([numbers, self._rows + starts, sizes], np.int64))
+        self._rows += groups.size
+        return [np.frombuffer(column, column.typecode)[order] for column in self.columns]
+
+    def _write(self) -> None:
+        with room_on_disk(), ExitStack() as stack:
+            if not self._files:
+                self._files = [stack.enter_context(tempfile.TemporaryFile()) for _ in self.columns]
+                weakref.finalize(self, stack.pop_all().close)
+            for file, column in zip(self._files, self._chunk(), strict=True):
+                file.write(column.tobytes())
+                file.flush()
+        for rows in (self.groups, *self.columns):
+            del rows[:]

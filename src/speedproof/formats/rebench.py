@@ -19,12 +19,11 @@ import numpy as np
 from msgspec import Struct, field
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait, written_in
+from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.gathered import Gathered
 from speedproof.formats.jsontext import as_fields, decode
-from speedproof.formats.reading import epoch, plural
+from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
 
 NAME = "rebench"
@@ -93,30 +92,26 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     content = _Content()
     yield from _scan(source, content)
     rows, warm = content.rows, content.warm
-    rows.sorted()
+    rows.sort()
     several = len({dict(fields).get("executor", "") for *_, fields in rows.keys}) > 1
     names = _names([(benchmark, dict(fields)) for benchmark, *_, fields in rows.keys])
     for name, ((benchmark, criterion, written, fields), group) in zip(names, rows.keys.items(), strict=True):
         unit = parse_unit(_UNITS.get(written, written))
         values, invocations, began = rows.of(group)
-        yield Record(
-            name,
-            unit.to_base(values),
-            unit.base,
+        yield source.frame(f"line {rows.places[group]}", name).holding(
+            values,
+            unit,
             metric=metric_of(unit.base) if criterion == "total" else criterion,
             version=dict(fields).get("executor", "") if several else None,
             processes=np.unique(invocations, return_inverse=True)[1],
-            path=source.name,
-            where=f"line {rows.places[group]}",
             fields=fields,
-            traits=frozenset({Trait.ORDER_KNOWN, *[Trait.WARMUP_REMOVED] * bool(warm[benchmark])})
-            | written_in(unit),
+            traits=frozenset({Trait.ORDER_KNOWN, *[Trait.WARMUP_REMOVED] * bool(warm[benchmark])}),
             notes=(_NO_WARMUP,) if group in content.unsure else (),
             span=None if np.isnan(began).any() else (float(began.min()), float(began.max())),
         )
     if total := warm.total():
         reason = f"{plural(total, 'warm-up iteration')} of {plural(len(warm), 'benchmark')} left out"
-        yield Skipped(source.name, "", "", reason, expected=True)
+        yield source.skip("", "", reason, expected=True)
 
 
 def _scan(source: Source, content: _Content) -> Iterator[Skipped]:
@@ -126,7 +121,7 @@ def _scan(source: Source, content: _Content) -> Iterator[Skipped]:
             try:
                 _comment(source, number, line, content)
             except FormatError as error:
-                yield Skipped(source.name, error.where, "", error.message)
+                yield source.skip(error.where, "", error.message)
             continue
         cells = line.split("\t")
         if "invocation" in cells and "value" in cells:
@@ -148,7 +143,7 @@ def _scan(source: Source, content: _Content) -> Iterator[Skipped]:
                 else _take(content, number, found)
             )
             if reason:
-                yield Skipped(source.name, f"line {number}", found.get("benchmark", ""), reason)
+                yield source.skip(f"line {number}", found.get("benchmark", ""), reason)
     if header is None:
         raise source.error("", "the file has no header line (invocation, iteration, value, ...)")
 

@@ -14,11 +14,11 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait, written_in
+from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
-from speedproof.formats.jsontext import as_fields, decode, each, members
+from speedproof.formats.jsontext import as_fields, each, members
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.formats.text import rows_of
+from speedproof.formats.text import is_json, rows_of
 
 NAME = "sightglass"
 TITLE = "sightglass"
@@ -51,7 +51,6 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every program's phases and events, with the process of each count."""
-    is_json = source.data.lstrip()[:1] == b"["
     groups: dict[tuple[str, str, str, str, str | None, str | None], list[tuple[str, int, float]]] = {}
 
     def take(place: Record, found: _Measurement) -> tuple[()]:
@@ -59,21 +58,18 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         groups.setdefault(key, []).append((place.where, found.process, found.count))
         return ()
 
-    yield from _from_json(source, take) if is_json else _from_csv(source, take)
+    yield from _from_json(source, take) if is_json(source.begin) else _from_csv(source, take)
     several = len({(engine, flags) for _, _, _, engine, flags, _ in groups}) > 1
     for (wasm, phase, event, engine, flags, arch), group in groups.items():
         unit = parse_unit(_UNITS.get(event, ""))
-        yield Record(
-            f"{wasm}:{phase.lower()}",
-            unit.to_base(np.array([count for _, _, count in group])),
-            unit.base,
+        yield source.frame(group[0][0], f"{wasm}:{phase.lower()}").holding(
+            np.array([count for _, _, count in group]),
+            unit,
             metric=metric_of(unit.base) if event in _UNITS else event,
             version=" ".join(filter(None, (engine, flags))) if several else None,
             processes=np.unique([process for _, process, _ in group], return_inverse=True)[1],
-            path=source.name,
-            where=group[0][0],
             fields=as_fields({"engine": engine, "engine_flags": flags or None, "arch": arch, "wasm": wasm}),
-            traits=frozenset({Trait.ORDER_KNOWN}) | written_in(unit),
+            traits=frozenset({Trait.ORDER_KNOWN}),
         )
 
 
@@ -81,11 +77,12 @@ _Take = Callable[[Record, _Measurement], tuple[()]]
 
 
 def _from_json(source: Source, take: _Take) -> Iterator[Record | Skipped]:
-    lines = [line for line in source.data.splitlines() if line.strip()]
-    by_line = len(lines) > 1 and all(line[:1] == b"[" and line.rstrip()[-1:] == b"]" for line in lines)
-    for number, data in enumerate(lines if by_line else [source.data], start=1):
-        begin = f"line {number}" if by_line else ""
-        yield from each(source, decode(data, list[msgspec.Raw], source, begin), _Measurement, take, begin)
+    lines = [line for line in source.lines if line.strip()]
+    if len(lines) == 1 or not all(line[0] == "[" and line.rstrip()[-1] == "]" for line in lines):
+        yield from each(source, source.content, _Measurement, take)
+    else:
+        for number, line in enumerate(lines, start=1):
+            yield from each(source, line.encode(), _Measurement, take, f"line {number}")
 
 
 def _from_csv(source: Source, take: _Take) -> Iterator[Record | Skipped]:

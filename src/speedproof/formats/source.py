@@ -1,44 +1,44 @@
 """What a reader is given: the text of a result file, opened and decoded or refused, and how to read it.
 
-A large file stays on disk: its readers take it block by block, and memory holds what they make of it.
+A large file stays on disk: its readers take it piece by piece, and memory holds what they make of it.
 """
 
 from __future__ import annotations
 
 import codecs
-import os
+import mmap
+import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISREG
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
-from speedproof.errors import FormatError, Parameter, UsageError
-
-if TYPE_CHECKING:
-    from speedproof.formats.scratch import Scratch
+from speedproof.errors import FormatError, Parameter, SpeedproofError, UsageError
 
 STDIN = "-"
 ROLES = ("benchmark", "version", "value", "unit", "process", "metric", "run")
 _NO_VALUES = np.empty(0)
-_LARGE = 1 << 24  # bytes of a file that stays on disk
-_BEGIN = 1 << 24  # bytes of it that its format is told by
-_BLOCK = 1 << 20  # bytes of it that are looked at in one go
+LARGE = 1 << 24  # bytes of a file that stays on disk
+BEGIN = 1 << 24  # bytes of it that its format is recognised by
+_PIECE = 1 << 20  # bytes of it that are looked at in one go
 
 # A byte-order mark and the encoding that it announces; UTF-32 first, its mark begins like that of UTF-16.
 _MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _ARCHIVES = (
     (b"PK\x03\x04", "a zip archive", "unpack it"),
@@ -54,84 +54,44 @@ class Source(Struct, frozen=True):
 
     name: str  # the file as the user named it, for messages
     path: Path  # the same as a path; ``Path("-")`` for standard input
-    content: bytes | Scratch  # decompressed; on disk where it is large
-    start: int = 0  # of the text in the content: behind a mark
-
-    @property
-    def data(self) -> bytes:
-        """All of it, in memory."""
-        return self.content if isinstance(self.content, bytes) else self.read(0, self.size)
-
-    @property
-    def large(self) -> bool:
-        """Whether it is on disk."""
-        return not isinstance(self.content, bytes)
-
-    @property
-    def size(self) -> int:
-        """How many bytes it has."""
-        return len(self.content) if isinstance(self.content, bytes) else self.content.size - self.start
+    content: bytes | mmap.mmap  # decompressed; a large file is mapped
 
     @property
     def begin(self) -> bytes:
-        """What tells the format: all of a small file, of a large one the begin."""
-        return self.content if isinstance(self.content, bytes) else self.read(0, _BEGIN)
+        """All of a small file, of a large one the begin: what its format is recognised by."""
+        return self.content[:BEGIN]
 
-    def read(self, start: int, size: int) -> bytes:
-        """Some bytes of it."""
-        if isinstance(self.content, bytes):
-            return self.content[start : start + size]
-        return self.content.read(self.start + start, size)
+    def pieces(self, size: int = _PIECE) -> Iterator[bytes]:
+        """Pieces of whole lines, of about this size."""
+        start = 0
+        while piece := self.content[start : self.content.find(b"\n", start + size) + 1 or None]:
+            yield piece
+            start += len(piece)
 
-    def blocks(self, size: int = _BLOCK) -> Iterator[bytes]:
-        """All of it, in pieces that end with a line; a line is in one piece."""
-        at, parts = 0, list[bytes]()
-        while block := self.read(at, size):
-            cut = block.rfind(b"\n") + 1 or block.rfind(b"\r", 0, -1) + 1
-            ends = cut > 0 or at + len(block) == self.size
-            if cut and at + len(block) < self.size:
-                block = block[:cut]
-            at += len(block)
-            parts.append(block)
-            if ends:
-                yield b"".join(parts) if len(parts) > 1 else block
-                parts = []
-
-    def texts(self, size: int = _BLOCK) -> Iterator[str]:
-        """The text in pieces of whole lines; LF, CRLF and CR all end a line, and come out as LF between lines."""
-        if self.size <= size:
-            yield as_text(self.data)
-            return
-        before: str | None = None
-        for block in self.blocks(size):
-            if before is not None:
-                yield before
-            text = as_text(block)
-            before = text.removesuffix("\n")
-            ended = len(before) < len(text)
-        if before is not None:
-            yield before
-            if ended:
-                yield ""
+    def texts(self, size: int = _PIECE) -> Iterator[str]:
+        """The same as text; LF, CRLF and CR all end a line, and come out as LF between lines."""
+        for piece in self.pieces(size):
+            yield as_text(piece).removesuffix("\n")
 
     @property
     def lines(self) -> Iterator[str]:
         """The lines without their ends."""
         return chain.from_iterable(text.split("\n") for text in self.texts())
 
-    def line_at(self, place: int) -> int:
-        """The number of the line that a byte is in."""
-        return 1 + sum(self.read(at, min(_BLOCK, place - at)).count(b"\n") for at in range(0, place, _BLOCK))
-
     @property
     def stem(self) -> str:
         """The file's name without folder, compression and last suffix."""
         if str(self.path) == STDIN:
             return "standard input"
-        name = self.path.name
-        for suffix in (".gz", ".bz2"):
-            name = name.removesuffix(suffix)
-        return Path(name).stem
+        return Path(self.path.name.removesuffix(".gz").removesuffix(".bz2")).stem
+
+    def beside(self, name: str) -> Path | None:
+        """A file of this name in the same folder."""
+        path = self.path.parent / name
+        try:
+            return path if str(self.path) != STDIN and path.exists() else None
+        except OSError:  # a name that no file can have
+            return None
 
     def error(self, where: str, *message: str | Parameter) -> FormatError:
         """An error that names this file."""
@@ -142,7 +102,7 @@ class Source(Struct, frozen=True):
         return Skipped(self.name, where, benchmark, reason, expected)
 
     def frame(self, where: str, benchmark: str) -> Record:
-        """What is known of a place of this file before its values are."""
+        """A record of a place of this file, before its values are known."""
         return Record(benchmark, _NO_VALUES, path=self.name, where=where)
 
 
@@ -162,10 +122,10 @@ class ReadOptions(Struct, frozen=True):
                 raise UsageError(f"{role!r} is not a role of a CSV column; the roles are {', '.join(ROLES)}")
 
 
-def as_text(block: bytes) -> str:
+def as_text(piece: bytes) -> str:
     """Whole lines as text; LF, CRLF and CR all end a line, and come out as LF."""
-    text = block.decode()
-    return text.replace("\r\n", "\n").replace("\r", "\n") if b"\r" in block else text
+    text = piece.decode()
+    return text.replace("\r\n", "\n").replace("\r", "\n") if b"\r" in piece else text
 
 
 def open_source(path: str | Path) -> Source:
@@ -182,14 +142,15 @@ def open_source(path: str | Path) -> Source:
         if S_ISCHR(mode) or S_ISBLK(mode):
             raise FormatError(name, "", "this is a device, not a file")
         with path.open("rb") as file:
-            found = source_of(name, file.read, file.fileno() if S_ISREG(mode) else None)
-            return replace(found, path=path)
+            return replace(source_of(name, file.read, file.fileno() if S_ISREG(mode) else None), path=path)
     except FileNotFoundError:
         raise FormatError(name, "", "no such file") from None
     except IsADirectoryError:
         raise FormatError(name, "", "this is a folder, not a file") from None
     except PermissionError:
         raise FormatError(name, "", "permission to read it is denied (see its mode with ls -l)") from None
+    except MemoryError:
+        raise MemoryError(f"for {name}") from None
     except (OSError, ValueError) as error:
         raise FormatError(name, "", f"cannot be read: {error}") from None
 
@@ -203,28 +164,40 @@ def source_of(name: str, take: Take, number: int | None = None) -> Source:
 
     A large file stays on disk: the user's own, of that number, where it can be as it is, else a temporary one.
     """
-    head = take(_LARGE + 1)
+    head = take(LARGE + 1)
     if unpacked := _unpacked(name, head, take):
         take, number = unpacked, None
-        head = take(_LARGE + 1)
-    empty = FormatError(name, "", "the file is empty; did the benchmark run end before it wrote results?")
-    if len(head) <= _LARGE:
-        data = b"".join(_text(name, [head]))
-        if not data.strip():
-            raise empty
-        return Source(name, Path(name), data)
-    from speedproof.formats.scratch import Scratch
+        head = take(LARGE + 1)
+    mark, encoding = next((known for known in _MARKS if head.startswith(known[0])), (b"", "utf-8"))
+    pieces: Iterable[bytes] = chain([head[len(mark) :]], iter(lambda: take(_PIECE), b""))
+    if encoding != "utf-8":
+        pieces = _transcoded(name, pieces, encoding)
+    if len(head) <= LARGE:
+        content: bytes | mmap.mmap = b"".join(pieces)
+    elif number is not None and not mark:
+        content = mmap.mmap(number, 0, access=mmap.ACCESS_READ)
+    else:
+        with room_on_disk(), tempfile.TemporaryFile() as file:
+            file.writelines(pieces)
+            file.flush()
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if not re.search(rb"\S", content):
+        raise FormatError(name, "", "the file is empty; did the benchmark run end before it wrote results?")
+    source = Source(name, Path(name), content)
+    _refuse_binary(source)
+    return source
 
-    mark, encoding = _encoding(head)
-    own = os.dup(number) if number is not None and encoding == "utf-8" else None
-    scratch, blank = Scratch(own), True
-    for text in _text(name, chain([head], iter(lambda: take(_BLOCK), b""))):
-        blank = blank and not text.strip()
-        if own is None:
-            scratch.write(text)
-    if blank:
-        raise empty
-    return Source(name, Path(name), scratch, 0 if own is None else len(mark))
+
+@contextmanager
+def room_on_disk() -> Iterator[None]:
+    """Say what helps where a temporary file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise SpeedproofError(
+            f"cannot write a temporary file in {tempfile.gettempdir()}: {error.strerror or error}; "
+            "make room, or name another folder with TMPDIR"
+        ) from None
 
 
 def _unpacked(name: str, head: bytes, rest: Take) -> Take | None:
@@ -264,40 +237,35 @@ class _Joined:
         self._head, self._rest = memoryview(head), rest
 
     def read(self, size: int) -> bytes:
-        found = bytes(self._head[:size])
+        part = bytes(self._head[:size])
         self._head = self._head[size:]
-        return found or self._rest(size)
+        return part or self._rest(size)
 
 
-def _encoding(head: bytes) -> tuple[bytes, str]:
-    """The byte-order mark of a file, and its encoding."""
-    return next((known for known in _MARKS if head.startswith(known[0])), (b"", "utf-8"))
+def _transcoded(name: str, pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    """Text of another encoding as UTF-8."""
+    try:
+        for text in codecs.iterdecode(pieces, encoding):
+            yield text.encode()
+    except UnicodeDecodeError as error:
+        raise FormatError(name, "", f"the text is damaged: {error}") from None
 
 
-def _text(name: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """A file's text as UTF-8 without a mark, checked block by block."""
-    decoder, encoding, lines = None, "", 1
-    for block in chain(blocks, [b""]):
-        if decoder is None:
-            mark, encoding = _encoding(block)
-            decoder = codecs.getincrementaldecoder(encoding)()
-            block = block[len(mark) :] if encoding == "utf-8" else block
-        if encoding == "utf-8" and b"\0" in block:
-            reason = (
-                "the file is binary, or UTF-16 without a byte-order mark (then: iconv -f UTF-16 -t UTF-8)"
-            )
-            raise FormatError(name, "", reason)
-        if encoding != "utf-8" or not block.isascii() or not block or decoder.getstate()[0]:
-            try:
-                text = decoder.decode(block, not block)
-            except UnicodeDecodeError as error:
-                if encoding != "utf-8":
-                    raise FormatError(name, "", f"the text is damaged: {error}") from None
-                line, byte = lines + error.object.count(b"\n", 0, error.start), error.object[error.start]
-                reason = (
-                    f"byte 0x{byte:02x} is not UTF-8 text; if the file is Latin-1: iconv -f LATIN1 -t UTF-8"
-                )
-                raise FormatError(name, f"line {line}", reason) from None
-            block = block if encoding == "utf-8" else text.encode()
-        lines += block.count(b"\n")
-        yield block
+def _refuse_binary(source: Source) -> None:
+    """Refuse what is no UTF-8."""
+    if source.content.find(b"\0") >= 0:
+        raise source.error(
+            "", "the file is binary, or UTF-16 without a byte-order mark (then: iconv -f UTF-16 -t UTF-8)"
+        )
+    line = 1
+    for piece in source.pieces():
+        try:
+            piece.isascii() or piece.decode()
+        except UnicodeDecodeError as error:
+            line += piece.count(b"\n", 0, error.start)
+            raise source.error(
+                f"line {line}",
+                f"byte 0x{piece[error.start]:02x} is not UTF-8 text; if the file is Latin-1: "
+                "iconv -f LATIN1 -t UTF-8",
+            ) from None
+        line += piece.count(b"\n")

@@ -5,6 +5,7 @@ Of many files one is held at a time, and a part of a large one; a bad one is nam
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +19,7 @@ from speedproof.corpus import is_corpus
 from speedproof.data.names import natural
 from speedproof.data.record import FileResults, Record, Skipped
 from speedproof.errors import FormatError
-from speedproof.formats.registry import Format, detect_source, format_named
+from speedproof.formats.registry import COMPANIONS, Format, detect_source, format_named
 from speedproof.formats.source import STDIN, ReadOptions, Source, open_source, source_of
 
 # Files that lie beside results and are none: left out of a folder without a complaint.
@@ -31,7 +32,7 @@ _BESIDE_NAMES = ("license", "licence", "copying", "readme", "unlicense", "notice
 _SHOWN = 3
 _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip")
 _DEFAULTS = ReadOptions()
-_ITEMS, _VALUES = 1 << 13, 1 << 20  # of a part
+PART_ITEMS, PART_VALUES = 1 << 13, 1 << 20  # of a part
 
 
 def detect(path: str | Path) -> Format:
@@ -57,15 +58,15 @@ def read(
     ...     [(r.benchmark, r.values.tolist()) for r in read(path)]
     [('sort', [1.5, 1.6])]
     """
-    chosen = ReadOptions() if options is None else options
-    known = None if format is None else format_named(format)
+    options = options or _DEFAULTS
+    chosen = None if format is None else format_named(format)
     if is_corpus(str(path)):
         from speedproof.corpus.read import read_records
 
-        return read_records(str(path), chosen.where)
+        return read_records(str(path), options.where)
     if _is_folder(path):
-        return _of_folder(Path(path), known, chosen)
-    items = _of_file(path, None, known, chosen)
+        return _of_folder(Path(path), chosen, options)
+    items = _of_source(open_source(path), None, chosen, options)
     return chain([next(items)], items)
 
 
@@ -77,35 +78,34 @@ def read_files(
     skip: Callable[[str], bool] = lambda path: False,
 ) -> Iterator[FileResults]:
     r"""Read many files, folders and archives, holding one file at a time, and a part of a large one."""
-    known = None if format is None else format_named(format)
+    chosen = None if format is None else format_named(format)
     for opened in _sources(paths, skip):
         if isinstance(opened, FormatError):
             yield FileResults(opened.path, reject=opened)
             continue
-        source, version = opened
         try:
-            yield from _parts(source, version, known, options)
+            yield from _parts(*opened, chosen, options)
         except FormatError as error:
-            yield FileResults(source.name, reject=error)
+            yield FileResults(opened[0].name, reject=error)
 
 
 def _parts(
-    source: Source, version: str | None, known: Format | None, options: ReadOptions
+    source: Source, version: str | None, format: Format | None, options: ReadOptions
 ) -> Iterator[FileResults]:
     records: list[Record] = []
     skipped: list[Skipped] = []
     measured, first, values = False, "", 0
-    for item in _of_source(source, version, known, options):
+    for item in _of_source(source, version, format, options):
         if isinstance(item, Record):
             records.append(item)
             measured, values = True, values + item.values.size
         else:
             skipped.append(item)
             first = first or str(item)
-        if values >= _VALUES or len(records) + len(skipped) >= _ITEMS:
+        if values >= PART_VALUES or len(records) + len(skipped) >= PART_ITEMS:
             yield FileResults(source.name, tuple(records), tuple(skipped), more=True)
             records, skipped, values = [], [], 0
-    reject = None if measured else FormatError(source.name, "", first or "the file holds no results")
+    reject = None if measured else source.error("", first)
     yield FileResults(source.name, tuple(records), tuple(skipped), reject)
 
 
@@ -116,53 +116,44 @@ def _is_folder(path: str | Path) -> bool:
         return False
 
 
-def _of_file(
-    path: str | Path, version: str | None, known: Format | None, options: ReadOptions
+def _of_source(
+    source: Source, version: str | None, format: Format | None, options: ReadOptions
 ) -> Iterator[Record | Skipped]:
-    source, empty = open_source(path), True
-    for item in _of_source(source, version, known, options):
-        yield item
-        empty = False
+    empty = True
+    try:
+        for item in (format or detect_source(source)).read(source, options):
+            yield replace(item, version=version) if version and isinstance(item, Record) else item
+            empty = False
+    except (MemoryError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.ENOMEM:
+            raise
+        raise MemoryError(f"for {source.name}") from None
     if empty:
         raise source.error("", "the file holds no results; did the benchmark run end before it measured?")
 
 
-def _of_source(
-    source: Source, version: str | None, known: Format | None, options: ReadOptions
-) -> Iterator[Record | Skipped]:
-    for item in (known or detect_source(source)).read(source, options):
-        yield replace(item, version=version) if version and isinstance(item, Record) else item
-
-
-def _of_folder(folder: Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
-    items = list(_each_of_folder(folder, known, options))
+def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
+    try:
+        next(folder.iterdir(), None)
+    except PermissionError:
+        raise FormatError(str(folder), "", "permission to list the folder is denied") from None
+    items: list[Record | Skipped] = []
+    for path, version in result_files(folder, criterion=format is None or format.name == "criterion"):
+        try:
+            items += _of_source(open_source(path), version, format, options)
+        except FormatError as error:
+            beside = error.message in COMPANIONS
+            items.append(Skipped(error.path, error.where, "", error.message, expected=beside))
+    beside_results = filter(_is_beside, _files(folder))
+    items += (Skipped(str(path), "", "", "not a result file", expected=True) for path in beside_results)
     if any(isinstance(item, Record) for item in items):
         return iter(items)
     # The first reasons why nothing could be read, a line each, those that a user should look at first.
     skipped = (item for item in items if isinstance(item, Skipped))
     reasons = [f"\n  {item}" for item in sorted(skipped, key=lambda item: item.expected)]
     more = f"\n  and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
-    told = ":" + "".join(reasons[:_SHOWN]) + more if reasons else "; it has no files"
-    raise FormatError(str(folder), "", f"the folder holds no results that can be read{told}")
-
-
-def _each_of_folder(folder: Path, known: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
-    try:
-        next(folder.iterdir(), None)
-    except PermissionError:
-        raise FormatError(str(folder), "", "permission to list the folder is denied") from None
-    criterion = known is None or known.name == "criterion"
-    for path, version in result_files(folder, criterion=criterion):
-        try:
-            yield from _of_file(path, version, known, options)
-        except FormatError as error:
-            from speedproof.formats.refused import COMPANIONS
-
-            beside = error.message in COMPANIONS
-            yield Skipped(error.path, error.where, "", error.message, expected=beside)
-    for path in _files(folder):
-        if _is_beside(path):
-            yield Skipped(str(path), "", "", "not a result file", expected=True)
+    why = ":" + "".join(reasons[:_SHOWN]) + more if reasons else "; it has no files"
+    raise FormatError(str(folder), "", f"the folder holds no results that can be read{why}")
 
 
 _Opened = tuple[Source, str | None] | FormatError
@@ -173,10 +164,10 @@ def _sources(paths: Iterable[str | os.PathLike[str]], skip: Callable[[str], bool
     for name in paths:
         path = os.fspath(name)
         if path != STDIN and not Path(path).exists() and glob.has_magic(path):
-            found = sorted(glob.glob(path, recursive=True), key=natural)  # noqa: PTH207 (an absolute pattern)
-            if not found:
+            files = sorted(glob.glob(path, recursive=True), key=natural)  # noqa: PTH207 (an absolute pattern)
+            if not files:
                 yield FormatError(path, "", "no file has a name of this pattern")
-            yield from _sources(found, skip)
+            yield from _sources(files, skip)
         elif _is_folder(path):
             for file, version in result_files(Path(path)):
                 if not skip(str(file)):
@@ -187,9 +178,9 @@ def _sources(paths: Iterable[str | os.PathLike[str]], skip: Callable[[str], bool
             yield _opened(partial(open_source, path))
 
 
-def _opened(really: Callable[[], Source], version: str | None = None) -> _Opened:
+def _opened(open_it: Callable[[], Source], version: str | None = None) -> _Opened:
     try:
-        return really(), version
+        return open_it(), version
     except FormatError as error:
         return error
 
@@ -217,9 +208,10 @@ def _members(path: str, skip: Callable[[str], bool]) -> Iterator[_Opened]:
         else:
             with tarfile.open(path, "r|*") as members:
                 for member in members:
-                    known = not member.isfile() or skip(f"{path}/{member.name}")
-                    if not known and (content := members.extractfile(member)) is not None:
-                        yield _opened(partial(source_of, f"{path}/{member.name}", content.read))
+                    name = f"{path}/{member.name}"
+                    content = members.extractfile(member) if member.isfile() and not skip(name) else None
+                    if content is not None:
+                        yield _opened(partial(source_of, name, content.read))
     except FileNotFoundError:
         yield FormatError(path, "", "no such file")
     except damages as error:

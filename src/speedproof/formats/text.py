@@ -11,14 +11,37 @@ from speedproof.formats.source import Source
 
 # Possessive: of a long row of digits none is given back to be matched again.
 _NUMBER = re.compile(r"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?")
+# A text of these alone may be numbers and nothing else.
+_OF_NUMBERS = frozenset("0123456789.eE+-")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 DELIMITERS = ",\t;"
 
 
+def is_json(head: bytes) -> bool:
+    """Whether a file begins like a JSON object or array."""
+    return head.lstrip()[:1] in (b"{", b"[")
+
+
+def first_lines(head: bytes) -> list[str]:
+    """Up to 50 complete lines that hold something other than a comment."""
+    lines = re.split(r"\r\n|\r|\n", head.decode(errors="replace"))
+    if len(lines) > 1:
+        del lines[-1]  # empty, or cut by the end of the head
+    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:50]
+
+
 def is_number(token: str) -> bool:
     """Whether a token is a finite decimal number with a decimal point."""
     return _NUMBER.fullmatch(token) is not None
+
+
+def decimals(tokens: Sequence[str]) -> list[float] | None:
+    """The numbers that tokens are; None where one is none."""
+    try:
+        return list(map(float, tokens)) if _OF_NUMBERS.issuperset("".join(tokens)) else None
+    except ValueError:
+        return None
 
 
 def is_missing(token: str) -> bool:
@@ -29,6 +52,11 @@ def is_missing(token: str) -> bool:
 def looks_decimal_comma(token: str) -> bool:
     """Whether a token is a number with a decimal comma."""
     return _DECIMAL_COMMA.fullmatch(token) is not None
+
+
+def is_numeric(token: str) -> bool:
+    """Whether a token is a number, be it with a decimal comma."""
+    return is_number(token) or looks_decimal_comma(token)
 
 
 # Words that name what was measured.
@@ -132,6 +160,12 @@ def readings(tokens: Sequence[str]) -> list[tuple[str, str | None]]:
         else:
             found.append((token, None))
     return found
+
+
+def numeric_tokens(line: str) -> list[bool]:
+    """Whether each word of a line of raw text is a number, be it with a decimal comma, or a missing value."""
+    tokens = readings(line.partition("#")[0].split())
+    return [unit is not None or looks_decimal_comma(token) for token, unit in tokens]
 
 
 def delimiter_of(line: str) -> str | None:

@@ -7,14 +7,17 @@ from speedproof.data.suite import Key
 from speedproof.errors import UsageError
 from speedproof.mixture.metrics import compare
 from speedproof.mixture.model import MixtureModel
-from speedproof.mixture.results import Analysis, Answered, Indices, Models, Questions, Versus
+from speedproof.mixture.results import LIMITS_RISK, Analysis, Answered, Indices, Models, Questions, Versus
+from speedproof.stats.quantile_ratio import quantile_limits
 
 
 def answers(asked: Questions, sample: Sample, a: Analysis) -> Answered:
     """What the mixture of one sample answers."""
     model = _model(a)
+    units = sample.per_process("median") if sample.nested else sample
     return Answered(
         [(p, float(model.ppf(p))) for p in asked.quantiles],
+        [quantile_limits(units.values, p, LIMITS_RISK) for p in asked.quantiles],
         [(v, float(model.cdf(v))) for v, unit in asked.below if _fits(unit, sample)],
         [part.tolist() for part in model.clusters(sample.values)] if asked.observations else None,
     )

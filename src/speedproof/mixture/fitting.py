@@ -16,10 +16,9 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.data.alike import Alike
 from speedproof.data.checked import checked
 from speedproof.data.given import numbers_given
-from speedproof.data.sample import Sample
+from speedproof.data.sample import Alike, Sample
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.grid import detect_resolution, tick

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
-from speedproof.data.alike import Alike
+from speedproof.data.sample import Alike
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.fitting import MixtureFit

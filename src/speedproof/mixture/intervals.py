@@ -35,18 +35,29 @@ def sample_intervals(
     *,
     processes: Sequence[npt.ArrayLike | None] | None = None,
     alpha: float = 0.05,
+    ranked: bool = False,
 ) -> tuple[Estimate, ...]:
-    """I3 of every sample with its two-sided interval."""
+    """I3 of every sample with its two-sided interval.
+
+    The best of several is so partly by chance. Where they are ``ranked``, estimates of three or more are drawn
+    towards their mean, so that the best is on average what it says: by the share of their spread that their
+    errors do not explain, and by half a value more that says nothing.
+    """
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"a risk lies between 0 and 1, not at {alpha:g}")
     pairs = [_ranked(s, p) for s, p in zip(samples, processes or [None] * len(samples), strict=True)]
-    ranked, inside = [a for a, _ in pairs], [p for _, p in pairs]
+    ordered, inside = [a for a, _ in pairs], [p for _, p in pairs]
     fewest = min(int(p.max()) + 1 for p in inside)
     certain = (0.5 * alpha) ** (1.0 / fewest)
+    projected = [_projected(j, ordered, inside) for j in range(len(ordered))]
+    mean, kept = sum(chance for chance, *_ in projected) / len(ordered), 1.0
+    if ranked and len(ordered) > 2:
+        spread = sum((chance - mean) ** 2 for chance, *_ in projected)
+        errors = sum(float(variances.sum()) for _, variances, _ in projected)
+        kept = spread / (spread + errors) * fewest / (fewest + 0.5) if spread > 0.0 else 0.0
     found = []
-    for j in range(len(ranked)):
+    for chance, variances, degrees in projected:
         low, high = 0.0, 1.0
-        chance, variances, degrees = _projected(j, ranked, inside)
         total = float(variances.sum())
         if 0.0 < chance < 1.0 and total > 0.0:
             df = total**2 / float((variances**2 / degrees).sum())
@@ -56,7 +67,9 @@ def sample_intervals(
                 low, high = (float(1.0 / (1.0 + np.exp(shift - odds))) for shift in (half, -half))
         elif chance in (0.0, 1.0) and fewest > 1:
             low, high = (certain, 1.0) if chance else (0.0, 1.0 - certain)
-        found.append(Estimate(chance, min(low, certain), max(high, 1.0 - certain), 1.0 - alpha))
+        low, high = min(low, certain), max(high, 1.0 - certain)
+        drawn = min(max(mean + kept * (chance - mean), low), high)
+        found.append(Estimate(drawn, low, high, 1.0 - alpha))
     return tuple(found)
 
 

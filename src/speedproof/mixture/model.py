@@ -14,9 +14,9 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.data.alike import Alike
 from speedproof.data.checked import checked
 from speedproof.data.given import numbers_given
+from speedproof.data.sample import Alike
 from speedproof.errors import DataError, UsageError
 from speedproof.stats.special import ndtr, ndtri
 

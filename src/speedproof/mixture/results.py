@@ -117,9 +117,16 @@ class Indices(Struct, frozen=True):
     peaks: int
 
 
+LIMITS_RISK = 0.05
+"""Of each limit of a quantile."""
+
+
 class Answered(Struct, frozen=True):
     """Of one sample: pairs of probability and quantile, of value and P[X <= value], the values of components."""
 
     quantiles: list[tuple[float, float]]
+    # Of each quantile by the values alone, whatever their distribution: two limits, each of risk 5 %; of nested
+    # values one a process counts
+    limits: list[tuple[float, float]]
     below: list[tuple[float, float]]
     observations: list[list[float]] | None

@@ -2,7 +2,8 @@
 
 For each K all starts of :mod:`speedproof.mixture.starts` climb a few steps on at most 256 quantiles of the
 sample; the highest of them climbs on, on the sample itself. Where the BIC comes near the best the next ones
-climb on, too, and what is highest then is taken to convergence.
+climb on, too, and what is highest then is taken to convergence. Where several components of their own widths win,
+the last moves are made on all values.
 
 The likelihood of two values that lie close together grows without bound as a component narrows to them. So a
 component is no narrower than rounding makes values (the step of their grid, or of the clock whose ticks they crowd
@@ -29,11 +30,15 @@ SMALL = 256
 MOST = 10_000
 """Points on which long ones are made: of a larger sample its quantiles."""
 
-SHORT, LONG, FINE = 20, 3000, 30_000
+MOST_SCOUTED = 3000
+"""Of these, points on which brief climbs are made where few miss the best."""
+
+BRIEF, SHORT, LONG, FINE = 30, 20, 3000, 30_000
 MARGIN = 10.0  # of BIC, within which a model may still win
 REACH = 30.0  # of BIC, from below which no later climb gets there
 TRIES = 3  # starts of such a model that climb on
-_MANY = 4  # components of a tail, each of a width of its own
+_TOPS = 8  # of the moves on all values
+_SEVERAL = 3  # components of a tail, each of a width of its own
 ROUNDS = 3  # of moves from the best mixtures, while they bring something
 COINCIDING = 0.05
 """In deviations: components whose means and deviations differ by less are one."""
@@ -189,36 +194,67 @@ def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None)
             found.loglik[K - 1, model] = one.loglik
             found.mixtures[K - 1, model] = one.mixture
             found.converged[K - 1, model] = one.converged
-    _from_quantiles(on, found, max(smallest, em.SINGULAR), apart, kernel)
+    _on_all_values(on, found, max(smallest, em.SINGULAR), apart, kernel)
     if x.size > on.size:
         np.multiply(found.loglik, x.size / on.size, out=found.loglik)
     return found
 
 
-def _from_quantiles(
+def _on_all_values(
     x: FloatArray, found: BestMixtures, floor: float, apart: float, kernel: str | None
 ) -> None:
-    """Of a long tail, many components of their own widths, what climbs lead to from quantiles of all values.
+    """Move from the best mixtures again, on all values, where several components of their own widths win.
 
-    There the likelihood has many tops of nearly one height, and starts on fewer points may miss the highest.
+    The likelihood of a long tail has many tops of nearly one height, and few points may miss the highest.
     """
     K_max = len(found.loglik)
     sizes = np.array([[em.free_parameters(K, m) for m in (em.E, em.V)] for K in range(1, K_max + 1)])
-    bics = np.nan_to_num(2.0 * found.loglik - sizes * log(x.size), nan=-np.inf)
-    K, model = (int(at) for at in np.unravel_index(bics.argmax(), bics.shape))
-    if x.size < SMALL or model != em.V or K + 1 < _MANY:
-        return
-    row = x[np.newaxis]
-    made = em.search(row, em.quantile_starts(row, K_max, as_mclust=True), K_max, em.MCLUST, kernel=kernel)
-    K, model = made.best[0].tolist()
-    if K == 0 or model != em.V or not sound(made.parameters[0], x.size, apart):
-        return
-    top = made.parameters.copy()
-    fine = em.StoppingRules(0.0, 1e-11, floor, FINE, accelerate=True, extra_step=False, clamp=True)
-    loglik, steps = em.climb(x, top, [(K, model)], fine, kernel=kernel)
-    if loglik[0] > found.loglik[K - 1, model]:
-        found.loglik[K - 1, model], found.converged[K - 1, model] = loglik[0], steps[0] > 0
-        found.mixtures[K - 1, model] = top[0]
+    points = starts.condensed(x, MOST_SCOUTED)
+    brief, long, fine = (
+        em.StoppingRules(relative, gain, floor, steps, accelerate=True, extra_step=False, clamp=True)
+        for relative, gain, steps in ((1e-5, 0.0, BRIEF), (1e-5, 0.0, LONG), (0.0, 1e-11, FINE))
+    )
+    before = -np.inf
+    while x.size > SMALL:
+        bics = np.nan_to_num(2.0 * found.loglik - sizes * log(x.size), nan=-np.inf)
+        best, model = (int(at) for at in np.unravel_index(bics.argmax(), bics.shape))
+        if model != em.V or best + 1 < _SEVERAL or bics.max() - before < 1e-3:
+            return
+        before = bics.max()
+        for K in (best + 1, best, best + 2):
+            if not 2 <= K <= K_max:
+                continue
+            tops = _tops(points, _around(points, K, found), K, brief, apart, kernel)[1]
+            for count, rules in ((_TOPS, long), (1, fine)):
+                heights, tops, converged = _tops(x, tops[:count], K, rules, apart, kernel)
+                if heights.size and not heights[0] <= found.loglik[K - 1, em.V]:  # or there was none
+                    found.loglik[K - 1, em.V], found.converged[K - 1, em.V] = heights[0], converged[0]
+                    found.mixtures[K - 1, em.V] = tops[0]
+
+
+def _tops(
+    x: FloatArray, mixtures: FloatArray, K: int, rules: em.StoppingRules, apart: float, kernel: str | None
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Where climbs of components of their own widths end: sound mixtures, the highest first, each height once."""
+    reached = mixtures.copy()
+    heights, steps = em.climb(x, reached, [(K, em.V)] * len(reached), rules, kernel=kernel)
+    order = [at for at in np.argsort(-heights) if heights[at] > -np.inf and sound(reached[at], x.size, apart)]
+    order = [
+        at
+        for at, last in zip(order, [None, *order], strict=False)
+        if last is None or heights[last] - heights[at] > 1e-3
+    ]
+    return heights[order], reached[order], steps[order] > 0
+
+
+def _around(x: FloatArray, K: int, found: BestMixtures) -> FloatArray:
+    """Starts of K components: from the values, and from the mixtures of one fewer and of one more."""
+    width = len(found.loglik)
+    below = K - 2, em.V if K > 2 else em.E
+    groups = [_starts_of(x, K, width, found.mixtures[below] if found.loglik[below] > -np.inf else None)]
+    if width > K and found.loglik[K, em.V] > -np.inf:
+        groups.append(starts.merges(found.mixtures[K, em.V], K + 1))
+    return np.concatenate(groups)
 
 
 def distinct(x: FloatArray, K: int, found: BestMixtures, floor: float) -> BestMixtures:

@@ -14,11 +14,15 @@ from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import same_values
 from speedproof.protocols.in_blocks import blocks_of
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
-from speedproof.protocols.results import Caveat, Comparison
+from speedproof.protocols.results import Caveat, Comparison, Verdict
 from speedproof.protocols.units import LEAST_SESSIONS
+from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 
 _LINE = re.compile(r" line \d+$")
+
+# In 60 sessions of a program against itself with another padding the largest effect was 1.25.
+_LAYOUT_EFFECT = 1.3
 
 
 def caveats_of(
@@ -79,6 +83,27 @@ def caveats_of(
         )
     found += [Caveat(Assumption.SEVERAL_PROCESSES, who, where(names)) for who, names in single.items()]
     return tuple(found)
+
+
+def within_layout(verdict: Verdict, proven: Estimate) -> bool:
+    """Whether a difference is claimed that the place of the code in memory may make."""
+    least = max(proven.low, 1 / proven.high if proven.high else 0.0)
+    return verdict in (Verdict.FASTER, Verdict.SLOWER) and not least >= _LAYOUT_EFFECT
+
+
+def one_layout(
+    pairs: Sequence[Pair], comparisons: Sequence[Comparison], versions: tuple[str, str]
+) -> tuple[Caveat, ...]:
+    """The benchmarks of two executables, each of one build, whose difference may be that of the builds."""
+    found = [
+        pair.key.benchmark
+        for pair, c in zip(pairs, comparisons, strict=True)
+        if Trait.OTHER_EXECUTABLE in pair.candidate.traits
+        and c.quantity == "speedup"
+        and within_layout(c.verdict, c.certified)
+    ]
+    whole = len(found) == len(pairs)
+    return (Caveat(Assumption.ONE_LAYOUT, versions, () if whole else tuple(found)),) if found else ()
 
 
 def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) -> tuple[Caveat, ...]:

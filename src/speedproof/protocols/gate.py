@@ -37,12 +37,12 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.conditions import different_sessions
+from speedproof.data.remarks import different_sessions
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
-from speedproof.protocols.aggregates import log_ratios
+from speedproof.protocols.aggregates import MeanLogRatio, log_ratios
 from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.caveats import caveats_of, few_runs
+from speedproof.protocols.caveats import caveats_of, few_runs, one_layout
 from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
 from speedproof.protocols.gate_claims import (
     ASKS,
@@ -63,6 +63,7 @@ from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
+from speedproof.stats.estimate import Estimate
 from speedproof.stats.ratio import edges as edges_of
 
 DEFAULT = GateRules()
@@ -88,6 +89,8 @@ class GateRow(Struct, frozen=True):
     claims: tuple[Hypothesis, ...]
     # Why more runs of the same kind would not simply decide an undecided benchmark; empty where they would
     remark: str
+    # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run
+    average: Estimate | None = None
 
 
 class Absent(Struct, frozen=True):
@@ -181,6 +184,7 @@ def gate(
             *few_runs(
                 [row.comparison for row in rows if row.outcome is not Outcome.UNDECIDED], versions, len(rows)
             ),
+            *one_layout(pairs, [row.comparison for row in rows], versions),
         ),
         machine=next(filter(None, map(machine_speeds, by_metric)), None),
     )
@@ -207,13 +211,29 @@ class _Case(Struct, frozen=True, eq=False):
     evidence: dict[str, float]
     sides: Sides
     in_mean: Comparison
-    average: dict[str, float]  # what the ratio of means says against each policy; empty where it has none
+    average: MeanLogRatio | None  # the ratio of means; None where it says nothing
 
     def against(self, alpha: float) -> float:
         """The p-value of what contradicts the policy: of the mean, where that alone does."""
         asks, denies = ASKS[self.demand.policy]
-        by_mean = self.evidence[asks] <= alpha and self.average.get(denies, 1.0) <= alpha
-        return (self.average if by_mean else self.evidence)[denies]
+        if self.average is not None and self.evidence[asks] <= alpha:
+            by_mean = evidence_of_mean(self.average, self.demand.margin)[denies]
+            if by_mean <= alpha:
+                return by_mean
+        return self.evidence[denies]
+
+    def on_average(self, alpha: float) -> Comparison:
+        """The comparison of means, with the speedup that the ratio of means gives."""
+        if self.average is None:
+            return self.in_mean
+        return replace(self.in_mean, speedup=self.average.estimate(2 * alpha))
+
+    @property
+    def other_way(self) -> Estimate | None:
+        """The ratio of means, where it is proven to go the other way than the typical run."""
+        mean, typical = self.in_mean.speedup, self.comparison.speedup.value
+        proven = self.average and (mean.high < 1.0 < typical or typical < 1.0 < mean.low)
+        return mean if proven else None
 
     def claim(self, name: str, adjusted: float, alpha: float) -> Hypothesis:
         """What is known of a claim, with the p-value that counts."""
@@ -235,12 +255,10 @@ def _cases(
         names = (rules.protocol, "mean")
         asked = *(answers(name, prepared) for name in names), QUESTIONS[rules.protocol].sides(prepared)
         for pair, comparison, in_mean, sides in zip(own, *asked, strict=True):
-            average: dict[str, float] = {}
+            average: MeanLogRatio | None = None
             # The test of means allows for no looks.
             if in_mean.log is not None and rules.protocol == "typical" and comparison.test != TEST:
-                mean = log_ratios([in_mean], [pair], floor).mean(like_these=False)
-                average = evidence_of_mean(mean, margin)
-                in_mean = replace(in_mean, speedup=mean.estimate(2 * rules.alpha))
+                average = log_ratios([in_mean], [pair], floor).mean(like_these=False)
             demand = demands[pair.key]
             found[pair.key] = _Case(demand, comparison, evidence(comparison), sides, in_mean, average)
             done()
@@ -267,9 +285,12 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
             remark = _why(case, required, contradicted, family, rules)
             needed = None if remark else _needed(case, family, rules)
         on_average = contradicted.proven and required.proven
-        comparison = case.in_mean if on_average else replace(case.comparison, needed=needed)
+        comparison = case.on_average(alpha) if on_average else replace(case.comparison, needed=needed)
         claims = tuple(case.claim(name, own[i], alpha) for name, own in claimed.items())
-        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, remark))
+        average = None if on_average else case.other_way
+        rows.append(
+            GateRow(comparison, case.demand, outcome, required, contradicted, claims, remark, average)
+        )
     return tuple(rows)
 
 

@@ -32,6 +32,7 @@ _DIGITS = 15
 _SPARE_DIGITS = 3  # that 64 bits hold beyond 15
 # Error of a number of 15 digits before the point, where extended precision is no wider than a double of all.
 _UNSURE_DIGIT = 4e15 * float(np.finfo(np.longdouble).eps)
+_LARGEST = Fraction(float(np.finfo(np.float64).max))
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
 
 
@@ -240,7 +241,8 @@ def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
     """
     upper, lower = duel.upper, duel.lower
     # In doubles first: what is nearer than their error is decided in whole numbers.
-    reach = upper.rounded * float(1 / speedup)
+    with np.errstate(over="ignore"):  # beyond all of the others
+        reach = upper.rounded * float(min(1 / speedup, _LARGEST))
     beaten = np.searchsorted(lower.rounded, reach * (1 - _UNSURE), "left")
     unsure = np.flatnonzero(np.searchsorted(lower.rounded, reach * (1 + _UNSURE), "right") > beaten)
     equal = np.zeros(upper.values.size, dtype=bool)
@@ -271,11 +273,32 @@ def _groups(duel: Duel, beaten: IntArray, met: IntArray) -> tuple[int, ...]:
 
 def across_benchmarks(differences: Sequence[Fraction | int], rule: HptRule) -> SignedRank:
     """Second level: the signed-rank test of the differences, ties decided exactly."""
-    sizes: list[Fraction | int] = [d if d >= 0 else -d for d in differences]
-    codes = [0] * len(sizes)
-    code, last = 0, sizes[0] * 0
-    for at in sorted(range(len(sizes)), key=lambda i: sizes[i]):
-        code += sizes[at] != last
-        last = sizes[at]
-        codes[at] = code if differences[at] > 0 else -code
-    return signed_rank(codes, rule="conditional" if rule == "exact" else "table")
+    return across_quotients([d.numerator for d in differences], [d.denominator for d in differences], rule)
+
+
+def across_quotients(tops: Sequence[int], bottoms: Sequence[int], rule: HptRule) -> SignedRank:
+    """The same of differences that are quotients of whole numbers."""
+    sizes = np.array([_rounded(abs(top), bottom) for top, bottom in zip(tops, bottoms, strict=True)])
+    order = np.argsort(sizes, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(sizes[order])) + 1, sizes.size).tolist()
+    codes = np.empty(sizes.size, dtype=np.int64)
+    start = 0
+    for end in ends:
+        # Quotients that are one to doubles may differ; of different doubles the order is that of the quotients.
+        group = order[start:end]
+        if end - start > 1:
+            exact = [Fraction(abs(tops[at]), bottoms[at]) for at in group.tolist()]
+            places = {size: place for place, size in enumerate(sorted(set(exact)))}
+            codes[group] = [start + 1 + places[size] for size in exact]
+        else:
+            codes[group] = start + 1
+        start = end
+    signs = [(top > 0) - (top < 0) for top in tops]
+    return signed_rank(codes * signs, rule="conditional" if rule == "exact" else "table")
+
+
+def _rounded(top: int, bottom: int) -> float:
+    try:
+        return top / bottom
+    except OverflowError:
+        return float("inf")

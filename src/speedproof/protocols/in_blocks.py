@@ -65,10 +65,11 @@ def _keys(sample: Sample) -> list[tuple[str, int]] | None:
 def typical_in_blocks(side: Sides, blocks: tuple[FloatArray, FloatArray], rules: Rules) -> Comparison:
     """How many times faster a typical run of the candidate is, by the test that may be looked at at any time."""
     slow, fast = blocks[::-1] if side.turned else blocks
-    sequence, resolution = PairedSequence(alpha=rules.alpha), Resolution()
+    sequence = PairedSequence(alpha=rules.alpha)
+    resolution = Resolution(max(side.x.written_unit, side.y.written_unit))
     for x, y in zip(slow.tolist(), fast.tolist(), strict=True):
-        resolution.add(x)
-        resolution.add(y)
+        resolution.add(x, "x")
+        resolution.add(y, "y")
         sequence.add(x, y, resolution=resolution.step)
     result = sequence.result()
     margin = _at_margin(sequence, rules.margin)

@@ -27,6 +27,7 @@ from speedproof.mixture.modes import clear_modes, runs_in
 from speedproof.mixture.results import FEW_RUNS
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import undermining
+from speedproof.protocols.units import matched_pair
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
 from speedproof.stats.pooled import pooled_order
@@ -124,6 +125,7 @@ class _Side(Struct, frozen=True):
 
 def compare_modes(pair: Pair, *, alpha: float, K_max: int = 9) -> ModeComparison | None:
     """Fit a mixture to each sample, match their modes and test what became of them."""
+    pair = matched_pair(pair)
     samples = tuple(s.per_process("median") for s in (pair.reference, pair.candidate))
     power = exponent(*(s.values for s in samples))
     values = tuple(np.ldexp(s.values, power) for s in samples)

@@ -6,6 +6,7 @@ speaks against the runs. Many pairs are prepared together, and those of equal si
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +17,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.groups import batches
 from speedproof.data.sample import Sample, reduce_together
 from speedproof.data.suite import Key, Pair
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import (
     Tested,
     coarse_values,
@@ -27,7 +29,7 @@ from speedproof.protocols.checks import (
 )
 from speedproof.protocols.results import Check, Comparison
 from speedproof.protocols.summaries import Summary, summarise_all
-from speedproof.protocols.units import LEAST_SESSIONS, independent_units
+from speedproof.protocols.units import LEAST_SESSIONS, independent_units, matched_pair
 from speedproof.stats.scaling import with_headroom
 
 if TYPE_CHECKING:
@@ -38,6 +40,14 @@ StandsForAProcess = Literal["mean", "median"]
 UNNAMED = Key("")
 LEAST_RISK = 1e-9  # the tests' approximations say nothing of what lies beyond
 _LARGE = 1e307
+_MATCHED = Check(
+    Assumption.NESTING,
+    "",
+    math.nan,
+    math.nan,
+    True,
+    "processes give different numbers of values: those at the last places that all have were compared",
+)
 
 
 class Rules(Struct, frozen=True):
@@ -116,6 +126,8 @@ class PreparedPairs:
             for pair in pairs
             for sample in (pair.reference, pair.candidate)
         )
+        # The same with values at places that both sides have
+        self.matched = tuple(map(matched_pair, self.pairs)) if self._reduced else self.pairs
         self._sides: dict[StandsForAProcess, tuple[Sides, ...]] = {}
         # What does not depend on what stands for a process: checks of each pair and its sides, and steadiness.
         self._lasting: tuple[list[tuple[list[Check], ...]], list[Tested | None]] | None = None
@@ -131,22 +143,28 @@ class PreparedPairs:
         measured = [sample for pair in self.pairs for sample in (pair.reference, pair.candidate)]
         used = measured
         if self._reduced:
-            reduce_together(measured, location)
+            reduce_together(
+                [side for pair in self.matched for side in (pair.reference, pair.candidate)], location
+            )
             used = [
                 sample
-                for pair in self.pairs
+                for pair in self.matched
                 for sample in independent_units((pair.reference, pair.candidate), location)
             ]
         summaries = summarise_all(measured, used)
         if self._lasting is None:
             checks: list[tuple[list[Check], ...]] = [
                 (
-                    [*same_values(pair.reference, pair.candidate), *coarse],
+                    [
+                        *same_values(pair.reference, pair.candidate),
+                        *coarse,
+                        *([_MATCHED] if cut is not pair else []),
+                    ],
                     of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested),
                     of_runs(pair.candidate, y, "Y", other_nested=pair.reference.nested),
                 )
-                for pair, x, y, coarse in zip(
-                    self.pairs, used[::2], used[1::2], coarse_values(self.pairs), strict=True
+                for pair, cut, x, y, coarse in zip(
+                    self.pairs, self.matched, used[::2], used[1::2], coarse_values(self.pairs), strict=True
                 )
             ]
             self._lasting = checks, steadiness(measured)

@@ -6,6 +6,7 @@ A new question costs its module and an entry here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -14,12 +15,13 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.options import HEADLINE, QuestionName
+from speedproof.options import HEADLINE, QUANTILES, QuestionName
 from speedproof.protocols.in_blocks import blocks_of, typical_in_blocks
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
 from speedproof.protocols.noise_floor import over_the_floor
 from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules, Sides
+from speedproof.protocols.quantile import quantile_question, quantile_sides
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.single_run import single_runs
 from speedproof.protocols.touati2009 import compare_2009
@@ -27,6 +29,7 @@ from speedproof.protocols.typical import typical_runs, typical_sides
 from speedproof.stats.paired_ratio import runs_needed_pairs
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
+from speedproof.stats.quantile_ratio import least_pvalue, runs_needed_quantiles
 from speedproof.stats.ratio import scaled
 from speedproof.stats.scaling import in_common_unit
 
@@ -99,6 +102,20 @@ QUESTIONS: dict[str, Question] = {
             runs_needed_ranks,
         ),
         Question("touati2009", "2009 protocol", "by the 2009 protocol", "speedup", compare_2009),
+        *(
+            Question(
+                name,
+                name.upper(),
+                f"at {name.upper()}",
+                "speedup",
+                partial(quantile_question, name, q),
+                "median",
+                partial(runs_needed_quantiles, q=q),
+                partial(least_pvalue, q),
+                quantile_sides,
+            )
+            for name, q in QUANTILES.items()
+        ),
     )
 }
 """By name, in the order in which they are shown."""

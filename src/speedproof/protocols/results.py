@@ -252,6 +252,8 @@ class Comparison(Struct, frozen=True):
         What is proven of a margin, when one was stated.
     floor : SessionFloor or None
         How much sessions of identical code differ, where verdict and bounds were held against that.
+    quantiles : (float, float) or None
+        Of reference and candidate in base units, where the question is about a quantile.
     log : LogSpeedup or None
         Of the typical run and the mean: what a geometric mean over benchmarks is made of; None without a ratio.
     """
@@ -279,6 +281,7 @@ class Comparison(Struct, frozen=True):
     difference: Estimate | None = None
     at_margin: AtMargin | None = None
     floor: SessionFloor | None = None
+    quantiles: tuple[float, float] | None = None
     log: LogSpeedup | None = None
 
     def __post_init__(self) -> None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import combinations
+from itertools import combinations, count
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
-from speedproof.data.groups import batches
 from speedproof.data.sample import Sample
+from speedproof.data.suite import Pair
 from speedproof.errors import DataError
+from speedproof.options import HEADLINE
+from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import same_values, undermining
+from speedproof.protocols.pair import UNNAMED, PreparedPairs, Rules
+from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.ranking import (
     Claims,
     InOrder,
@@ -27,8 +31,8 @@ from speedproof.protocols.ranking import (
 )
 from speedproof.protocols.results import Check
 from speedproof.protocols.summaries import repeated_in
-from speedproof.protocols.units import clusters_of, independent_units
-from speedproof.stats.bounds import probability_greater
+from speedproof.protocols.typical import ADJUSTED
+from speedproof.protocols.units import clusters_of, independent_units, matched
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import MOST_APART, exponent
 from speedproof.stats.scaling import mean as mean_of
@@ -53,7 +57,8 @@ class RankedRun(Placed, Struct, frozen=True):
     # Peaks of its mixture told apart by a clear valley; None when no mixture could be fitted
     modes: int | None
     # I3 of the samples: one run of this version beats one run of every other. Values nested in processes
-    # widen the interval as they must
+    # widen the interval as they must. Of three versions or more it is drawn towards their mean, as the best of
+    # several looks better than it is
     chance: Estimate
     ties: float  # what ties would add to it
     mixture_chance: Estimate | None  # I3 of the mixtures; None when some version has none
@@ -111,8 +116,8 @@ def rank_runs(
 ) -> RunRanking:
     """Rank the versions of one benchmark by the chance that a single run beats one run of every other.
 
-    Two versions are compared by the test of :func:`speedproof.stats.bounds.probability_greater`: does a run of
-    one beat a run of the other more often than not? Of values nested in processes, or in four sessions of every
+    Two versions are compared by the headline's test, of :mod:`speedproof.protocols.typical`: does a run of one
+    beat a run of the other more often than not? Of values nested in processes, or in four sessions of every
     version or more, the median of each counts.
     """
     from speedproof.mixture.fitting import fit  # a ranking of suites need not load mixtures
@@ -130,11 +135,12 @@ def rank_runs(
         raise DataError("its versions differ so much in size that no unit can hold them together")
     higher = next(iter(samples.values())).higher_is_better
     shift = exponent(*(s.values for s in samples.values()))  # chances do not depend on the unit
-    values = [np.ldexp(-s.values if higher else s.values, shift) for s in samples.values()]
-    chances = sample_intervals(values, processes=clusters_of(list(samples.values())), alpha=alpha)
+    at_places = matched(list(samples.values()))
+    values = [np.ldexp(-s.values if higher else s.values, shift) for s in at_places]
+    chances = sample_intervals(values, processes=clusters_of(at_places), alpha=alpha, ranked=True)
     counted = least_of_samples(values)
     ties_add = (counted.or_equal - counted.strict).tolist()
-    units = dict(zip(samples, independent_units(list(samples.values()), "median"), strict=True))
+    units = dict(zip(samples, independent_units(at_places, "median"), strict=True))
     means, medians = ({v: at(s.values) for v, s in units.items()} for at in (mean_of, median_of))
     order = sorted(range(len(values)), key=lambda i: (-chances[i].value, float(np.median(values[i]))))
     names = [list(samples)[i] for i in order]
@@ -143,11 +149,12 @@ def rank_runs(
         with suppress(DataError):  # a single value, many times
             fits[i] = fit(v, K_max=K_max)
     by_mixtures, error = _of_mixtures(fits, alpha, resamples, seed, jobs)
-    pairs = _duels(names, units, alpha)
+    pairs = _duels(names, samples, alpha)
     groups = _groups(names, open_pairs(pairs))
     ranks, tied = places(names, pairs), tied_in(names, pairs)
-    # Separated samples have the p-value 2^-runs, which Holm's first step holds against all 2 k claims.
-    least = math.ceil(math.log2(2 * len(pairs) / alpha))
+    # Holm's first step holds the p-value of separated samples against all 2 k claims.
+    smallest = QUESTIONS[HEADLINE].least_pvalue
+    least = next(n for n in count(2) if 2 * len(pairs) * smallest(n, n) <= alpha)
     best = max if higher else min
     return RunRanking(
         alpha=alpha,
@@ -188,30 +195,30 @@ def _of_mixtures(
     return intervals, found.error
 
 
-def _duels(names: Sequence[str], units: Mapping[str, Sample], alpha: float) -> tuple[PairVerdict, ...]:
-    """Test every pair; pairs of equal sizes go through the test together."""
-    pairs = list(combinations(names, 2))
-    turned = units[names[0]].higher_is_better
-    sides = [[units[v].values for v in pair][:: -1 if turned else 1] for pair in pairs]
+def _duels(names: Sequence[str], samples: Mapping[str, Sample], alpha: float) -> tuple[PairVerdict, ...]:
+    """Every pair by the headline's test, which allows for runs that are alike, drift or warm up."""
+    duels = list(combinations(names, 2))
+    pairs = [Pair(UNNAMED, samples[slow], samples[fast]) for slow, fast in duels]
     found: dict[tuple[str, str], Claims] = {}
-    for rows in batches((slow.size + fast.size, slow.size) for slow, fast in sides):
-        slow, fast = (np.stack([sides[i][k] for i in rows]) for k in (0, 1))
-        test = probability_greater(slow, fast, alpha)
-        columns = (test.estimate, test.low, test.high, test.pvalue, test.pvalue_less)
-        for i, value, low, high, p, less in zip(rows, *(c.tolist() for c in columns), strict=True):
-            found[pairs[i]] = Estimate(value, low, high, 1 - alpha), value >= 0.5, p, less
-    return verdicts({pair: found[pair] for pair in pairs}, alpha)
+    for duel, c in zip(duels, answers(HEADLINE, PreparedPairs(pairs, Rules(alpha))), strict=True):
+        chance = c.chance or Estimate(math.nan, math.nan, math.nan, 1 - alpha)
+        found[duel] = chance, chance.value >= 0.5, c.pvalue, c.pvalue_slower
+    return verdicts(found, alpha)
 
 
 def _undermining(
     samples: Mapping[str, Sample], units: Mapping[str, Sample], version: str
 ) -> tuple[Check, ...]:
-    """Failed checks that make the true risk of what is said of one of several versions unknown."""
+    """Failed checks that make the true risk of what is said of one of several versions unknown.
+
+    Not what the test takes care of itself; that a version is one process is said nowhere else.
+    """
     others = [sample for name, sample in samples.items() if name != version]
     checks = undermining(samples[version], units[version], version, others)
     for other in others:
         checks += same_values(samples[version], other)
-    return tuple({(check.kind, check.message): check for check in checks}.values())
+    adjusted = ADJUSTED - {Assumption.SEVERAL_PROCESSES}
+    return tuple({(c.kind, c.message): c for c in checks if c.kind not in adjusted}.values())
 
 
 def _groups(names: Sequence[str], undecided: set[frozenset[str]]) -> tuple[tuple[str, ...], ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.data.sample import clock_of, written_unit
 from speedproof.errors import DataError
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.results import Check, Verdict
@@ -97,7 +98,7 @@ class SequentialComparison:
         self._reasons: dict[str, str] = {}
         self._fails: set[str] = set()
         self._effects: dict[str, float] = {}  # of what is proven, when it was last looked at
-        self._resolution = Resolution()
+        self._resolution = Resolution(written_unit(clock_of(metric)))
         self.blocks = 0
 
     @property
@@ -108,8 +109,8 @@ class SequentialComparison:
     def add(self, block: Mapping[str, float]) -> None:
         """Add a block."""
         self.blocks += 1
-        for value in block.values():
-            self._resolution.add(value)
+        for name, value in block.items():
+            self._resolution.add(value, name)
         if self.reference in block:
             self._pair(block)
         if self._rules.fixed and self.blocks == self._rules.max_blocks:

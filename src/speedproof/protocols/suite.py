@@ -15,7 +15,7 @@ from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
-from speedproof.protocols.caveats import caveats_of, few_runs
+from speedproof.protocols.caveats import caveats_of, few_runs, one_layout
 from speedproof.protocols.hpt import Hpt, entries_of_pairs, hpt
 from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
@@ -131,6 +131,7 @@ def compare_suite(
         caveats=(
             *caveats_of(pairs, versions, rules.floor),
             *few_runs(decided, versions, len(pairs)),
+            *one_layout(pairs, heads, versions),
         ),
         machine=machine_speeds(pairs),
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),

@@ -59,7 +59,8 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
 
 def repeated_in(sample: Sample, units: int) -> str:
     """What so many independent values of a sample are of: ``"run"``, ``"process"`` or ``"session"``."""
-    return "run" if units == sample.n else "session" if sample.session_count == units > 1 else "process"
+    runs = units == sample.n or units > sample.process_count  # all of them, or some of one process
+    return "run" if runs else "session" if sample.session_count == units > 1 else "process"
 
 
 def outermost(repeated: Iterable[str]) -> str:

@@ -18,13 +18,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
-from speedproof.data.sample import Sample, Trait, reduce_together
+from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, log_speedups, verdict_of
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Check, Comparison, HighestConfidence, Needed, State, Verdict
 from speedproof.protocols.summaries import summarise_all
-from speedproof.protocols.units import paired_units, shared_values, typical_units
+from speedproof.protocols.units import paired_units, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.paired_ratio import paired_error, paired_ratio, paired_ratio_test, runs_needed_pairs
@@ -37,17 +37,13 @@ from speedproof.stats.scaling import with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 from speedproof.stats.typical_error import typical_error
 
-_LAST_VALUES = (
-    "processes warm up and give different numbers of values: those at the last places that all have "
-    "were compared"
-)
 _SAME_SESSIONS = (
     "the same sessions measured both sides: the ratios within each were tested, and speedup and chance are of "
     "two runs in one session"
 )
 _DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
-_ADJUSTED = frozenset(
+ADJUSTED = frozenset(
     {
         Assumption.RUN_ORDER,
         Assumption.DRIFT,
@@ -75,19 +71,13 @@ def typical_sides(prepared: PreparedPairs) -> list[Sides]:
     """
     pairs = prepared.pairs
     sides = [
-        replace(side, checks=tuple(check for check in side.checks if check.kind not in _ADJUSTED))
+        replace(side, checks=tuple(check for check in side.checks if check.kind not in ADJUSTED))
         for side in prepared.sides("median")
     ]
     if prepared.rules.nested == "pool":
         return sides
-    warming = [
-        any(check.kind is Assumption.STEADINESS and not check.held for check in side.checks)
-        for side in prepared.sides("median")
-    ]
-    last = [shared_values(pair) if warm else pair for pair, warm in zip(pairs, warming, strict=True)]
-    reduce_together([sample for pair in last for sample in (pair.reference, pair.candidate)], "median")
-    same = [paired_units(pair) for pair in pairs]
-    units = [found or typical_units(pair) for found, pair in zip(same, last, strict=True)]
+    same = [paired_units(pair) for pair in prepared.matched]
+    units = [found or typical_units(pair) for found, pair in zip(same, prepared.matched, strict=True)]
     others = [
         i for i, side in enumerate(sides) if same[i] or not all(map(_equal, units[i], (side.x, side.y)))
     ]
@@ -101,8 +91,6 @@ def typical_sides(prepared: PreparedPairs) -> list[Sides]:
         else:
             several = min(x.n, y.n) > 1
             checks = [c for c in side.checks if c.kind is not Assumption.SEVERAL_RUNS or not several]
-            if warming[i] and (x.n, y.n) == (side.x.n, side.y.n):
-                checks.append(Check(Assumption.STEADINESS, "", math.nan, math.nan, True, _LAST_VALUES))
         sides[i] = replace(
             side,
             x=x,

@@ -24,8 +24,46 @@ def sessions_are_units(samples: Sequence[Sample]) -> bool:
     return min(sample.session_count for sample in samples) >= LEAST_SESSIONS
 
 
+def matched(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """Of processes that give different numbers of values those at the last places that every process has.
+
+    A process' k-th value is compared with another's k-th: while it warms up, those differ, and that it does not
+    nobody can show. An even number of them, as values may alternate between two states. Values of which no process
+    is known have no places and stay, as do those of one process a side, each of which is a unit.
+    """
+    known = [sample.groups for sample in samples if sample.groups is not None]
+    if not any(sample.nested and sample.process_count > 1 for sample in samples):
+        return samples
+    few = min(int(groups.sizes.min()) for groups in known)
+    if max(int(groups.sizes.max()) for groups in known) == few:
+        return samples
+    begin = few % 2 if few > 1 else 0
+    return [s if s.groups is None else _at(s, s.groups, begin, few) for s in samples]
+
+
+def matched_pair(pair: Pair) -> Pair:
+    """The pair with :func:`matched` sides, itself where nothing is left out."""
+    x, y = matched((pair.reference, pair.candidate))
+    return pair if x is pair.reference and y is pair.candidate else Pair(pair.key, x, y)
+
+
+def _at(sample: Sample, groups: Groups, begin: int, end: int) -> Sample:
+    """The values of each process from one place to another."""
+    kept = np.sort(np.concatenate([places[:, begin:end].ravel() for _, places in groups.parts]))
+    levels = {
+        level: numbers[kept]
+        for level in ("processes", "sessions", "blocks")
+        if (numbers := getattr(sample, level)) is not None
+    }
+    return replace(sample, values=sample.values[kept], **levels)
+
+
 def independent_units(samples: Sequence[Sample], location: Literal["mean", "median"]) -> list[Sample]:
-    """All samples with one value for each unit: a mean or median a session where sessions are, else a process."""
+    """All samples with one value for each unit: a mean or median a session where sessions are, else a process.
+
+    Of processes with different numbers of values, those at the places of :func:`matched`.
+    """
+    samples = matched(samples)
     if sessions_are_units(samples):
         return [sample.per_session(location) for sample in samples]
     return [sample.per_process(location) for sample in samples]
@@ -55,7 +93,7 @@ def paired_units(pair: Pair) -> tuple[Sample, Sample] | None:
         of_x, of_y = _different_parts(of_x), _different_parts(of_y)
         if set(of_x) != set(of_y) or order_of_measuring(x, y) in (Order.X_FIRST, Order.Y_FIRST):
             return None
-    one, two = x.per_session("median"), y.per_session("median")
+    one, two = (side.per_session("median") for side in matched((x, y)))
     order = np.argsort([of_x.index(of_y[k]) for k in _numbers(two)])
     return _taken(one, np.argsort(_numbers(one))), _taken(two, order)
 
@@ -78,37 +116,9 @@ def _taken(sample: Sample, order: IntArray) -> Sample:
 
 def typical_units(pair: Pair) -> tuple[Sample, Sample]:
     """The same for the typical run: one process gives its values."""
-    sides = (pair.reference, pair.candidate)
+    sides = matched((pair.reference, pair.candidate))
     if sessions_are_units(sides):
         x, y = independent_units(sides, "median")
         return x, y
     x, y = (s if s.process_count == 1 else s.per_process("median") for s in sides)
     return x, y
-
-
-def shared_values(pair: Pair) -> Pair:
-    """Of processes that give different numbers of values those at the last places that every process has.
-
-    A process' k-th value is compared with the other's k-th: while it warms up, those differ. An even number of
-    them, as values may alternate between two states.
-    """
-    x, y = pair.reference, pair.candidate
-    several = x.nested and y.nested and min(x.process_count, y.process_count) > 1
-    if not several or sessions_are_units((x, y)):
-        return pair
-    assert x.groups is not None
-    assert y.groups is not None
-    few = int(min(x.groups.sizes.min(), y.groups.sizes.min()))
-    if max(x.groups.sizes.max(), y.groups.sizes.max()) == few:
-        return pair
-    begin = few % 2 if few > 1 else 0
-    return Pair(pair.key, _at(x, x.groups, begin, few), _at(y, y.groups, begin, few))
-
-
-def _at(sample: Sample, groups: Groups, begin: int, end: int) -> Sample:
-    """The values of each process from one place to another."""
-    kept = np.sort(np.concatenate([places[:, begin:end].ravel() for _, places in groups.parts]))
-    sessions = None if sample.sessions is None else sample.sessions[kept]
-    return replace(
-        sample, values=sample.values[kept], processes=np.asarray(sample.processes)[kept], sessions=sessions
-    )

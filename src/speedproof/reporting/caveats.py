@@ -117,6 +117,8 @@ def _sentence(alike: Sequence[Caveat], short: Mapping[str, str]) -> str:
         count = "two" if len(alike) == 1 else "several"
         who = "Measured" if len(short) == 2 else f"{_listed(firsts + seconds)} were measured"
         return f"{who} in {count} sessions{some}, which may differ, too. Cure: speedproof run"
+    if caveat.kind is Assumption.ONE_LAYOUT:
+        return f"Builds of one source can differ as much{some}: run --builds tells code from layout"
     if caveat.kind is Assumption.SEVERAL_SESSIONS:
         return f"Few sessions{some}, of which {caveat.detail}. Cure: four of each version"
     if caveat.kind is Assumption.PLANNED_SIZE:

@@ -71,7 +71,6 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
     column, named = benchmark_column([c.benchmark for c in found])
     titles = labels([result.reference, result.candidate], _TITLE)
     measured = protocol != "single run"
-    location = "mean" if protocol == "mean" else "median"
     columns = (
         column,
         *right(*(titles if measured else ())),
@@ -81,7 +80,7 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
     )
     rows = []
     for c in found:
-        times = values([getattr(side, location) for side in (c.reference, c.candidate)], c.reference.unit)
+        times = values(words.located(c), c.reference.unit)
         p, n, m = pvalue(min(c.pvalue, c.pvalue_slower)), c.reference.n, c.candidate.n
         cells = (*(times if measured else ()), _told(c), p, str(n) if n == m else f"{n}, {m}")
         rows.append(Row.of(named(c.benchmark), *cells, name=c.benchmark, kind=c.verdict.value))

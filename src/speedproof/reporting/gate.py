@@ -172,13 +172,14 @@ def _several_metrics(result: GateDecision) -> bool:
     return len({row.comparison.metric for row in result.rows}) > 1
 
 
-def _qualified(result: GateDecision, of: Comparison | Absent) -> str:
+def _qualified(of: Comparison | Absent, several: bool) -> str:
     """A benchmark, with its metric where there are several."""
-    return f"{of.benchmark} ({of.metric})" if _several_metrics(result) else of.benchmark
+    return f"{of.benchmark} ({of.metric})" if several else of.benchmark
 
 
 def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
     told: dict[str, list[str]] = {}
+    several = _several_metrics(result)
     if result.rules.protocol != "mean":
         open_rows = {row.name for row in shown.rows if not row.folded}
         yield from beside_medians(
@@ -190,7 +191,7 @@ def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
         needed = row.comparison.needed
         why = row.remark or (needed.reason if needed and not words.few(row.comparison) else "")
         if row.outcome is Outcome.UNDECIDED and why:
-            told.setdefault(why, []).append(_qualified(result, row.comparison))
+            told.setdefault(why, []).append(_qualified(row.comparison, several))
     for reason, names in told.items():
         yield Text(f"{_few_of(names)}: {reason}.", "dim")
     judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
@@ -246,8 +247,9 @@ def _table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> 
     limits = len({_limit(row) for row in ordered}) > told
     rows, shown = [], 0
     held: set[str] = set()
+    several = _several_metrics(result)
     for i, absent in enumerate(result.absent):
-        name = _qualified(result, absent)
+        name = _qualified(absent, several)
         rows.append(_missing(absent, name, folded=not everything and i >= _SHOWN))
     for row in ordered:
         # What stops a pipeline is shown; what passed only where there is nothing else to see.
@@ -256,7 +258,7 @@ def _table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> 
         shown += not folded
         if not folded or not held:
             held.add("needed" if row.outcome is Outcome.UNDECIDED and words.few(row.comparison) else "proven")
-        made = _row(result, row, named(_qualified(result, row.comparison)), limits=limits)
+        made = _row(result, row, named(_qualified(row.comparison, several)), limits=limits)
         outcome: Meaning = "failed" if undecided_fails and made.outcome == "undecided" else made.outcome
         rows.append(replace(made, outcome=outcome, folded=folded))
     columns = (
@@ -300,19 +302,20 @@ def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
 
 def _row(result: GateDecision, row: GateRow, name: Cell, *, limits: bool) -> Row:
     c = row.comparison
-    location = "mean" if c.protocol == "mean" else "median"
-    old, new = values([getattr(side, location) for side in (c.reference, c.candidate)], c.reference.unit)
+    old, new = values(words.located(c), c.reference.unit)
     mark = " !" if _undermined(result, row) else ""
     called, style, kind = _ROWS[row.outcome]
     told = _seen(c) if result.void(row) is not None else _observed(row)
     if average := _denial(result, row)[1]:
         told = f"{words.natural(c)}{average}"
+    told += _other_way(row)
+    told_style: Style = style if row.outcome is not Outcome.PASS else "warning" if row.average else ""
     return Row.of(
         Cell(f"{called}{mark}", style),
         name,
         old,
         new,
-        Cell(told, "" if row.outcome is Outcome.PASS else style, speedup=c.certified),
+        Cell(told, told_style, speedup=c.certified),
         (None if mark else _proven(row)) or _NOTHING,
         Cell(_limit(row), "dim") if limits else "",
         name=c.benchmark,
@@ -338,7 +341,15 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     if not passed and len(result.rows) > 1 and result.rules.multiplicity != "none":
         corrected = f" after {_CORRECTIONS[result.rules.multiplicity]}'s correction over {len(result.rows)}"
     shown = "Shown, if the assumptions were met" if _undermined(result, row) else "Proven"
-    return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {words.range_of(row.comparison)}"
+    return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {words.range_of(row.comparison)}{_other_way(row)}"
+
+
+def _other_way(row: GateRow) -> str:
+    """What the mean says, where it is proven to go the other way than the typical run."""
+    if row.average is None:
+        return ""
+    told = words.direction(row.average.value, *words.gain_and_loss(row.comparison))
+    return f", {words.AVERAGE} {told}"
 
 
 def _undermined(result: GateDecision, row: GateRow) -> bool:

@@ -235,6 +235,7 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
         *right("about"),
         Column(""),
         Column("raised at", drop=1),
+        Column("", drop=3),
         Column("decision" if any(a.decision for a in result.alarms) else "", drop=2),
     )
     rows = [_row_of_alarm(result, alarm) for alarm in shown]
@@ -255,6 +256,7 @@ def _row_of_alarm(result: FoundAlarms, alarm: HistoryAlarm) -> Row:
         Cell(times, style),
         Cell(word, style),
         brief_commit(alarm.raised.sha),
+        "shown" if alarm.shown else "unconfirmed",
         Cell(alarm.decision.state if alarm.decision else "", "dim"),
         name=name,
         kind=word,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -13,6 +14,7 @@ from speedproof.data.units import format_value, format_values
 from speedproof.mixture.results import (
     ALPHA,
     FEW_RUNS,
+    LIMITS_RISK,
     Analysis,
     Answered,
     Indices,
@@ -34,6 +36,7 @@ from speedproof.reporting.model import (
 )
 from speedproof.reporting.names import benchmark_column, labels, spoken
 from speedproof.reporting.numbers import case_share, p_is, percent, plural
+from speedproof.stats.quantile_ratio import least_runs
 from speedproof.stats.scaling import usual
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -160,9 +163,19 @@ def _asked_columns(asked: Questions) -> Iterator[Column]:
     yield from right(*(f"P[X <= {format_value(v, unit)}]" for v, unit in asked.below))
 
 
-def _answered(sample: Sample, found: Answered) -> Iterator[str]:
-    yield from (format_value(q, sample.unit) for _, q in found.quantiles)
-    yield from (f"{100 * p:.4g} %" for _, p in found.below)
+def _answered(sample: Sample, found: Answered) -> Iterator[Cell]:
+    for (p, q), (low, high) in zip(found.quantiles, found.limits, strict=True):
+        shown = format_value(q, sample.unit)
+        ends = [format_value(end, sample.unit) if math.isfinite(end) else "" for end in (low, high)]
+        if all(ends):
+            limits = f"{ends[0]} to {ends[1]}"
+        else:
+            of = f"at least {ends[0]}, " if ends[0] else f"at most {ends[1]}, " if ends[1] else ""
+            limits = (
+                f"{of}{'upper' if p > 0.5 else 'lower'} limit from {least_runs(p, LIMITS_RISK):,} runs on"
+            )
+        yield Cell(f"{shown} by the mixture; by the runs {limits} (95 % each)", shorter=(shown,))
+    yield from (Cell(f"{100 * p:.4g} %") for _, p in found.below)
 
 
 def _one(
@@ -192,7 +205,7 @@ def _one(
     if asked:
         titles = (column.title for column in _asked_columns(asked))
         answered = zip(titles, _answered(sample, answers), strict=True)
-        notes += [Text(f"{title}: {answer}") for title, answer in answered]
+        notes += [Text(f"{title}: {answer.text}") for title, answer in answered]
     for k, part in enumerate(answers.observations or (), 1):
         if part:
             told_values = ", ".join(format_values(part, sample.unit))

@@ -76,21 +76,27 @@ def _sides(head: Comparison, margin: float | None) -> Table:
     unit = sides[0].unit
     scale = scale_of(max((abs(s.median) for s in sides if math.isfinite(s.median)), default=1.0), unit)
     medians = values([s.median for s in sides], unit, scale=scale)
+    quantiles = values(head.quantiles or (), unit, scale=scale)
     columns = (
         Column(head.benchmark, names=True),
-        *right("median", "mean"),
+        *right(*([head.protocol.upper()] if quantiles else []), "median", "mean"),
         *right("min", drop=1),
         *right("max", drop=2),
         *right(words.several(head.repeated)),
     )
     rows = []
-    for side, median in zip(sides, medians, strict=True):
+    for i, (side, median) in enumerate(zip(sides, medians, strict=True)):
         mean, *ends = (values([v], unit, scale=scale)[0] for v in (side.mean, side.minimum, side.maximum))
         told = Cell(f"{mean}{words.spread(side)}", shorter=(mean,))
         ends = [end.removesuffix(scale[1]).rstrip() for end in ends]
         rows.append(
             Row.of(
-                Cell(side.label, "strong"), median, told, *ends, words.counted_runs(side.n, side.observations)
+                Cell(side.label, "strong"),
+                *quantiles[i : i + 1],
+                median,
+                told,
+                *ends,
+                words.counted_runs(side.n, side.observations),
             )
         )
     # The second row is the one that is judged.

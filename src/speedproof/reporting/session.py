@@ -242,7 +242,11 @@ def _results(
                 others = [c for c in sheet.comparisons if c.protocol != HEADLINE]
                 same = own == list(sheet.headlines)
                 whole = replace(
-                    sheet, comparisons=(*own, *others), controlled=sheet.controlled if same else ()
+                    sheet,
+                    comparisons=(*own, *others),
+                    controlled=sheet.controlled if same else (),
+                    # Said of the session's own verdicts.
+                    caveats=tuple(c for c in sheet.caveats if c.kind is not Assumption.ONE_LAYOUT),
                 )
         results.append(whole)
     return results

@@ -197,7 +197,8 @@ def row(
     shaken: bool = False,
 ) -> Row:
     """Both times, the change, what is proven of it, and what speaks against it."""
-    old, new = values([head.reference.median, head.candidate.median], head.reference.unit)
+    ends = words.located(head)
+    old, new = values(ends, head.reference.unit)
     proven = Cell("")
     if head.quantity == "probability":
         told = Cell(words.wins(head), words.STYLES[head.verdict], spans=True)
@@ -219,8 +220,8 @@ def row(
     marks += ["medians: the other way"] if turned(head) else []
     return Row.of(
         *names,
-        Cell(old, key=head.reference.median),
-        Cell(new, key=head.candidate.median),
+        Cell(old, key=ends[0]),
+        Cell(new, key=ends[1]),
         told,
         proven,
         Cell(" ".join(marks), "warning", spans=True),

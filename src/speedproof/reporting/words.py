@@ -137,6 +137,14 @@ def asked_of(protocol: str) -> str:
     return _TYPICAL if protocol == HEADLINE else QUESTIONS[protocol].where
 
 
+def located(result: Comparison) -> tuple[float, float]:
+    """What the answer is about, of reference and candidate: quantiles, means or medians."""
+    if result.quantiles is not None:
+        return result.quantiles
+    location = "mean" if result.protocol == "mean" else "median"
+    return getattr(result.reference, location), getattr(result.candidate, location)
+
+
 def verdict(result: Comparison, margin: float | None = None) -> str:
     """The answer in a sentence without its proof."""
     new, old = result.candidate.label or "the candidate", result.reference.label or "the reference"

@@ -1,38 +1,24 @@
-"""Several changes in one series, each tested between its neighbours.
+"""Several changes in one series.
 
-A series first has to show a change as a whole, at the stated risk. Where the changes are is then a matter of
-estimation and test in turn: intervals of every length propose places, the shortest that show a change first;
-each place must then show its change in what lies between its neighbours, and the weakest that does not is
-dropped, until all do.
+A series first has to show a change as a whole, at the stated risk. Steps are then taken out of it, as few as leave
+nothing that shows a change at that risk: more are added while what is left shows some, at the places that explain
+all values or what is left best, and those are dropped that are not missed.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.change_scan import (
-    LEAST,
-    change_scan,
-    confidence_set,
-    difference_dependence,
-    normal_scores,
-    step_dependence,
-)
+from speedproof.arrays import FloatArray
+from speedproof.stats.change_scan import confidence_set
+from speedproof.stats.levels import LEAST, MARGIN, best_levels, levels
 from speedproof.stats.two_levels import places_of_step, two_levels
 
-_SHRINK = 2.0**-0.5  # lengths of seeded intervals, from one to the next
 _ROUNDS = 5
-_MOST = 0.9
-_LONG = 40  # values that may hold a change and its undoing
-_PASSING = 0.05  # of the risk, what looking for those has
-_AT_ONCE = 200  # series
-_SHORT = 72  # values of an interval whose levels are looked at
 
 
 class ChangePoint(Struct, frozen=True):
@@ -46,100 +32,80 @@ class ChangePoint(Struct, frozen=True):
 
 def _share(n: int) -> float:
     """Of the risk, what the test of two levels has: all in few values, then what shows a last three at 1 %."""
-    return min(1.0, max(0.02, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
+    return min(1.0, max(0.03, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
 
 
 def change_pvalues(x: npt.ArrayLike) -> FloatArray:
     """Of each of several series of equal length, shape (rows, n): the p-value of any change."""
-    series = np.asarray(x, dtype=np.float64)
-    n = series.shape[-1]
-    share = _share(n)
+    return _shows(np.asarray(x, dtype=np.float64), None)
+
+
+def _shows(series: FloatArray, most: int | None) -> FloatArray:
+    """The same of up to so many changes."""
+    share = _share(series.shape[-1])
     pvalue = two_levels(series).pvalue / share
     if share < 1.0:
-        passing = _PASSING if n >= _LONG else 0.0
-        pvalue = np.minimum(pvalue, change_scan(series).pvalue / (1.0 - share - passing))
-        if passing:
-            pvalue = np.minimum(pvalue, _passing(series) / passing)
+        pvalue = np.minimum(pvalue, levels(series, most=most).pvalue / (1.0 - share))
     return np.minimum(pvalue, 1.0)
 
 
-def _passing(series: FloatArray) -> FloatArray:
-    """The p-value of two levels in any short interval: large changes that were undone hide from a scan."""
-    windows = [(size, starts) for size, starts in _intervals(series.shape[-1]) if 18 <= size <= _SHORT]
-    least = np.ones(len(series))
-    for first in range(0, len(series), _AT_ONCE):
-        rows = slice(first, first + _AT_ONCE)
-        for size, starts in windows:
-            parts = np.lib.stride_tricks.sliding_window_view(series[rows], size, axis=1)[:, starts]
-            found = two_levels(parts.reshape(-1, size)).pvalue.reshape(parts.shape[:2])
-            least[rows] = np.minimum(least[rows], found.min(axis=1))
-    return least * sum(starts.size for _, starts in windows)
-
-
-def _shows(x: FloatArray, rho: float) -> tuple[FloatArray, IntArray]:
-    """Of every row the p-value of a change at a known dependence, and its split, by the test that shows more."""
-    n = x.shape[-1]
-    share = _share(n) if n <= _SHORT else 0.0
-    if share == 1.0:
-        levels = two_levels(x)
-        return levels.pvalue, levels.split
-    scan = change_scan(x, dependence=rho)
-    pvalue, split = scan.pvalue / (1.0 - share), scan.split
-    if share:
-        levels = two_levels(x)
-        split = np.where(levels.pvalue / share < pvalue, levels.split, split)
-        pvalue = np.minimum(pvalue, levels.pvalue / share)
-    return pvalue, split
-
-
 def find_changes(x: npt.ArrayLike, alpha: float, *, known: float | None = None) -> tuple[ChangePoint, ...]:
-    """All changes of level that a series shows.
-
-    After R. Baranowski, Y. Chen, P. Fryzlewicz, "Narrowest-over-threshold detection of multiple change points", J.
-    R. Stat. Soc. B 81(3), 2019, and S. Kovacs et al., "Seeded binary segmentation", Biometrika 110(1), 2023.
-    """
+    """All changes of level that a series shows: as few as leave nothing that shows a change."""
     series = np.asarray(x, dtype=np.float64)
     if (float(change_pvalues(series[None])[0]) if known is None else known) > alpha:
         return ()
-    levels = two_levels(series[None])
-    known = float(levels.pvalue[0]) / _share(series.size)
-    step = int(levels.split[0])
-    plain = (ChangePoint(step, *places_of_step(series, step, alpha), known),) if known <= alpha else ()
-    if plain and float(change_scan(series).pvalue) > alpha:
-        return plain
-    scores = normal_scores(series)
-    # Steps that are not known yet would be taken for dependence; differences know little of steps.
-    rho = float(np.clip(difference_dependence(scores), 0.0, _MOST))
-    splits = _proposed(series, alpha, rho) or [int(change_scan(series).split)]
-    pvalues: list[float] = []
-    for _ in range(_ROUNDS):
-        before = splits
-        rho = float(step_dependence(scores, np.array(splits)))
-        proposed = _proposed(series, alpha, rho) or [int(change_scan(series, dependence=rho).split)]
-        splits, pvalues = _confirmed(series, proposed, alpha, rho)
-        if splits == before:
-            break
-    if plain and len(splits) == 1:
-        return plain
+    plain = two_levels(series[None])
+    step, apart = int(plain.split[0]), float(plain.pvalue[0]) / _share(series.size)
+    splits, rho = _fewest(series, alpha, step if apart <= alpha else None)
+    if splits == [step] and apart <= alpha:
+        return (ChangePoint(step, *places_of_step(series, step, alpha), apart),)
     bounds = [0, *splits, series.size]
+    alone = np.stack([_without(series, splits, kept) for kept in range(len(splits))])
+    pvalues = _shows(alone, 1).tolist()
     return tuple(
         _located(series, start, split, end, pvalue, alpha, rho)
         for start, split, end, pvalue in zip(bounds, splits, bounds[2:], pvalues, strict=False)
     )
 
 
-def _confirmed(
-    series: FloatArray, splits: list[int], alpha: float, rho: float
-) -> tuple[list[int], list[float]]:
-    """Drop the weakest place until each shows a change between its neighbours; what is left, with p-values."""
-    while True:
-        bounds = [0, *splits, series.size]
-        shown = [_shows(series[None, start:end], rho) for start, end in zip(bounds, bounds[2:], strict=False)]
-        pvalues = [float(pvalue[0]) for pvalue, _ in shown]
-        weakest = int(np.argmax(pvalues))
-        if len(splits) == 1 or pvalues[weakest] <= alpha / (len(splits) + 1):
-            return splits, pvalues
-        del splits[weakest]
+def _fewest(series: FloatArray, alpha: float, step: int | None) -> tuple[list[int], float]:
+    """Splits of which none can be spared, and the dependence that is left; a clear step is tried first."""
+    ways = best_levels(series)
+    splits = ways[0][0] if step is None else [step]
+    for _ in range(_ROUNDS):
+        rest = _without(series, splits)
+        if float(_shows(rest[None], None)[0]) > alpha:
+            break
+        ends = np.array([0, *splits, series.size])
+        found = [k for k in levels(rest[None]).splits[0].tolist() if np.abs(ends - k).min() >= MARGIN]
+        if not found:
+            break
+        # Ranks of all values see little of small steps between large ones, those of what is left little of both.
+        candidates = [
+            sorted([*splits, *found]),
+            *(way for way, _ in ways[len(splits) : len(splits) + len(found)]),
+        ]
+        splits = min(candidates, key=lambda way: float(np.abs(_without(series, way)).sum()))
+    while len(splits) > 1:
+        fewer = [splits[:k] + splits[k + 1 :] for k in range(len(splits))]
+        pvalues = _shows(np.stack([_without(series, way) for way in fewer]), None)
+        if pvalues.max() <= alpha:
+            break
+        splits = fewer[int(pvalues.argmax())]
+    return splits, ways[min(len(splits), len(ways)) - 1][1]
+
+
+def _without(series: FloatArray, splits: list[int], kept: int | None = None) -> FloatArray:
+    """The series with its steps taken out, but for the one that is kept: medians brought to one level."""
+    parts = np.split(series, splits)
+    heights = [float(np.median(part)) for part in parts]
+    jump = 0.0 if kept is None else heights[kept + 1] - heights[kept]
+    return np.concatenate(
+        [
+            part - height + (jump if kept is not None and k > kept else 0.0)
+            for k, (part, height) in enumerate(zip(parts, heights, strict=True))
+        ]
+    )
 
 
 def _located(
@@ -152,37 +118,12 @@ def _located(
     part = series[start:end]
     possible = confidence_set(part, alpha, dependence=rho, best=split - start)
     low, high = int(possible.min()), int(possible.max())
-    undermined = part[low:high]
-    before, after = (np.abs(undermined - np.median(side)) for side in (part[:low], part[high:]))
-    costs = np.concatenate([[0.0], np.cumsum(before)]) + np.concatenate([np.cumsum(after[::-1])[::-1], [0.0]])
-    best = low + int(costs.argmin())
+    best = place_of_step(part, low, high, part[:low], part[high:])
     return ChangePoint(start + best, start + low, start + high, pvalue)
 
 
-@lru_cache(maxsize=64)
-def _intervals(n: int) -> tuple[tuple[int, IntArray], ...]:
-    """Seeded intervals of n values: their lengths, and where those of a length start."""
-    found, length = [], float(n)
-    while length >= LEAST:
-        size = int(np.ceil(length))
-        starts = np.unique(np.linspace(0, n - size, 2 * int(np.ceil(n / size)) - 1).astype(np.int64))
-        found.append((size, starts))
-        length *= _SHRINK
-    return tuple(found)
-
-
-def _proposed(series: FloatArray, alpha: float, rho: float) -> list[int]:
-    """Places where a short interval shows a change by itself, ascending; the shortest intervals come first."""
-    n = series.size
-    found: list[tuple[int, float, int, int]] = []
-    for size, starts in _intervals(n):
-        pvalue, split = _shows(np.lib.stride_tricks.sliding_window_view(series, size)[starts], rho)
-        found += [
-            (size, float(pvalue[i]), int(starts[i]), int(starts[i] + split[i]))
-            for i in np.flatnonzero(pvalue <= alpha / starts.size)
-        ]
-    kept: list[tuple[int, int, int]] = []
-    for size, _, start, place in sorted(found):
-        if all(start + size <= other or start >= end for other, end, _ in kept):
-            kept.append((start, start + size, place))
-    return sorted(place for _, _, place in kept)
+def place_of_step(x: FloatArray, low: int, high: int, before: FloatArray, after: FloatArray) -> int:
+    """The place from one to another with the least absolute deviations from the medians of two levels."""
+    one, two = (np.abs(x[low:high] - np.median(level)) for level in (before, after))
+    costs = np.concatenate([[0.0], np.cumsum(one)]) + np.concatenate([np.cumsum(two[::-1])[::-1], [0.0]])
+    return low + int(costs.argmin())

@@ -98,7 +98,7 @@ def _scores(x: FloatArray) -> FloatArray:
 
 
 @lru_cache(maxsize=1024)
-def _power(n: int) -> float:
+def power(n: int) -> float:
     """Sum of the squared scores of n values of which none are equal."""
     return float(np.square(_score_table(n)[::2]).cumsum()[-1])
 
@@ -110,7 +110,7 @@ def _contrasts(scores: FloatArray) -> FloatArray:
     """
     n = scores.shape[-1]
     sums = np.abs(scores.cumsum(axis=-1)[..., _MARGIN - 1 : n - _MARGIN]) * _weights(n)
-    contrasts: FloatArray = sums / math.sqrt(_power(n))
+    contrasts: FloatArray = sums / math.sqrt(power(n))
     return contrasts
 
 
@@ -214,12 +214,15 @@ def _null_row(n: int) -> tuple[FloatArray, FloatArray]:
 
 def scan_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
     """Probability that a series of n values without a change shows such a statistic or a larger one."""
-    known, log_p = _null_row(n)
-    squares = np.square(np.asarray(statistic, dtype=np.float64))
+    return tail_pvalue(np.square(np.asarray(statistic, dtype=np.float64)), *_null_row(n))
+
+
+def tail_pvalue(statistic: FloatArray, known: FloatArray, log_p: FloatArray) -> FloatArray:
+    """From quantiles, ascending, and the logarithms of their levels: between and beyond them on lines."""
     slope = (log_p[-1] - log_p[-2]) / (known[-1] - known[-2])
-    beyond = log_p[-1] + slope * (squares - known[-1])
-    inside = np.interp(squares, known, log_p, left=0.0)
-    pvalue: FloatArray = np.exp(np.where(squares > known[-1], beyond, inside))
+    beyond = log_p[-1] + slope * (statistic - known[-1])
+    inside = np.interp(statistic, known, log_p, left=0.0)
+    pvalue: FloatArray = np.exp(np.where(statistic > known[-1], beyond, inside))
     return pvalue
 
 

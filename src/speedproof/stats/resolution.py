@@ -62,17 +62,21 @@ class Resolution:
     """Watches values and tells their step, as far as ties betray one.
 
     Values of full precision never tie. Where some do, the smallest difference that was ever seen is taken for the
-    step; it may be larger than the true one, never smaller. Before there are two different values it is the last
-    decimal place of the one, a guess. Until the first tie nothing is known, and values count as exact.
+    step; it may be larger than the true one, never smaller. Before a version has two different values it is their
+    last decimal place, at most the unit in which they were written, a guess. Until the first tie nothing is known,
+    and values count as exact.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, unit: float = 1.0) -> None:
+        self._unit = unit
         self._distinct: list[float] = []
+        self._first: dict[str, float] = {}
         self._gap = float("inf")
-        self._ties = False
+        self._ties = self._varies = False
 
-    def add(self, value: float) -> None:
-        """Take note of a value."""
+    def add(self, value: float, version: str = "") -> None:
+        """Take note of a value of a version."""
+        self._varies = self._varies or self._first.setdefault(version, value) != value
         at = bisect.bisect_left(self._distinct, value)
         if at < len(self._distinct) and self._distinct[at] == value:
             self._ties = True
@@ -89,4 +93,6 @@ class Resolution:
     @property
     def step(self) -> float:
         """The step so far, in the unit of the values; 0 without ties."""
-        return last_place(self._distinct[0]) if self._ties and len(self._distinct) == 1 else self.seen
+        if self._ties and not self._varies:
+            return min(last_place(value, self._unit) for value in self._distinct)
+        return self.seen

@@ -6,13 +6,15 @@ import csv
 import io
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from speedproof.reporting.cells import visible
 from speedproof.reporting.formats import Reported, ReportFormat
 from speedproof.reporting.model import Records, Report
 
-_FORMULA = re.compile(r"[=@\t\r]|[+-](?!\.?\d[.\d]*([eE][+-]?\d+)?( ?%)?$)")
+# Behind blanks too, and in full width, which some spreadsheets read as the same.
+_FORMULA = re.compile(r"[\t\r\n]|\s*([=@]|[+-](?!\.?\d[.\d]*([eE][+-]?\d+)?( ?%)?$))")
 
 
 def write(reported: Reported, target: str) -> str:
@@ -45,7 +47,8 @@ def _text(value: object) -> str:
         return repr(value) if math.isfinite(value) else ""
     if not isinstance(value, str):
         return "" if value is None else str(value)
-    return f"'{visible(value)}" if _FORMULA.match(value) else visible(value)
+    formula = _FORMULA.match(unicodedata.normalize("NFKC", value))
+    return f"'{visible(value)}" if formula else visible(value)
 
 
 def _shown(report: Report) -> Records:

@@ -10,7 +10,7 @@ from speedproof.reporting.formats import Reported, ReportFormat
 def write(reported: Reported, target: str) -> str:
     """Reports as a page, with a panel for each benchmark whose samples are known."""
     from speedproof.data.suite import Suite
-    from speedproof.reporting.html import panels, render  # Jinja2 is for those who want a page
+    from speedproof.reporting.html import panels, render  # Jinja2 is imported for a page only
 
     suite = reported.suite or Suite((), {})
     drawn = []

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from speedproof.errors import UsageError
 from speedproof.reporting.cells import visible
 from speedproof.reporting.html.axis import RatioAxis, ratio_axis
 from speedproof.reporting.html.panels import Panel
@@ -62,11 +61,8 @@ def render(
     context: Context | None = None,
 ) -> str:
     """Reports as one page."""
-    try:
-        import jinja2
-        import markupsafe
-    except ImportError:
-        raise UsageError("the HTML report needs Jinja2: pip install jinja2") from None
+    import jinja2
+    import markupsafe
 
     here = files(__package__)
     style = (here / "page.css").read_text(encoding="utf-8")

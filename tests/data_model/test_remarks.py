@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from speedproof.data.conditions import different_conditions, different_sessions
-from speedproof.data.remarks import remarks
+from speedproof.data.remarks import different_conditions, different_sessions, remarks
 from speedproof.data.suite import Record, Suite
 
 

@@ -1,0 +1,89 @@
+"""How many times faster the candidate is in its slowest runs: the ratio of one quantile of each side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from msgspec.structs import replace
+
+from speedproof.arrays import FloatArray
+from speedproof.options import QuestionName
+from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, state_of, verdict_of
+from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
+from speedproof.protocols.results import Comparison, HighestConfidence, Verdict
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.quantile_ratio import Quantiles, least_runs, runs_needed_quantiles
+
+
+def quantile_question(name: QuestionName, q: float, prepared: PreparedPairs) -> list[Comparison]:
+    """Compare a quantile of several pairs, whatever their distributions; of nested values the unit is the process.
+
+    Of times it is the quantile of share q, of rates that of share 1 - q: the slowest runs in both cases.
+    """
+    return in_batches(quantile_sides(prepared), partial(_answers, name=name, q=q, rules=prepared.rules))
+
+
+def quantile_sides(prepared: PreparedPairs) -> list[Sides]:
+    """What is tested of every pair: rates as the time that one of it takes, so that slow is large."""
+    sides = []
+    for side in prepared.sides("median"):
+        if side.turned:
+            with np.errstate(divide="ignore"):
+                side = replace(side, slow=1.0 / side.fast, fast=1.0 / side.slow, turned=False)
+        sides.append(side)
+    return sides
+
+
+def _answers(
+    own: Sequence[Sides], slow: FloatArray, fast: FloatArray, name: QuestionName, q: float, rules: Rules
+) -> list[Comparison]:
+    """Of pairs of equal sizes."""
+    found = Quantiles.of(slow, fast, q)
+    at_one, bounds = found.test(), found.bounds(rules.alpha)
+    defined = ~np.isnan(at_one.above)
+    pvalues = lists(at_one.above, at_one.below)
+    margins = at_margins(found.test, rules.margin, defined, defined)
+    verdicts = [
+        verdict_of(pvalue, slower, margin, rules.alpha)
+        for pvalue, slower, margin in zip(*pvalues, margins, strict=True)
+    ]
+    undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
+    ratios = lists(found.ratio, bounds.low, bounds.high)
+    least = least_runs(q, rules.alpha)
+    if min(slow.shape[-1], fast.shape[-1]) < least:
+        needed = fewest(own, undecided, least)
+    else:
+        runs_needed = partial(runs_needed_quantiles, q=q)
+        needed = forecasts(own, slow, fast, rules, undecided, runs_needed, ratios[0])
+    share = f"{100 * (1 - q):g} %"
+    ends = lists(np.exp(found.of_x), np.exp(found.of_y))
+    return [
+        side.answer(
+            name,
+            f"is the candidate faster where its slowest {share} of runs begin?",
+            rules,
+            state=state_of(pvalues[0][i], rules.alpha, (False, False)),
+            test="order statistics of both, combined by MOVER",
+            pvalue=pvalues[0][i],
+            pvalue_slower=pvalues[1][i],
+            speedup=Estimate(ratios[0][i], ratios[1][i], ratios[2][i], 1 - rules.alpha),
+            verdict=verdicts[i],
+            checks=side.checks,
+            needed=needed.get(i),
+            highest_confidence=HighestConfidence.of(
+                [(pvalues[0][i], 1.0, True, False)] if pvalues[0][i] < 1.0 else []
+            ),
+            at_margin=margins[i],
+            quantiles=_as_measured(side, ends[0][i], ends[1][i]),
+        )
+        for i, side in enumerate(own)
+    ]
+
+
+def _as_measured(side: Sides, slow: float, fast: float) -> tuple[float, float]:
+    """Of reference and candidate, rates as rates."""
+    if side.x.higher_is_better:
+        return 1.0 / slow if slow else np.inf, 1.0 / fast if fast else np.inf
+    return slow, fast

@@ -1,0 +1,247 @@
+"""Does a series keep one level? A likelihood of several levels whose noise depends on its neighbours.
+
+A step and its undoing look like dependence to a test that knows one step only. Here both are weighed at once: the
+normal scores of the values are taken for levels, each with noise of its own that follows a first-order
+autoregression, and the likelihood of the best few steps at the best coefficient is compared with that of no step
+at its best coefficient. Each further step costs 2 log n, as in the Bayesian information criterion. Dependence
+costs where there are steps, which keeps the null distribution nearly the same whatever the coefficient. Equal
+values share the mean of their scores; the variance that the scores lack then counts as noise.
+
+P-values come from simulation, the worst of independent values and of normal autoregressions with coefficients .3
+and .6 (``studies/levels_null.py`` makes the table), and are never below the chance that values above and below a
+border lie in so few runs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import lru_cache
+from importlib import import_module, resources
+from types import ModuleType
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from speedproof.arrays import FloatArray, IntArray
+from speedproof.stats.change_scan import normal_scores, power, tail_pvalue
+
+MARGIN = 3
+"""Fewest values of a level."""
+LEAST = 12
+"""Fewest values of a series whose levels can be compared."""
+MOST = 3
+"""Steps that the test looks for; of more than that, any three."""
+_COEFFICIENTS = np.arange(9) / 10.0
+_PRICE = 4.0  # of a coefficient of one, in logarithms of the likelihood
+_MOST_SPLITS = 20
+_PLACES = 80  # of longer series, where steps may be: those of the largest local contrasts
+
+
+def _load_compiled() -> ModuleType | None:
+    try:
+        return import_module("speedproof.stats._levels")
+    except ImportError:  # installed without a compiler
+        return None
+
+
+_COMPILED = _load_compiled()
+
+
+class Levels(Struct, frozen=True):
+    """Evidence for steps in each of several series."""
+
+    statistic: FloatArray  # twice the logarithm of the likelihood ratio, less what the steps cost
+    splits: IntArray  # number of values before each step that explains the series best, then zeros
+    pvalue: FloatArray  # probability of such a statistic where there is no step
+
+
+def most_steps(n: int) -> int:
+    """Steps that the test looks for in n values."""
+    return 0 if n < LEAST else min(MOST, max(1, n // 20))
+
+
+def least_squares(
+    scores: FloatArray, places: IntArray, coefficients: FloatArray, most: int
+) -> tuple[FloatArray, IntArray]:
+    """Of every row, coefficient and number of steps up to `most` at `places`: the sum of squares, the splits.
+
+    Shapes (rows, coefficients, steps) and (rows, coefficients, steps, most). Where they do not fit the sum is
+    infinite.
+    """
+    rows, n = scores.shape
+    sums = np.empty((rows, coefficients.size, most + 1))
+    splits = np.zeros((rows, coefficients.size, most + 1, most), dtype=np.int64)
+    if _COMPILED is not None:
+        _COMPILED.levels(
+            np.ascontiguousarray(scores),
+            n,
+            np.ascontiguousarray(places),
+            coefficients,
+            most,
+            MARGIN,
+            sums,
+            splits,
+        )
+        return sums, splits
+    for g, rho in enumerate(coefficients.tolist()):
+        for row in range(rows):
+            sums[row, g], splits[row, g] = _partition(scores[row], places[row], rho, most)
+    return sums, splits
+
+
+def _partition(x: FloatArray, places: IntArray, rho: float, most: int) -> tuple[FloatArray, IntArray]:
+    """The same of one series at one coefficient: the best last step before every place, step after step."""
+    ends = np.array([0, *places, x.size])
+    fresh = np.concatenate([[0.0], x[1:] - rho * x[:-1]])
+    total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (fresh, fresh * fresh))
+    a, b = ends[:-1, None], ends[None, :]
+    length = np.maximum(b - a, 1) + 2.0 * rho / (1.0 - rho)
+    level = ((1.0 + rho) * x[a] - total[a + 1]) + total[b]
+    costs = (1.0 - rho * rho) * x[a] * x[a] - square[a + 1] - level * level / length + square[b]
+    costs = np.where(b - a >= MARGIN, costs, math.inf)  # of a level from one place to another
+    sums, splits = np.full(most + 1, math.inf), np.zeros((most + 1, most), dtype=np.int64)
+    least, chosen = costs[0].copy(), []
+    sums[0] = least[-1]
+    for k in range(1, most + 1):
+        ways = np.concatenate([[math.inf], least[1:-1]])[:, None] + costs
+        chosen.append(ways.argmin(axis=0))
+        least = ways.min(axis=0)
+        sums[k], at = least[-1], ends.size - 1
+        for q in range(k, 0, -1):
+            at = int(chosen[q - 1][at])
+            splits[k, q - 1] = ends[at]
+    return sums, splits
+
+
+def step_places(scores: FloatArray, most: int) -> IntArray:
+    """Of every row where steps may be, ascending: everywhere, or where the largest local contrasts are."""
+    rows, n = scores.shape
+    inside = np.arange(MARGIN, n - MARGIN + 1)
+    if inside.size <= most:
+        return np.tile(inside, (rows, 1))
+    half = n // 2
+    sums = np.zeros((rows, n + 1 + 2 * half))
+    scores.cumsum(axis=1, out=sums[:, half + 1 : half + 1 + n])
+    sums[:, half + 1 + n :] = sums[:, half + n, None]
+    here = slice(half + MARGIN, half + n - MARGIN + 1)
+    best = np.zeros((rows, inside.size))
+    width = MARGIN
+    while width <= half:
+        before, after = np.minimum(width, inside), np.minimum(width, n - inside)
+        contrast = sums[:, here.start + width : here.stop + width] - sums[:, here]
+        contrast /= after
+        contrast -= (sums[:, here] - sums[:, here.start - width : here.stop - width]) / before
+        np.abs(contrast, out=contrast)
+        contrast *= np.sqrt(before * after / (before + after))
+        lower = np.zeros(contrast.shape, dtype=np.bool_)  # than a neighbour
+        lower[:, 1:] |= contrast[:, 1:] < contrast[:, :-1]
+        lower[:, :-1] |= contrast[:, :-1] <= contrast[:, 1:]
+        contrast[lower] *= 1e-3
+        np.maximum(best, contrast, out=best)
+        width *= 2
+    places: IntArray = inside[np.sort(np.argpartition(-best, most, axis=1)[:, :most], axis=1)]
+    return places
+
+
+def log_likelihoods(scores: FloatArray, sums: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Of sums of squares, shape (rows, coefficients, steps); with steps less the price of dependence."""
+    n, steps = scores.shape[-1], np.arange(sums.shape[-1])
+    lack = np.maximum(power(n) - np.square(scores).sum(axis=-1), 0.0)[:, None, None]
+    rho = coefficients[:, None]
+    variance = np.maximum(sums + lack * (1.0 + rho * rho), 1e-12 * n) / n
+    found: FloatArray = (
+        -0.5 * n * np.log(variance)
+        + 0.5 * (steps + 1) * np.log(1.0 - rho * rho)
+        - np.where(steps > 0, _PRICE * rho, 0.0)
+    )
+    return found
+
+
+def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray, IntArray, IntArray]:
+    """Statistic, number of steps and splits of series, shape (rows, n), with no more steps than `most`."""
+    rows, n = x.shape
+    most = most_steps(n) if most is None else most
+    scores = normal_scores(x)
+    sums, splits = least_squares(scores, step_places(scores, _PLACES), _COEFFICIENTS, most)
+    gains, at = _gains(scores, sums)
+    steps = gains.argmax(axis=1)
+    row = np.arange(rows)
+    return gains[row, steps], steps + 1, splits[row, at[row, steps], steps + 1]
+
+
+def _gains(scores: FloatArray, sums: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Of one step and more: twice the gain in likelihood, less what further steps cost; the best coefficients."""
+    likelihood = log_likelihoods(scores, sums, _COEFFICIENTS)
+    at = likelihood.argmax(axis=1)
+    best = np.take_along_axis(likelihood, at[:, None, :], axis=1)[:, 0]
+    price = 2.0 * math.log(scores.shape[-1]) * np.arange(sums.shape[-1] - 1)
+    return 2.0 * (best[:, 1:] - best[:, :1]) - price, at[:, 1:]
+
+
+def best_levels(x: FloatArray) -> list[tuple[list[int], float]]:
+    """Of one step and more the splits that explain one series best, and the dependence that is left."""
+    scores = normal_scores(x)[None]
+    most = max(1, min(_MOST_SPLITS, x.size // (2 * MARGIN) - 1))
+    sums, splits = least_squares(scores, step_places(scores, 2 * _PLACES), _COEFFICIENTS, most)
+    _, at = _gains(scores, sums)
+    return [(splits[0, g, k, :k].tolist(), float(_COEFFICIENTS[g])) for k, g in enumerate(at[0].tolist(), 1)]
+
+
+def levels(x: npt.ArrayLike, *, most: int | None = None) -> Levels:
+    """Test each of several series of equal length, shape (rows, n), for steps between levels.
+
+    S. Chakar, E. Lebarbier, C. Levy-Leduc, S. Robin, "A robust approach for estimating change-points in the mean
+    of an AR(1) process", Bernoulli 23(2), 2017; the criterion: Y.-C. Yao, "Estimating the number of change-points
+    via Schwarz' criterion", Statistics & Probability Letters 6(3), 1988.
+    """
+    series = np.asarray(x, dtype=np.float64)
+    rows, n = series.shape
+    if most_steps(n) == 0 or rows == 0:
+        return Levels(np.zeros(rows), np.full((rows, 1), n), np.ones(rows))
+    statistic, steps, splits = levels_statistic(series, most)
+    return Levels(statistic, splits, np.maximum(levels_pvalue(statistic, n), _chance(n, steps, splits)))
+
+
+def _chance(n: int, steps: IntArray, splits: IntArray) -> FloatArray:
+    """The chance that values on two sides of a border lie in so few runs (A. Wald, J. Wolfowitz, 1940)."""
+    found = np.ones(steps.size)
+    for row, count in enumerate(steps.tolist()):
+        ends = [0, *splits[row, :count].tolist(), n]
+        found[row] = _runs(n, sum(ends[i + 1] - ends[i] for i in range(0, count + 1, 2)), count + 1)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _runs(n: int, k: int, runs: int) -> float:
+    """Probability that k of n values and the others alternate in exactly so many runs."""
+
+    def parts(values: int, count: int) -> int:
+        return math.comb(values - 1, count - 1)
+
+    more, fewer = (runs + 1) // 2, runs // 2
+    ways = parts(k, more) * parts(n - k, fewer) + parts(k, fewer) * parts(n - k, more)
+    return ways / math.comb(n, k)
+
+
+@lru_cache(maxsize=1)
+def _table() -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sizes, levels and quantiles (sizes x levels) of the statistic without a step."""
+    table = json.loads(resources.files(__package__).joinpath("levels_null.json").read_text("utf-8"))
+    sizes, risks, quantiles = (np.array(table[name], float) for name in ("sizes", "levels", "quantiles"))
+    return sizes, risks, quantiles
+
+
+def levels_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
+    """Probability that a series of n values without a step shows such a statistic or a larger one."""
+    return tail_pvalue(np.asarray(statistic, dtype=np.float64), *_row(n))
+
+
+@lru_cache(maxsize=4096)
+def _row(n: int) -> tuple[FloatArray, FloatArray]:
+    """Quantiles for series of n values, ascending, and the logarithms of their levels."""
+    sizes, risks, quantiles = _table()
+    k = int(np.clip(np.searchsorted(sizes, n), 1, sizes.size - 1))
+    share = float(np.clip(math.log(n / sizes[k - 1]) / math.log(sizes[k] / sizes[k - 1]), 0.0, 1.0))
+    return quantiles[k - 1] + share * (quantiles[k] - quantiles[k - 1]), np.log(risks)

@@ -1,0 +1,182 @@
+"""The ratio of two quantiles, of samples of any shape: order statistics, combined by MOVER.
+
+The k-th of n ascending values lies above the quantile of share q with the probability P[B < k], B binomial (n, q):
+so the limits of one quantile are order statistics, exact for every continuous distribution (H. A. David, H. N.
+Nagaraja, Order Statistics, 2003, section 7.1). Between two of them a limit is linear in the normal deviate of its
+probability. Beyond the last there is none: a limit above the quantile takes log(alpha) / log(q) values.
+
+MOVER (G. Y. Zou, A. Donner, Statistics in Medicine 27, 2008) makes limits of a difference of those of its parts,
+here of the logarithms: with the estimates a and b, a lower limit l of a and an upper limit u of b, both of risk
+alpha, that of a - b is a - b - sqrt((a - l)^2 + (u - b)^2). The p-value at gamma is the risk whose limit is log
+gamma, so that verdict and bound agree. An estimate is the limit of risk one half, which lies above the quantile
+as often as below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from speedproof.arrays import BoolArray, FloatArray
+from speedproof.stats.power import RunsNeeded
+from speedproof.stats.ratio import Interval, RatioTest, edges
+from speedproof.stats.special import betainc, ndtr, ndtri, normal_quantile
+
+_FARTHEST = 38.0  # deviates beyond which a tail is no double any more
+_HALVINGS = 60
+
+
+def least_runs(q: float, alpha: float) -> int:
+    """The runs without which the largest (for q below one half the smallest) is no limit of the quantile.
+
+    Examples
+    --------
+    >>> [least_runs(q, 0.05) for q in (0.9, 0.95, 0.99, 0.999)]  # Wilks 1941
+    [29, 59, 299, 2995]
+    """
+    return math.ceil(math.log(alpha) / math.log(max(q, 1.0 - q)))
+
+
+def least_pvalue(q: float, n: int, m: int) -> float:
+    """The smallest p-value that n and m runs can have: below it the largest value is no limit."""
+    return max(q, 1.0 - q) ** min(n, m)
+
+
+def quantile_limits(values: npt.ArrayLike, q: float, alpha: float) -> tuple[float, float]:
+    """A lower and an upper limit of one quantile, each of risk alpha; infinite where the values have none.
+
+    Examples
+    --------
+    >>> quantile_limits(range(1, 101), 0.5, 0.05)
+    (42.287..., 58.712...)
+    """
+    ascending = np.sort(np.asarray(values, dtype=np.float64))[None]
+    z = normal_quantile(1.0 - alpha)
+    low, high = (_limit(ascending, np.array([end]), q) for end in (-z, z))
+    return float(low[0]), float(high[0])
+
+
+class Quantiles(Struct, frozen=True):
+    """The quantiles of one share of many pairs of samples; logarithms of ascending values, shape (rows, n)."""
+
+    x: FloatArray
+    y: FloatArray
+    q: float
+    # Estimates, shape (rows,): of x, of y, and the logarithm of their ratio.
+    of_x: FloatArray
+    of_y: FloatArray
+    log_ratio: FloatArray
+
+    @classmethod
+    def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, q: float) -> Quantiles:
+        """Of samples in the last axis, shapes (rows, n) and (rows, m); NaN where a quantile is not positive."""
+        if not 0.0 < q < 1.0:
+            raise ValueError(f"a quantile has a share between 0 and 1, not {q:g}")
+        logs = []
+        for values in (x, y):
+            ascending = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logs.append(np.where(ascending >= 0.0, np.log(ascending), np.nan))
+        middle = [_limit(side, np.zeros(len(side)), q, clipped=True) for side in logs]
+        with np.errstate(invalid="ignore"):
+            return cls(logs[0], logs[1], q, middle[0], middle[1], middle[0] - middle[1])
+
+    @property
+    def ratio(self) -> FloatArray:
+        """The quantile of x over that of y, as observed."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.log_ratio)
+
+    def bounds(self, alpha: float) -> Interval:
+        """Two bounds of the ratio of the quantiles, each of risk alpha."""
+        z = np.full(len(self.x), normal_quantile(1.0 - alpha))
+        with np.errstate(over="ignore"):
+            return Interval(np.exp(self._low(z)), np.exp(self._high(z)))
+
+    def test(self, gamma: float = 1.0) -> RatioTest:
+        """The p-values against "above gamma" and "below gamma": where the limits pass it."""
+        below, above = (math.log(edge) for edge in edges(gamma))
+        deviate_above = _farthest(lambda z: self._low(z) > above, len(self.x))
+        deviate_below = _farthest(lambda z: self._high(z) < below, len(self.x))
+        defined = np.where(np.isnan(self.log_ratio), np.nan, 1.0)
+        # What lies on the other side of gamma is as far from being proven as its opposite is near.
+        return RatioTest(
+            defined * np.where(self.log_ratio > above, ndtr(-deviate_above), ndtr(deviate_below)),
+            defined * np.where(self.log_ratio < below, ndtr(-deviate_below), ndtr(deviate_above)),
+        )
+
+    def runs_needed(self, alpha: float, power: float = 0.8) -> RunsNeeded:
+        """Runs of each side that would prove the observed ratio, in the proportion that there is now."""
+        z = normal_quantile(1.0 - alpha)
+        at_z = np.full(len(self.x), z)
+        faster = self.log_ratio > 0.0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            width = np.where(faster, self.log_ratio - self._low(at_z), self._high(at_z) - self.log_ratio)
+            times = (width / z * (z + normal_quantile(power)) / self.log_ratio) ** 2
+        known = np.where(np.isnan(times), np.inf, times)
+        n, m = self.x.shape[-1], self.y.shape[-1]
+        least = least_runs(self.q, alpha)
+        return RunsNeeded(*(np.maximum(np.ceil(known * runs), least) for runs in (n, m)))
+
+    def _low(self, z: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore"):
+            below = self.of_x - _limit(self.x, -z, self.q)
+            above = _limit(self.y, z, self.q) - self.of_y
+            return self.log_ratio - np.hypot(below, above)
+
+    def _high(self, z: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore"):
+            above = _limit(self.x, z, self.q) - self.of_x
+            below = self.of_y - _limit(self.y, -z, self.q)
+            return self.log_ratio + np.hypot(above, below)
+
+
+def runs_needed_quantiles(
+    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8, *, q: float
+) -> RunsNeeded:
+    """Runs after which the test of the ratio of two quantiles would find what was observed; shapes (..., n)."""
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    needed = Quantiles.of(np.atleast_2d(x), np.atleast_2d(y), q).runs_needed(alpha, power)
+    return RunsNeeded(needed.x.reshape(x.shape[:-1]), needed.y.reshape(x.shape[:-1]))
+
+
+def _farthest(proven: Callable[[FloatArray], BoolArray], rows: int) -> FloatArray:
+    """The largest deviates at which something is still proven; 0 where it is not at 0."""
+    low, high = np.zeros(rows), np.full(rows, _FARTHEST)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        so = proven(middle)
+        low, high = np.where(so, middle, low), np.where(so, high, middle)
+    return low
+
+
+def _limit(logs: FloatArray, z: FloatArray, q: float, *, clipped: bool = False) -> FloatArray:
+    """What lies above the quantile with the deviate z, row by row; infinite beyond the values, unless clipped."""
+    first, deviates = _deviates(logs.shape[-1], q)
+    at = np.interp(z, deviates, np.arange(first, first + deviates.size))
+    k = np.minimum(at.astype(np.int64), logs.shape[-1] - 2 if logs.shape[-1] > 1 else 0)
+    below = np.take_along_axis(logs, k[:, None], axis=-1)[:, 0]
+    above = np.take_along_axis(logs, np.minimum(k + 1, logs.shape[-1] - 1)[:, None], axis=-1)[:, 0]
+    share = at - k
+    with np.errstate(invalid="ignore"):
+        value = np.where(share == 1.0, above, below + share * (above - below))
+    value = np.where((share == 0.0) | (below == above), below, value)
+    if clipped:
+        return value
+    return np.where(z < deviates[0], -np.inf, np.where(z > deviates[-1], np.inf, value))
+
+
+@lru_cache(maxsize=256)
+def _deviates(n: int, q: float) -> tuple[int, FloatArray]:
+    """The deviate of P[X_(k) above the quantile] for each k from `first` + 1 on; what lies farther is left out."""
+    reach = 10.0 * math.sqrt(n * q * (1.0 - q)) + 50.0
+    first = max(math.floor(n * q - reach), 0)
+    k = np.arange(first + 1, min(math.ceil(n * q + reach), n) + 1, dtype=np.float64)
+    # P[B < k] and its complement, each accurate where it is small.
+    above, below = betainc(n - k + 1.0, k, 1.0 - q), betainc(k, n - k + 1.0, q)
+    return first, np.where(above < 0.5, ndtri(above), -ndtri(below))

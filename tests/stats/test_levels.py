@@ -1,0 +1,206 @@
+"""Levels with autoregressive noise against dense linear algebra, enumeration, counting and simulation."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import linalg, stats
+
+from speedproof.stats import levels as module
+from speedproof.stats.change_scan import normal_scores, power
+from speedproof.stats.levels import MARGIN, best_levels, least_squares, levels, levels_pvalue, most_steps
+
+Series = npt.NDArray[np.float64]
+COEFFICIENTS = np.array([0.0, 0.3, 0.7])
+
+
+def naive_cost(part: Series, rho: float) -> float:
+    """The least generalised sum of squares of one level, by the inverse of the autoregression's correlations."""
+    weight = np.linalg.inv(linalg.toeplitz(rho ** np.arange(part.size))) * (1 - rho**2)
+    rest = part - weight.sum(axis=0) @ part / weight.sum()
+    return float(rest @ weight @ rest)
+
+
+def naive_least(x: Series, places: list[int], rho: float, steps: int) -> tuple[float, list[int]]:
+    """Every way to choose so many of the places."""
+    found = []
+    for chosen in itertools.combinations(places, steps):
+        parts = np.split(x, chosen)
+        if min(part.size for part in parts) >= MARGIN:
+            found.append((sum(naive_cost(part, rho) for part in parts), list(chosen)))
+    return min(found, default=(math.inf, [0] * steps))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("n", [6, 9, 14, 17])
+def test_least_squares_against_every_way(n: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With places everywhere and at some; where no more levels fit the sum is infinite."""
+    if compiled and module._COMPILED is None:
+        pytest.skip("built without a compiler")
+    if not compiled:
+        monkeypatch.setattr(module, "_COMPILED", None)
+    x = np.random.default_rng(n).standard_normal((2, n)) + 3.0 * (np.arange(n) >= n // 2)
+    for places in (list(range(1, n)), list(range(2, n - 1, 3))):
+        sums, splits = least_squares(x, np.array([places, places]), COEFFICIENTS, 3)
+        for row, (g, rho), steps in itertools.product((0, 1), enumerate(COEFFICIENTS), range(4)):
+            least, chosen = naive_least(x[row], places, float(rho), steps)
+            assert sums[row, g, steps] == pytest.approx(least, rel=1e-9)
+            if least < math.inf:
+                assert splits[row, g, steps, :steps].tolist() == chosen
+
+
+@pytest.mark.parametrize("n", [12, 40, 61, 200])
+def test_the_compiled_kernel_against_numpy(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both find the same steps, of values that differ and of equal ones."""
+    if module._COMPILED is None:
+        pytest.skip("built without a compiler")
+    x = np.random.default_rng(n).standard_normal((6, n)) + 2.0 * (np.arange(n) >= n // 3)
+    x[3:] = np.round(x[3:])
+    ours, best = levels(x), [best_levels(row) for row in x]
+    monkeypatch.setattr(module, "_COMPILED", None)
+    numpys = levels(x)
+    assert ours.statistic == pytest.approx(numpys.statistic, rel=1e-9)
+    assert ours.splits.tolist() == numpys.splits.tolist()
+    assert best == [best_levels(row) for row in x]
+
+
+def test_the_kernel_refuses_sizes_that_differ() -> None:
+    """Places out of order or out of the series, and answers of another length, are no memory to read."""
+    if module._COMPILED is None:
+        pytest.skip("built without a compiler")
+    x, places, grid = np.ones(8), np.array([3, 4, 5]), np.zeros(2)
+    sums, splits = np.ones((2, 2)), np.ones((2, 2, 1), np.int64)
+    kernel = module._COMPILED.levels
+    kernel(x, 8, places, grid, 1, 3, sums, splits)
+    for bad in ([3, 5, 4], [0, 4, 5], [3, 4, 8], [3, 3, 5], list(range(8))):
+        with pytest.raises(ValueError, match="sizes"):
+            kernel(x, 8, np.array(bad), grid, 1, 3, sums, splits)
+    for n, most, margin in (
+        (7, 1, 3),
+        (0, 1, 3),
+        (-8, 1, 3),
+        (16, 1, 3),
+        (8, 0, 3),
+        (8, 9, 3),
+        (8, 1, 0),
+        (8, 2, 3),
+    ):
+        with pytest.raises(ValueError, match="sizes"):
+            kernel(x, n, places, grid, most, margin, sums, splits)
+
+
+def test_the_likelihood_against_a_dense_covariance() -> None:
+    """Logarithms of normal densities, levels independent, variances at their best; the price apart."""
+    n, ends = 20, [0, 7, 20]
+    x = normal_scores(np.random.default_rng(1).standard_normal((1, n)))
+    sums, splits = least_squares(x, np.array([[7]]), COEFFICIENTS, 1)
+    assert splits[0, 1, 1].tolist() == [7]
+    ours = module.log_likelihoods(x, sums, COEFFICIENTS)[0]
+    for g, rho in enumerate(COEFFICIENTS.tolist()):
+        for steps, parts in ((0, [x[0]]), (1, [x[0, a:b] for a, b in itertools.pairwise(ends)])):
+            blocks = [linalg.toeplitz(rho ** np.arange(part.size)) / (1 - rho**2) for part in parts]
+            means = [
+                np.full(
+                    part.size, np.linalg.solve(b, part).sum() / np.linalg.solve(b, np.ones(part.size)).sum()
+                )
+                for part, b in zip(parts, blocks, strict=True)
+            ]
+            rest = np.concatenate([part - mean for part, mean in zip(parts, means, strict=True)])
+            whole = linalg.block_diag(*blocks)
+            variance = float(rest @ np.linalg.solve(whole, rest)) / n
+            expected = stats.multivariate_normal(np.zeros(n), variance * whole).logpdf(rest)
+            expected += 0.5 * n * (1 + math.log(2 * math.pi)) - 4.0 * rho * (steps > 0)
+            assert ours[g, steps] == pytest.approx(float(expected), abs=1e-9)
+
+
+def test_equal_values_lack_variance() -> None:
+    """What equal scores lack is noise, so a constant series has no steps and a two-valued one no infinite gain."""
+    x = np.repeat([[0.0, 1.0], [0.0, 0.0]], [20, 4], axis=1)
+    found = levels(x)
+    assert found.statistic[1] <= 0.0
+    assert found.pvalue[1] == 1.0
+    scores = normal_scores(x)
+    lack = power(24) - float(np.square(scores[0]).sum())
+    sums, _ = least_squares(scores, np.array([[20], [20]]), np.zeros(1), 1)
+    gain = 24 * (math.log(float(sums[0, 0, 0]) + lack) - math.log(float(sums[0, 0, 1]) + lack))
+    assert 0.0 < found.statistic[0] <= gain  # dependence may explain a part
+
+
+@pytest.mark.parametrize(("n", "k"), [(8, 3), (9, 4), (10, 5)])
+def test_the_chance_of_few_runs_against_counting(n: int, k: int) -> None:
+    """Of all orders of k ones among n."""
+    counts = [
+        1 + sum(a != b for a, b in itertools.pairwise(i in chosen for i in range(n)))
+        for chosen in itertools.combinations(range(n), k)
+    ]
+    for runs in range(2, 8):
+        assert module._runs(n, k, runs) == pytest.approx(counts.count(runs) / len(counts))
+
+
+def naive_places(x: Series, most: int) -> list[int]:
+    """The places of the largest contrasts of 3, 6, 12 ... values on each side; those beside larger ones last."""
+    n = x.size
+    inside = list(range(MARGIN, n - MARGIN + 1))
+    best = dict.fromkeys(inside, 0.0)
+    width = MARGIN
+    while width <= n // 2:
+        here = {}
+        for k in inside:
+            before, after = x[max(0, k - width) : k], x[k : k + width]
+            scale = math.sqrt(before.size * after.size / (before.size + after.size))
+            here[k] = abs(after.mean() - before.mean()) * scale
+        for k in inside:
+            beside = [here[j] for j in (k - 1, k + 1) if j in here]
+            best[k] = max(best[k], here[k] * (1.0 if all(here[k] > other for other in beside) else 1e-3))
+        width *= 2
+    return sorted(sorted(inside, key=lambda k: -best[k])[:most])
+
+
+@pytest.mark.parametrize("n", [20, 90, 131])
+def test_where_steps_may_be(n: int) -> None:
+    """Everywhere while that is few; else at the largest local contrasts."""
+    x = np.random.default_rng(n).standard_normal((3, n))
+    found = module.step_places(x, 25)
+    if n == 20:
+        assert found.tolist() == [list(range(3, 18))] * 3
+    else:
+        assert found.tolist() == [naive_places(row, 25) for row in x]
+
+
+def test_pvalues_from_the_table() -> None:
+    """At the sizes of the table its levels; between them monotone, and beyond."""
+    table = json.loads(Path(module.__file__).with_name("levels_null.json").read_text(encoding="utf-8"))
+    for n, row in zip(table["sizes"], table["quantiles"], strict=True):
+        assert levels_pvalue(row, n).tolist() == pytest.approx(table["levels"])
+    for n in (12, 33, 77, 1234, 9000):
+        p = levels_pvalue(np.linspace(-5, 300, 500), n)
+        assert (np.diff(p) <= 0).all()
+        assert p[0] == 1.0
+        assert 0 <= p[-1] < 1e-20
+
+
+def test_how_many_steps_are_looked_for() -> None:
+    """None in fewer than twelve values, one in fewer than forty, three from sixty on."""
+    assert [most_steps(n) for n in (0, 11, 12, 39, 40, 59, 60, 5000)] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert levels(np.arange(22.0).reshape(2, 11)).pvalue.tolist() == [1.0, 1.0]
+    assert levels(np.ones((0, 50))).pvalue.size == 0
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.6])
+@pytest.mark.parametrize("n", [12, 20, 40, 45, 70, 120])
+def test_false_alarms_keep_the_risk(n: int, rho: float) -> None:
+    """Series without a step show one in at most alpha (4 standard errors), also between the table's sizes."""
+    runs = 1500
+    x = np.random.default_rng([n, int(10 * rho)]).standard_normal((runs, n))
+    x[:, 1:] *= np.sqrt(1 - rho**2)
+    for t in range(1, n):
+        x[:, t] += rho * x[:, t - 1]
+    for alpha in (0.05, 0.2):
+        alarms = float((levels(x).pvalue <= alpha).mean())
+        assert alarms <= alpha + 4 * np.sqrt(alpha * (1 - alpha) / runs)
