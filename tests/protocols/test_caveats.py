@@ -1,4 +1,4 @@
-"""What is said of a measurement and not of its speedup: caveats, noise, plans, notes; each at its threshold."""
+"""What is said of how a suite was measured: order, sessions, one process, few runs."""
 
 from __future__ import annotations
 

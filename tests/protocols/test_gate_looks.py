@@ -1,4 +1,4 @@
-"""What a gate says beside its p-values, later looks of it, and controlled verdicts: at equality, too."""
+"""Later looks of a gate: what is joined, what is kept, at which share of the risk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gate says beside its p-values, later looks of it, and controlled verdicts: at equality, too."""
+"""Controlled verdicts: Holm and Benjamini-Hochberg over all claims of a family, in loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The noise floor over several benchmarks and versions: rankings, geometric means, values that have no ratio."""
+"""The noise floor: verdicts by Student's distribution, rankings, geometric means, values that have no ratio."""
 
 import json
 import math

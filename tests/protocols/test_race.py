@@ -1,4 +1,4 @@
-"""What holds for one side, at one size, of one version, holds for the other, at another, of the next."""
+"""A race of several candidates: all sets of hypotheses after every block, in plain Python."""
 
 from __future__ import annotations
 

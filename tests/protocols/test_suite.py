@@ -1,4 +1,4 @@
-"""Parts of the protocols written out: the noise floor by SciPy, forecasts, plans, what a suite leaves out."""
+"""What a suite counts and leaves out, and the family that its gate corrects for."""
 
 from __future__ import annotations
 

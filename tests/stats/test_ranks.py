@@ -1,4 +1,4 @@
-"""Brunner and Munzel's test, the chance's bounds and the test of symmetry, from all pairs in plain Python."""
+"""Brunner and Munzel's test in rational numbers, and the bounds of a chance far out."""
 
 from __future__ import annotations
 
