@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -18,6 +18,7 @@ from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import t_ppf, t_sf
 
 _NEAR = 30  # points on each side of a joint that tell the levels there
+_LEFT = 0.25  # of a step, what an undoing may leave
 Correction = Literal["holm", "bh"]
 
 
@@ -35,6 +36,8 @@ class Change(Struct, frozen=True):
     high: float
     pvalue: float  # of the place, between its neighbours
     sessions: tuple[int, int]  # number of sessions before and after, up to the neighbouring changes
+    today: float = math.nan  # the newest level over the level before it
+    undone: Commit | None = None  # the first commit of a later level that is nearer to the one before by far
 
 
 def find_history_changes(
@@ -90,8 +93,11 @@ def _changes(track: Track, places: Sequence[tuple[int, int, int, float]], alpha:
     """
     bounds = [0, *(split for split, *_ in places), len(track)]
     joints = [start for start, _ in track.stretches()[1:]]
+    heights = [float(np.median(track.values[track.rows(*of)])) for of in pairwise(bounds)]
     changes = []
-    for (split, low, high, pvalue), start, end in zip(places, bounds, bounds[2:], strict=False):
+    for k, ((split, low, high, pvalue), start, end) in enumerate(
+        zip(places, bounds, bounds[2:], strict=False)
+    ):
         start = max([start, *(joint for joint in joints if joint < split)])
         end = min([end, *(joint for joint in joints if joint > split)])
         before, after = (
@@ -112,6 +118,14 @@ def _changes(track: Track, places: Sequence[tuple[int, int, int, float]], alpha:
                 high=float(interval.high) * widened,
                 pvalue=pvalue,
                 sessions=(before.size, after.size),
+                today=math.exp(heights[-1] - heights[k]),
+                undone=next((track.commit(places[j][0]) for j in _undone(heights, k)), None),
             )
         )
     return changes
+
+
+def _undone(heights: Sequence[float], k: int) -> Iterator[int]:
+    """The changes after the k-th whose level differs from the one before it by less than a quarter of its step."""
+    step = abs(heights[k + 1] - heights[k])
+    return (j for j in range(k + 1, len(heights) - 1) if abs(heights[j + 1] - heights[k]) < _LEFT * step)

@@ -30,6 +30,8 @@ class ToldChange(Struct, frozen=True):
     high: float
     slower: bool
     sessions: tuple[int, int]
+    today: float
+    undone: str | None
     decision: str | None
 
 
@@ -99,5 +101,7 @@ class FoundHistory(Struct, frozen=True):
             change.high,
             self.slower(change),
             change.sessions,
+            change.today,
+            change.undone.sha if change.undone else None,
             said.state if said else None,
         )
