@@ -224,3 +224,14 @@ def test_a_large_step_is_not_drawn_towards_a_small_one() -> None:
         x = np.random.default_rng([11, seed]).standard_normal(200)
         x += 14.0 * (np.arange(200) >= 40) + 1.5 * (np.arange(200) >= 71)
         assert 40 in [change.split for change in find_changes(x, 0.05)]
+
+
+def test_a_drift_is_no_step() -> None:
+    """Five deviations over a hundred values are a drift in 75 % of series, a step of two in at most 10 %."""
+    drifts = steps = 0
+    for seed in range(40):
+        noise = np.random.default_rng([12, seed]).standard_normal(100)
+        drifts += any(change.drift for change in find_changes(noise + np.linspace(0, 5, 100), 0.05))
+        steps += any(change.drift for change in find_changes(noise + 2.0 * (np.arange(100) >= 60), 0.05))
+    assert drifts >= 30
+    assert steps <= 4

@@ -11,7 +11,7 @@ from tests.stats.test_more_twins import naive_change_pvalue
 
 from speedproof.stats import change_points
 from speedproof.stats.change_points import ChangePoint, change_pvalues, find_changes
-from speedproof.stats.change_scan import confidence_set
+from speedproof.stats.change_scan import confidence_set, normal_scores
 from speedproof.stats.levels import best_levels, levels
 from speedproof.stats.two_levels import places_of_step, two_levels
 
@@ -95,10 +95,44 @@ def naive_changes(x: Series, alpha: float) -> list[ChangePoint]:
     if splits == [step] and apart <= alpha:
         return [ChangePoint(step, *places_of_step(x, step, alpha), apart)]
     ends = [0, *splits, x.size]
-    return [
-        located(x, ends[k], splits[k], ends[k + 2], shown(levelled(x, splits, k), 1), alpha, rho)
-        for k in range(len(splits))
-    ]
+    return drifting(
+        x,
+        [
+            located(x, ends[k], splits[k], ends[k + 2], shown(levelled(x, splits, k), 1), alpha, rho)
+            for k in range(len(splits))
+        ],
+    )
+
+
+def drifting(x: Series, changes: list[ChangePoint]) -> list[ChangePoint]:
+    """Of changes in one direction one, where the line through the scores leaves less than the levels do."""
+    ends = [0, *(change.split for change in changes), x.size]
+    medians = [np.median(x[ends[k] : ends[k + 1]]) for k in range(len(ends) - 1)]
+    found: list[ChangePoint] = []
+    k = 0
+    while k < len(changes):
+        last = k
+        while last + 1 < len(changes) and (medians[last + 2] > medians[last + 1]) == (
+            medians[k + 1] > medians[k]
+        ):
+            last += 1
+        part = x[ends[k] : ends[last + 2]]
+        scores = normal_scores(part)
+        line = np.polyval(np.polyfit(np.arange(part.size), scores, 1), np.arange(part.size))
+        steps = np.concatenate(
+            [
+                np.full(ends[j + 1] - ends[j], scores[ends[j] - ends[k] : ends[j + 1] - ends[k]].mean())
+                for j in range(k, last + 2)
+            ]
+        )
+        gain = part.size * math.log(((scores - line) ** 2).sum() / ((scores - steps) ** 2).sum())
+        if gain < (last - k) * math.log(part.size):
+            best = min(changes[k : last + 1], key=lambda change: change.pvalue)
+            found.append(ChangePoint(best.split, changes[k].low, changes[last].high, best.pvalue, drift=True))
+        else:
+            found += changes[k : last + 1]
+        k = last + 1
+    return found
 
 
 def series_of(kind: int, n: int) -> Series:

@@ -153,6 +153,7 @@ def at_least(change: Change | CorpusChange) -> str:
 def _row(result: FoundHistory, change: Change) -> Row:
     series = result.series[change.track.series]
     times, word, style = size_of(change, series.key.metric, result.slower(change))
+    word += ", drift" if change.drift else ""
     said = result.decision(change)
     ends = [short_name(end.sha) for end in (change.earliest, change.latest)]
     name = of_what(series.key.benchmark, series.key.metric)
