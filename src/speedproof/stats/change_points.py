@@ -19,7 +19,7 @@ from speedproof.stats.change_scan import confidence_set, normal_scores
 from speedproof.stats.levels import LEAST, MARGIN, best_levels, levels
 from speedproof.stats.two_levels import places_of_step, two_levels
 
-_ROUNDS = 5
+_ROUNDS = 10
 
 
 class ChangePoint(Struct, frozen=True):
