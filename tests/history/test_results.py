@@ -15,8 +15,11 @@ from speedproof.data.suite import Key
 from speedproof.history.alarms import find_alarms
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
+from speedproof.history.result import FoundHistory
 from speedproof.history.rows import StoredSeries
 from speedproof.history.tracks import Track, tracks_of
+from speedproof.reporting.history import overview
+from speedproof.reporting.text import render
 
 ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
 KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
@@ -59,6 +62,27 @@ def test_the_watch_names_the_commit_that_the_history_names(size: float) -> None:
     short = tracks_of(measurements(rows[:62]), commits[:62], {0: "ant"})
     early = find_alarms(short, KNOWN, (), every=1000.0, last=40, line=ALL)
     assert [(found.bad, found.shown) for found in early] == ([(commits[60], False)] if size == 0.1 else [])
+
+
+@pytest.mark.parametrize(("left", "state"), [(0.0, "undone at 40aaaaaaa"), (0.03, "still 1.03x")])
+def test_what_became_of_a_change(left: float, state: str) -> None:
+    """5 % more from commit 20 on, at 40 taken back, in full or in part."""
+    rng = np.random.default_rng(2)
+    commits = [Commit(sha) for sha in ALL]
+    levels = np.repeat([0.0, 0.05, left], [20, 20, 40]) + 0.004 * rng.standard_normal(80)
+    rows = [
+        MeasuredCommit(0, i, 0, commit, False, math.exp(levels[i]), i) for i, commit in enumerate(commits)
+    ]
+    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
+    first, last = find_history_changes(tracks)
+    assert (first.commit, last.commit) == (commits[20], commits[40])
+    assert first.undone == (commits[40] if left == 0.0 else None)
+    assert first.today == pytest.approx(math.exp(left), abs=0.004)
+    assert last.undone is None
+    assert last.today == pytest.approx(last.factor, rel=1e-9)
+    found = FoundHistory("s.db", 0.95, tuple(commits), KNOWN, tracks, (first, last), (), None)
+    printed = render(overview(found), 200)
+    assert state in printed
 
 
 def test_results_print_themselves(tmp_path: Path) -> None:

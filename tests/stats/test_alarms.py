@@ -56,7 +56,7 @@ def naive_jump(x: Series, mean: float) -> Alarm | None:
         for new in range(2, 6):
             end = raised + 1 - new
             before = x[max(0, end - 100) : max(end, 0)]
-            if end < 10 or 2 / math.comb(before.size + new, new) * mean > 20:
+            if end < 10 or 2 / math.comb(before.size + new, new) * mean**1.8 > 8700:
                 continue
             pvalue = naive_pvalue(before, x[end : raised + 1])
             if pvalue * mean * 2 <= 1:

@@ -68,6 +68,7 @@ def overview(result: FoundHistory, *, everything: bool = False) -> Report:
         *right("at least", drop=1),
         Column("trend", drop=3),
         Column("possible since", drop=4),
+        Column("today" if any(_today(change) for change in changes) else "", drop=5),
         Column("decision" if any(result.decision(change) for change in changes) else "", drop=2),
     )
     rows = [_row(result, change) for change in changes]
@@ -152,6 +153,7 @@ def at_least(change: Change | CorpusChange) -> str:
 def _row(result: FoundHistory, change: Change) -> Row:
     series = result.series[change.track.series]
     times, word, style = size_of(change, series.key.metric, result.slower(change))
+    word += ", drift" if change.drift else ""
     said = result.decision(change)
     ends = [short_name(end.sha) for end in (change.earliest, change.latest)]
     name = of_what(series.key.benchmark, series.key.metric)
@@ -165,11 +167,19 @@ def _row(result: FoundHistory, change: Change) -> Row:
         at_least(change) or "-",
         sparkline(change.track.level.tolist(), _WIDTH),
         " to ".join(ends) if change.earliest != change.latest else "",
+        _today(change),
         Cell(said.state if said else "", "dim"),
         name=name,
         kind=word,
         message=f"{name}: {times} {word} since {short_name(change.commit.sha)}",
     )
+
+
+def _today(change: Change) -> str:
+    """What became of it: nothing where it still stands as it was."""
+    if change.undone is not None:
+        return f"undone at {short_name(change.undone.sha)}"
+    return "" if abs(math.log(change.today / change.factor)) < 1e-3 else f"still {factor(change.today)}"
 
 
 def changed(found: CorpusChanges, versions: Sequence[str], *, everything: bool) -> Report:

@@ -20,8 +20,8 @@ _NEW = (2, 3, 4, 5)
 _BEFORE = 100
 _MOST_DEPENDENT = 0.9
 # By simulation (studies/history_alarms.py): of the p-value, for looks at all lengths and dependent values; of the
-# chance of such ranks, for outliers
-_STRICTER, _RANKS = 2.0, 20.0
+# chance of such ranks and its power of the mean, for outliers
+_STRICTER, _RANKS, _POWER = 2.0, 8700.0, 1.8
 
 
 def first_jump(x: FloatArray, mean: float) -> Alarm | None:
@@ -33,7 +33,7 @@ def first_jump(x: FloatArray, mean: float) -> Alarm | None:
         ends = np.arange(_FIRST, n - new + 1)  # of what is before
         before = np.minimum(ends, _BEFORE)
         chance = 2.0 * np.prod([k / (before + k) for k in range(1, new + 1)], axis=0)
-        ends = ends[chance * mean <= _RANKS]
+        ends = ends[chance * mean**_POWER <= _RANKS]
         if not ends.size:
             continue
         pvalues = _pvalues(values, ends, new)
