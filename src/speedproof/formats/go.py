@@ -30,6 +30,7 @@ _CONFIGURATION = re.compile(r"(?P<key>[^\sA-Z:]+):(?:[ \t]+(?P<value>.*))?")
 _RESULT = re.compile(r"Benchmark(?![a-z])")
 _OF_NUMBERS = frozenset("0123456789.eE+-")
 _NONE: tuple[list[int], list[float]] = [], []
+_BLOCK = 512  # lines that are read at once
 _KNOWN = 1 << 12  # names looked up without their configuration
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
 _PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
@@ -125,22 +126,63 @@ def _several(rows: Gathered, group: int) -> bool:
 
 
 def _scan(lines: list[str], before: int, content: _Content) -> None:
+    others = [at for at, line in enumerate(lines) if not line.startswith("Benchmark")]
+    start = 0
+    for at in [*others, len(lines)]:
+        for first in range(start, at, _BLOCK):
+            block = lines[first : min(first + _BLOCK, at)]
+            if not _taken_whole(block, before + first, content):
+                _one_by_one(block, before + first, content)
+        if at < len(lines):
+            _note(content, before + at + 1, lines[at])
+        start = at + 1
+
+
+def _taken_whole(lines: list[str], before: int, content: _Content) -> bool:
+    """Take result lines that all have the same units and nothing in doubt."""
+    words = "\n".join(lines).split()
+    size, rest = divmod(len(words), len(lines))
+    if rest or size < 4 or size % 2:
+        return False
+    names, iterations = words[::size], "".join(words[1::size])
+    different = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    written = [words[at::size] for at in range(2, size, 2)]
+    units = words[3:size:2]
+    # No word but a line's first begins as names do, so all lines have as many.
+    if (
+        any(len(set(words[at::size])) > 1 for at in range(3, size, 2))
+        or any(unit.startswith("Benchmark") for unit in units)
+        or not (iterations.isascii() and iterations.isdigit())
+        or not all(_OF_NUMBERS.issuperset("".join(column)) for column in written)
+        or not all(map(_RESULT.match, different))
+    ):
+        return False
+    try:
+        values = np.column_stack([np.fromiter(map(float, column), np.float64) for column in written])
+    except ValueError:
+        return False
+    groups = [_groups(content, before + 1 + names.index(name), name, units) for name in different]
+    found = np.array(groups)[np.fromiter(map(different.__getitem__, names), np.int64)]
+    content.rows.extend(found.ravel(), values.ravel(), np.full(values.size, content.invocation))
+    content.measured = True
+    return True
+
+
+def _one_by_one(lines: list[str], before: int, content: _Content) -> None:
     # An array takes a few values at a time much slower than a list does.
     all_groups: list[int] = []
     all_values: list[float] = []
-    invocations: list[int] = []
     for number, line in enumerate(lines, start=before + 1):
-        groups, values = _as_before(line, content.known) if line.startswith("Benchmark") else _NONE
+        groups, values = _as_before(line, content.known)
         if not values:
             if not _RESULT.match(line):
-                _note(content, number, line)
                 continue
             groups, values = _result(content, number, line)
         all_groups += groups
         all_values += values
-        invocations += [content.invocation] * len(values)
-        content.measured = content.measured or bool(values)
-    content.rows.extend(np.array(all_groups), np.array(all_values), np.array(invocations))
+    content.measured = content.measured or bool(all_values)
+    invocations = np.full(len(all_values), content.invocation)
+    content.rows.extend(np.array(all_groups), np.array(all_values), invocations)
 
 
 def _result(content: _Content, number: int, line: str) -> tuple[list[int], list[float]]:
@@ -150,11 +192,18 @@ def _result(content: _Content, number: int, line: str) -> tuple[list[int], list[
         return _NONE  # a name alone announces a benchmark (go test -v)
     own = name[len("Benchmark") :] or name
     values, units = _measured(content, number, own, words)
-    if len(content.known) == _KNOWN:
-        content.known.clear()
-    groups = [content.rows.number((own, intern(unit), content.fields), number) for unit in units]
-    content.known[name, *units] = groups
-    return groups, values
+    return _groups(content, number, name, units), values
+
+
+def _groups(content: _Content, number: int, name: str, units: list[str]) -> list[int]:
+    """The group of each unit of a name."""
+    if (groups := content.known.get((name, *units))) is None:
+        if len(content.known) == _KNOWN:
+            content.known.clear()
+        own = name[len("Benchmark") :] or name
+        groups = [content.rows.number((own, intern(unit), content.fields), number) for unit in units]
+        content.known[name, *units] = groups
+    return groups
 
 
 def _note(content: _Content, number: int, line: str) -> None:
