@@ -133,9 +133,8 @@ def test_duels_of_all_small_samples() -> None:
         duel: Duel = score_duel(a, b)
         for speedup in (Fraction(1), Fraction(3, 2), Fraction(2)):
             x, y = [Fraction(v) for v in a], [speedup * Fraction(v) for v in b]
-            won, beaten, met = hpt_levels.pairs_won(duel, speedup)
+            won, _, _ = hpt_levels.pairs_won(duel, speedup)
             assert won == sum(2 * (u > v) + (u == v) for u in x for v in y)
             pooled = sorted(x + y)
-            assert hpt_levels._groups(duel, beaten, met) == tuple(
-                pooled.count(v) for v in sorted(set(pooled))
-            )
+            sizes = tuple(pooled.count(v) for v in sorted(set(pooled)))
+            assert hpt_levels.merged(duel, speedup) == (won, sizes)
