@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from speedproof.formats.text import delimiter_of, is_number, looks_decimal_comma, readings
@@ -15,10 +17,18 @@ def is_json(head: bytes) -> bool:
 
 def first_lines(head: bytes) -> list[str]:
     """Up to 50 complete lines that hold something other than a comment."""
-    lines = re.split(r"\r\n|\r|\n", head.decode(errors="replace"))
-    if len(lines) > 1:
-        del lines[-1]  # empty, or cut by the end of the head
-    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:50]
+    lines = _complete_lines(head.decode(errors="replace"))
+    return [*islice((line for line in lines if line.strip() and not line.lstrip().startswith("#")), 50)]
+
+
+def _complete_lines(text: str) -> Iterator[str]:
+    """All but the last one, which is empty, or cut by the end of the head; the only one there is."""
+    start = 0
+    for end in re.finditer(r"\r\n|\r|\n", text):
+        yield text[start : end.start()]
+        start = end.end()
+    if start == 0:
+        yield text
 
 
 def _is_mostly_numeric(line: str) -> bool:
