@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import Parameter
@@ -25,10 +26,18 @@ def is_json(head: bytes) -> bool:
 
 def first_lines(head: bytes) -> list[str]:
     """Up to 50 complete lines that hold something other than a comment."""
-    lines = re.split(r"\r\n|\r|\n", head.decode(errors="replace"))
-    if len(lines) > 1:
-        del lines[-1]  # empty, or cut by the end of the head
-    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:50]
+    lines = _complete_lines(head.decode(errors="replace"))
+    return [*islice((line for line in lines if line.strip() and not line.lstrip().startswith("#")), 50)]
+
+
+def _complete_lines(text: str) -> Iterator[str]:
+    """All but the last one, which is empty, or cut by the end of the head; the only one there is."""
+    start = 0
+    for end in re.finditer(r"\r\n|\r|\n", text):
+        yield text[start : end.start()]
+        start = end.end()
+    if start == 0:
+        yield text
 
 
 def is_number(token: str) -> bool:

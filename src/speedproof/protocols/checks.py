@@ -149,7 +149,10 @@ def _coarse(x: FloatArray, y: FloatArray, unit: float) -> list[Note]:
     if pooled.size < _LEAST_FOR_STEP or size == 0.0:
         return []
     # Two values or one tell no step; their last decimal place is the best guess.
-    places = [last_place(value, unit) for value in sorted(set(measured.tolist()))[:2]]
+    least = measured.min()
+    places = [
+        last_place(float(side.min()), unit) for side in (measured, measured[measured > least]) if side.size
+    ]
     step = float(np.diff(distinct).min()) if distinct.size > 2 else float(np.ldexp(max(places), shift))
     spread = max(float(part.std()) for part in np.split(pooled, [x.size]))
     if step <= spread or step <= _COARSE * size:
