@@ -61,13 +61,13 @@ def test_values_of_full_precision_have_no_step() -> None:
 def test_bounds_of_rounded_values_hold_the_truth(
     base: float, tick: float, noise: float, speedup: float
 ) -> None:
-    """Coarse clocks: the true speedup is lost on a side in at most 5 % of sessions (binomial)."""
+    """Coarse clocks that a program reads: the truth is lost on a side in at most 5 % of sessions (binomial)."""
     rng = np.random.default_rng(17)
     low = high = 0
     sessions = 60
     for _ in range(sessions):
         times = np.exp(noise * rng.standard_normal((150, 2))) * (speedup * base, base)
-        race = SequentialComparison("b", ["X", "Y"], stop_rules(min_blocks=10**6))
+        race = SequentialComparison("b", ["X", "Y"], stop_rules(min_blocks=10**6), metric="printed")
         for x, y in (np.round(times / tick) * tick).tolist():
             race.add({"X": x, "Y": y})
         result = race.findings()[0].result
