@@ -46,7 +46,7 @@ def _load_compiled() -> ModuleType | None:
         return None
 
 
-_COMPILED = _load_compiled()
+COMPILED = _load_compiled()
 
 
 class Levels(Struct, frozen=True):
@@ -73,8 +73,8 @@ def least_squares(
     rows, n = scores.shape
     sums = np.empty((rows, coefficients.size, most + 1))
     splits = np.zeros((rows, coefficients.size, most + 1, most), dtype=np.int64)
-    if _COMPILED is not None:
-        _COMPILED.levels(
+    if COMPILED is not None:
+        COMPILED.levels(
             np.ascontiguousarray(scores),
             n,
             np.ascontiguousarray(places),
