@@ -15,7 +15,7 @@ from tests.protocols.asking import (
     geometric_means,
     log_ratios,
 )
-from tests.protocols.test_symmetries import PROTOCOLS, asked, same
+from tests.protocols.test_symmetries import LOCATIONS, asked, same
 
 import speedproof as sp
 from speedproof.data.sample import Sample
@@ -238,7 +238,7 @@ def in_sessions(counts: tuple[int, int], ratio: float, seed: int, **fields: Any)
 
 @pytest.mark.parametrize("higher", [False, True])
 @pytest.mark.parametrize("counts", [(1, 1), (1, 3), (3, 2), (5, 3)])
-@PROTOCOLS
+@LOCATIONS
 def test_a_verdict_held_against_sessions(protocol: str, counts: tuple[int, int], higher: bool) -> None:
     """By Student's distribution: the variance of a session once for each, beside that of the runs."""
     direction = Direction.HIGHER if higher else Direction.LOWER

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -109,9 +108,9 @@ def test_undecided_in_the_settings_fails_the_case(three: dict[str, str]) -> None
 
 def test_no_number_of_runs_where_values_are_equal(tmp_path: Path) -> None:
     """Constant values: more of them change nothing, and the sheet says what does."""
-    paths = [tmp_path / "old.json", tmp_path / "new.json"]
+    paths = [tmp_path / "old.csv", tmp_path / "new.csv"]
     for path in paths:
-        path.write_text(json.dumps({"results": [{"command": "b", "times": [1.0] * 20}]}), encoding="utf-8")
+        path.write_text("benchmark,time_s\n" + "b,1.0\n" * 20, encoding="utf-8")
     out = io.StringIO()
     assert main(["gate", "--baseline", str(paths[0]), "--candidate", str(paths[1])], Console(out, out)) == 3
     assert "b: neither sample has any spread: use a finer clock or longer runs." in out.getvalue()

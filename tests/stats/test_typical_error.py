@@ -35,7 +35,7 @@ def naive_error(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
         moved = [np.median(table[np.arange(size) % count != k]) - middle for k in range(count)]
         bias += (count - 1) * (1 - 4 / size**2) * float(np.mean(moved))
     own = 1.15 * bias**2
-    return math.sqrt(noise + own), (noise + own) ** 2 / (noise**2 / df + own**2), bias
+    return math.sqrt(noise + own), (noise + own) ** 2 / (noise**2 / df), bias
 
 
 @pytest.mark.parametrize("sizes", [(2, 2), (3, 4), (5, 5), (6, 8), (13, 11)])

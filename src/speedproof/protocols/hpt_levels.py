@@ -297,7 +297,8 @@ def across_quotients(tops: Sequence[int], bottoms: Sequence[int], rule: HptRule)
     """The same of differences that are quotients of whole numbers."""
     sizes = np.array([_rounded(abs(top), bottom) for top, bottom in zip(tops, bottoms, strict=True)])
     order = np.argsort(sizes, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(sizes[order])) + 1, sizes.size).tolist()
+    ascending = sizes[order]
+    ends = np.append(np.flatnonzero(ascending[1:] != ascending[:-1]) + 1, sizes.size).tolist()
     codes = np.empty(sizes.size, dtype=np.int64)
     start = 0
     for end in ends:

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.power import RunsNeeded
-from speedproof.stats.ratio import Interval, RatioTest, edges
+from speedproof.stats.ratio import Interval, RatioTest, edges, hold
 from speedproof.stats.special import betainc, ndtr, ndtri, normal_quantile
 
 _FARTHEST = 38.0  # deviates beyond which a tail is no double any more
@@ -94,9 +94,10 @@ class Quantiles(Struct, frozen=True):
 
     def bounds(self, alpha: float) -> Interval:
         """Two bounds of the ratio of the quantiles, each of risk alpha."""
-        z = np.full(len(self.x), normal_quantile(1.0 - alpha))
+        z, test = np.full(len(self.x), normal_quantile(1.0 - alpha)), self.test()
         with np.errstate(over="ignore"):
-            return Interval(np.exp(self._low(z)), np.exp(self._high(z)))
+            low, high = np.exp(self._low(z)), np.exp(self._high(z))
+        return hold(low, high, test.above <= alpha, test.below <= alpha)
 
     def test(self, gamma: float = 1.0) -> RatioTest:
         """The p-values against "above gamma" and "below gamma": where the limits pass it."""

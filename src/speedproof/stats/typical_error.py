@@ -12,8 +12,8 @@ runs (``studies/suite_inference.py``).
 Of few runs of unlike shapes, or of skewed ones where one side has more of them, T is biased, by about c / n: too
 little for one benchmark to show, and many show it. The jackknife tells it (M. H. Quenouille, Biometrika 43, 1956):
 one of up to ten parts of a side is left out at a time, and 1 - 4 / n^2 of the change counts, as three runs follow
-no such law. It counts as an error of that size, too, of one degree of freedom, which widens every interval. Of two
-modes few runs tell too little of it.
+no such law. It counts as an error of that size, too, which widens every interval. Of two modes few runs tell too
+little of it.
 """
 
 from __future__ import annotations
@@ -65,9 +65,7 @@ def _error(
     free_x, free_y = (np.maximum(k / inflation - 1.0, 1.0) for k in (n, m))
     df = total**2 / (of_x**2 / free_x + of_y**2 / free_y)
     variance = noise + of_steps + _TOGETHER * bias**2
-    return np.sqrt(variance), np.where(
-        noise > 0.0, variance**2 / (noise**2 / df + (_TOGETHER * bias**2) ** 2), np.inf
-    )
+    return np.sqrt(variance), np.where(noise > 0.0, df * (variance / noise) ** 2, np.inf)
 
 
 def _bias(x: FloatArray, y: FloatArray) -> FloatArray:
