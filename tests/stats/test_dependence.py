@@ -24,7 +24,6 @@ from speedproof.stats.dependence import (
 )
 from speedproof.stats.normality import lilliefors, shapiro_wilk
 
-FloatArray = npt.NDArray[np.float64]
 LABELS = np.repeat(np.arange(6), 4)
 
 
@@ -299,7 +298,7 @@ def test_variance_inflation(n: int, m: int, rho: float) -> None:
     assert variance_inflation(x, y, (midranks(x), midranks(y))).tolist() == found.tolist()
 
 
-@pytest.mark.parametrize(("n", "m"), [(60, 60), (48, 120), (300, 90)])
+@pytest.mark.parametrize(("n", "m"), [(60, 60), (52, 120), (300, 90)])
 def test_walk_inflation_is_that_of_the_likeliest_walk(n: int, m: int) -> None:
     """By SciPy's cosine transform and ranks, and a search of the likelihood without its scale."""
     rng = np.random.default_rng([n, m])
@@ -344,7 +343,7 @@ def test_walk_inflation_of_little() -> None:
     rng = np.random.default_rng(4)
     x = np.linspace(1.0, 2.0, 60) + rng.normal(0, 0.01, 60)
     assert walk_inflation(x, x) > 1.0
-    assert walk_inflation(x[:39], x) == walk_inflation(x, x[:39]) == 1.0
+    assert walk_inflation(x[:49], x) == walk_inflation(x, x[:49]) == 1.0
     assert walk_inflation(np.ones(60), np.full(80, 3.0)) == 1.0
     assert np.isfinite(walk_inflation(x, np.ones(60)))
     noise = rng.normal(size=(2, 2000, 60))

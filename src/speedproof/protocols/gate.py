@@ -57,12 +57,13 @@ from speedproof.protocols.gate_claims import (
     evidence_of_mean,
     judge,
 )
-from speedproof.protocols.in_blocks import TEST
+from speedproof.protocols.in_blocks import TEST, blocks_of
 from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
+from speedproof.protocols.sequential import WORSE_ON_AVERAGE, mean_below
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.ratio import edges as edges_of
 
@@ -166,9 +167,10 @@ def gate(
     )
     metrics = dict.fromkeys(pair.key.metric for pair in pairs)
     by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
-    outcome = judge(
-        [row.required.adjusted for row in rows], [row.contradicted.adjusted for row in rows], rules.alpha
-    )
+    outcomes = {row.outcome for row in rows}
+    outcome = Outcome.PASS if outcomes <= {Outcome.PASS} else Outcome.UNDECIDED
+    if Outcome.FAIL in outcomes:
+        outcome = Outcome.FAIL
     return GateDecision(
         reference=versions[0],
         candidate=versions[1],
@@ -216,14 +218,24 @@ class _Case(Struct, frozen=True, eq=False):
     def against(self, alpha: float) -> float:
         """The p-value of what contradicts the policy: of the mean, where that alone does."""
         asks, denies = ASKS[self.demand.policy]
-        by_mean = self.evidence[asks] <= alpha and self.average.get(denies, 1.0) <= alpha
+        by_mean = not self.looks and self.evidence[asks] <= alpha and self.average.get(denies, 1.0) <= alpha
         return (self.average if by_mean else self.evidence)[denies]
+
+    @property
+    def looks(self) -> bool:
+        """Whether it was measured with looks, which the test of means does not allow for: it proves no fail."""
+        return self.comparison.test == TEST
+
+    def withheld(self, alpha: float) -> bool:
+        """Whether typical runs alone would pass."""
+        asks, denies = ASKS[self.demand.policy]
+        return self.looks and self.evidence[asks] <= alpha and self.average.get(denies, 1.0) <= alpha
 
     @property
     def other_way(self) -> Estimate | None:
         """The ratio of means, where it is proven to go the other way than the typical run."""
         mean, typical = self.in_mean.speedup, self.comparison.speedup.value
-        proven = self.average and (mean.high < 1.0 < typical or typical < 1.0 < mean.low)
+        proven = self.average and not self.looks and (mean.high < 1.0 < typical or typical < 1.0 < mean.low)
         return mean if proven else None
 
     def claim(self, name: str, adjusted: float, alpha: float) -> Hypothesis:
@@ -247,8 +259,9 @@ def _cases(
         asked = *(answers(name, prepared) for name in names), QUESTIONS[rules.protocol].sides(prepared)
         for pair, comparison, in_mean, sides in zip(own, *asked, strict=True):
             average: dict[str, float] = {}
-            # The test of means allows for no looks.
-            if in_mean.log is not None and rules.protocol == "typical" and comparison.test != TEST:
+            if comparison.test == TEST:
+                average = _in_blocks(pair, margin)
+            elif in_mean.log is not None and rules.protocol == "typical":
                 mean = log_ratios([in_mean], [pair], floor).mean(like_these=False)
                 average = evidence_of_mean(mean, margin)
                 in_mean = replace(in_mean, speedup=mean.estimate(2 * rules.alpha))
@@ -256,6 +269,18 @@ def _cases(
             found[pair.key] = _Case(demand, comparison, evidence(comparison), sides, in_mean, average)
             done()
     return [found[pair.key] for pair in pairs]
+
+
+def _in_blocks(pair: Pair, margin: float) -> dict[str, float]:
+    """What the mean ratio of the blocks says against each policy."""
+    blocks = blocks_of(pair)
+    if blocks is None:
+        return {}
+    x, y = reversed(blocks) if pair.reference.higher_is_better else blocks
+    ratios, edge = np.log(x) - np.log(y), math.log1p(margin)
+    worse, better = mean_below(ratios, -edge), mean_below(-ratios, -edge)
+    difference = min(1.0, 2 * min(worse, better))
+    return {"regression": worse, "slowdown": mean_below(ratios, 0.0), "difference": difference}
 
 
 def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
@@ -274,7 +299,9 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
         contradicted = claim(denies, case.demand.margin, against[i], float(corrected[i]), alpha)
         outcome = judge([required.adjusted], [contradicted.adjusted], alpha)
         remark, needed = "", None
-        if outcome is Outcome.UNDECIDED:
+        if outcome is Outcome.PASS and case.withheld(alpha):
+            outcome, remark = Outcome.UNDECIDED, WORSE_ON_AVERAGE
+        elif outcome is Outcome.UNDECIDED:
             remark = _why(case, required, contradicted, family, rules)
             needed = None if remark else _needed(case, family, rules)
         on_average = contradicted.proven and required.proven

@@ -23,12 +23,15 @@ from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.resolution import Resolution
 from speedproof.stats.scaling import middle
 from speedproof.stats.sequential import PairedSequence, SequentialResult
+from speedproof.stats.special import t_sf
 from speedproof.stats.symmetry import symmetry
 
 PROVEN = "proven"
 """Why measuring a candidate ended when there was a verdict."""
 ALL_MEASURED = "all of its blocks were measured"
 """Why a session of builds ended, which is tested once, then."""
+WORSE_ON_AVERAGE = "on average it is worse by more than the margin"
+"""Why a gate does not pass what is proven of typical runs."""
 # How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
 _SHARE = 0.5
 # The rounding of a sum of logarithms is far below this.
@@ -182,9 +185,16 @@ class SequentialComparison:
         if gate is None:
             return ""
         passes, fails = result.low > gate.edge, name in self._fails
-        if passes == fails or result.contradictory:
+        if passes == fails or result.contradictory or self._worse_on_average(name, result):
             return "undecided"
         return "pass" if passes else "fail"
+
+    def _worse_on_average(self, name: str, result: SequentialResult) -> bool:
+        """Whether typical runs pass the gate, and the mean of as many blocks would prove the margin lost."""
+        gate = self._rules.gate
+        if gate is None or not result.low > gate.edge:
+            return False
+        return mean_below(self._sequences[name].differences, math.log(gate.edge)) <= result.alpha
 
     def _shown(self, name: str, side: int) -> bool:
         """Whether the bound holds half of the effect, in logarithms, or as much as it ever may."""
@@ -245,7 +255,7 @@ class SequentialComparison:
                     self._verdict(name, result),
                     result,
                     sequence.estimate(),
-                    self._reasons.get(name, ""),
+                    WORSE_ON_AVERAGE if self._worse_on_average(name, result) else self._reasons.get(name, ""),
                     self._blocks_to_go(name, sequence, result),
                     self.metric,
                     gate=self._at_gate(name, result),
@@ -283,6 +293,15 @@ def blocks_needed(sequence: PairedSequence, margin: float | None) -> float:
         ways.append(float(np.maximum(above, below)))
     # What is proven already is known, even where the other ways are not.
     return float(np.fmin.reduce(ways))
+
+
+def mean_below(differences: FloatArray, edge: float) -> float:
+    """The p-value of a mean below an edge, by Student's t test of blocks; 1 of fewer than two."""
+    n, lost = differences.size, edge - float(differences.mean()) if differences.size else 0.0
+    error = float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+    if error == 0.0:
+        return 0.0 if lost > 0.0 else 1.0
+    return float(t_sf(np.asarray(lost / error), n - 1.0)) if n > 1 else 1.0
 
 
 def block_checks(differences: FloatArray, candidate: str = "") -> tuple[Check, ...]:

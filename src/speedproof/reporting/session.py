@@ -15,7 +15,7 @@ from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.in_blocks import TEST
 from speedproof.protocols.negative_controls import WITHHELD, differs
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
-from speedproof.protocols.sequential import ALL_MEASURED, CandidateResult
+from speedproof.protocols.sequential import ALL_MEASURED, WORSE_ON_AVERAGE, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary, summarise
@@ -273,6 +273,8 @@ def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], al
         why = f"a {f.gate} at the gate" if f.verdict is Verdict.UNDECIDED else ""
     elif f.reason == WITHHELD:
         why = "withheld, as the machine or the build differs by as much"
+    elif f.reason == WORSE_ON_AVERAGE:
+        why = ""
     elif f.verdict is Verdict.UNDECIDED and f.reason == ALL_MEASURED:
         why = "more builds would tell (--plan says how many)"
     elif f.verdict is Verdict.UNDECIDED:
