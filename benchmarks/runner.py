@@ -1,7 +1,8 @@
 """The runner against ``hyperfine -N``: what a measured run costs, whether a side is preferred, leaks.
 
 1. Median wall time of a command of about 1 ms and of one of 100 ms as the runner and as hyperfine measure
-   it, in alternating batches, so that both see the same machine. The ratio is to stay below 1.2.
+   it, in alternating batches, so that both see the same machine. The ratio is to stay below 1.2. The same beside
+   a loop of ``posix_spawn`` in C, which does nothing else, with the runner's own CPU time for each run.
 2. The same binary as both versions, 1,000 blocks: a sign test on the differences, and one on which position
    in the block was slower (benchmarks/positions.py says why).
 3. ``run --driver`` against the same invocations of the tool by hand, in alternation: processor and wall time.
@@ -26,7 +27,7 @@ from pathlib import Path
 from scipy import stats
 
 from speedproof.data.session_file import SCHEMA, RunLine, SessionLine
-from speedproof.measuring.execute import Job, execute
+from speedproof.measuring.execute import Job, environment_of, execute
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
 from speedproof.measuring.runs import RunLoop
@@ -88,6 +89,68 @@ def compare_with_hyperfine() -> None:
         x, y = statistics.median(own), statistics.median(other)
         work = (spent - sum(own)) / len(own)
         print(f"| {name} | {1e3 * x:.3f} ms | {1e3 * y:.3f} ms | {x / y:.3f} | {1e6 * work:.0f} µs |")
+
+
+LOOP = r"""
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+extern char **environ;
+int main(int count, char **words) {
+    (void)count;
+    for (int i = atoi(words[1]); i > 0; i--) {
+        struct timespec a, b;
+        pid_t pid;
+        int status;
+        clock_gettime(CLOCK_MONOTONIC, &a);
+        if (posix_spawn(&pid, words[2], NULL, NULL, words + 2, environ)) return 1;
+        waitpid(pid, &status, 0);
+        clock_gettime(CLOCK_MONOTONIC, &b);
+        printf("%.9f\n", (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec));
+    }
+    struct rusage own;
+    getrusage(RUSAGE_SELF, &own);
+    fprintf(stderr, "%ld\n", own.ru_utime.tv_sec * 1000000 + own.ru_utime.tv_usec
+                             + own.ru_stime.tv_sec * 1000000 + own.ru_stime.tv_usec);
+    return 0;
+}
+"""
+
+
+def compare_with_c() -> None:
+    """Print what each measures, and the CPU time that each spends itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, loop = Path(folder) / "loop.c", Path(folder) / "loop"
+        source.write_text(LOOP)
+        subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", str(source), "-o", str(loop)], check=True)
+        print("| command | speedproof, median | C loop, median | ratio | own CPU time | of the loop |")
+        print("|---|---|---|---|---|---|")
+        for name, (command, runs) in COMMANDS.items():
+            own: list[float] = []
+            other: list[float] = []
+            spent = [0.0, 0.0]
+            for _ in range(BATCHES):
+                job = Job(command, environment=environment_of({}))
+                before = time.process_time()
+                own += [execute(job).metrics["time"] for _ in range(runs)]
+                spent[0] += time.process_time() - before
+                done = subprocess.run(
+                    [str(loop), str(runs), shutil.which(command[0]) or "", *command[1:]],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                )
+                other += map(float, done.stdout.split()[-runs:])
+                spent[1] += float(done.stderr) / 1e6
+            x, y = statistics.median(own), statistics.median(other)
+            ours, theirs = (1e6 * seconds / len(own) for seconds in spent)
+            print(
+                f"| {name} | {1e3 * x:.3f} ms | {1e3 * y:.3f} ms | {x / y:.3f} | {ours:.0f} us | {theirs:.0f} us |"
+            )
 
 
 def equal_binaries() -> None:
@@ -176,5 +239,6 @@ if __name__ == "__main__":
     else:
         driver()
         compare_with_hyperfine()
+    compare_with_c()
     equal_binaries()
     leaks()

@@ -7,24 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
 from speedproof import __version__
-from speedproof.cli.command import Command, Option
+from speedproof.cli.command import Command
 from speedproof.cli.main import COMMANDS, PROGRAM, command, every_command
 
 HERE = Path(__file__).parent
 CONTEXT = click.Context(PROGRAM, info_name="speedproof")
 
 
-def groups(found: Command) -> dict[str, list[tuple[str, str]]]:
+def groups(found: Command[Any]) -> dict[str, list[tuple[str, str]]]:
     """Arguments and options by the title of their group: how each is written and what it does."""
     titled: dict[str, list[tuple[str, str]]] = {}
     for p in found.params:
         record = p.get_help_record(CONTEXT)
         if record is not None and p.name not in ("help", "color"):
-            titled.setdefault(p.group if isinstance(p, Option) else "arguments", []).append(record)
+            titled.setdefault(getattr(p, "group", "arguments"), []).append(record)
     return titled
 
 
@@ -46,7 +47,7 @@ def _lines() -> Iterator[str]:
         yield from ("", "```text", found.epilog or "", "```")
 
 
-def _tables(name: str, found: Command) -> Iterator[str]:
+def _tables(name: str, found: Command[Any]) -> Iterator[str]:
     if " " in name:
         yield from ("", f"### speedproof {name}", "", found.help or "")
     for title, records in groups(found).items():

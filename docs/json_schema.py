@@ -33,7 +33,7 @@ from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.planning import RunPlan
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.run_ranking import RunRanking
-from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.sequential import SessionAnswer
 from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.bisection import ToldBisection
@@ -60,7 +60,7 @@ RESULTS: dict[str, list[Any]] = {
     ],
     "gate": [GateDecision],
     "history": [ToldHistory, ToldAlarms, Added, QueriedSample],
-    "run": [CandidateResult, Calibration, RunPlan],
+    "run": [SessionAnswer, Calibration, RunPlan],
     "bisect": [ToldBisection],
     "corpus": [CorpusInfo],
     "corpus compare": [Conclusion],

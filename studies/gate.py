@@ -24,7 +24,7 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from speedproof.options import Location, Multiplicity, Policy
-from speedproof.protocols.gate_claims import ASKS, MULTIPLICITIES, Outcome, judge
+from speedproof.protocols.claims import ASKS, MULTIPLICITIES, Outcome, overall
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
 from speedproof.stats.dependence import variance_inflation
@@ -66,7 +66,7 @@ SHAPES: dict[str, Draw] = {"normal": _normal, "skewed": _skewed, "bimodal": _bim
 def evidence_of(
     slow: FloatArray, fast: FloatArray, margin: float, alpha: float, protocol: Location
 ) -> dict[str, FloatArray]:
-    """The p-values of :func:`speedproof.protocols.gate_claims.evidence`, of arrays of pairs."""
+    """The p-values of :func:`speedproof.protocols.claims.evidence`, of arrays of pairs."""
     low, high = 1 / (1 + margin), 1 + margin
     if protocol == "typical":
         inflation = np.repeat(variance_inflation(slow, fast)[..., None], 2, axis=-1)
@@ -166,7 +166,11 @@ def _wrong(found: dict[str, FloatArray], policy: Policy, multiplicity: Multiplic
     required, contradicted = (found[name] for name in ASKS[policy])
     correct = MULTIPLICITIES[multiplicity]
     return sum(
-        judge(asked, correct(against), ALPHA) is answer
+        overall(
+            Outcome.FAIL if p <= ALPHA else Outcome.PASS if q <= ALPHA else Outcome.UNDECIDED
+            for q, p in zip(asked, correct(against), strict=True)
+        )
+        is answer
         for asked, against in zip(required, contradicted, strict=True)
     )
 

@@ -1,4 +1,4 @@
-"""Risk, coverage and power of the typical run's test: the tables of docs/typical-run.md.
+"""Risk, coverage and power of the typical run's test: the tables of docs/tables.md.
 
     python -m studies.typical [--pairs 10000] [--seed 1] [--table unlike]
 
@@ -46,6 +46,10 @@ UNLIKE: dict[str, tuple[Draw, Draw]] = {
     "exponential and normal": (FAMILIES["exponential tail"], FAMILIES["normal"]),
     "log-normal and normal": (FAMILIES["log-normal"], FAMILIES["normal"]),
     "bimodal and normal": (_bimodal, FAMILIES["normal"]),
+    "normal, sd 3, and exponential": (
+        lambda rng, size: rng.normal(0.0, 3.0, size),
+        FAMILIES["exponential tail"],
+    ),
 }
 """Distributions of the two sides, shifted so that an X exceeds a Y as often as not."""
 
@@ -188,7 +192,8 @@ def main() -> None:
     few = tuple((n, m) for n in (3, 4) for m in (5, 10, 100))
     unequal = (*few, (5, 20), (5, 100), (10, 30), (10, 100), (20, 100))
     both = (*equal, *(sizes for n, m in unequal for sizes in ((n, m), (m, n))))
-    grid = (*(sizes for n, m in every for sizes in {(n, m), (m, n)}), *both)
+    between = ((6, 6), (7, 7), (9, 9), (4, 20), (20, 4), (4, 30), (30, 4), (9, 30), (30, 9))
+    grid = (*(sizes for n, m in every for sizes in {(n, m), (m, n)}), *both, *between)
     tables: dict[str, tuple[str, tuple[str, ...], Callable[[], Iterator[tuple[str, ...]]]]] = {
         "equal": (
             "One distribution: 'faster' in % of pairs",

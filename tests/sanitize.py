@@ -17,12 +17,8 @@ import numpy as np
 import pytest
 from msgspec.structs import astuple
 
-TESTS = [
-    "tests/mixture/test_em.py",
-    "tests/mixture/test_search.py",
-    "tests/stats/test_change_points.py",
-    "tests/stats/test_levels.py",
-]
+TESTS = ["tests/mixture/test_em.py", "tests/mixture/test_search.py"]
+TESTS += ["tests/stats/test_change_points.py", "tests/stats/test_levels.py"]
 # What the kernels' memory sees; simulations of risks call them no differently.
 TESTS += ["-k", "kernels or not (numpy or random_starts or false_alarms or covers or rarely or risk)"]
 

@@ -220,7 +220,7 @@ def test_the_manuals_pipelines() -> None:
     assert {"baseline", "candidate"} <= set(step["with"]) <= set(ACTION["inputs"])
     assert set(re.findall(r"outputs\.(\w+)", text)) == set(ACTION["outputs"])
     (command,) = [line for line in job["gate"]["script"] if line.startswith("speedproof ")]
-    assert parse(command.partition(" > ")[0].split()[1:]).markdown == "gate.md"
+    assert parse(command.partition(" > ")[0].split()[1:]).output.reports["markdown"] == "gate.md"
     assert job["gate"]["allow_failure"]["exit_codes"] == 3
 
 
@@ -235,7 +235,7 @@ def test_the_manuals_histories() -> None:
     lines = [line for step in history for line in step.get("run", "").splitlines()] + job["pages"]["script"]
     commands = [line.split()[1:] for line in lines if line.startswith("speedproof ")]
     assert [words[1] for words in commands] == ["add", "page", "watch"] * 2
-    assert {str(vars(parse(words)).get("output")) for words in commands} >= {"site/", "public/"}
+    assert {str(getattr(parse(words), "output", None)) for words in commands} >= {"site/", "public/"}
     assert job["pages"]["artifacts"]["paths"] == ["public"]
 
 

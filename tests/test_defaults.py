@@ -17,7 +17,7 @@ DOCUMENTED: dict[str, Any] = {
     "alpha": 0.05, "confidence": 0.95, "power": 0.8, "precision": 0.05, "K_max": 9,
     "seed": 0, "metric": "time", "gamma": 1.0, "edge": 1.0, "equal": 1.0, "share": 0.5, "side": 1,
     "min_blocks": 10, "min_change": 0.01, "slack": 0.5, "shift": 0.0,
-    "look": 1, "looks": 1, "family": 0, "block": 0, "failed": 0, "left_behind": 0, "lacking": 0,
+    "look": 1, "looks": 1, "family": (0, 1), "block": 0, "failed": 0, "left_behind": 0, "lacking": 0,
     "exit": 0, "load": 0.0, "resolution": 0.0, "more_runs": 0.0, "less": False, "slower": False,
     "always_welch": False, "f_test_when_not_normal": False, "literal": False,
     "literal_signs": False, "relative": False, "fixed": False, "stop_at_proof": False, "paired": False,

@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import click
 import pandas as pd
 import pytest
 
 import speedproof as sp
-from speedproof.cli.options import outputs
+from speedproof.cli.asked import CommandOptions
+from speedproof.cli.command import Command
+from speedproof.cli.compare import CompareOptions
+from speedproof.cli.compare import run as compare
+from speedproof.cli.console import Console
+from speedproof.declaring import Taken
+from speedproof.options import Judging
 from speedproof.protocols import questions
 from speedproof.reporting import formats, records
 
@@ -84,8 +91,44 @@ def test_a_format_of_reports_costs_a_module(
     monkeypatch.setitem(vars(formats), "__path__", [*formats.__path__, str(tmp_path)])
     monkeypatch.setitem(formats.FORMATS, "asciidoc", formats.found()["asciidoc"])
     monkeypatch.delitem(sys.modules, "speedproof.reporting.formats.asciidoc")
-    assert "--asciidoc" in {option.long for option in outputs() if not isinstance(option, str)}
+    assert "--asciidoc" in {
+        name for option in Command(CompareOptions, compare).params for name in option.opts
+    }
     sp.report(sp.compare_suite(suite), tmp_path / "out.adoc")
     text = (tmp_path / "out.adoc").read_text(encoding="utf-8")
     assert text.startswith("O3 against O2: ")
     assert re.search(r"^\|matmul \|2\.752 ms \|2\.415 ms \|1\.14x faster", text, re.MULTILINE)
+
+
+class LimitOptions(CommandOptions, frozen=True, kw_only=True):
+    """Count to a limit.
+
+    And no further.
+
+        speedproof count 3
+    """
+
+    limit: Annotated[int | None, "-l, --limit N", "no more than N"] = None
+    judging: Annotated[Judging, Taken("deciding", take="margin")]
+
+
+def test_an_option_costs_a_field() -> None:
+    """It is in the help, parsed, refused by its own parser, and what is not taken keeps its default."""
+    asked: list[LimitOptions] = []
+
+    def run(options: LimitOptions, console: Console) -> int:
+        asked.append(options)
+        return len(asked)
+
+    counted = Command(LimitOptions, run)
+    shown = click.Context(counted, info_name="count").get_help()
+    assert "Count to a limit. And no further." in shown
+    assert re.search("-l, --limit N +no more than N", shown)
+    assert shown.endswith("examples:\n  speedproof count 3")
+    with counted.make_context("count", ["-l", "3", "--margin", "2%"]) as context:
+        assert counted.invoke(context) == 1
+    assert (asked[0].limit, asked[0].judging) == (3, Judging(margin=0.02))
+    assert asked[0].given == {"limit": "-l", "margin": "--margin"}
+    for words in (["--limit", "x"], ["--margin", "2"], ["--nested", "pool"]):
+        with pytest.raises(click.UsageError):
+            counted.make_context("count", words)

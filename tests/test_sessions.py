@@ -38,11 +38,11 @@ from speedproof.measuring.results import Progress
 from speedproof.measuring.runs import Executor, Harness, RunLoop
 from speedproof.measuring.schedule import block_order
 from speedproof.measuring.store import ResultsFile
+from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import gate as gate_of
-from speedproof.protocols.gate_claims import Demand
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import Gate, SessionQuestion, StopRules
+from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.sessions import ComparedSession, SessionResult
 
 
@@ -227,7 +227,7 @@ def test_one_budget_is_spent_on_what_is_undecided() -> None:
         f"{n}{v}": noisy(1.0, seed, 0.08 if n == "noisy" else 0.001)
         for seed, (n, v) in enumerate(itertools.product(names, "XY"))
     }
-    rules = stop_rules(gate=Gate(0.02, 3), max_time=None, budget=300.0)
+    rules = stop_rules(demand=Demand(margin=0.02), family=3, max_time=None, budget=300.0)
     bench = Bench(times, *plan, rules=rules, warmup=1)
     began = bench.clock.now
     outcome = bench.session.run()
@@ -250,10 +250,10 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
     """Neither in a later turn of a budget, nor when the session is gone on with, nor as a build."""
     plan = [benchmark("X", "clear", "close", name=n) for n in "ab"]
     times = {"X": noisy(1.0, 1, 0.02), "clear": noisy(0.5, 2, 0.02), "close": noisy(1.0, 3, 0.05)}
-    rules = stop_rules(gate=Gate(0.02, 4), max_time=None, budget=150.0)
+    rules = stop_rules(demand=Demand(margin=0.02), family=4, max_time=None, budget=150.0)
     bench = Bench(dict(times), *plan, rules=rules, warmup=warmup)
     outcome = bench.session.run()
-    assert {f.candidate: f.gate for f in outcome.findings}["clear"] == "pass"
+    assert {f.candidate: f.outcome for f in outcome.findings}["clear"] == "pass"
     again = Bench(dict(times), *plan, rules=rules, warmup=warmup)
     again.session.recall([bench.stored()])
     again.session.run()
@@ -281,7 +281,7 @@ def test_rounds_of_a_budget_double() -> None:
     """Until one benchmark is left: ten blocks of each, then twenty in all, forty, eighty; the last has no end."""
     plan = [PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n) for v in "XY")) for n in "ab"]
     times = {f"{n}{v}": noisy(1.02 if v == "Y" else 1.0, ord(n) + ord(v), 0.3) for n in "ab" for v in "XY"}
-    rules = stop_rules(gate=Gate(0.02, 2), max_time=None, budget=350.0)
+    rules = stop_rules(demand=Demand(margin=0.02), family=2, max_time=None, budget=350.0)
     bench = Bench(dict(times), *plan, rules=rules)
     bench.session.run()
     turns = [
@@ -331,7 +331,7 @@ def test_a_small_budget_gives_every_benchmark_a_block_and_equal_time() -> None:
     plan = [PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n) for v in "XY")) for n in "abcd"]
     times = {f"{n}{v}": 1.0 if v == "X" else noisy(1.0, ord(n), 0.1) for n in "abcd" for v in "XY"}
     for budget, blocks in ((1.0, {1}), (40.0, {5, 6})):
-        rules = stop_rules(gate=Gate(0.02, 4), max_time=None, budget=budget)
+        rules = stop_rules(demand=Demand(margin=0.02), family=4, max_time=None, budget=budget)
         outcome = Bench(times, *plan, rules=rules).session.run()
         assert {f.result.blocks for f in outcome.findings} <= blocks
         assert {reason for _, reason in outcome.measured.reasons} == {
@@ -614,29 +614,29 @@ def test_a_control_among_many_needs_its_share_of_the_risk(fixed: bool) -> None:
 @pytest.mark.parametrize(("slower", "outcome"), [(1.0, "pass"), (1.1, "fail"), (1.02, "undecided")])
 def test_a_gate_measures_until_the_margin_is_proven_lost_or_kept(slower: float, outcome: str) -> None:
     """At 2 % noise and a margin of 2 %: nothing lost passes, 10 % fails, and 2 % stays open."""
-    rules = stop_rules(gate=Gate(0.02, 4), max_blocks=150, max_time=None)
+    rules = stop_rules(demand=Demand(margin=0.02), family=4, max_blocks=150, max_time=None)
     bench = Bench({"X": noisy(1.0, 1, 0.02), "Y": noisy(slower, 2, 0.02)}, rules=rules)
     (finding,) = bench.session.run().findings
-    assert finding.gate == outcome
+    assert finding.outcome == outcome
     assert (finding.result.blocks < 150) is (outcome != "undecided")
 
 
 def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
     """Typically 2 % faster, one run in five takes 1.5x: proven by SciPy's test of the mean, so no pass."""
-    rules = stop_rules(gate=Gate(0.02, 1), min_blocks=150, max_blocks=150, max_time=None)
+    rules = stop_rules(demand=Demand(margin=0.02), min_blocks=150, max_blocks=150, max_time=None)
     rng = np.random.default_rng(3)
     x, y = np.exp(0.005 * rng.standard_normal((2, 150)))
-    for share, gate in ((0.2, "undecided"), (0.0, "pass")):
+    for share, outcome in ((0.2, "undecided"), (0.0, "pass")):
         comparison = SequentialComparison("b", ["X", "Y"], rules)
         now = 0.98 * y * np.where(np.arange(150) % 5 == 4, 1.0 + 2.5 * share, 1.0)
         for a, b in zip(x.tolist(), now.tolist(), strict=True):
             comparison.add({"X": a, "Y": b})
         (finding,) = comparison.findings()
         lost = stats.ttest_1samp(np.log(x / now), -math.log(1.02), alternative="less").pvalue
-        assert (lost <= 0.05) == (gate == "undecided")
+        assert (lost <= 0.05) == (outcome == "undecided")
         assert finding.result.low > 1 / 1.02
-        assert finding.gate == gate
-        assert ("on average" in finding.reason) is (gate == "undecided")
+        assert finding.outcome == outcome
+        assert ("on average" in finding.reason) is (outcome == "undecided")
         both = [
             Sample(
                 v,
@@ -648,8 +648,9 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         key = Key("b")
         suite = Suite(("X", "Y"), {(key, "X"): both[0], (key, "Y"): both[1]})
         found = gate_of(suite, ("X", "Y"), lambda name: Demand())
-        assert found.outcome == found.rows[0].outcome == gate
-        assert found.rows[0].remark == (finding.reason if gate == "undecided" else "")
+        needed = found.rows[0].comparison.needed
+        assert found.outcome == found.rows[0].outcome == outcome
+        assert (needed.reason if needed else "") == (finding.reason if outcome == "undecided" else "")
 
 
 @pytest.mark.slow
@@ -659,14 +660,14 @@ def test_a_gate_errs_seldom_and_passes_what_did_not_change() -> None:
     for seed in range(40):
         found = set()
         for b in range(5):
-            rules = stop_rules(gate=Gate(0.02, 5), max_blocks=60, max_time=None)
+            rules = stop_rules(demand=Demand(margin=0.02), family=5, max_blocks=60, max_time=None)
             comparison = SequentialComparison("b", ["X", "Y"], rules)
             rng = np.random.default_rng([seed, b])
             # One lost the margin exactly, four lost nothing.
             while comparison.open() and comparison.blocks < 60:
                 x, y = np.exp(0.01 * rng.standard_normal(2))
                 comparison.add({"X": float(x), "Y": float(y * (edge if b == 0 else 1.0))})
-            found.add((b, comparison.findings()[0].gate))
+            found.add((b, comparison.findings()[0].outcome))
         outcomes.append(found)
     wrong_pass = sum((0, "pass") in found for found in outcomes)
     wrong_fail = sum(any(gate == "fail" for _, gate in found) for found in outcomes)

@@ -44,17 +44,17 @@ if TYPE_CHECKING:
     from speedproof.api.suites import SuiteResult as SuiteResult
     from speedproof.api.suites import compare_suite as compare_suite
     from speedproof.data.given import sample as sample
+    from speedproof.data.notes import Assumption as Assumption
     from speedproof.data.remarks import remarks as remarks
     from speedproof.data.sample import Sample as Sample
     from speedproof.data.suite import Suite as Suite
     from speedproof.errors import SpeedproofError as SpeedproofError
     from speedproof.formats.suites import read as read
-    from speedproof.protocols.assumptions import Assumption as Assumption
     from speedproof.protocols.results import Verdict as Verdict
 
 # Where each public name comes from; one that is a module itself is named alone.
 _HOME = {
-    "Assumption": "protocols.assumptions",
+    "Assumption": "data.notes",
     "Corpus": "api.corpus",
     "BisectResult": "api.bisections",
     "GateResult": "api.gates",

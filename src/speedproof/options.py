@@ -1,9 +1,18 @@
-"""What can be asked: the words that the command line, Python and settings share. Importing this takes no time."""
+"""What can be asked, declared once: structs whose fields carry help, value and parser.
 
-from __future__ import annotations
+A command line's options and the tables of the manual are made from these (:mod:`speedproof.cli.command`), so are
+the checks of ``speedproof.toml``; annotations are read as they stand, so this module does not postpone them.
+"""
 
+import os
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Struct
+
+from speedproof import values
+from speedproof.declaring import Argument, Excludes, Formats, Needs, Taken, Title
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
 """The questions of two samples, in the order in which they are shown."""
@@ -26,6 +35,9 @@ Location = Literal["typical", "mean", "median", "p90", "p95", "p99", "p99.9"]
 Multiplicity = Literal["holm", "bh", "none"]
 """Corrections over the benchmarks of what fails a gate."""
 
+Undecided = Literal["report", "fail", "pass"]
+"""What an undecided gate ends with."""
+
 
 class Policy(StrEnum):
     """What a benchmark must prove."""
@@ -33,3 +45,336 @@ class Policy(StrEnum):
     NO_REGRESSION = "no-regression"
     PROVEN_IMPROVEMENT = "proven-improvement"
     EQUIVALENCE = "equivalence"
+
+
+ResultFiles = Annotated[tuple[str, ...], Argument("FILE...", "result files or folders")]
+ReferenceFirst = Annotated[
+    tuple[str, ...], Argument("FILE...", "result files or folders, the reference first")
+]
+Store = Annotated[
+    str | None,
+    "PLACE",
+    "hold verdicts against how much sessions of one commit differ, as the store of 'speedproof history' tells",
+]
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """How files are read."""
+
+    format: Annotated[
+        str | None,
+        "NAME",
+        "read every file as this format instead of detecting it (see 'speedproof formats')",
+    ] = None
+    unit: Annotated[str | None, "UNIT", "unit of numbers whose file names none, for example ms"] = None
+    higher_is_better: Annotated[
+        tuple[str, ...],
+        "METRIC",
+        "a metric of which more is better, though neither unit nor name says so; may be repeated",
+    ] = ()
+    wide: Annotated[
+        Literal["version", "benchmark"] | None,
+        "what the columns of a wide CSV file are (default: version, or runs where they are numbered)",
+    ] = None
+    column: Annotated[
+        tuple[str, ...],
+        "ROLE=NAME",
+        "the column of a CSV file that plays a role (benchmark, version, value, unit, process, metric "
+        "or run); may be repeated",
+    ] = ()
+    benchmark_columns: Annotated[
+        str | None,
+        "A,B",
+        "the columns of a CSV file that name a benchmark together, for example program,threads",
+    ] = None
+    version_column: Annotated[str | None, "NAME", "the column of a CSV file that names the version"] = None
+    first: Annotated[
+        int | None,
+        "M",
+        "take the first M runs of each sample, where values are nested the first M processes",
+        values.count,
+    ] = None
+    where: Annotated[str | None, "SQL", "rows of a corpus to read: \"version in ('3.12', '3.13')\""] = None
+
+
+class Choosing(Struct, frozen=True, kw_only=True):
+    """Which versions, benchmarks and metrics."""
+
+    reference: Annotated[str | None, "VERSION", "the version to compare against (default: the first)"] = None
+    by: Annotated[
+        str | None,
+        "FIELD",
+        "tell versions apart by a field of the files or of the names (lib of f:lib=ACM, format of "
+        "F/format=json; several: lib,size)",
+    ] = None
+    rows: Annotated[
+        str | None, "FIELD", "name benchmarks by such fields only; name is what precedes the parameters"
+    ] = None
+    match: Annotated[
+        Literal["name", "position"] | None,
+        "how the benchmarks of several files are matched (default: by name)",
+    ] = None
+    metric: Annotated[str | None, "NAME", "the metric to compare, or 'all' (default: time)"] = None
+    only: Annotated[
+        tuple[str, ...], "PATTERN", "only benchmarks that match, as 'json_*'; may be repeated"
+    ] = ()
+    skip: Annotated[tuple[str, ...], "PATTERN", "leave out benchmarks that match; may be repeated"] = ()
+
+
+BENCHMARKS = Taken("choosing", "metric only skip")
+"""Which benchmarks and metrics, where there is no reference."""
+
+
+class Risk(Struct, frozen=True, kw_only=True):
+    """The risk, as either of its two names."""
+
+    alpha: Annotated[
+        float | None,
+        "RISK",
+        "risk of a wrong verdict, in each direction (default: 0.05)",
+        Excludes("confidence"),
+    ] = None
+    confidence: Annotated[float | None, "LEVEL", "1 - alpha: how sure every bound is (default: 0.95)"] = None
+
+
+class Judging(Struct, frozen=True, kw_only=True):
+    """How two versions are compared."""
+
+    alpha: Annotated[
+        float | None,
+        "SHARE",
+        "risk of a wrong verdict, in each direction (default: 0.05)",
+        Excludes("confidence"),
+    ] = None
+    confidence: Annotated[
+        float | None, "SHARE", "1 - alpha: how sure every bound is (default: 0.95)", values.any_level
+    ] = None
+    margin: Annotated[
+        float | None,
+        "SHARE",
+        "speedups proven to lie within 1/(1+SHARE) and 1+SHARE are equivalent, for example 2%",
+    ] = None
+    nested: Annotated[
+        Literal["process", "pool"],
+        "values of one process are not independent: use one value a process (default) or pool them",
+    ] = "process"
+    always_welch: Annotated[bool, "mean: never pool variances after an F test"] = False
+    ks_rule: Annotated[
+        Literal["legacy", "r422"],
+        "median: Kolmogorov-Smirnov p-values as in the article's R (default) or exact under ties (R >= 4.2)",
+    ] = "legacy"
+    bootstrap: Annotated[
+        bool, "2009 protocol: go on with the bootstrap where it asks for 30 runs or the bootstrap"
+    ] = False
+
+
+def _gate_margin(text: str) -> float:
+    """A margin; a policy asks for what is meant by none."""
+    try:
+        return values.proportion(text)
+    except ValueError as error:
+        if text.strip().rstrip("%").strip(" 0.") or "0" not in text:
+            raise
+        raise ValueError(f"{error}; to ask that it is faster, give --policy proven-improvement") from None
+
+
+class Gating(Struct, frozen=True, kw_only=True):
+    """How a gate decides; also the table ``[gate]`` of ``speedproof.toml``."""
+
+    margin: Annotated[
+        float | None, "SHARE", "speedups down to 1/(1+SHARE) are no regression (default: 2%)", _gate_margin
+    ] = None
+    confidence: Annotated[
+        float | None, "LEVEL", "1 - the risk of a false pass, and of a false fail (default: 0.95)"
+    ] = None
+    multiplicity: Annotated[
+        Multiplicity | None,
+        "correction over the benchmarks of what fails the gate: holm (default), bh (Benjamini and Hochberg) "
+        "or none",
+    ] = None
+    policy: Annotated[
+        Policy | None,
+        "what every benchmark must prove: no-regression (default), that it is not slower by more than the "
+        "margin; proven-improvement, that it is faster; equivalence, that it is neither by more than the "
+        "margin",
+        Policy,
+    ] = None
+    undecided: Annotated[
+        Undecided | None,
+        "exit code of an undecided gate: report it as 3 (default), fail with 1, or pass with 0",
+    ] = None
+    protocol: Annotated[
+        Location | None, "whose test decides: of the typical run (default), of means, medians or slowest runs"
+    ] = None
+
+
+class Modelling(Struct, frozen=True, kw_only=True):
+    """How mixtures are fitted."""
+
+    max_components: Annotated[int, "K", "largest number of components (default: 9)"] = 9
+    seed: Annotated[int, "SEED", "seed of all random numbers (default: 0)"] = 0
+    jobs: Annotated[int, "THREADS", "threads that share the work (default: 1)"] = 1
+
+
+class Output(Struct, frozen=True, kw_only=True):
+    """What is shown and written."""
+
+    all: Annotated[bool, "every benchmark, not only those that changed most"] = False
+    details: Annotated[bool, "the other protocols, corrections and numbers of the whole suite"] = False
+    explain: Annotated[bool, "every check, test and rule behind each verdict"] = False
+    json: Annotated[bool, "write everything as JSON"] = False
+    reports: Annotated[Mapping[str, str], Formats()] = {}  # by format, where it goes; - is standard output
+    github_summary: Annotated[bool, "append the Markdown to $GITHUB_STEP_SUMMARY"] = False
+
+
+def answer(**texts: str) -> Taken:
+    """The output of a command that has one kind of answer."""
+    pages = {"html": "one HTML page", "markdown": "Markdown"}
+    return Taken(take="all details json html markdown github_summary", **{**pages, **texts})
+
+
+DRIVERS = Literal["criterion", "go", "google-benchmark", "hyperfine", "jmh", "pyperf", "pytest-benchmark"]
+
+
+class Measuring(Struct, frozen=True, kw_only=True):
+    """What is measured, how, and until when."""
+
+    name: Annotated[
+        tuple[str, ...],
+        "--name, -n NAME",
+        "name of the next version; may be repeated",
+        Title("what is measured"),
+    ] = ()
+    benchmark: Annotated[str, "NAME", "what the commands have in common"] = "command"
+    parameter_list: Annotated[
+        tuple[tuple[str, str], ...],
+        "-L, --parameter-list NAME VALUES",
+        "comma-separated values for {NAME} in the commands: a benchmark each; with a single command the first "
+        "list makes the versions",
+    ] = ()
+    parameter_scan: Annotated[
+        tuple[tuple[str, str, str], ...],
+        "--parameter-scan, -P NAME FROM TO",
+        "the numbers from FROM to TO as values for {NAME}",
+    ] = ()
+    parameter_step_size: Annotated[
+        str | None,
+        "--parameter-step-size, -D STEP",
+        "of --parameter-scan (default: 1)",
+        Needs("parameter_scan"),
+    ] = None
+    suite: Annotated[str | None, "FILE", "TOML file of benchmarks x versions"] = None
+    revisions: Annotated[
+        tuple[str, ...],
+        "REVISION...",
+        "git revisions of the repository here, the reference first; A..B for all between, WORKTREE for the "
+        "files as they are",
+    ] = ()
+    build: Annotated[str, "CMD", "builds a revision, in a tree of its own"] = ""
+    build_env: Annotated[tuple[str, ...], "NAME", "a variable that builds depend on, as CFLAGS"] = ()
+    builds: Annotated[
+        int | None,
+        "K",
+        "build each revision K times, {seed} in --build being another number every time, and give every block "
+        "builds of its own: what is proven is then of the code; --runs are those of one build (default: 5)",
+    ] = None
+    plan: Annotated[
+        bool,
+        "measure a pilot only (3 builds of each, 5 runs a build), and say how many builds and runs a proof "
+        "needs, and what they cost",
+    ] = False
+    control: Annotated[
+        bool,
+        "build the reference once more and measure that, too: verdicts no larger than what two builds of one "
+        "source differ by are withheld",
+    ] = False
+    driver: Annotated[
+        DRIVERS | None,
+        "each command is this tool's: its benchmarks are compared one by one, from short invocations in "
+        "random order, and those that are decided are measured no longer",
+    ] = None
+    unaffected: Annotated[
+        tuple[str, ...],
+        "NAME",
+        "a benchmark that the change cannot touch: when it differs, verdicts no larger are withheld",
+    ] = ()
+    reference: Annotated[str | None, "NAME", "the version to compare against (default: the first)"] = None
+    calibrate: Annotated[bool, "measure one command against itself"] = False
+    seed: Annotated[int | None, "N", "seed of the random order (default: a fresh one)"] = None
+    warmup: Annotated[
+        int | Literal["auto"],
+        "--warmup, -w N",
+        "runs of each version that do not count, before those that do (default: 1), or 'auto'",
+        values.runs_or_auto,
+        Title("around the runs"),
+    ] = 1
+    setup: Annotated[str, "CMD", "once for each version before its runs"] = ""
+    prepare: Annotated[str, "CMD", "before each run, not measured"] = ""
+    conclude: Annotated[str, "CMD", "after each run, not measured"] = ""
+    cleanup: Annotated[str, "CMD", "once for each version after its runs"] = ""
+    input: Annotated[str, "FILE", "standard input of each run"] = os.devnull
+    output: Annotated[
+        Literal["null", "capture"], "discard standard output (default), or keep it for error messages"
+    ] = "null"
+    shell: Annotated[
+        str,
+        "[=SHELL]",
+        "run the commands in a shell: --shell for sh, --shell=bash for another; its start-up is measured, too",
+    ] = ""
+    env: Annotated[
+        tuple[str, ...], "[VERSION:]KEY=VALUE", "add to the environment of every version or of one"
+    ] = ()
+    cwd: Annotated[str, "DIR", "working directory of the commands"] = ""
+    timeout: Annotated[
+        float | None, "S", "end a run, or a command around it, after this", values.positive_seconds
+    ] = None
+    no_shell: Annotated[bool, "--no-shell, -N", "start the commands directly (the default)"] = False
+    ignore_failure: Annotated[
+        bool,
+        "--ignore-failure, -i",
+        "leave runs out that fail or lack the deciding metric instead of stopping",
+    ] = False
+    cpu: Annotated[str | None, "LIST", "pin to these CPUs, for example 2 or 2,3"] = None
+    metric: Annotated[
+        tuple[str, ...],
+        "NAME[:UNIT][:DIRECTION]=REGEX",
+        "a number in the program's output; DIRECTION is 'lower' or 'higher'",
+        Title("metrics"),
+    ] = ()
+    decide_by: Annotated[str | None, "METRIC", "the metric that decides (default: time)"] = None
+    perf: Annotated[str | None, "EVENTS", "counters of 'perf stat', for example instructions"] = None
+    energy: Annotated[bool, "energy of the processor packages (RAPL)"] = False
+    alpha: Annotated[
+        float | None,
+        "RISK",
+        "risk of a wrong verdict, in each direction (default: 0.05)",
+        Title("stopping"),
+        Excludes("confidence"),
+    ] = None
+    confidence: Annotated[float | None, "LEVEL", "1 - alpha: how sure every bound is (default: 0.95)"] = None
+    gate: Annotated[
+        bool,
+        "hold every benchmark to --margin (default: 2%): stop when it is proven lost or kept; exit with 0 "
+        "(pass), 1 (fail) or 3 (undecided)",
+    ] = False
+    margin: Annotated[float | None, "SHARE", "stop also when proven equal within this, for example 1%"] = None
+    precision: Annotated[float | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
+        None
+    )
+    min_runs: Annotated[int | None, "N", "no fewer runs of each version (default: 10)"] = None
+    max_runs: Annotated[int | None, "N", "no more runs of each version"] = None
+    runs: Annotated[int | None, "--runs, -r N", "exactly N runs of each version"] = None
+    max_time: Annotated[
+        float, "S", "seconds (or 2m, 1h) for each benchmark (default: 60); with --gate for all together"
+    ] = 60.0
+    stop_at_proof: Annotated[
+        bool,
+        "stop at the first verdict; by default measuring goes on until the bound holds at least half of the "
+        "observed difference",
+    ] = False
+    save: Annotated[
+        str | None, "FILE", "results file to append to (default: a new one)", values.place, Title("results")
+    ] = None
+    export_hyperfine: Annotated[
+        str | None, "--export-hyperfine, --export-json FILE", "also write hyperfine's JSON", values.place
+    ] = None

@@ -59,7 +59,8 @@ class Racer:
         from speedproof.api.given import alpha_of, proportion_given
         from speedproof.api.sessions import raced, seconds_given
         from speedproof.measuring.schedule import seed_or_new
-        from speedproof.protocols.stopping import Gate, StopRules
+        from speedproof.protocols.claims import Demand, Outcome
+        from speedproof.protocols.stopping import StopRules
         from speedproof.reporting.numbers import share
 
         seed = seed_or_new(seed)
@@ -67,11 +68,11 @@ class Racer:
         confidence = proportion_given("confidence", confidence, '0.99 or "99%"')
         longest = seconds_given(self._seconds if max_seconds is None else max_seconds)
         # Until it is known whether it is slower by more than the margin: a race would stop at any difference.
-        rules = StopRules(alpha_of(confidence), max_time=longest, gate=Gate(margin, family=1))
+        rules = StopRules(alpha_of(confidence), max_time=longest, demand=Demand(margin=margin))
         result = raced((reference, candidate), rules, confidence, args, kwargs, seed=seed, clock=clock)
         self.results.append(result)
         self._node.user_properties.append(("speedup", result.speedup))
-        if result.finding.gate == "fail":
+        if result.finding.outcome is Outcome.FAIL:
             (report,) = result.reports()
             answer = report.headline[0]
             pytest.fail(

@@ -10,16 +10,21 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.session_file import EndLine, StoredSession
 from speedproof.measuring.results import Limits, Measured, Progress, Tally
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.session import Session
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import within_layout
-from speedproof.protocols.negative_controls import WITHHELD, is_control, withheld
-from speedproof.protocols.results import Check
-from speedproof.protocols.sequential import WORSE_ON_AVERAGE, CandidateResult, SequentialComparison
-from speedproof.protocols.stopping import GateOutcome, SessionQuestion, outcome_of
+from speedproof.protocols.claims import Outcome, overall
+from speedproof.protocols.negative_controls import is_control, withheld
+from speedproof.protocols.sequential import (
+    WITHHELD,
+    WORSE_ON_AVERAGE,
+    CandidateResult,
+    SequentialComparison,
+)
+from speedproof.protocols.stopping import SessionQuestion
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1
@@ -38,11 +43,11 @@ class SessionResult(Struct, frozen=True):
         return [f for f in self.findings if not is_control(f, self.question)]
 
     @property
-    def gate(self) -> GateOutcome | None:
-        """Pass when all pass, fail when one does or a candidate lacks one; nothing without a gate."""
-        if self.question.rules.gate is None:
+    def outcome(self) -> Outcome | None:
+        """What the policy says of all together; nothing without one."""
+        if self.question.rules.demand is None:
             return None
-        return outcome_of({f.gate for f in self.judged}, self.measured.absent)
+        return overall((f.outcome for f in self.judged if f.outcome), incomplete=bool(self.measured.absent))
 
 
 class SessionOrigin(Struct, frozen=True):
@@ -52,13 +57,13 @@ class SessionOrigin(Struct, frozen=True):
     sessions: tuple[str, ...]  # the sessions in it that the findings rest on
     metric: str  # what was compared
     alpha: float  # of each side of a benchmark, for all its candidates together
-    # As asked for; the margin also of a gate
+    # As asked for; the margin also of a policy
     margin: float | None
     precision: float | None
     reasons: dict[str, str]  # by benchmark, why measuring ended; empty when it was only looked at again
     interrupted: bool  # whether a signal ended it
     tallies: tuple[Tally, ...]  # what became of the runs
-    outcome: GateOutcome | None = None  # of a gate: pass, fail or undecided
+    outcome: Outcome | None = None  # of a policy
     exit_code: int | None = None  # what the command ends with
 
 
@@ -143,9 +148,9 @@ class ComparedSession:
         return SessionResult(self._question, findings, replace(result.measured, on_result=on_result))
 
     def _found(self, measured: Measured) -> SessionResult:
-        # A gate holds every benchmark of the plan, measured or not.
+        # A policy holds every benchmark of the plan, measured or not.
         question = self._question
-        names = self.comparisons if question.rules.gate else dict(measured.reasons)
+        names = self.comparisons if question.rules.demand else dict(measured.reasons)
         findings = tuple(
             replace(finding, warnings=tuple(self._warnings(finding, measured)))
             for name in names
@@ -153,7 +158,7 @@ class ComparedSession:
         )
         return SessionResult(question, withheld(findings, question), measured)
 
-    def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[Check]:
+    def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[Note]:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)
         tallies = {tally.version: tally for tally in measured.tallies if tally.benchmark == name}
         yield from self.comparisons[name].warnings(finding.candidate)
@@ -161,17 +166,17 @@ class ComparedSession:
         for side in sides:
             if side in measured.changed.get(name, ()):
                 told = f"the program of {side} was replaced while it was measured"
-                yield Check.warning(Assumption.ONE_PROGRAM, side, f"{told}: its runs are of two programs")
+                yield Note(Assumption.ONE_PROGRAM, f"{told}: its runs are of two programs", (side,))
         if finding.candidate in self._head.executables.get(name, ()) and self._within_layout(finding):
             told = "builds of one source can differ as much: run --builds tells code from layout"
-            yield Check.warning(Assumption.ONE_LAYOUT, finding.candidate, told)
+            yield Note(Assumption.ONE_LAYOUT, told, (finding.candidate,))
         cut, blocks = measured.cut.get(name, 0), measured.recalled.get(name, 0)
         if cut > _CUT_SHARE * blocks:
             told = (
                 f"{cut} of {blocks} earlier blocks {'was' if cut == 1 else 'were'} cut short and left out: long "
                 "ones are cut more often, which may favour a version"
             )
-            yield Check.warning(Assumption.WHOLE_BLOCKS, "", told)
+            yield Note(Assumption.WHOLE_BLOCKS, told)
 
     def _within_layout(self, finding: CandidateResult) -> bool:
         """Whether a difference is claimed that the layout of single builds may make."""
@@ -180,7 +185,7 @@ class ComparedSession:
         return within_layout(finding.verdict, finding.certified)
 
 
-def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Check]:
+def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Note]:
     """Dropping a block for what happened in it may drop the slow ones: nothing is proven of those left."""
     unproven = "and the bounds are not proven"
     failed = f"failed: what is said holds for those that succeed, {unproven}"
@@ -193,4 +198,4 @@ def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Check]:
             (t.left_behind, Assumption.NOTHING_LEFT_RUNNING, left),
         ):
             if count:
-                yield Check.warning(assumed, t.version, f"{count} of {t.runs} runs of {t.version} {told}")
+                yield Note(assumed, f"{count} of {t.runs} runs of {t.version} {told}", (t.version,))

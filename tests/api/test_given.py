@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 import speedproof as sp
-from speedproof.api.shares import proportion
+from speedproof.values import proportion
 
 
 class Frame:

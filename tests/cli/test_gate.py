@@ -118,7 +118,7 @@ def test_settings_and_options(three: dict[str, str]) -> None:
         '[gate]\nmargin = 0.3\nconfidence = "99%"\nmultiplicity = "bh"\npolicy = "equivalence"\n'
         'undecided = "fail"\nprotocol = "mean"\n'
     )
-    once = {"look": 1, "looks": 1}
+    once = {"look": 1, "looks": 1, "anytime": False}
     (result,) = json.loads(gate(base, slow, "--config", "all.toml", "--json")[1])["results"]
     assert result["rules"] == {"alpha": 0.01, "multiplicity": "bh", "protocol": "mean", "family": 0, **once}
     assert {row["demand"]["policy"] for row in result["rows"]} == {"equivalence"}
@@ -157,7 +157,7 @@ def test_later_tables_override_earlier_ones() -> None:
         ("[gate", "", "this is not TOML"),
         ("[gat]\n", "gat", "no such key; known here: gate"),
         ("[gate]\nmargins = 1\n", "gate.margins", "known here: margin, confidence"),
-        ("[gate]\nmargin = true\n", "gate.margin", 'write "2%" or 0.02'),
+        ("[gate]\nmargin = true\n", "gate.margin", 'write 0.02 or "2%"'),
         ("[gate]\nmargin = -1\n", "gate.margin", "between 0 and 1"),
         ('[gate]\nmargin = "wide"\n', "gate.margin", "is not a number"),
         ("[gate]\nconfidence = 95\n", "gate.confidence", "between 0 and 1"),

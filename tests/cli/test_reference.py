@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from speedproof.cli.command import Argument, Option
+from speedproof.cli.command import ClickArgument, ClickOption
 from speedproof.cli.main import COMMANDS, command, every_command, main
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -40,8 +40,8 @@ def test_nothing_lacks_help(name: str) -> None:
     found = every_command()[name]
     assert found.help
     for parameter in found.params:
-        assert isinstance(parameter, Option | Argument)
-        assert parameter.help if isinstance(parameter, Option) else parameter.explained, parameter.name
+        assert isinstance(parameter, ClickOption | ClickArgument)
+        assert parameter.help if isinstance(parameter, ClickOption) else parameter.explained, parameter.name
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, *every_command()])

@@ -205,9 +205,9 @@ def test_dashes_make_one_command() -> None:
 
 def test_commands_may_stand_among_the_options() -> None:
     args = parse(["run", "--name", "a", "one", "--max-runs", "3", "two", "-L", "n", "1", "x"])
-    assert args.commands == ["one", "two", "x"]
+    assert args.commands == ("one", "two", "x")
     args = parse(["run", "one", "--json", "two", "--", "three", "-x", "--", "y"])
-    assert (args.commands, args.words) == (["one", "two"], ["three", "-x", "--", "y"])
+    assert (args.commands, args.words) == (("one", "two"), ("three", "-x", "--", "y"))
     with pytest.raises(click.UsageError):
         parse(["run", "one", "--no-such-option", "two"])
 
@@ -225,7 +225,11 @@ def test_parameters_suite_and_reference() -> None:
     )
     _, out, _ = speedproof("run", "--suite", "suite.toml", "--reference", "old", "--json")
     (finding,) = json.loads(out)["results"]
-    assert (finding["benchmark"], finding["reference"], finding["verdict"]) == ("nap", "old", "faster")
+    assert (finding["benchmark"], finding["reference"], finding["comparison"]["verdict"]) == (
+        "nap",
+        "old",
+        "faster",
+    )
     _, out, _ = speedproof("run", "sleep {t}", "-L", "t", "0.012,0.002", "--json")
     assert json.loads(out)["results"][0]["candidate"] == "t=0.002"
 
@@ -245,7 +249,7 @@ def test_what_was_measured_before_an_error_is_not_lost() -> None:
     assert code == 2
     assert "what was measured before the error: speedproof run --review r.jsonl" in err
     _, out, _ = speedproof("run", "--review", "r.jsonl", "--json")
-    assert json.loads(out)["results"][0]["result"]["blocks"] >= 4
+    assert json.loads(out)["results"][0]["blocks"] >= 4
 
 
 def script(name: str, text: str) -> str:
@@ -267,7 +271,9 @@ def test_ignored_failures_are_counted_and_marked() -> None:
     text = " ".join(speedproof("compare", "r.jsonl", "--explain")[1].split())
     assert "runs failed and were left out: the values speak of those that succeeded" in text
     _, out, _ = speedproof("run", "--review", "r.jsonl", "--json")
-    assert json.loads(out)["results"][0]["warnings"][0]["message"].startswith("4 of 8 runs of ./flaky failed")
+    assert json.loads(out)["results"][0]["comparison"]["checks"][0]["message"].startswith(
+        "4 of 8 runs of ./flaky failed"
+    )
 
 
 def test_nothing_but_failures_is_an_error() -> None:
@@ -334,7 +340,7 @@ def test_resume_goes_on() -> None:
     code, out, err = speedproof("run", "--resume", "r.jsonl", "--max-runs", "10", "--json")
     assert code == 0
     assert "6 blocks taken over from r.jsonl" in err
-    assert json.loads(out)["results"][0]["result"]["blocks"] == 10
+    assert json.loads(out)["results"][0]["blocks"] == 10
     first, second = read_sessions(Path("r.jsonl"))
     assert [len(s.runs) for s in (first, second)] == [14, 10]
     assert first.head.session != second.head.session
@@ -385,13 +391,13 @@ def test_resume_asks_the_same_question_unless_told() -> None:
     )
     _, out, _ = speedproof("run", "--resume", "r.jsonl", "--max-runs", "60", "--json")
     (finding,) = json.loads(out)["results"]
-    assert finding["result"]["alpha"] == pytest.approx(0.2)
-    assert finding["verdict"] == "equivalent"
+    assert finding["comparison"]["alpha"] == pytest.approx(0.2)
+    assert finding["comparison"]["verdict"] == "equivalent"
     _, out, _ = speedproof("run", "--review", "r.jsonl", "--margin", "0.0001%", "--alpha", "1e-9", "--json")
     (finding,) = json.loads(out)["results"]
     _, out, _ = speedproof("run", "--review", "r.jsonl", "--margin", "0.0001%", "--alpha", "1e-9", "--json")
     (finding,) = json.loads(out)["results"]
-    assert (finding["result"]["alpha"], finding["verdict"]) == (1e-9, "undecided")
+    assert (finding["comparison"]["alpha"], finding["comparison"]["verdict"]) == (1e-9, "undecided")
 
 
 def test_review_gives_the_verdict_again_and_runs_nothing() -> None:
@@ -485,8 +491,8 @@ def test_own_metric_decides() -> None:
         "--json",
     )
     (finding,) = json.loads(out)["results"]
-    assert finding["verdict"] == "faster"
-    assert finding["estimate"] == pytest.approx(2.0)
+    assert finding["comparison"]["verdict"] == "faster"
+    assert finding["comparison"]["speedup"]["value"] == pytest.approx(2.0)
 
 
 def test_calibration() -> None:
@@ -713,7 +719,7 @@ def test_narrow_terminals_lose_columns_and_no_digits() -> None:
     speedproof("run", SLOW, FAST, "--benchmark", long, "--save", "r.jsonl")
     (finding,) = json.loads(speedproof("run", "--review", "r.jsonl", "--json")[1])["results"]
     text = on_a_terminal("run", "--review", "r.jsonl", stream="stdout", columns=80)
-    assert f"{finding['estimate']:.2f}x faster" in text
+    assert f"{finding['comparison']['speedup']['value']:.2f}x faster" in text
 
 
 def test_json_says_how_it_was_measured() -> None:
@@ -809,7 +815,7 @@ def test_every_command_of_the_manual_is_understood() -> None:
     assert len(lines) >= 12
     for line in lines:
         args = parse(shlex.split(line)[1:])
-        assert args.commands or args.words or args.suite or args.resume or args.review
+        assert args.commands or args.words or args.measuring.suite or args.resume or args.review
     (suite,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     Path("bench.toml").write_text(suite)
     assert [b.name for b in read_plan(Path("bench.toml"))] == ["sort size=10", "sort size=1000", "start"]

@@ -74,7 +74,8 @@ def test_shell_takes_no_command_for_its_name(argv: list[str]) -> None:
 
 def test_another_shell_is_named_with_the_option() -> None:
     args = parse(["run", "--shell=bash --norc", "a", "--", "b", "--shell", "c"])
-    assert (args.shell, args.commands, args.words) == ("bash --norc", ["a"], ["b", "--shell", "c"])
+    assert (args.measuring.shell, args.commands) == ("bash --norc", ("a",))
+    assert args.words == ("b", "--shell", "c")
     for name in ("bash", "/bin/zsh"):
         code, _, err = run("--shell", name, "a", "b")
         assert code == 2
@@ -217,7 +218,8 @@ def test_another_metric_decides_afterwards() -> None:
         code, out, err = run(*argv, "--json")
         assert code == 0, err
         (finding,) = json.loads(out)["results"]
-        return finding["metric"], finding["verdict"], round(finding["estimate"], 9)
+        c = finding["comparison"]
+        return finding["metric"], c["verdict"], round(c["speedup"]["value"], 9)
 
     assert verdict("--review", "r.jsonl") == ("score", "faster", 2.0)
     assert verdict("--review", "r.jsonl", "--decide-by", "cost") == ("cost", "slower", 0.5)

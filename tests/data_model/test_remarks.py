@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from speedproof.data.remarks import different_conditions, different_sessions, remarks
+from speedproof.data.remarks import different_conditions, remarks
 from speedproof.data.suite import Record, Suite
 
 
@@ -51,16 +51,3 @@ def test_values_that_begin_alike_are_cut_where_they_differ() -> None:
     assert str(found) == "platform (old: …fedora-32; new: …glibc2.2.5)"
     (found,) = different_conditions(suite(("old", {"host": "ant-1"}), ("new", {"host": "ant-2"})))
     assert str(found) == "host (old: ant-1; new: ant-2)"
-
-
-def test_sessions_in_common_and_sessions_unknown_say_nothing() -> None:
-    """Only versions of which both are known to have sessions, and none of them shared, were measured apart."""
-    found = suite(
-        ("old", {"session": "s1"}),
-        ("old", {"session": "s2"}),
-        ("shared", {"session": "s2"}),
-        ("apart", {"session": "s3"}),
-        ("unknown", {"host": "ant"}),
-    )
-    apart = {v: different_sessions(found, "old", v) for v in found.versions}
-    assert apart == {"old": False, "shared": False, "apart": True, "unknown": False}

@@ -10,8 +10,8 @@ import pytest
 
 from speedproof.data.record import Record
 from speedproof.errors import FormatError, UsageError
-from speedproof.formats.dimensions import dimensions, without
 from speedproof.formats.suites import read as read_suite
+from speedproof.formats.versions import dimensions, without
 
 
 @pytest.mark.parametrize(

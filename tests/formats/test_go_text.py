@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
+from tests.formats.reading import split
 
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped, Suite
@@ -109,3 +111,48 @@ def test_malformed_lines_are_named(files: Path) -> None:
     assert "no unit" in named["BenchmarkCut"]
     assert "'fast' is not a number" in named["BenchmarkWord"]
     assert "failed" in named["--- FAIL: BenchmarkBroken"]
+
+
+def line_by_line(text: str) -> tuple[dict[tuple[str, str], list[float]], int]:
+    """Values by name and unit, and how many lines have something wrong, by the words of each line."""
+    values: dict[tuple[str, str], list[float]] = {}
+    wrong = 0
+    for line in text.split("\n"):
+        words = line.split()
+        if not line.startswith("Benchmark") or line[9:10].islower() or len(words) < 2:
+            continue
+        try:
+            if not words[1].isdecimal() or len(words) % 2 or len(words) < 4:
+                raise ValueError
+            found = [float(word) for word in words[2::2]]
+        except ValueError:
+            wrong += 1
+            continue
+        for value, unit in zip(found, words[3::2], strict=True):
+            values.setdefault((words[0][9:], unit), []).append(value)
+    return values, wrong
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_lines_read_at_once_are_as_one_by_one(seed: int, tmp_path: Path) -> None:
+    """Lines with other units, with a value too few or too many, and what only looks like a result among many."""
+    rng = np.random.default_rng(seed)
+    odd = [
+        "BenchmarkA 10 1.5 hits 2 misses", "BenchmarkB 10 1.5", "BenchmarkB", "Benchmarking: x", "", "ok  \tp\t1s",
+        "BenchmarkC 1e3 2.5 hits", "BenchmarkA 7 x hits", "BenchmarkA 7 2 BenchmarkA", "BenchmarkA\u00a07 2 hits",
+        "BenchmarkA 7 2 hits BenchmarkB 7 2 hits", "BenchmarkD 7 3 hits 4 hits", " BenchmarkA 7 2 hits\r",
+    ]  # fmt: skip
+    lines = [
+        f"Benchmark{rng.choice(['A', 'B', 'C/x=1'])}\t {rng.integers(1, 99)}\t{rng.uniform(1, 9):.6g} hits"
+        + seed % 2 * f"\t{rng.integers(64)} misses"
+        for _ in range(1500)
+    ]
+    for _ in range(seed // 2 % 12):
+        lines.insert(int(rng.integers(len(lines))), str(rng.choice(odd)))
+    text = "\n".join(lines)
+    path = tmp_path / "go.txt"
+    path.write_text(text)
+    records, skipped = split(path)
+    expected, wrong = line_by_line(text)
+    assert {(r.benchmark, r.metric): r.values.tolist() for r in records} == expected
+    assert len(skipped) == wrong

@@ -33,8 +33,8 @@ NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file(
 def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Everything counts as large: blocks of a line or two, segments of a part, some values in memory."""
     for module, name, value in (
-        (source, "_LARGE", 200), (jsontext, "_WHOLE", 100), (jsontext, "_WINDOW", 64), (csvtable, "_SIZE", 90),
-        (reading, "_MOST", 5),
+        (source, "LARGE", 200), (jsontext, "WHOLE", 100), (jsontext, "WINDOW", 64), (csvtable, "BLOCK", 90),
+        (reading, "IN_MEMORY", 5),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
     for method in (Source.pieces, Source.texts):
@@ -81,7 +81,7 @@ def test_every_file_is_the_same_from_disk(name: str, tmp_path: Path, tiny: pytes
         path.write_bytes(data)
         found = shown(path)
         with pytest.MonkeyPatch.context() as whole:
-            whole.setattr(source, "_LARGE", 1 << 24)
+            whole.setattr(source, "LARGE", 1 << 24)
             expected = shown(path)
         # Of two errors that JSON has, such as NaN and a word, the one that stopped the reading is told.
         if not (isinstance(expected, str) and "not JSON" in expected and isinstance(found, str)):
@@ -106,7 +106,7 @@ def test_json_that_is_none_is_refused_at_the_same_place(
     path = tmp_path / "f.json"
     path.write_text(change(text))
     found = shown(path, format="hyperfine")
-    tiny.setattr(source, "_LARGE", 1 << 24)
+    tiny.setattr(source, "LARGE", 1 << 24)
     expected = shown(path, format="hyperfine")
     assert isinstance(found, str)
     assert isinstance(expected, str)
@@ -205,7 +205,7 @@ def test_values_on_disk_are_the_same(name: str, text: str, tmp_path: Path, tiny:
     path = tmp_path / name
     path.write_text(text)
     on_disk = shown(path)
-    tiny.setattr(reading, "_MOST", 1 << 20)
+    tiny.setattr(reading, "IN_MEMORY", 1 << 20)
     assert shown(path) == on_disk
 
 
@@ -239,7 +239,7 @@ def test_members_of_an_archive_are_unpacked_to_disk(tmp_path: Path, tiny: pytest
 
 def test_a_part_of_a_file_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts say that more follows, and the last one whether the file is good."""
-    monkeypatch.setattr("speedproof.formats.stream._ITEMS", 2)
+    monkeypatch.setattr("speedproof.formats.stream.PART_ITEMS", 2)
     path = tmp_path / "t.csv"
     path.write_text("benchmark,value\n" + "".join(f"b{k % 5},{k}\n" for k in range(20)))
     parts = list(read_files([path]))
@@ -253,10 +253,10 @@ def test_a_part_of_a_file_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
 PROGRAM = """
 import resource, sys
 from speedproof.formats import csv, go, google_benchmark, jsontext, reading, source, stream
-source._LARGE = source._BEGIN = jsontext._WHOLE = 1 << 20
-jsontext._WINDOW = 1 << 18
-reading._MOST = stream._VALUES = 1 << 15
-stream._ITEMS = 256
+source.LARGE = source.BEGIN = jsontext.WHOLE = 1 << 20
+jsontext.WINDOW = 1 << 18
+reading.IN_MEMORY = stream.PART_VALUES = 1 << 15
+stream.PART_ITEMS = 256
 held = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmData"))
 resource.setrlimit(resource.RLIMIT_DATA, ((held << 10) + (int(sys.argv[2]) << 20),) * 2)
 values = 0

@@ -265,7 +265,7 @@ def test_other_comments_are_not_told(tmp_path: Path) -> None:
 def test_rows_like_comments_are_counted_in_every_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(csvtable, "_SIZE", 64)
+    monkeypatch.setattr(csvtable, "BLOCK", 64)
     text = "name,time_ms\n" + "a,1\n#b,2\nb,3\n" * 40
     _, (left_out,) = split(write(tmp_path, text, "f.csv"))
     assert left_out.where == "line 3"

@@ -342,3 +342,20 @@ def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
     assert "c01" not in shown
     assert "... 2 earlier commits: speedproof history query long --all" in shown
     assert "c01" in told("query", "long", "--all")
+
+
+def test_an_anchor_is_named_as_git_names_it(tmp_path: Path) -> None:
+    """A tag and the first digits of a hash are the version that the file calls by its hash; others are none."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    for subject in ("first", "second"):
+        git(tmp_path, "commit", "-q", "--allow-empty", "-m", subject)
+    git(tmp_path, "tag", "v1.0", "HEAD~1")
+    old, new = (git(tmp_path, "rev-parse", name).strip() for name in ("HEAD~1", "HEAD"))
+    rows = [f"{sha},sort,{1 + k / 10}" for sha in (old, new) for k in range(3)]
+    (tmp_path / "r.csv").write_text("\n".join(["version,benchmark,time", *rows]))
+    for k, name in enumerate(("v1.0", old[:9], old)):
+        history = sp.History(tmp_path / f"{k}.db", tmp_path)
+        history.add(tmp_path / "r.csv", anchor=name)
+        assert {track.basis for track in history.changes().tracks} == {old}
+    with pytest.raises(sp.SpeedproofError, match="holds no version 'v2' to be the anchor"):
+        sp.History(tmp_path / "4.db", tmp_path).add(tmp_path / "r.csv", anchor="v2")

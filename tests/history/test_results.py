@@ -13,9 +13,13 @@ from tests.history.measured import MeasuredCommit, measurements
 import speedproof as sp
 from speedproof.data.suite import Key
 from speedproof.history.alarms import find_alarms
+from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
+from speedproof.history.result import FoundHistory
 from speedproof.history.rows import StoredSeries
 from speedproof.history.tracks import Track, tracks_of
+from speedproof.reporting.history import overview
+from speedproof.reporting.text import render
 
 ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
 KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
@@ -39,6 +43,46 @@ def test_an_alarm_names_what_confirms_it(measured: tuple[str, ...], told: str) -
     (alarm,) = find_alarms(slower_track(measured), KNOWN, (), every=1000.0, last=40, line=ALL)
     assert alarm.confirmed_by() == "speedproof " + told.format(alarm.good.sha, alarm.bad.sha)
     assert alarm.between == ALL.index(alarm.bad.sha) - ALL.index(alarm.good.sha)
+
+
+@pytest.mark.parametrize("size", [0.02, 0.1])
+def test_the_watch_names_the_commit_that_the_history_names(size: float) -> None:
+    """What both tell of is one change; a change of two commits is unconfirmed."""
+    rng = np.random.default_rng(9)
+    commits = [Commit(sha) for sha in ALL]
+    values = 0.01 * rng.standard_normal(80) + size * (np.arange(80) >= 60)
+    rows = [
+        MeasuredCommit(0, i, 0, commit, False, math.exp(values[i]), i) for i, commit in enumerate(commits)
+    ]
+    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
+    (change,) = find_history_changes(tracks)
+    (alarm,) = find_alarms(tracks, KNOWN, (), every=1000.0, last=40, line=ALL)
+    assert alarm.bad == change.commit
+    assert alarm.shown
+    short = tracks_of(measurements(rows[:62]), commits[:62], {0: "ant"})
+    early = find_alarms(short, KNOWN, (), every=1000.0, last=40, line=ALL)
+    assert [(found.bad, found.shown) for found in early] == ([(commits[60], False)] if size == 0.1 else [])
+
+
+@pytest.mark.parametrize(("left", "state"), [(0.0, "undone at 40aaaaaaa"), (0.03, "still 1.03x")])
+def test_what_became_of_a_change(left: float, state: str) -> None:
+    """5 % more from commit 20 on, at 40 taken back, in full or in part."""
+    rng = np.random.default_rng(2)
+    commits = [Commit(sha) for sha in ALL]
+    levels = np.repeat([0.0, 0.05, left], [20, 20, 40]) + 0.004 * rng.standard_normal(80)
+    rows = [
+        MeasuredCommit(0, i, 0, commit, False, math.exp(levels[i]), i) for i, commit in enumerate(commits)
+    ]
+    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
+    first, last = find_history_changes(tracks)
+    assert (first.commit, last.commit) == (commits[20], commits[40])
+    assert first.undone == (commits[40] if left == 0.0 else None)
+    assert first.today == pytest.approx(math.exp(left), abs=0.004)
+    assert last.undone is None
+    assert last.today == pytest.approx(last.factor, rel=1e-9)
+    found = FoundHistory("s.db", 0.95, tuple(commits), KNOWN, tracks, (first, last), (), None)
+    printed = render(overview(found), 200)
+    assert state in printed
 
 
 def test_results_print_themselves(tmp_path: Path) -> None:

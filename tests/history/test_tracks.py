@@ -10,12 +10,16 @@ from scipy import stats
 from tests.history.measured import MeasuredCommit, measurements
 
 from speedproof.data.suite import Key
+from speedproof.errors import UsageError
+from speedproof.history.alarms import find_alarms
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.floor import noise_floor
-from speedproof.history.rows import Measurements
+from speedproof.history.rows import Measurements, StoredSeries, Triage
 from speedproof.history.tracks import tracks_of
+from speedproof.stats.alarms import alarms
 from speedproof.stats.change_points import change_pvalues
+from speedproof.stats.ratio_medians import ratio_of_medians
 
 MACHINES = {0: "ant", 1: "bee", 2: "cow"}
 COMMITS = [Commit(f"c{i:03d}") for i in range(200)]
@@ -141,3 +145,98 @@ def test_changes_of_many_tracks_are_corrected_as_asked() -> None:
     expected = stats.false_discovery_control([float(change_pvalues(t.level[None])[0]) for t in tracks])
     assert expected.max() <= 0.05
     assert changed == {track.series for track in tracks}
+
+
+@pytest.mark.parametrize("step", [0.0, 0.01, 0.03])
+def test_a_change_where_an_anchor_follows_another(step: float) -> None:
+    """Welch's test of 30 points a side with the error of the joint as a third variance, by Satterthwaite."""
+    (track,) = tracks_of(
+        history(np.random.default_rng(3), anchored=True, step=step, at=100), COMMITS, MACHINES
+    )
+    (_, split), (start, _) = track.stretches()
+    assert split == start == 100
+    before, after = track.level[70:100], track.level[100:130]
+    parts = [track.joint_error(split) ** 2, before.var(ddof=1) / 30, after.var(ddof=1) / 30]
+    degrees = sum(parts) ** 2 / sum(p**2 / d for p, d in zip(parts, (track.degrees, 29, 29), strict=True))
+    pvalue = 2 * stats.t.sf(abs(after.mean() - before.mean()) / math.sqrt(sum(parts)), degrees)
+    family = [float(change_pvalues(track.level[None, part])[0]) for part in (slice(100), slice(100, None))]
+    adjusted = float(stats.false_discovery_control([*family, pvalue])[2])
+    changes = [c for c in find_history_changes((track,), correction="bh") if c.commit.sha == "c100"]
+    assert len(changes) == (adjusted <= 0.05) == (step > 0.0)
+    for change in changes:
+        assert change.pvalue == pytest.approx(adjusted)
+        assert (change.earliest, change.latest, change.sessions) == (COMMITS[100], COMMITS[100], (100, 100))
+        assert change.factor == pytest.approx(
+            math.exp(np.median(track.values[100:]) - np.median(track.values[:100]))
+        )
+        bounds = ratio_of_medians(np.exp(track.values[100:]), np.exp(track.values[:100]), 0.05)
+        wider = math.exp(stats.t.ppf(0.95, track.degrees) * track.joint_error(split))
+        assert (change.low, change.high) == pytest.approx(
+            (float(bounds.low) / wider, float(bounds.high) * wider)
+        )
+
+
+def test_a_joint_is_as_uncertain_as_the_sessions_that_measured_both() -> None:
+    """Of n ratios of two anchors the mean is the level, s / sqrt(n) its error, on n - 1 degrees; of one none."""
+    ratios = [1.1, 1.2, 1.3, 1.25]
+    for count in (1, 2, 4):
+        rows = [
+            MeasuredCommit(0, 90, 0, Commit("a"), True, 1.0, 0),
+            MeasuredCommit(0, 90, 0, Commit("c1"), False, 2.0, 1),
+        ]
+        rows += [
+            MeasuredCommit(0, s, 0, Commit(sha), sha == "a", value, 10 * s + k)
+            for s, ratio in enumerate(ratios[:count])
+            for k, (sha, value) in enumerate((("a", 3.0), ("b", 3.0 * ratio)))
+        ]
+        rows += [
+            MeasuredCommit(0, 91, 0, Commit("b"), True, 5.0, 900),
+            MeasuredCommit(0, 91, 0, Commit("c2"), False, 10.0, 901),
+        ]
+        (track,) = tracks_of(measurements(rows), [Commit("c1"), Commit("c2")], MACHINES)
+        logs = np.log(ratios[:count])
+        assert track.level.tolist() == pytest.approx([math.log(2.0), math.log(2.0) + logs.mean()])
+        expected = stats.sem(logs) if count > 1 else math.inf
+        assert track.degrees == count - 1
+        assert track.joint_error(1) == pytest.approx(expected)
+
+
+def test_bounds_of_a_ratio_add_in_squares() -> None:
+    """The half widths of both on the scale of logarithms; of values that are no times nothing is kept."""
+    anchor = MeasuredCommit(0, 0, 0, Commit("a"), True, 2.0, 0, 1.9, 2.2)
+    rows = [anchor, MeasuredCommit(0, 0, 0, Commit("c1"), False, 6.0, 1, 5.5, 6.6)]
+    rows.append(MeasuredCommit(0, 0, 0, Commit("c2"), False, -1.0, 2))
+    (track,) = tracks_of(measurements(rows), [Commit("c1"), Commit("c2")], MACHINES)
+    (point,) = track.points()
+    down = math.hypot(math.log(6.0 / 5.5), math.log(2.2 / 2.0))
+    up = math.hypot(math.log(6.6 / 6.0), math.log(2.0 / 1.9))
+    assert (point.low, point.high) == pytest.approx((math.log(3.0) - down, math.log(3.0) + up))
+
+
+def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
+    """The last before and the first of the new level, the commit that raised it; the newest decision counts."""
+    level = np.where(np.arange(40) < 25, 1.0, 1.5) * np.exp(
+        0.01 * np.random.default_rng(2).standard_normal(40)
+    )
+    rows = [MeasuredCommit(0, i, 0, COMMITS[i], False, float(v), i) for i, v in enumerate(level)]
+    tracks = tracks_of(measurements(rows), COMMITS[:40], MACHINES)
+    known = {0: StoredSeries(0, Key("sort"), "s", False)}
+    (expected,) = alarms(tracks[0].level, 200.0)
+    assert expected.since == 25
+    for last in (1, 40 - expected.raised - 1, 40 - expected.raised, 40):
+        found = find_alarms(tracks, known, (), every=200.0, last=last, line=[c.sha for c in COMMITS])
+        assert len(found) == (last >= 40 - expected.raised)
+    (alarm,) = found
+    assert (alarm.good, alarm.bad, alarm.raised) == (COMMITS[24], COMMITS[25], COMMITS[expected.raised])
+    assert alarm.factor == pytest.approx(np.median(level[25:]) / np.median(level[:25]))
+    assert (alarm.between, alarm.decision) == (1, None)
+    said = [
+        Triage(COMMITS[k].sha, of, "invalid", "", "", "")
+        for k, of in ((25, ""), (25, "sort"), (25, "parse"), (24, ""))
+    ]
+    assert find_alarms(tracks, known, said, every=200.0, last=40)[0].decision == said[1]
+    gaps = [c.sha for c in COMMITS[:25]] + ["unmeasured"] + [c.sha for c in COMMITS[25:]]
+    assert find_alarms(tracks, known, (), every=200.0, last=40, line=gaps)[0].between == 2
+    for every, last in ((0.0, 1), (math.inf, 1), (200.0, 0)):
+        with pytest.raises(UsageError, match="expected a"):
+            find_alarms(tracks, known, (), every=every, last=last)

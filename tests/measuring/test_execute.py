@@ -15,7 +15,15 @@ from pathlib import Path
 import pytest
 from tests.measuring.waiting import gone, wait_for
 
-from speedproof.measuring.execute import Job, Run, RunError, execute, find_program, shell_command
+from speedproof.measuring.execute import (
+    Job,
+    Run,
+    RunError,
+    environment_of,
+    execute,
+    find_program,
+    shell_command,
+)
 
 
 def open_files() -> list[str]:
@@ -346,6 +354,24 @@ def test_runs_leave_no_file_open_and_signals_as_they_were() -> None:
 def test_what_the_kernel_refuses_is_said_in_its_words() -> None:
     with pytest.raises(RunError, match=r"^true: cannot be started: Argument list too long$"):
         execute(Job(("true", "x" * 200_000)))
+
+
+@pytest.mark.parametrize("added", [{}, {"A": "é=1", "SPEEDPROOF_OLD": "new"}])
+def test_variables_made_before_are_those_made_for_a_run(
+    added: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the program prints of them: those of this process, bytes that are no text too, and what is added."""
+    monkeypatch.setitem(os.environb, b"SPEEDPROOF_BYTES", b"\xff\xfe")
+    monkeypatch.setenv("SPEEDPROOF_OLD", "old")
+    wanted = {**os.environ, **added}
+    for job in (
+        Job(("env", "-0"), added, capture=True),
+        Job(("env", "-0"), capture=True, environment=environment_of(added)),
+    ):
+        lines = execute(job).stdout.removesuffix(b"\0").split(b"\0")
+        assert dict(line.split(b"=", 1) for line in lines) == {
+            os.fsencode(name): os.fsencode(value) for name, value in wanted.items()
+        }
 
 
 def test_programs_are_looked_for_as_the_system_does(tmp_path: Path) -> None:

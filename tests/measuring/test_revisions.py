@@ -484,7 +484,9 @@ def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert code == 0, err
     (head,) = (session.head for session in read_sessions(Path("r.jsonl")))
     assert [v.name.partition(" ")[2] for v in head.benchmarks[0].versions] == ["Begin", "Improve", "Repair"]
-    verdicts = {f["candidate"].partition(" ")[2]: f["verdict"] for f in json.loads(out)["results"]}
+    verdicts = {
+        f["candidate"].partition(" ")[2]: f["comparison"]["verdict"] for f in json.loads(out)["results"]
+    }
     assert verdicts["Improve"] == "slower"
     assert state(repo) == before
     assert "building" in err
@@ -637,7 +639,7 @@ def test_builds_of_a_session_that_was_cut_are_all_measured(
     told = " ".join(out.split())
     assert "Pairs that count: 4 of 5, too few to prove anything; runs of the others failed" in told, out + err
     # All is measured, so nothing is early.
-    assert "more builds would tell (--plan says how many)" in told
+    assert "more builds would tell ('speedproof run --plan' says how many)" in told
     assert "too early" not in told
 
 

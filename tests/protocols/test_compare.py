@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.protocols.asking import compare_means, compare_medians, compare_samples, compare_single_runs
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.options import DETAILS as PROTOCOLS
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.median import median_tests, medians
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Comparison, State, Verdict
@@ -518,7 +518,7 @@ def test_each_side_has_its_own_test_of_normality(unit: str) -> None:
     for one, other in ((x, y), (y, x), (x, z), (z, x)):
         found = compare_means(sample(one, unit=unit), sample(other, unit=unit))
         checks = found.checks
-        own = {check.side: check for check in checks if check.kind is Assumption.NORMALITY}
+        own = {check.versions[0]: check for check in checks if check.kind is Assumption.NORMALITY}
         for name, values in (("X", one), ("Y", other)):
             expected = stats.shapiro(values)
             assert own[name].statistic == pytest.approx(expected.statistic, abs=1e-7)
@@ -550,7 +550,7 @@ def test_bounds_of_medians_certify_where_the_samples_differ_by_a_shift() -> None
 
 
 def checks_of(c: Comparison, kind: Assumption) -> list[Any]:
-    return [(check.side, check.held, check.message) for check in c.checks if check.kind is kind]
+    return [("".join(check.versions), check.held, check.message) for check in c.checks if check.kind is kind]
 
 
 def test_what_figure_two_says_of_each_pair() -> None:

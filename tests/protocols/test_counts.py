@@ -9,8 +9,8 @@ import pytest
 
 import speedproof as sp
 from speedproof.api.suites import DETAILS
+from speedproof.data.notes import Assumption
 from speedproof.options import Location
-from speedproof.protocols.assumptions import Assumption
 from speedproof.reporting import text
 
 PER_OP = "allocs/op"

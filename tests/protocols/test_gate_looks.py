@@ -1,4 +1,4 @@
-"""What a gate says beside its p-values, later looks of it, and controlled verdicts: at equality, too."""
+"""Later looks of a gate: what is joined, what is kept, at which share of the risk."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.errors import DataError
-from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.gate import GateDecision, GateRow
-from speedproof.protocols.gate_claims import Demand, GateRules, Outcome
+from speedproof.protocols.claims import Demand, Outcome
+from speedproof.protocols.gate import GateDecision, GateRow, GateRules
 from speedproof.protocols.gate_looks import first_of, next_of, together
-from speedproof.protocols.results import Caveat
 
 PASS, FAIL, UNDECIDED = Outcome
 
@@ -21,12 +20,12 @@ PASS, FAIL, UNDECIDED = Outcome
 def row(name: str, outcome: Outcome, margin: float = 0.02, metric: str = "time") -> GateRow:
     compared: Any = SimpleNamespace(benchmark=name, metric=metric)
     nothing: Any = None
-    return GateRow(compared, Demand(margin=margin), outcome, nothing, nothing, (), "")
+    return GateRow(compared, Demand(margin=margin), outcome, nothing, nothing, ())
 
 
 def decision(rows: list[GateRow], **fields: Any) -> GateDecision:
     given: dict[str, Any] = {"reference": "old", "candidate": "new", "rules": GateRules(), "outcome": UNDECIDED,
-                             "absent": (), "added": (), "ignored": (), "sessions_apart": False}  # fmt: skip
+                             "absent": (), "added": (), "ignored": ()}  # fmt: skip
     return GateDecision(rows=tuple(rows), **given | fields)
 
 
@@ -52,28 +51,22 @@ def test_looks_together() -> None:
 
 
 def test_what_looks_leave_of_each_other() -> None:
-    """What was added or ignored is the first look's; speeds and sessions of either; caveats where seen."""
-    for apart, later in itertools.product((False, True), repeat=2):
-        one: dict[str, Any] = {
-            "added": ("x",),
-            "ignored": ("y",),
-            "sessions_apart": apart,
-            "machine": "first",
-        }
-        other: dict[str, Any] = {"sessions_apart": later, "machine": "second"}
-        before, now = decision([row("a", PASS)], **one), decision([row("a", PASS)], **other)
-        found = together(before, now)
-        assert (found.added, found.ignored, found.sessions_apart) == (("x",), ("y",), apart or later)
-        assert [str(found.machine), str(together(decision([]), now).machine)] == ["first", "second"]
+    """What was added or ignored is the first look's; speeds of either; caveats where seen."""
+    one: dict[str, Any] = {"added": ("x",), "ignored": ("y",), "machine": "first"}
+    other: dict[str, Any] = {"machine": "second"}
+    before, now = decision([row("a", PASS)], **one), decision([row("a", PASS)], **other)
+    found = together(before, now)
+    assert (found.added, found.ignored) == (("x",), ("y",))
+    assert [str(found.machine), str(together(decision([]), now).machine)] == ["first", "second"]
     kind, versions = Assumption.SEVERAL_RUNS, ("old", "new")
-    plain, detailed = Caveat(kind, versions), Caveat(kind, versions, ("c",), "processes")
+    plain, detailed = Note(kind, "", versions), Note(kind, "processes", versions, ("c",))
     first = decision([row(n, o) for n, o in zip("abc", (PASS, UNDECIDED, PASS), strict=True)],
-                     caveats=(plain, detailed, Caveat(kind, versions[:1], ("b",))))  # fmt: skip
+                     caveats=(plain, detailed, Note(kind, "", versions[:1], ("b",))))  # fmt: skip
     for caveats, expected in (
-        ((), (Caveat(kind, versions, ("a", "c")), detailed)),
+        ((), (Note(kind, "", versions, ("a", "c")), detailed)),
         ((plain,), (plain, detailed)),
-        ((Caveat(kind, versions[:1], ("b",)),),
-         (Caveat(kind, versions, ("a", "c")), detailed, Caveat(kind, versions[:1], ("b",)))),
+        ((Note(kind, "", versions[:1], ("b",)),),
+         (Note(kind, "", versions, ("a", "c")), detailed, Note(kind, "", versions[:1], ("b",)))),
     ):  # fmt: skip
         assert together(first, decision([row("b", PASS)], caveats=caveats)).caveats == expected
 

@@ -111,7 +111,11 @@ BOTH = ("old", "new")
 
 
 def few(*rows: Any, of: int = 0) -> list[tuple[tuple[str, ...], tuple[str, ...], str]]:
-    return [(c.versions, c.benchmarks, c.detail) for c in few_runs(rows, BOTH, of or len(rows))]
+    found = few_runs(rows, BOTH, of or len(rows))
+    return [
+        (c.versions, c.benchmarks, f"{c.message}, {100 * c.statistic:g} %".removesuffix(", nan %"))
+        for c in found
+    ]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
-from speedproof.protocols.results import HighestConfidence
+from speedproof.protocols.results import HighestConfidence, LogSpeedup
 from speedproof.stats.forecast import blocks_for_proof, smallest_provable
 from speedproof.stats.session_spread import SessionSpread
 
@@ -177,3 +178,11 @@ def test_highest_confidence_against_every_risk() -> None:
             assert math.isnan(found.value)
     (none,) = highest_confidences(np.array([[0.3]]), lambda alpha: np.zeros_like(alpha, dtype=np.bool_))
     assert (none.intervals, none.attained, none.upward_closed) == ((), False, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "df", "refused"), [(-0.1, 3.0, True), (0.1, 0.49, True), (0.0, 0.5, False)]
+)
+def test_errors_of_logarithms_that_cannot_be(error: float, df: float, refused: bool) -> None:
+    with pytest.raises(ValueError, match="no error of a logarithm") if refused else nullcontext():
+        LogSpeedup(0.0, error, df)

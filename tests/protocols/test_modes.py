@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 from tests.protocols.asking import compare_modes
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols import modes
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.modes import MatchedMode, ModeComparison, fisher_exact
 from speedproof.stats.estimate import Estimate
 
@@ -144,7 +144,7 @@ def test_tests_against_scipy() -> None:
 FloatArray = npt.NDArray[np.float64]
 
 
-def pair_2(x: FloatArray, y: FloatArray) -> Pair:
+def of_metric(x: FloatArray, y: FloatArray) -> Pair:
     return Pair(Key("b", "m"), Sample(x, "s"), Sample(y, "s"))
 
 
@@ -158,7 +158,7 @@ def test_what_is_told_of_two_samples() -> None:
         for side in (x, y[:25])
     ]
     found = compare_modes(Pair(Key("b", "m"), *nested))
-    plain = compare_modes(pair_2(x, y[:25]))
+    plain = compare_modes(of_metric(x, y[:25]))
     assert found is not None
     assert plain is not None
     assert (found.benchmark, found.metric, found.unit, found.alpha, found.sizes) == (
@@ -179,7 +179,7 @@ def test_what_is_told_of_two_samples() -> None:
     (own,) = plain.matched
     assert (own.reference, own.candidate) == (plain.reference_modes[0], plain.candidate_modes[0])
     assert own.reference < own.candidate
-    scaled = compare_modes(pair_2(x * 2.0**300, y[:25] * 2.0**300))
+    scaled = compare_modes(of_metric(x * 2.0**300, y[:25] * 2.0**300))
     assert scaled is not None
     assert scaled.gap == pytest.approx(plain.gap * 2.0**300)
 
@@ -187,10 +187,10 @@ def test_what_is_told_of_two_samples() -> None:
 def test_a_test_of_one_distribution_at_its_risk() -> None:
     rng = np.random.default_rng(5)
     x, y = rng.normal(10, 0.1, 40), rng.normal(10.2, 0.1, 40)
-    first = compare_modes(pair_2(x, y))
+    first = compare_modes(of_metric(x, y))
     assert first is not None
     for alpha, moved in ((first.pvalue, True), (float(np.nextafter(first.pvalue, 0.0)), False)):
-        found = modes.compare_modes(pair_2(x, y), alpha=alpha)
+        found = modes.compare_modes(of_metric(x, y), alpha=alpha)
         assert found is not None
         assert found.matched[0].pvalue_moved < alpha
         assert found.moved is moved
@@ -254,3 +254,27 @@ def test_one_mode_of_each_side_is_tested_by_welch() -> None:
     assert one.pvalue_moved == pytest.approx(min(1.0, 2 * welch.pvalue), rel=1e-9)
     assert (one.ratio.low, one.ratio.high) == pytest.approx((math.exp(bounds.low), math.exp(bounds.high)))
     assert (one.reference_share, one.candidate_share, one.pvalue_reweighted) == (1.0, 1.0, 1.0)
+
+
+def test_how_little_a_mixture_says_something_of() -> None:
+    """Ten positive values of either side, at most a factor of 1e100 apart."""
+    x = 1.0 + np.arange(10.0) / 10
+    for y in (x, np.append(x, 1.5)):
+        for sides in ((x, y), (y, x)):
+            found = compare_modes(of_metric(*sides))
+            assert found is not None
+            assert found.sizes == (sides[0].size, sides[1].size)
+    zero = np.append(0.0, x)
+    nine = np.repeat([1.0, 2.0], (5, 4))  # one mode of five, as ten values have it
+    for short in (x[1:], zero, nine):
+        assert compare_modes(of_metric(short, np.append(x, 1.5))) is None
+        assert compare_modes(of_metric(np.append(x, 1.5), short)) is None
+    # What the largest value of each side is decides, wherever the others are.
+    spread = np.append(x, 1e3)
+    far = 1e50 * spread
+    near = far / 1e100
+    wide = near.copy()
+    wide[0] *= 1e-9
+    for small, told in ((near, True), (wide, True), (near * (1 - 1e-12), False)):
+        assert (compare_modes(of_metric(far, small)) is not None) is told
+        assert (compare_modes(of_metric(small, far)) is not None) is told

@@ -1,4 +1,4 @@
-"""What a gate says beside its p-values, later looks of it, and controlled verdicts: at equality, too."""
+"""Controlled verdicts: Holm and Benjamini-Hochberg over all claims of a family, in loops."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from speedproof.protocols.claims import Demand, Outcome
 from speedproof.protocols.gate import GateRow
-from speedproof.protocols.gate_claims import Demand, Outcome
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.results import Verdict
 
@@ -19,7 +19,7 @@ from speedproof.protocols.results import Verdict
 def row(name: str, outcome: Outcome, margin: float = 0.02, metric: str = "time") -> GateRow:
     compared: Any = SimpleNamespace(benchmark=name, metric=metric)
     nothing: Any = None
-    return GateRow(compared, Demand(margin=margin), outcome, nothing, nothing, (), "")
+    return GateRow(compared, Demand(margin=margin), outcome, nothing, nothing, ())
 
 
 @pytest.mark.parametrize("margin", [None, 0.1])

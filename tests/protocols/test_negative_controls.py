@@ -5,18 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from tests.protocols.asking import (
     stop_rules,
 )
 
-from speedproof.protocols.assumptions import Assumption
+from speedproof.data.notes import Assumption
+from speedproof.protocols.claims import Demand, Outcome
 from speedproof.protocols.negative_controls import differs, withheld
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.protocols.stopping import Gate, SessionQuestion
+from speedproof.protocols.stopping import SessionQuestion
 from speedproof.stats.sequential import SequentialResult
 
 
@@ -48,32 +49,31 @@ def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateRes
 
 
 @pytest.mark.parametrize("untouched", [False, True])
-@pytest.mark.parametrize("gate", ["", "pass", "fail", "undecided"])
+@pytest.mark.parametrize("outcome", [None, *Outcome])
 @pytest.mark.parametrize("verdict", Verdict)
 def test_a_claim_stands_beyond_what_cannot_differ(
-    verdict: Verdict, gate: Literal["", "pass", "fail", "undecided"], untouched: bool
+    verdict: Verdict, outcome: Outcome | None, untouched: bool
 ) -> None:
     """It has to be farther from its edge, 1, the margin's or the gate's, than the control is from 1."""
-    held = Gate(0.02, 3) if gate else None
-    rules = stop_rules(margin=0.05, gate=held)
+    rules = stop_rules(margin=0.05, demand=Demand(margin=0.02) if outcome else None)
     what = {"benchmark": "idle"} if untouched else {"candidate": "old (again)"}
     for size, estimate in itertools.product((0.97, 1.03), (0.8, 0.975, 0.995, 1.005, 1.025, 1.3)):
         control = sequential(size, Verdict.FASTER if size > 1 else Verdict.SLOWER, **what)
         question = SessionQuestion(rules, control=True, unaffected=["idle"])
-        found, alone = withheld([sequential(estimate, verdict, gate=gate), control], question)
+        found, alone = withheld([sequential(estimate, verdict, outcome=outcome), control], question)
         assert alone == control
         floor = abs(math.log(size))
         within = 0.05 if verdict is Verdict.EQUIVALENT else 0.0
         near = min(abs(math.log(estimate * (1 + within))), abs(math.log(estimate / (1 + within)))) <= floor
-        near_gate = gate in ("pass", "fail") and abs(math.log(estimate * 1.02)) <= floor
+        near_gate = outcome in (Outcome.PASS, Outcome.FAIL) and abs(math.log(estimate * 1.02)) <= floor
         assert found.verdict is (Verdict.UNDECIDED if near else verdict)
-        assert found.gate == ("undecided" if near_gate else gate)
-        lost = near_gate if gate else near and verdict is not Verdict.UNDECIDED
+        assert found.outcome == (Outcome.UNDECIDED if near_gate else outcome)
+        lost = near_gate if outcome else near and verdict is not Verdict.UNDECIDED
         assert found.reason == ("withheld" if lost else "")
         assert len(found.warnings) == lost
         for warning in found.warnings:
             assert warning.kind is Assumption.NOISE_FLOOR
-            start = "its distance from the margin is" if gate or within else "its difference is"
+            start = "its distance from the margin is" if outcome or within else "its difference is"
             where = (
                 "where the change can have done nothing" if untouched else "of two builds of the reference"
             )

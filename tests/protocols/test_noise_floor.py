@@ -1,4 +1,4 @@
-"""The noise floor over several benchmarks and versions: rankings, geometric means, values that have no ratio."""
+"""The noise floor: verdicts by Student's distribution, rankings, geometric means, values that have no ratio."""
 
 import json
 import math
@@ -28,7 +28,7 @@ from speedproof.protocols.questions import answers
 from speedproof.protocols.ranking import PairVerdict
 from speedproof.protocols.results import HighestConfidence, SessionFloor, State, Verdict
 from speedproof.protocols.units import paired_units
-from speedproof.reporting.caveats import up_to
+from speedproof.reporting.notes import up_to
 from speedproof.stats.session_spread import SessionSpread
 
 

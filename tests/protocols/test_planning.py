@@ -1,4 +1,4 @@
-"""What is said of a measurement and not of its speedup: caveats, noise, plans, notes; each at its threshold."""
+"""Noise in words and plans of builds and runs, by the formulas of variance components."""
 
 from __future__ import annotations
 

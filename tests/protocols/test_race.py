@@ -1,4 +1,4 @@
-"""What holds for one side, at one size, of one version, holds for the other, at another, of the next."""
+"""A race of several candidates: all sets of hypotheses after every block, in plain Python."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from tests.protocols.asking import (
     stop_rules,
 )
 
-from speedproof.protocols.assumptions import Assumption
+from speedproof.data.notes import Assumption
+from speedproof.protocols.claims import Demand
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import ALL_MEASURED, PROVEN, SequentialComparison
-from speedproof.protocols.stopping import Gate, StopRules
+from speedproof.protocols.stopping import StopRules
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.resolution import Resolution
@@ -73,11 +74,11 @@ class NaiveRace:
                 least = min(sum(math.exp(logs[n]) for n in s) / len(s) for s in sets)
                 if name not in self.reasons:
                     self.proven[name, side] = least >= (1 + 1e-9) / rules.alpha
-        for name in self.names if rules.gate else "":
-            assert rules.gate is not None
-            against = self.pairs[name].log_evidence(1 / (1 + rules.gate.margin), side=-1)
+        for name in self.names if rules.demand else "":
+            assert rules.demand is not None
+            against = self.pairs[name].log_evidence(1 / (1 + rules.demand.margin), side=-1)
             if name not in self.reasons:
-                self.lost[name] = against >= math.log(rules.gate.family / rules.alpha) + 1e-9
+                self.lost[name] = against >= math.log(rules.family / rules.alpha) + 1e-9
         if last and rules.fixed:
             for name in self.names:
                 self.reasons.setdefault(name, ALL_MEASURED)
@@ -98,11 +99,11 @@ class NaiveRace:
             return Verdict.UNDECIDED
         return Verdict.FASTER if faster else Verdict.SLOWER
 
-    def gate(self, name: str) -> str:
-        if self.rules.gate is None:
-            return ""
+    def outcome(self, name: str) -> str | None:
+        if self.rules.demand is None:
+            return None
         result = self.pairs[name].result()
-        kept, lost = result.low > 1 / (1 + self.rules.gate.margin), self.lost.get(name, False)
+        kept, lost = result.low > 1 / (1 + self.rules.demand.margin), self.lost.get(name, False)
         if result.contradictory or (kept and lost) or not (kept or lost):
             return "undecided"
         return "pass" if kept else "fail"
@@ -110,8 +111,8 @@ class NaiveRace:
     def why(self, name: str) -> str:
         rules, pair, verdict = self.rules, self.pairs[name], self.verdict(name)
         result = pair.result()
-        if rules.gate is not None:
-            return {"pass": "it passes", "fail": "it fails", "undecided": ""}[self.gate(name)]
+        if rules.demand is not None:
+            return {"pass": "it passes", "fail": "it fails", "undecided": ""}[str(self.outcome(name))]
         if rules.precision is not None:
             return "the precision is reached" if result.precision <= rules.precision else ""
         if verdict is Verdict.UNDECIDED:
@@ -139,8 +140,8 @@ class NaiveRace:
                 return 0.0
             early = result.blocks < 10 or math.isinf(result.precision)
             return math.nan if early else result.blocks * ((result.precision / rules.precision) ** 2 - 1)
-        if rules.gate is not None:
-            edge = 1 / (1 + rules.gate.margin)
+        if rules.demand is not None:
+            edge = 1 / (1 + rules.demand.margin)
             ways = [pair.blocks_to_go(gamma=edge, side=side) for side in (1, -1)]
         elif verdict in (Verdict.FASTER, Verdict.SLOWER) and not rules.stop_at_proof:
             side = 1 if verdict is Verdict.FASTER else -1
@@ -162,10 +163,15 @@ RACES: list[tuple[StopRules, str, float, int | None]] = [
     (stop_rules(alpha=0.3, margin=0.2, min_blocks=3), "AB", 0.05, 1),
     (stop_rules(alpha=0.2, min_blocks=1), "AB", 0.1, 1),
     (stop_rules(alpha=0.1, precision=0.05), "AB", 0.03, None),
-    (stop_rules(alpha=0.2, gate=Gate(0.03, 5)), "ABC", 0.02, None),
+    (stop_rules(alpha=0.2, demand=Demand(margin=0.03), family=5), "ABC", 0.02, None),
     (stop_rules(alpha=0.2, max_blocks=14, margin=0.05), "AB", 0.04, None),
     (stop_rules(alpha=0.1, min_blocks=14, max_blocks=14, fixed=True), "AB", 0.04, None),
-    (stop_rules(alpha=0.1, min_blocks=14, max_blocks=14, fixed=True, gate=Gate(0.02, 2)), "AB", 0.02, 2),
+    (
+        stop_rules(alpha=0.1, min_blocks=14, max_blocks=14, fixed=True, demand=Demand(margin=0.02), family=2),
+        "AB",
+        0.02,
+        2,
+    ),
 ]
 
 
@@ -192,7 +198,7 @@ def test_a_race_in_loops(case: int, higher: bool) -> None:
             pair = naive.pairs[name]
             assert (found.benchmark, found.reference, found.metric) == ("sort", "X", "rate")
             assert found.result == pair.result()
-            assert (found.verdict, found.gate) == (naive.verdict(name), naive.gate(name))
+            assert (found.verdict, found.outcome) == (naive.verdict(name), naive.outcome(name))
             assert found.reason == naive.reasons.get(name, "")
             assert found.estimate == pytest.approx(pair.estimate(), nan_ok=True)
             assert found.blocks_to_go == pytest.approx(naive.to_go(name), nan_ok=True)

@@ -16,6 +16,7 @@ from tests.protocols.asking import (
     rank_suite,
 )
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
@@ -25,7 +26,6 @@ from speedproof.mixture.intervals import sample_intervals
 from speedproof.mixture.metrics import probability_below
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import undermining
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import PairVerdict, places, rank_benchmark

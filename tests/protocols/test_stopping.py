@@ -12,16 +12,17 @@ from tests.protocols.asking import stop_rules
 
 from speedproof.errors import UsageError
 from speedproof.protocols.bisection_outlook import BisectionOutlook, outlook_of_ends
+from speedproof.protocols.claims import Demand, Outcome, overall
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import Gate, SessionQuestion, StopRules, outcome_of
+from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 
 
 def test_what_is_asked_by_default() -> None:
     """docs/sequential.md: a verdict with a useful bound, of ten blocks at least, however many it takes."""
     rules = StopRules(0.05)
-    assert astuple(rules) == (0.05, None, None, 10, None, None, False, None, False, None)
+    assert astuple(rules) == (0.05, None, None, 10, None, None, False, None, False, None, 1)
     assert astuple(SessionQuestion(rules))[1:] == ("time", False, False, (), 1)
 
 
@@ -44,7 +45,7 @@ def test_blocks_that_cannot_be_measured(least: int, most: int | None, told: str)
 
 def test_the_edge_of_a_gate() -> None:
     """What lost a margin of a quarter runs at four fifths of the speed."""
-    assert [Gate(margin, 1).edge for margin in (0.0, 0.25, 1.0)] == [1.0, 0.8, 0.5]
+    assert [Demand(margin=margin).edges for margin in (0.25, 1.0)] == [(0.8,), (0.5,)]
 
 
 def test_what_few_pairs_tell_of_a_bisection() -> None:
@@ -97,7 +98,7 @@ def test_what_is_proven_equivalent_is_so_though_a_difference_is_proven_too(ratio
 
 def test_a_margin_has_its_inverse_below() -> None:
     """A quarter more, and four fifths: 1 / 1.25; strictly within, and only where no bound contradicts another."""
-    assert Gate(0.25, 3).edge == 0.8
+    assert Demand(margin=0.25).edges == (0.8,)
     for low, high, expected in (
         (0.81, 1.24, True),
         (0.78, 1.1, False),
@@ -130,4 +131,4 @@ def test_a_gate_passes_when_something_is_judged_and_all_of_it_passes(
     """What fails, or is not there, fails all; otherwise whatever is not a pass leaves it open."""
     passes = len(outcomes) > 0 and all(o == "pass" for o in outcomes)
     expected = "fail" if len(absent) or outcomes.count("fail") else "pass" if passes else "undecided"
-    assert outcome_of({*outcomes}, absent) == expected
+    assert overall(map(Outcome, outcomes), incomplete=len(absent) > 0) == expected

@@ -1,4 +1,4 @@
-"""Parts of the protocols written out: the noise floor by SciPy, forecasts, plans, what a suite leaves out."""
+"""What a suite counts and leaves out, and the family that its gate corrects for."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing, Record, Suite
 from speedproof.options import Multiplicity, QuestionName
-from speedproof.protocols.gate import GateRow, gate
-from speedproof.protocols.gate_claims import Demand, GateRules, Outcome
+from speedproof.protocols.claims import Demand, Outcome
+from speedproof.protocols.gate import GateRow, GateRules, gate
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import compare_suite
 
@@ -45,6 +45,11 @@ def test_what_is_counted_over_a_suite_leaves_out_single_runs() -> None:
         assert [c.protocol for c in found.comparisons] == list(asked) * count
 
 
+def why(row: GateRow) -> str:
+    needed = row.comparison.needed
+    return needed.reason if needed else ""
+
+
 def test_a_gate_corrects_for_those_that_were_decided_before() -> None:
     """Holm over the whole family: of one benchmark that is left of ten the p-value counts ten times."""
     rng = np.random.default_rng(10)
@@ -63,9 +68,9 @@ def test_a_gate_corrects_for_those_that_were_decided_before() -> None:
         assert row.contradicted.pvalue == alone.pvalue
         assert row.contradicted.adjusted == pytest.approx(min(1.0, family * alone.pvalue))
         assert row.outcome is outcome
-    assert "after the correction over 400 benchmarks" in held_to(400).remark
+    assert "after the correction over 400 benchmarks" in why(held_to(400))
     assert held_to(400, "none").contradicted.adjusted == alone.pvalue
     few = Suite.from_records([("old", Record("b", x[:5])), ("new", Record("b", y[:5]))])
     row = gate(few, ("old", "new"), lambda _: Demand(margin=0.02), GateRules(family=100)).rows[0]
     # One order of 6 + 6 is 1 / 924, of 7 + 7 1 / 3432: with 100 tests at 5 % the first cannot do.
-    assert "at least 7 of each" in row.remark
+    assert "at least 7 of each" in why(row)

@@ -1,4 +1,4 @@
-"""Parts that protocols share, in loops: risks of a figure, summaries, units of pairs, forecasts."""
+"""Summaries of samples of any size in fractions."""
 
 from __future__ import annotations
 

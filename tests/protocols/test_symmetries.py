@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, answers
-from speedproof.protocols.results import AtMargin, Check, Comparison, Needed, State, Verdict
+from speedproof.protocols.results import AtMargin, Comparison, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.session_spread import SessionSpread
 
@@ -138,17 +138,17 @@ OPPOSITE = {
     State.MORE_RUNS_X: State.MORE_RUNS_Y,
     State.MORE_RUNS_Y: State.MORE_RUNS_X,
 }
-OTHER_SIDE = {"X": "Y", "Y": "X", "": ""}
+OTHER_SIDE = {("X",): ("Y",), ("Y",): ("X",), (): ()}
 
 
-def turned_checks(checks: tuple[Check, ...]) -> list[Check]:
+def turned_checks(checks: tuple[Note, ...]) -> list[Note]:
     """Those of the other order of sides; what is dependent is told as "20 and 24 runs"."""
-    found = [replace(c, side=OTHER_SIDE[c.side]) for c in checks]
+    found = [replace(c, versions=OTHER_SIDE[c.versions]) for c in checks]
     found = [replace(c, message="") if c.kind is Assumption.EFFECTIVE_RUNS else c for c in found]
     return sorted(found, key=lambda c: c.name)
 
 
-def ordered_checks(checks: tuple[Check, ...]) -> list[Check]:
+def ordered_checks(checks: tuple[Note, ...]) -> list[Note]:
     return turned_checks(tuple(turned_checks(checks)))
 
 
@@ -249,7 +249,9 @@ def test_the_unit_does_not_matter(protocol: str, rules: str, power: int) -> None
         for field in ("pvalue", "pvalue_slower", "verdict", "state", "test", "speedup", "chance", "needed"):
             same(getattr(a, field), getattr(b, field))
         same(a.at_margin, b.at_margin)
-        assert [(c.kind, c.side, c.held) for c in a.checks] == [(c.kind, c.side, c.held) for c in b.checks]
+        assert [(c.kind, c.versions, c.held) for c in a.checks] == [
+            (c.kind, c.versions, c.held) for c in b.checks
+        ]
         for name in ("mean", "median", "minimum", "maximum", "deviation", "mad"):
             same(getattr(b.candidate, name), getattr(a.candidate, name) * 2.0**power)
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from scipy import stats
 from tests.protocols.asking import compare_means, hpt_of_scores
-from tests.protocols.test_symmetries import PROTOCOLS, asked, pairs
+from tests.protocols.test_symmetries import asked
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.errors import UsageError
 from speedproof.options import Policy
-from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.claims import Demand, Outcome, claim, judge, overall
 from speedproof.protocols.figures import at_margins, state_of, verdict_of
-from speedproof.protocols.gate_claims import Demand, GateRules, Outcome, claim, judge
+from speedproof.protocols.gate import GateRules
 from speedproof.protocols.hpt_levels import cost_duel
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
@@ -30,53 +32,12 @@ from speedproof.stats.ratio import RatioTest
 from speedproof.stats.ttests import welch
 
 
-@pytest.mark.slow
-@PROTOCOLS
-def test_the_pvalue_itself_is_a_risk_that_rejects(protocol: str) -> None:
-    """At alpha = p the verdict, the state and the bound say so; at any smaller risk none of them does."""
-    seen = 0
-    for pair, at_first in zip(pairs(), asked(protocol, pairs(), Rules(margin=0.05)), strict=True):
-        for field in ("pvalue", "pvalue_slower"):
-            alpha = getattr(at_first, field)
-            if not 1e-6 < alpha < 0.4:
-                continue
-            (at,) = asked(protocol, [pair], Rules(alpha))
-            (below,) = asked(protocol, [pair], Rules(alpha * (1 - 1e-9)))
-            if getattr(at, field) != alpha or getattr(below, field) != alpha or "bootstrap" in at.test:
-                continue  # another test at another risk
-            seen += 1
-            even = 1.0 if at.quantity == "speedup" else 0.5
-            ends = [getattr(c.speedup, "low" if field == "pvalue" else "high") for c in (at, below)]
-            if field == "pvalue":
-                assert (at.verdict, below.verdict) == (Verdict.FASTER, Verdict.UNDECIDED)
-                assert (at.state, below.state) == (State.SIGNIFICANT, State.NOT_SIGNIFICANT)
-                assert math.isnan(ends[0]) or ends[0] > even >= ends[1]
-            else:
-                assert (at.verdict, below.verdict) == (Verdict.SLOWER, Verdict.UNDECIDED)
-                assert math.isnan(ends[0]) or ends[0] < even <= ends[1]
-    assert seen >= 5
-
-
-@pytest.mark.slow
-@PROTOCOLS
-def test_equivalence_at_its_pvalue(protocol: str) -> None:
-    """It is proven at alpha = p, comes before faster and slower, and not at any smaller risk."""
-    seen = 0
-    for pair in pairs():
-        for margin in (0.05, 0.2):
-            (first,) = asked(protocol, [pair], Rules(0.2, margin=margin))
-            at_margin = first.at_margin
-            if at_margin is None or not 1e-6 < at_margin.equivalent < 0.2:
-                continue
-            alpha = at_margin.equivalent
-            (at,) = asked(protocol, [pair], Rules(alpha, margin=margin))
-            (below,) = asked(protocol, [pair], Rules(alpha * (1 - 1e-9), margin=margin))
-            if at.at_margin is None or at.at_margin.equivalent != alpha:
-                continue
-            seen += 1
-            assert at.verdict is Verdict.EQUIVALENT
-            assert below.verdict is not Verdict.EQUIVALENT
-    assert seen >= 3 or protocol in ("single run", "touati2009")
+def judged(required: Sequence[float], contradicted: Sequence[float]) -> Outcome:
+    """The whole from the adjusted p-values of all benchmarks, at 5 %."""
+    return overall(
+        judge(*(claim(name, 0.02, p, p, 0.05) for name, p in (("not_worse", r), ("regression", c))))
+        for r, c in zip(required, contradicted, strict=True)
+    )
 
 
 def test_where_a_figure_ends() -> None:
@@ -195,11 +156,11 @@ def test_claims_and_gates_at_their_risk() -> None:
     above = float(np.nextafter(0.05, 1))
     assert claim("regression", 0.02, 0.01, 0.05, 0.05).proven
     assert not claim("regression", 0.02, 0.01, above, 0.05).proven
-    assert judge([0.05, 0.01], [1.0, 1.0], 0.05) is Outcome.PASS
-    assert judge([above, 0.01], [1.0, 1.0], 0.05) is Outcome.UNDECIDED
-    assert judge([0.01, 0.01], [0.05, 1.0], 0.05) is Outcome.FAIL
-    assert judge([0.01, 0.01], [above, 1.0], 0.05) is Outcome.PASS
-    assert judge([math.nan], [math.nan], 0.05) is Outcome.UNDECIDED
+    assert judged([0.05, 0.01], [1.0, 1.0]) is Outcome.PASS
+    assert judged([above, 0.01], [1.0, 1.0]) is Outcome.UNDECIDED
+    assert judged([0.01, 0.01], [0.05, 1.0]) is Outcome.FAIL
+    assert judged([0.01, 0.01], [above, 1.0]) is Outcome.PASS
+    assert judged([math.nan], [math.nan]) is Outcome.UNDECIDED
     undecided = Verdict.UNDECIDED
     for ahead, p, expected in (
         (True, (0.05, 1.0), (Verdict.FASTER, 0.05)),
@@ -294,23 +255,6 @@ def test_a_controlled_verdict_at_its_adjusted_pvalue() -> None:
         (row,) = found.verdicts
         assert (row.plain, row.verdict) == (Verdict.FASTER, expected)
         assert (row.pvalue, row.confidence, row.plain_confidence) == pytest.approx((0.1, 0.9, 0.95))
-
-
-def test_checks_tell_the_numbers_of_their_tests() -> None:
-    """Of the side that they name, against SciPy: Shapiro-Wilk, the ratio of the variances, Kolmogorov-Smirnov."""
-    rng = np.random.default_rng(5)
-    x, y = 10 + rng.standard_normal(14), 10.3 + 1.3 * rng.standard_normal(18)
-    pair = Pair(Key("b"), Sample(x), Sample(y))
-    (mean,), (median,) = (asked(protocol, [pair], Rules()) for protocol in ("mean", "median"))
-    told = {check.name: (check.statistic, check.pvalue) for check in (*mean.checks, *median.checks)}
-    for name, values in (("X", x), ("Y", y)):
-        expected = stats.shapiro(values)
-        assert told[f"normality of {name}"] == pytest.approx((expected.statistic, expected.pvalue), rel=1e-5)
-    f = x.var(ddof=1) / y.var(ddof=1)
-    p = 2 * min(stats.f.cdf(f, 13, 17), stats.f.sf(f, 13, 17))
-    assert told[Assumption.EQUAL_VARIANCES.value] == pytest.approx((f, p))
-    shift = stats.ks_2samp(x - np.median(x), y - np.median(y), method="exact")
-    assert told[Assumption.SHIFT.value] == pytest.approx((shift.statistic, shift.pvalue))
 
 
 @pytest.mark.parametrize(

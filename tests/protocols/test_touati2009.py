@@ -13,11 +13,11 @@ import pytest
 from scipy import stats
 from tests.protocols.asking import compare_2009
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.protocols import touati2009
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
@@ -236,7 +236,7 @@ class TestComparison:
         for unit, direction in (("s", Direction.LOWER), ("1/s", Direction.HIGHER)):
             for one, other in ((few, many), (many, few)):
                 found = compare_2009(Sample(one, unit, direction), Sample(other, unit, direction))
-                told = {c.side: c.message for c in found.checks if c.kind is Assumption.INDEPENDENCE}
+                told = {c.versions[0]: c.message for c in found.checks if c.kind is Assumption.INDEPENDENCE}
                 for side, values in (("X", one), ("Y", other)):
                     assert ("no statistics are possible" in told[side]) == (values is many)
                     assert ("runs are needed to tell" in told[side]) == (values is few)
@@ -320,7 +320,7 @@ BOTH = ("old", "new")
 
 def told(*pairs: tuple[Sample, Sample]) -> list[tuple[Assumption, tuple[str, ...], tuple[str, ...], str]]:
     named = [Pair(Key(f"b{k}"), *sides) for k, sides in enumerate(pairs)]
-    return [(c.kind, c.versions, c.benchmarks, c.detail) for c in caveats_of(named, BOTH)]
+    return [(c.kind, c.versions, c.benchmarks, c.message) for c in caveats_of(named, BOTH)]
 
 
 @pytest.mark.parametrize("low", [0, 1])
@@ -376,7 +376,7 @@ def test_the_bootstrap_of_2009_in_ranks(alpha: float) -> None:
     assert plain.needed is not None
     assert (plain.test, plain.difference, math.isnan(plain.speedup.low)) == ("", None, True)
     for side in ("X", "Y"):
-        (check,) = (c for c in plain.checks if (c.kind, c.side) == (Assumption.NORMALITY, side))
+        (check,) = (c for c in plain.checks if (c.kind, c.versions) == (Assumption.NORMALITY, (side,)))
         lacks = (plain.needed.reference if side == "X" else plain.needed.candidate) is not None
         assert check.held is not lacks
         assert (check.message == "normality is not rejected") is check.held

@@ -18,11 +18,11 @@ from tests.protocols.asking import (
 )
 
 import speedproof as sp
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.options import QuestionName
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.figures import fewest, forecasts
 from speedproof.protocols.pair import PreparedPairs, Rules
@@ -31,6 +31,8 @@ from speedproof.protocols.typical import typical_runs
 from speedproof.protocols.units import paired_units, typical_units
 from speedproof.stats.dependence import variance_inflation
 from speedproof.stats.power import RunsNeeded
+from speedproof.stats.superiority import typical_ratio, typical_ratio_test
+from speedproof.stats.typical_error import typical_error
 
 FloatArray = npt.NDArray[np.float64]
 ORDER = frozenset({Trait.ORDER_KNOWN})
@@ -232,7 +234,7 @@ def test_stopping_on_a_result_is_said_once_and_nothing_is_called_proven() -> Non
     )
     assert {check.kind for check in compare_typical(x, y).undermining} == {Assumption.PLANNED_SIZE}
     (caveat,) = caveats_of([Pair(Key("b"), x, y)], ("old", "new"))
-    assert (caveat.kind, caveat.detail) == (Assumption.PLANNED_SIZE, "r.jsonl")
+    assert (caveat.kind, caveat.message) == (Assumption.PLANNED_SIZE, "r.jsonl")
 
 
 @pytest.mark.slow
@@ -628,3 +630,34 @@ def test_slow_drift_in_words() -> None:
     assert found.needed is not None
     assert found.needed.reason == "the runs drift: measure in turns, with 'speedproof run'"
     assert compare_typical(replace(x, tool=""), replace(y, tool="")).verdict is Verdict.SLOWER
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_answer_has_the_numbers_of_its_test(turned: bool) -> None:
+    """Ratio, chance, their bounds, p-values at 1 and at both ends of a margin; of rates with the sides changed."""
+    rng = np.random.default_rng(17)
+    slow, fast = rng.normal(10.5, 1.0, 14).round(1), rng.normal(10.0, 1.0, 11).round(1)
+    x, y = (Sample(values, "B/s" if turned else "s") for values in ((fast, slow) if turned else (slow, fast)))
+    found = compare_typical(x, y, Rules(0.1, margin=0.2))
+    expected, ends = (
+        typical_ratio(slow, fast, 0.1),
+        [typical_ratio_test(slow, fast, g) for g in (1 / 1.2, 1.2)],
+    )
+    for told, names in (
+        (found.speedup, ("estimate", "low", "high")),
+        (found.chance, ("chance", "chance_low", "chance_high")),
+    ):
+        assert told is not None
+        assert (told.value, told.low, told.high) == tuple(float(getattr(expected, name)) for name in names)
+        assert told.confidence == 0.9
+    assert (found.pvalue, found.pvalue_slower) == (float(expected.pvalue), float(expected.pvalue_less))
+    at = found.at_margin
+    assert at is not None
+    assert (at.not_worse, at.worse) == (float(ends[0].above), float(ends[0].below))
+    assert (at.better, at.not_better) == (float(ends[1].above), float(ends[1].below))
+    assert found.ties == pytest.approx(float(np.mean(slow[:, None] == fast)))
+    assert found.ties > 0.0
+    assert found.log is not None
+    errors = typical_error(slow[None], fast[None], np.ones(1), np.zeros((1, 2)))
+    centre = math.log(found.speedup.value) - errors.bias[0]
+    assert (found.log.centre, found.log.error, found.log.df) == (centre, errors.error[0], errors.df[0])

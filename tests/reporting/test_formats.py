@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speedproof.data.suite import Suite
+from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import gate
-from speedproof.protocols.gate_claims import Demand
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import fragment, html, text, versions

@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Record, Suite
-from speedproof.protocols.gate import GateDecision, gate
-from speedproof.protocols.gate_claims import Demand, GateRules
+from speedproof.protocols.claims import Demand
+from speedproof.protocols.gate import GateDecision, GateRules, gate
 from speedproof.reporting.gate import report, sentence
 from speedproof.reporting.text import render
 

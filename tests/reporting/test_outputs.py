@@ -81,7 +81,7 @@ def test_a_place_that_cannot_be_is_told_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No folder, a folder in place of a file: exit code 2 and the option, before a file is read."""
-    monkeypatch.setattr("speedproof.cli.compare.load", lambda *_: pytest.fail("the work had begun"))
+    monkeypatch.setattr("speedproof.cli.compare.load_chosen", lambda *_: pytest.fail("the work had begun"))
     code, _, err = speedproof("compare", O2, O3, "--html", str(tmp_path / "none" / "a.html"))
     assert code == 2
     assert f"there is no folder {tmp_path / 'none'}; make it first" in err

@@ -1,4 +1,4 @@
-"""The scan for one change written out: ranks by counting, scores by SciPy, one split after another."""
+"""The scan for one change against ranks by counting, SciPy's scores, one split after another."""
 
 from __future__ import annotations
 
@@ -156,3 +156,9 @@ def naive_dependence(scores: Series, splits: list[int]) -> float:
     raised = (raw + (2 + 5 * steps) / n) / max(1 - 10 * steps / n, 0.4)
     far, near = np.mean((scores[2:] - scores[:-2]) ** 2), np.mean((scores[1:] - scores[:-1]) ** 2)
     return max(0.0, min(raised, float(far / near) - 1 + 3 / math.sqrt(n), 0.95))
+
+
+def test_a_confidence_set_is_about_the_split_of_the_scan() -> None:
+    x = np.random.default_rng(6).standard_normal(50) + 2.0 * (np.arange(50) >= 22)
+    best = int(scan.change_scan(x).split)
+    assert scan.confidence_set(x, 0.1).tolist() == scan.confidence_set(x, 0.1, best=best).tolist()

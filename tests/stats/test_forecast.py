@@ -1,4 +1,4 @@
-"""Procedures on arrays against the same written out in loops, with SciPy's parts where there are any."""
+"""How fast evidence comes in, and what a number of blocks can prove: the definition, either side of each limit."""
 
 from __future__ import annotations
 

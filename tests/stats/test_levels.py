@@ -41,10 +41,10 @@ def naive_least(x: Series, places: list[int], rho: float, steps: int) -> tuple[f
 @pytest.mark.parametrize("n", [6, 9, 14, 17])
 def test_least_squares_against_every_way(n: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With places everywhere and at some; where no more levels fit the sum is infinite."""
-    if compiled and module._COMPILED is None:
+    if compiled and module.COMPILED is None:
         pytest.skip("built without a compiler")
     if not compiled:
-        monkeypatch.setattr(module, "_COMPILED", None)
+        monkeypatch.setattr(module, "COMPILED", None)
     x = np.random.default_rng(n).standard_normal((2, n)) + 3.0 * (np.arange(n) >= n // 2)
     for places in (list(range(1, n)), list(range(2, n - 1, 3))):
         sums, splits = least_squares(x, np.array([places, places]), COEFFICIENTS, 3)
@@ -58,12 +58,12 @@ def test_least_squares_against_every_way(n: int, compiled: bool, monkeypatch: py
 @pytest.mark.parametrize("n", [12, 40, 61, 200])
 def test_the_compiled_kernel_against_numpy(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both find the same steps, of values that differ and of equal ones."""
-    if module._COMPILED is None:
+    if module.COMPILED is None:
         pytest.skip("built without a compiler")
     x = np.random.default_rng(n).standard_normal((6, n)) + 2.0 * (np.arange(n) >= n // 3)
     x[3:] = np.round(x[3:])
     ours, best = levels(x), [best_levels(row) for row in x]
-    monkeypatch.setattr(module, "_COMPILED", None)
+    monkeypatch.setattr(module, "COMPILED", None)
     numpys = levels(x)
     assert ours.statistic == pytest.approx(numpys.statistic, rel=1e-9)
     assert ours.splits.tolist() == numpys.splits.tolist()
@@ -72,11 +72,11 @@ def test_the_compiled_kernel_against_numpy(n: int, monkeypatch: pytest.MonkeyPat
 
 def test_the_kernel_refuses_sizes_that_differ() -> None:
     """Places out of order or out of the series, and answers of another length, are no memory to read."""
-    if module._COMPILED is None:
+    if module.COMPILED is None:
         pytest.skip("built without a compiler")
     x, places, grid = np.ones(8), np.array([3, 4, 5]), np.zeros(2)
     sums, splits = np.ones((2, 2)), np.ones((2, 2, 1), np.int64)
-    kernel = module._COMPILED.levels
+    kernel = module.COMPILED.levels
     kernel(x, 8, places, grid, 1, 3, sums, splits)
     for bad in ([3, 5, 4], [0, 4, 5], [3, 4, 8], [3, 3, 5], list(range(8))):
         with pytest.raises(ValueError, match="sizes"):

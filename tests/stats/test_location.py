@@ -65,3 +65,11 @@ def test_the_signed_rank_test_is_balanced_there(seed: int) -> None:
 @pytest.mark.parametrize("values", [[-1, 0, 1], [-3, -1, 0, 0, 1, 2], [-7, -3, 0, 0, 0, 1, 5]])
 def test_no_difference_is_no_difference_to_the_last_bit(values: list[float]) -> None:
     assert hodges_lehmann(np.array(values, dtype=np.float64)) == 0.0
+
+
+def test_the_two_middle_averages_may_lie_far_apart() -> None:
+    """492 values and 204 a unit above: as many averages lie below the gap between both as above it."""
+    rng = np.random.default_rng(4)
+    ordered = np.sort(np.append(1e-3 * rng.random(492), 1.0 + 1e-3 * rng.random(204)))
+    assert 492 * 493 // 2 == 492 * 204 + 204 * 205 // 2
+    assert hodges_lehmann(ordered) == pytest.approx(naive(ordered), rel=1e-12)

@@ -1,4 +1,4 @@
-"""Lilliefors' test: published critical values, a brute-force distance, and its size."""
+"""Normality: Lilliefors' published values and polynomials, Shapiro and Wilk's at its edges."""
 
 from __future__ import annotations
 

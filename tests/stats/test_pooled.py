@@ -1,4 +1,4 @@
-"""Counts, sizes and tables written out in plain Python: orders of two samples, runs needed, readings, levels."""
+"""The order of two pooled samples by sorting and counting in plain Python."""
 
 from __future__ import annotations
 

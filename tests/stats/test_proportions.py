@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from scipy import stats as scipy_stats
 
 from speedproof.errors import UsageError
 from speedproof.stats.estimate import alpha_at
@@ -58,17 +57,6 @@ def test_published_interval(a: int, b: int, confidence: float, digits: int, low:
 def test_published_numbers_of_benchmarks(a: int, b: int, needed: int) -> None:
     """The article's counts for a precision of 5 % at confidence 0.95."""
     assert benchmarks_needed(a, b, 0.05, 0.05) == needed
-
-
-@pytest.mark.parametrize(("a", "b"), [(0, 7), (1, 7), (17, 30), (34, 34), (3, 2000)])
-@pytest.mark.parametrize("alpha", [0.2, 0.05, 0.001, 0.6])
-def test_intervals_against_scipy(a: int, b: int, alpha: float) -> None:
-    test = scipy_stats.binomtest(a, b)
-    for interval, method in ((clopper_pearson, "exact"), (wilson, "wilson")):
-        expected = test.proportion_ci(1 - alpha, method=method)
-        e = interval(a, b, alpha)
-        assert e.confidence == 1 - alpha
-        np.testing.assert_allclose([e.low, e.high], [expected.low, expected.high], rtol=1e-9, atol=1e-12)
 
 
 def test_clopper_pearson_covers_by_theory() -> None:

@@ -1,4 +1,4 @@
-"""The search of large pairs part by part against counting, and whole against what sorting finds, to the bit."""
+"""The search of large pairs finds what sorting all ratios finds; states against rational numbers."""
 
 from __future__ import annotations
 
@@ -101,3 +101,12 @@ def test_states_are_those_between_distinct_ratios(n: int, m: int) -> None:
             assert end == pytest.approx(last, rel=1e-15)
             assert value == wanted
         assert low.edges.shape == (1, n * m + 2)
+
+
+def test_more_ratios_in_one_place_than_are_listed() -> None:
+    """160,000 ratios within a tenth of a billionth of 1: so are the bounds."""
+    rng = np.random.default_rng(8)
+    x, y = (1.0 + 1e-13 * rng.permutation(400)[None] for _ in range(2))
+    pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
+    for bound in Search(pairs, only(pairs)).bounds(0.05):
+        assert bound == pytest.approx(np.ones(1), abs=1e-9)

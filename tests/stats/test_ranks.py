@@ -1,4 +1,4 @@
-"""Brunner and Munzel's test, the chance's bounds and the test of symmetry, from all pairs in plain Python."""
+"""Brunner and Munzel's test in rational numbers, and the bounds of a chance far out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from speedproof.stats.bounds import chance_bounds, probability_greater
+from speedproof.stats.bounds import chance_bounds
 from speedproof.stats.ranks import brunner_munzel, tied_share
 
 HALF = Fraction(1, 2)
@@ -56,39 +56,6 @@ def test_brunner_munzel_in_rational_numbers(n: int, m: int) -> None:
             t = (chance - 0.5) / math.sqrt(square)
             expected = [float(stats.t.sf(t, df)), float(stats.t.cdf(t, df))]
         assert [found.pvalue[row], found.pvalue_less[row]] == pytest.approx(expected, rel=1e-9, nan_ok=True)
-
-
-@pytest.mark.parametrize("alpha", [0.01, 0.2, 0.6])
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 3), (3, 2), (6, 4), (5, 5)])
-def test_the_chance_and_its_bounds(n: int, m: int, alpha: float) -> None:
-    """On the scale of log odds, no further than separation would prove, on the side that the p-values say."""
-    rng = np.random.default_rng([n, m])
-    fewer = min(n, m)
-    for k in (1, 2, 3, 5, 20) * 4:
-        x, y = rng.integers(0, k, n).tolist(), rng.integers(0, k, m).tolist()
-        chance, square, df = naive(x, y)
-        found = probability_greater(x, y, alpha)
-        separation = alpha ** (1 / fewer)
-        if square > 0.0 and 0.0 < chance < 1.0:
-            odds, error = math.log(chance / (1 - chance)), math.sqrt(square) / (chance * (1 - chance))
-            p = max(float(stats.t.sf(odds / error, df)), 0.5**fewer)
-            less = max(float(stats.t.cdf(odds / error, df)), 0.5**fewer)
-            width = float(stats.t.isf(alpha, df)) * error
-            low, high = 1 / (1 + math.exp(width - odds)), 1 / (1 + math.exp(-width - odds))
-            low, high = min(low, separation), max(high, 1 - separation)
-        else:
-            p, less = (1.0, 1.0) if n > 1 < m else (math.nan, math.nan)
-            low, high = 0.0, 1.0
-            if chance == 1.0:
-                p, less, low = 0.5**fewer, 1.0, separation
-            elif chance == 0.0:
-                p, less, high = 1.0, 0.5**fewer, 1 - separation
-            low, high = min(low, separation), max(high, 1 - separation)
-        low = max(low, math.nextafter(0.5, 1.0)) if p <= alpha else min(low, 0.5)
-        high = min(high, math.nextafter(0.5, 0.0)) if less <= alpha else max(high, 0.5)
-        expected = [chance, low, high, p, less]
-        told = [found.estimate, found.low, found.high, found.pvalue, found.pvalue_less]
-        assert [float(one) for one in told] == pytest.approx(expected, rel=1e-9, nan_ok=True)
 
 
 def test_bounds_of_a_chance_alone() -> None:

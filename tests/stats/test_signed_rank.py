@@ -10,6 +10,7 @@ from scipy import stats
 from speedproof.stats.signed_rank import (
     TABLE_BELOW,
     signed_rank,
+    squares_of_runs,
     table_pvalue,
     tails_above,
     upper_tail,
@@ -210,3 +211,16 @@ def test_where_the_methods_change() -> None:
         assert (plus.positive, plus.negative) == (minus.negative, minus.positive) == (12.5, 2.5)
         assert plus.pvalue_positive == minus.pvalue_negative < minus.pvalue_positive == plus.pvalue_negative
     assert signed_rank(d[:40]).method == signed_rank(d[:40], rule="conditional").method
+
+
+@pytest.mark.parametrize("columns", [0, 1, 2, 5, 9])
+def test_squares_of_groups(columns: int) -> None:
+    """Of every pattern of marks: the sizes of the groups that they join, but for those of one."""
+    marks = np.array([*itertools.product((False, True), repeat=columns)], dtype=np.bool_).reshape(
+        2**columns, columns
+    )
+    expected = []
+    for row in marks.tolist():
+        sizes = [len(list(group)) + 1 for joined, group in itertools.groupby(row) if joined]
+        expected.append(sum(size * size for size in sizes))
+    assert squares_of_runs(marks).tolist() == expected

@@ -1,4 +1,4 @@
-"""The Kolmogorov-Smirnov test part by part: the limiting series, paths counted one by one, how close is equal."""
+"""The Kolmogorov-Smirnov test: the limiting series by SciPy, up to which size paths are counted."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from speedproof.api.given import alpha_of, any_alpha, floor_of, margin_given, no_step, version_given
+from speedproof.api.given import alpha_of, floor_of, no_step, options_of, rules_of, version_given
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.errors import UsageError
-from speedproof.options import ASKED, QuestionName
+from speedproof.options import ASKED, Judging, QuestionName
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -203,7 +203,6 @@ class Corpus:
         from speedproof.corpus.compare import Asked, compare, nothing_in_common
         from speedproof.corpus.conclude import conclude
         from speedproof.corpus.schema import opened
-        from speedproof.protocols.pair import Rules
         from speedproof.reporting.names import short_names
 
         place, manifest = opened(self.place)
@@ -225,7 +224,7 @@ class Corpus:
                 [version_given(v, versions, place.name) for v in side] for side in zip(*pairs, strict=True)
             )
             pairs = tuple(zip(x, y, strict=True))
-        rules = Rules(alpha=any_alpha(confidence), margin=margin_given(margin)) if rules is None else rules
+        rules = rules or rules_of(options_of(Judging, confidence=confidence, margin=margin))
         if store is not None:
             rules = replace(rules, floor=floor_of(store))
         asked = Asked(pairs, chosen, rules, tuple(protocols), where)

@@ -65,7 +65,7 @@ def _label(argument: str, path: str, several: bool) -> str:
 
 def _versioned(results: FileResults, name: str, label: str, by: tuple[str, ...]) -> FileResults:
     if by:
-        from speedproof.formats.dimensions import onto_versions
+        from speedproof.formats.versions import onto_versions
 
         found = onto_versions(label, results.records, by)
         return replace(

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from speedproof.corpus.compare import Asked
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.model import CorpusModels
-    from speedproof.data.suite import Key
+    from speedproof.data.suite import Key, Suite
+    from speedproof.protocols.suite import SuiteComparison
     from speedproof.reporting.model import Report
 
 
@@ -50,13 +51,27 @@ class CorpusComparison(Shown, Struct, frozen=True):
 
     def reports(self, *, details: bool = False, everything: bool = False) -> Iterable[Report]:
         """The conclusion in words; ``everything``: up to a hundred of the largest changes."""
-        from speedproof.reporting.corpus import comparisons
+        from speedproof.reporting.corpus import comparisons, of_few
 
+        if (few := self._few()) is not None:
+            return (of_few(self.conclusion, few[0], details=details, pairs=self._pairs()),)
         return (
             comparisons(
                 self.conclusion, self.versions, details=details, everything=everything, pairs=self._pairs()
             ),
         )
+
+    def _few(self) -> tuple[SuiteComparison, Suite] | None:
+        """All of it as of files, where it is no more than a sheet of files shows."""
+        from speedproof.corpus.conclude import in_memory
+        from speedproof.reporting.model import MANY
+
+        found = self.conclusion
+        if not self.asked or found.versions != 1 or found.comparisons > MANY or found.failures:
+            return None
+        reference, candidate, _ = found.wholes[0]
+        chosen = {(reference, candidate): [key.benchmark for key in self.keys()]}
+        return next(in_memory(self.corpus, chosen, self.asked))
 
     def _pairs(self) -> int:
         """How many pairs of versions were asked for; 0 for neighbours, which depend on the benchmark."""
@@ -71,11 +86,19 @@ class CorpusComparison(Shown, Struct, frozen=True):
 
     def written(self) -> Reported:
         """With the largest changes drawn, for which their samples are read."""
-        from speedproof.corpus.conclude import largest
-        from speedproof.reporting.corpus import comparisons
+        from speedproof.corpus.conclude import in_memory
+        from speedproof.reporting.corpus import comparisons, of_few
         from speedproof.reporting.html.panels import panels
 
-        found = largest(self.corpus, self.conclusion.clearest, self.asked) if self.asked else ()
+        if (few := self._few()) is not None:
+            result, suite = few
+            return Reported(
+                (of_few(self.conclusion, result, details=True, pairs=self._pairs()),), suite, results=[result]
+            )
+        chosen: dict[tuple[str, str], list[str]] = {}
+        for c in self.conclusion.clearest:
+            chosen.setdefault((c.reference.label, c.candidate.label), []).append(c.benchmark)
+        found = in_memory(self.corpus, chosen, self.asked) if self.asked else ()
         drawn = {
             (result.reference, result.candidate, name): panel
             for result, suite in found

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption
 from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
 from speedproof.data.units import format_value
@@ -16,17 +17,14 @@ from speedproof.formats import read
 from speedproof.measuring.environment import load_of
 from speedproof.measuring.export import to_hyperfine
 from speedproof.measuring.store import read_sessions
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.calibration import calibrate
-from speedproof.protocols.in_blocks import TEST
-from speedproof.protocols.negative_controls import WITHHELD
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import RunPlan, plan_runs
 from speedproof.protocols.results import Comparison
-from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion
 from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.protocols.summaries import summarise
+from speedproof.protocols.summaries import summaries_of, summarise
 from speedproof.reporting import calibration as of_calibration
 from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
@@ -82,7 +80,7 @@ class EndedSession:
     def findings(self) -> Sequence[CandidateResult]:
         """What the session's own test says; of a number of runs that was fixed, what a test made once says."""
         rows = {c.benchmark: c for sheet in self.comparisons for c in sheet.headlines}
-        planned = len(self.comparisons) == 1 and not (self.options.builds or self.question.rules.gate)
+        planned = len(self.comparisons) == 1 and not (self.options.builds or self.question.rules.demand)
         return [
             _at_once(f, rows[f.benchmark])
             if planned and f.benchmark in rows and rows[f.benchmark].test != TEST and f.reason != WITHHELD
@@ -102,7 +100,7 @@ class EndedSession:
         builds = self.options.builds
         return of_session.report(
             self.findings,
-            of_session.sides_of(self.suite, self.question.metric),
+            summaries_of(self.suite, self.question.metric),
             self.question,
             self.comparisons,
             spent=of_session.spent_of(spent),
@@ -131,16 +129,18 @@ class EndedSession:
             tuple(session.head.session for session in self.sessions),
             self.question.metric,
             rules.alpha,
-            rules.gate.margin if rules.gate else rules.margin,
+            rules.demand.margin if rules.demand else rules.margin,
             rules.precision,
             dict(measured.reasons),
             measured.interrupted,
             measured.tallies,
-            self.outcome.gate,
+            self.outcome.outcome,
             exit_code,
         )
         extra = [found for found in (self.calibration, self.plan) if found is not None]
-        return to_json("run", [*self.findings, *extra], session=how)
+        sides = summaries_of(self.suite, self.question.metric)
+        answers = [f.answer(sides, rules.alpha) for f in self.findings]
+        return to_json("run", [*answers, *extra], session=how)
 
     def to_hyperfine(self) -> str:
         """The runs as hyperfine writes them."""

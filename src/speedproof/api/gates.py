@@ -17,18 +17,16 @@ from speedproof.errors import Parameter, UsageError
 from speedproof.options import Location as Location
 from speedproof.options import Multiplicity as Multiplicity
 from speedproof.options import Policy as Policy
+from speedproof.protocols.claims import MULTIPLICITIES as MULTIPLICITIES
+from speedproof.protocols.claims import Demand as Demand
+from speedproof.protocols.claims import Outcome as Outcome
 from speedproof.protocols.gate import GateDecision as GateDecision
+from speedproof.protocols.gate import GateRules
 from speedproof.protocols.gate import gate as decide
-from speedproof.protocols.gate_claims import MULTIPLICITIES as MULTIPLICITIES
-from speedproof.protocols.gate_claims import Demand as Demand
-from speedproof.protocols.gate_claims import GateRules
-from speedproof.protocols.gate_claims import Outcome as Outcome
 from speedproof.protocols.gate_looks import first_of, next_of, together
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.gate import report
 from speedproof.reporting.model import Report
-
-_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.UNDECIDED: 3}
 
 
 class GateResult(Shown, Struct, frozen=True):
@@ -68,7 +66,7 @@ class GateResult(Shown, Struct, frozen=True):
     @property
     def exit_code(self) -> int:
         """0 pass, 1 fail, 3 undecided, as the command's."""
-        return _CODES[self.outcome]
+        return self.outcome.exit_code
 
     def to_json(self) -> str:
         """What ``speedproof gate --json`` writes."""

@@ -4,47 +4,83 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from speedproof.api.shares import any_level, level, proportion
 from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_of
+from speedproof.declaring import EXAMPLES, Option, fields
 from speedproof.errors import Parameter, UsageError
+from speedproof.values import any_level, level, proportion, rest
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
     from speedproof.data.suite import Suite
+    from speedproof.options import Judging, Measuring, Risk
     from speedproof.protocols.noise_floor import NoiseFloor
+    from speedproof.protocols.pair import Rules
 
 
-def proportion_given(
-    name: str,
-    given: object,
-    example: str = '0.02 or "2%"',
-    kind: Callable[[object], float] = proportion,
-) -> float:
-    """What an argument of this name says as a share; UsageError says what is wrong."""
+T = TypeVar("T")
+
+
+def _read(name: str, value: Any, example: str, parse: Callable[[Any], T]) -> T:
+    """What an argument of this name says; UsageError says what is wrong."""
     try:
-        return kind(given)
+        return parse(value)
     except (ValueError, TypeError) as error:
         remedy = "" if str(error).endswith("?") else f"; give {example}"
         raise UsageError(f"{name}={error}{remedy}") from None
 
 
-def margin_given(margin: object) -> float | None:
-    """The margin that somebody gave: 0.02, "2%" or None."""
-    return None if margin is None else proportion_given("margin", margin)
+def proportion_given(
+    name: str,
+    given: object,
+    example: str = EXAMPLES["SHARE"],
+    kind: Callable[[object], float] = proportion,
+) -> float:
+    """What an argument of this name says as a share."""
+    return _read(name, given, example, kind)
 
 
-def confidence_given(confidence: object) -> float:
-    """A confidence that somebody gave: 0.95 or "95%"."""
-    return proportion_given("confidence", confidence, '0.95 or "95%"', level)
+S = TypeVar("S", bound="Struct")
+
+
+def options_of(kind: type[S], **given: object) -> S:
+    """What arguments ask, each read as the option that a struct declares by its name."""
+    values = dict(given)
+    for field in fields(kind):
+        option, value = field.asked, given.get(field.name)
+        if isinstance(option, Option) and option.parser is not None and value is not None:
+            example = EXAMPLES["LEVEL" if field.name == "confidence" else "SHARE"]
+            values[field.name] = _read(field.name, value, example, option.parser)
+    return kind(**values)
+
+
+def confidence_of(risk: Risk | Judging | Measuring) -> float:
+    """The confidence that is asked for, by itself or as the risk that it leaves."""
+    if risk.alpha is not None:
+        return rest(risk.alpha)
+    return 0.95 if risk.confidence is None else risk.confidence
+
+
+def rules_of(judging: Judging) -> Rules:
+    """How two versions are compared."""
+    from speedproof.protocols.pair import Rules
+
+    return Rules(
+        alpha=any_alpha(confidence_of(judging)),
+        nested=judging.nested,
+        always_welch=judging.always_welch,
+        ks_rule=judging.ks_rule,
+        margin=judging.margin,
+        bootstrap=judging.bootstrap,
+    )
 
 
 def alpha_of(confidence: object, kind: Callable[[object], float] = level) -> float:
     """The risk that a confidence leaves."""
-    from speedproof.stats.estimate import alpha_at
-
-    return alpha_at(proportion_given("confidence", confidence, '0.95 or "95%"', kind))
+    return rest(proportion_given("confidence", confidence, EXAMPLES["LEVEL"], kind))
 
 
 def any_alpha(confidence: object) -> float:

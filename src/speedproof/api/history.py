@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from speedproof import __version__
-from speedproof.api.given import alpha_of, confidence_given
+from speedproof.api.given import alpha_of, proportion_given
 from speedproof.api.history_files import (
     add_all,
     as_one,
@@ -18,6 +18,7 @@ from speedproof.api.history_files import (
     has_versions,
     renamed,
     start_of,
+    version_named,
 )
 from speedproof.api.history_reading import measured_in, no_store, opened, tracks_in, user
 from speedproof.data.checked import checked
@@ -35,6 +36,7 @@ from speedproof.history.commits import (
 )
 from speedproof.history.importers import importer_of
 from speedproof.history.rows import Added, State
+from speedproof.values import level
 
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
@@ -122,7 +124,7 @@ class History:
         session : str
             Name of the sitting; files that share it were measured together. By default each file is its own.
         anchor : str, optional
-            The version in the file that was measured as the anchor.
+            The version in the file that was measured as the anchor: its name, or a tag or hash of its commit.
         machine : str
             Your name of the machine, where what the file says does not identify it.
         started : str
@@ -151,10 +153,8 @@ class History:
         versions = as_one(suite, path) if commit is not None or not has_versions(suite) else suite
         if benchmark:
             versions = renamed(versions, benchmark, path)
-        if anchor is not None and anchor not in versions.versions:
-            raise UsageError(
-                f"{path}: holds no version {anchor!r} to be the anchor; it has {', '.join(versions.versions)}"
-            )
+        if anchor is not None:
+            anchor = version_named(anchor, versions, path, self.repository)
         commits = {
             version: commit_of(versions, version, commit, path, self.repository)
             for version in versions.versions
@@ -255,7 +255,7 @@ class History:
         series, measured, commits, tracks = tracks_in(self.store, self.repository, metric, benchmark, branch)
         return HistoryResult(
             self.store.where,
-            confidence_given(confidence),
+            proportion_given("confidence", confidence, '0.95 or "95%"', level),
             tuple(commits),
             series,
             tracks,

@@ -84,6 +84,19 @@ def start_of(suite: Suite) -> str:
     )
 
 
+def version_named(name: str, suite: Suite, path: str, repository: str) -> str:
+    """The version of that name, or the only one whose commit git knows by it."""
+    if name in suite.versions:
+        return name
+    sha = resolve(name, repository).sha
+    same = [version for version in suite.versions if resolve_label(version, repository).sha == sha]
+    if len(same) != 1:
+        raise UsageError(
+            f"{path}: holds no version {name!r} to be the anchor; it has {', '.join(suite.versions)}"
+        )
+    return same[0]
+
+
 def commit_of(suite: Suite, version: str, commit: str | None, path: str, repository: str) -> Commit:
     """What a version of a file is: what was asked for, its name beside others, what the file says, else HEAD."""
     fields = suite.fields.get(version, {})

@@ -26,6 +26,7 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.sequential import SequentialComparison as SequentialComparison
 from speedproof.protocols.stopping import SessionQuestion, StopRules
+from speedproof.protocols.summaries import summaries_of
 from speedproof.reporting import session
 from speedproof.reporting.model import Report
 from speedproof.sessions import ComparedSession, SessionResult
@@ -137,14 +138,16 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
         """Every finding, as the command line writes those of a session."""
         from speedproof.reporting.json import to_json
 
-        return to_json("run", self.findings)
+        alpha = 1 - self.confidence
+        answers = [f.answer(summaries_of(self.suite, f.metric), alpha) for f in self.findings]
+        return to_json("run", answers)
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
         metric = self.findings[0].metric if self.findings else "time"
         question = SessionQuestion(StopRules(alpha_of(self.confidence), self.margin), metric)
         sheets = comparisons_of(self.suite, question)
-        return [session.report(self.findings, session.sides_of(self.suite, metric), question, sheets)]
+        return [session.report(self.findings, summaries_of(self.suite, metric), question, sheets)]
 
     def __repr__(self) -> str:
         shown = "; ".join(

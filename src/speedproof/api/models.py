@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from speedproof.api.given import components_given, no_step, proportion_given
-from speedproof.api.shares import share
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample, Trait
@@ -23,6 +22,7 @@ from speedproof.mixture.goodness import Distance
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
 from speedproof.reporting import mixtures
 from speedproof.reporting.model import Report
+from speedproof.values import share
 
 
 class ModelResult(Shown, Struct, frozen=True, dict=True):

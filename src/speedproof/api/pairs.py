@@ -9,17 +9,17 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.given import any_alpha, floor_of, margin_given
+from speedproof.api.given import floor_of, options_of, rules_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.given import metric_given, samples_given
+from speedproof.data.notes import Note
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.errors import UsageError
-from speedproof.options import DETAILS, QUANTILES, QuestionName
-from speedproof.protocols.pair import Rules
+from speedproof.options import DETAILS, QUANTILES, Judging, QuestionName
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Check, Comparison, Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.reporting import suite
@@ -140,7 +140,7 @@ class PairResult(Shown, Struct, frozen=True):
         return self.by("single run")
 
     @property
-    def warnings(self) -> tuple[Check, ...]:
+    def warnings(self) -> tuple[Note, ...]:
         """What was seen against the assumptions: once each, whichever protocols it concerns."""
         return warnings_of(self.result.comparisons)
 
@@ -166,11 +166,11 @@ class PairResult(Shown, Struct, frozen=True):
         )
 
 
-def warnings_of(comparisons: Iterable[Comparison]) -> tuple[Check, ...]:
+def warnings_of(comparisons: Iterable[Comparison]) -> tuple[Note, ...]:
     """Their failed checks; of one kind and side the first."""
-    found: dict[tuple[object, str], Check] = {}
+    found: dict[tuple[object, ...], Note] = {}
     for check in (check for comparison in comparisons for check in comparison.failed_checks):
-        found.setdefault((check.kind, check.side), check)
+        found.setdefault((check.kind, check.versions), check)
     return tuple(found.values())
 
 
@@ -250,7 +250,7 @@ def compare(
         )
     key = Key(benchmark or _UNNAMED, metric_given(x))
     pairing = Pairing((Pair(key, x, y),), (), (), ())
-    rules = Rules(alpha=any_alpha(confidence), margin=margin_given(margin), nested=nested)
+    rules = rules_of(options_of(Judging, confidence=confidence, margin=margin, nested=nested))
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     asked: tuple[QuestionName, ...] = DETAILS

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from speedproof.api.given import alpha_of, components_given, no_step, of_metric
-from speedproof.api.shares import proportion
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
@@ -20,6 +19,7 @@ from speedproof.protocols.run_ranking import RankedRun, rank_runs
 from speedproof.reporting import ranking as words
 from speedproof.reporting.model import Report
 from speedproof.reporting.ranking import BenchmarkRanking as BenchmarkRanking
+from speedproof.values import proportion
 
 _LEAST_RESAMPLES = 10
 

@@ -47,7 +47,7 @@ from speedproof.measuring.programs import fingerprints, lacks, not_found, other_
 from speedproof.measuring.schedule import seed_or_new as seed_or_new
 from speedproof.measuring.store import new_head
 from speedproof.measuring.store import read_sessions as read_sessions
-from speedproof.protocols.stopping import Gate as Gate
+from speedproof.protocols.claims import Demand as Demand
 from speedproof.protocols.stopping import SessionQuestion as SessionQuestion
 from speedproof.protocols.stopping import StopRules as StopRules
 

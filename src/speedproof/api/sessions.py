@@ -9,7 +9,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
-from speedproof.api.given import alpha_of, callable_given, margin_given, proportion_given
+from speedproof.api.given import alpha_of, callable_given, confidence_of, options_of, proportion_given
 from speedproof.api.measured import Measurement as Measurement
 from speedproof.api.measured import RaceResult as RaceResult
 from speedproof.api.measured import RaceState as RaceState
@@ -21,6 +21,7 @@ from speedproof.measuring.environment import snapshot
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
 from speedproof.measuring.programs import fingerprints, other_executables
+from speedproof.options import Measuring
 from speedproof.protocols.stopping import StopRules
 
 _MIN_RUNS = 10
@@ -144,13 +145,14 @@ def _rules(
     for name, runs in {"min_runs": min_runs, "max_runs": max_runs}.items():
         if runs is not None and runs < 1:
             raise UsageError(f"{name}={runs}: expected a whole number of runs, at least 1")
+    m = options_of(Measuring, confidence=confidence, margin=margin, precision=precision)
     least = min(_MIN_RUNS, max_runs or _MIN_RUNS) if min_runs is None else min_runs
     if max_runs is not None and least > max_runs:
         raise UsageError(f"min_runs={min_runs}: expected at most max_runs={max_runs}")
     return StopRules(
-        alpha_of(confidence),
-        margin_given(margin),
-        None if precision is None else proportion_given("precision", precision, '0.005 or "0.5%"'),
+        alpha_of(confidence_of(m)),
+        m.margin,
+        m.precision,
         least,
         max_runs,
         seconds_given(max_seconds),

@@ -9,7 +9,6 @@ from typing import Literal
 from msgspec import Struct
 
 from speedproof.api.given import any_alpha, proportion_given
-from speedproof.api.shares import any_level
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
@@ -22,6 +21,7 @@ from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_su
 from speedproof.reporting import speedup_test as words
 from speedproof.reporting.model import Report
 from speedproof.reporting.speedup_test_files import warning_lines, write_files
+from speedproof.values import any_level
 
 
 class SpeedupTestResult(Shown, Struct, frozen=True):

@@ -12,21 +12,23 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.given import any_alpha, floor_of, margin_given, no_step, of_metric
+from speedproof.api.given import floor_of, no_step, of_metric, options_of, rules_of
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
+from speedproof.data.notes import Note
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import ASKED as ASKED
 from speedproof.options import DETAILS as DETAILS
+from speedproof.options import Judging
 from speedproof.options import QuestionName as QuestionName
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
 from speedproof.protocols.questions import QUESTIONS as QUESTIONS
 from speedproof.protocols.ranking import SuiteRanking
-from speedproof.protocols.results import Check, Comparison
+from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.reporting.formats import Reported
@@ -143,7 +145,7 @@ class SuiteResult(Shown, Struct, frozen=True):
         return hpt(self.suite, reference=result.reference, candidate=result.candidate, metric=result.metric)
 
     @property
-    def warnings(self) -> dict[str, tuple[Check, ...]]:
+    def warnings(self) -> dict[str, tuple[Note, ...]]:
         """By benchmark, what was seen against the assumptions of the protocols that were asked."""
         found: dict[str, list[Comparison]] = {}
         for comparison in (c for result in self.results for c in result.comparisons):
@@ -305,7 +307,7 @@ def compare_suite(
     for name in asked:
         one_of("protocols", name, (*QUESTIONS, "all"))
     first, candidates = suite.sides(reference)
-    rules = Rules(alpha=any_alpha(confidence), margin=margin_given(margin)) if rules is None else rules
+    rules = rules or rules_of(options_of(Judging, confidence=confidence, margin=margin))
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     results = []

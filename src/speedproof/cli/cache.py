@@ -1,11 +1,12 @@
 """``speedproof cache``: the builds that ``run --revisions`` keeps."""
 
-from __future__ import annotations
-
 from datetime import datetime
+from typing import Annotated
 
-from speedproof.cli.command import Args, Command, Option
+from speedproof.cli.asked import CommandOptions
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
+from speedproof.declaring import Excludes
 from speedproof.reporting.model import Cell, Column, Report, Table, Text
 from speedproof.reporting.numbers import plural
 
@@ -23,24 +24,27 @@ def _megabytes(text: str) -> float:
     return value
 
 
-COMMAND = Command(
-    "List the builds that 'speedproof run --revisions' and 'speedproof bisect' keep, the longest unused "
-    "first, or remove them. Builds in use by a session stay.",
-    "  speedproof cache\n  speedproof cache --limit 500\n  speedproof cache --clear",
-    [
-        Option("--limit MB", "remove the longest unused until it is no larger", parse=_megabytes),
-        Option("--clear", "remove all", excludes="limit"),
-    ],
-)
+class CacheOptions(CommandOptions, frozen=True, kw_only=True):
+    """List the builds that 'speedproof run --revisions' and 'speedproof bisect' keep, or remove them.
+
+    The longest unused comes first. Builds in use by a session stay.
+
+        speedproof cache
+        speedproof cache --limit 500
+        speedproof cache --clear
+    """
+
+    limit: Annotated[float | None, "MB", "remove the longest unused until it is no larger", _megabytes] = None
+    clear: Annotated[bool, "remove all", Excludes("limit")] = False
 
 
-def run(args: Args, console: Console) -> int:
+def run(asked: CacheOptions, console: Console) -> int:
     """Carry the command out."""
     from speedproof.api.run_start import BuildCache
 
     cache = BuildCache()
-    if args.clear or args.limit is not None:
-        gone = cache.trim(0 if args.clear else int(args.limit * _SIZE))
+    if asked.clear or asked.limit is not None:
+        gone = cache.trim(0 if asked.clear or asked.limit is None else int(asked.limit * _SIZE))
         freed = sum(build.size for build in gone) / _SIZE
         console.write(Report("", (Text(f"{plural(len(gone), 'build')} removed, {freed:.1f} MB"),)))
         return 0
@@ -67,3 +71,6 @@ def run(args: Args, console: Console) -> int:
     told = Text(f"{plural(len(builds), 'build')}, {total:.1f} MB")
     console.write(Report("", (told,), (Table.of(columns, rows),)))
     return 0
+
+
+COMMAND = Command(CacheOptions, run)

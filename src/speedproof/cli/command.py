@@ -1,56 +1,42 @@
 """What a command is: click's, with options in named groups, examples as written, errors in one line.
 
-A module of this package declares ``COMMAND`` and defines ``run(args, console) -> int``; its one-line help stands
-in :data:`speedproof.cli.main.COMMANDS`.
+A module of this package declares a subclass of :class:`speedproof.cli.asked.CommandOptions`, whose docstring is
+the command's help and whose fields are its options, a function ``run(asked, console) -> int``, and ``COMMAND``,
+which is made of both; its one-line help stands in :data:`speedproof.cli.main.COMMANDS`.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import cleandoc, get_annotations
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_origin
 
 import click
 from click.core import ParameterSource
 
+import speedproof as sp
+from speedproof import declaring
 from speedproof.cli.console import Console
-from speedproof.cli.values import KINDS
-from speedproof.errors import UsageError
-
-__all__ = ["Args", "Argument", "Command", "CommandOfWords", "Group", "Option", "ParamType", "said"]
-
-_NEAR = 0.66
-
-
-class Args(SimpleNamespace):
-    """The values of a command's options by name, ``argv`` and ``given``: which options were given, as written."""
-
-    argv: list[str]
-    given: dict[str, str]
-
-    def take(self, *names: str) -> dict[str, Any]:
-        """The values of these options, for a function whose keywords are called as they are."""
-        return {name: getattr(self, name) for name in names}
-
-    def refuse(self, *names: str, because: str) -> None:
-        """Say which of these options were given though they would change nothing; ``because`` tells why."""
-        if needless := [self.given[name] for name in names if name in self.given]:
-            raise UsageError(f"{because}; leave out {', '.join(needless)}")
-
-    def refuse_file_of_json(self, words: Sequence[str]) -> None:
-        """Say that ``--json`` takes no file, which would be measured as a command."""
-        last = words[-1] if words else ""
-        if self.json and last.endswith(".json") and " " not in last:
-            raise UsageError(
-                f"{last} was taken for a command; JSON goes to standard output (--json > {last})"
-            )
-
+from speedproof.declaring import Field, Formats, fields, words_of
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+    from msgspec import Struct
+
+    from speedproof.cli.asked import CommandOptions
+    from speedproof.reporting.formats import ReportFormat
+
     ParamType = click.ParamType[Any]
 else:  # generic since click 8.2 only
     ParamType = click.ParamType
+
+_NEAR = 0.66
+_WHOLE = declaring.Taken()
+_PATHS = frozenset(["DIR", "FILE", "PATH"])
+
+
+A = TypeVar("A", bound="CommandOptions")
 
 
 class _Parsed(ParamType):
@@ -67,59 +53,159 @@ class _Parsed(ParamType):
             self.fail(str(error), param, ctx)
 
 
-class Argument(click.Argument):
-    """What stands without a dash; files unless it is said otherwise."""
+class _Chosen(click.Choice[str]):
+    """One of some words, and what is made of it."""
 
-    def __init__(self, name: str, metavar: str | None, help: str, *, many: bool = False, **more: Any) -> None:
-        more = {"type": click.Path(allow_dash=True), "required": True, **more}
-        super().__init__([name], metavar=metavar, nargs=-1 if many else 1, **more)
-        self.explained = help
+    def __init__(self, words: Sequence[str], parse: Callable[[str], Any]) -> None:
+        self._meant = {word.replace(" ", "-"): word for word in words}
+        super().__init__(self._meant)
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self._parse(self._meant[super().convert(value, param, ctx)])
+
+
+class _FormatName(ParamType):
+    """The name of a format; the readers are imported when one is given."""
+
+    name = "format"
+
+    @property
+    def _names(self) -> click.Choice[str]:
+        return click.Choice([f.name for f in sp.formats.FORMATS])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return self._names.convert(value, param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return self._names.shell_complete(ctx, param, incomplete)
+
+
+class ClickArgument(click.Argument):
+    """What stands without a dash."""
+
+    def __init__(self, field: Field, asked: declaring.Argument) -> None:
+        words = words_of(field.kind)
+        many = get_origin(field.kind) is tuple
+        super().__init__(
+            [field.name],
+            metavar=asked.metavar or None,
+            nargs=-1 if many else 1,
+            required=field.required,
+            type=click.Choice(words) if words else click.Path(allow_dash=True) if asked.is_file else str,
+        )
+        self.explained = asked.help
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         """As it is shown among the options."""
         return self.make_metavar(ctx), self.explained
 
 
-class Option(click.Option):
-    """An option, declared as its help shows it: ``Option("--max-time, -t S", "seconds for each benchmark")``.
-
-    What follows the names says of which kind the value is (:data:`speedproof.cli.values.KINDS`), or among which
-    words it is chosen (``[a|b]``); several words are so many values, and without any it is a flag.
-    """
+class ClickOption(click.Option):
+    """An option, with the title of the group that it stands in."""
 
     def __init__(
         self,
-        usage: str,
-        help: str,
+        name: str,
+        asked: declaring.Option,
+        kind: Any = str,
+        default: Any = None,
         *,
-        choices: Sequence[str] = (),
-        parse: Callable[[str], Any] | ParamType | None = None,
-        many: bool = False,
-        excludes: str = "",
-        needs: str = "",
+        required: bool = False,
         **more: Any,
     ) -> None:
-        words = usage.split()
-        names = [word.rstrip(",") for word in words if word.startswith("-")]
-        metavar = " ".join(words[len(names) :])
-        if metavar.startswith("[") and "|" in metavar:
-            choices, metavar = metavar.strip("[]").split("|"), ""
-        kind = parse or KINDS.get(metavar)
-        if choices:
-            more["type"] = click.Choice(list(choices))
-        elif kind is not None:
-            more["type"] = kind if isinstance(kind, click.ParamType) else _Parsed(kind)
-        more["nargs"] = max(len(words) - len(names), 1)
-        more["is_flag"] = not (metavar or choices) or None
-        super().__init__(names, help=help, multiple=many, metavar=metavar or None, **more)
+        metavar, parse = asked.metavar, asked.parser
+        words = [] if metavar and parse else words_of(kind)
+        if words:
+            more["type"] = _Chosen(words, asked.parse or str)
+        elif parse is not None:
+            more["type"] = _Parsed(parse)
+        elif name == "format":
+            more["type"] = _FormatName()
+        elif metavar in _PATHS:
+            more["type"] = click.Path(allow_dash=True)
+        super().__init__(
+            [name, *(asked.names or [f"--{name.replace('_', '-')}"])],
+            help=asked.help,
+            metavar=metavar or None,
+            nargs=max(len(metavar.split()), 1),
+            multiple=get_origin(kind) is tuple,
+            is_flag=kind is bool or None,
+            **({"required": True} if required else {"default": default}),
+            **more,
+        )
         self.group = "options"
-        self.excludes = excludes.split()
-        self.needs = needs
+        self.excludes = asked.excludes.split()
+        self.needs = asked.needs
 
     @property
     def long(self) -> str:
         """How it is called in messages."""
         return next((o for o in self.opts if o.startswith("--")), self.opts[0])
+
+
+def _params(kind: type[Struct]) -> Iterator[ClickArgument | ClickOption]:
+    """The parameters of a struct, each with its group; what it inherits comes last."""
+    title = "options"
+    bases = [get_annotations(base) for base in kind.__mro__]
+    for field in sorted(fields(kind), key=lambda f: [f.name in own for own in bases].index(True)):
+        if field.struct is not None:
+            group = _group_of(field)
+            title = group.title or field.name
+            for param, own in _of_group(field.struct, group):
+                title = param.group = own or title
+                yield param
+        elif isinstance(field.asked, declaring.Argument):
+            yield ClickArgument(field, field.asked)
+        elif isinstance(field.asked, declaring.Option):
+            param = _option(field, field.asked)
+            title = param.group = field.asked.title or title
+            yield param
+
+
+def _formats() -> Mapping[str, ReportFormat]:
+    from speedproof.reporting.formats import FORMATS
+
+    return FORMATS
+
+
+def _option(field: Field, asked: declaring.Option) -> ClickOption:
+    return ClickOption(field.name, asked, field.kind, field.default, required=field.required)
+
+
+def _group_of(field: Field) -> declaring.Taken:
+    return field.asked if isinstance(field.asked, declaring.Taken) else _WHOLE
+
+
+def _of_group(kind: type[Struct], group: declaring.Taken) -> Iterator[tuple[ClickOption, str]]:
+    """What a command takes of a struct that several share, with the titles of its parts."""
+    for field in fields(kind):
+        if isinstance(field.asked, Formats):
+            formats = _formats()
+            for name in filter(group.takes, formats):
+                text = f"write {group.help.get(name, formats[name].help)}; - is standard output"
+                yield ClickOption(name, declaring.Option(text, f"--{name} FILE")), ""
+        elif isinstance(field.asked, declaring.Option) and group.takes(field.name):
+            asked = field.asked._replace(help=group.help.get(field.name, field.asked.help))
+            yield _option(field, asked), asked.title
+
+
+S = TypeVar("S", bound="Struct")
+
+
+def _made(kind: type[S], given: Mapping[str, Any], group: declaring.Taken = _WHOLE) -> S:
+    """A struct of what click parsed; what a command does not take has its default."""
+    made: dict[str, Any] = {}
+    for field in fields(kind):
+        if field.struct is not None:
+            made[field.name] = _made(field.struct, given, _group_of(field))
+        elif isinstance(field.asked, Formats):
+            made[field.name] = {name: given[name] for name in _formats() if given.get(name) is not None}
+        elif field.name in given and group.takes(field.name):
+            made[field.name] = given[field.name]
+    return kind(**made)
 
 
 def _show_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -134,92 +220,69 @@ def _set_colour(ctx: click.Context, param: click.Parameter, value: str | None) -
         ctx.obj.choose_colour(value)
 
 
-def common() -> list[Option]:
+def common() -> list[ClickOption]:
     """What every command and the program itself have."""
+    colour = declaring.Option("colour: auto (default: on a terminal), always or never")
+    help_option = declaring.Option("show this help", "--help, -h")
     hidden: dict[str, Any] = {"expose_value": False, "is_eager": True}
     return [
-        Option(
-            "--color [auto|always|never]",
-            "colour: auto (default: on a terminal), always or never",
-            callback=_set_colour,
-            **hidden,
-        ),
-        Option("--help, -h", "show this help", callback=_show_help, **hidden),
+        ClickOption("color", colour, Literal["auto", "always", "never"], callback=_set_colour, **hidden),
+        ClickOption("help", help_option, bool, False, callback=_show_help, **hidden),
     ]
 
 
-class Command(click.Command):
+class Command(click.Command, Generic[A]):
     """A command."""
 
-    def __init__(
-        self,
-        description: str,
-        examples: str,
-        params: Sequence[click.Parameter | str],
-        run: Callable[[Args, Console], int] | None = None,
-    ) -> None:
-        """``params``: arguments and options, and before those of a group its title.
-
-        ``run`` is given of an action; of a command it is the function of its module.
-        """
-        own: list[click.Parameter] = []
-        title = "options"
-        for param in params:
-            if isinstance(param, str):
-                title = param
-                continue
-            if isinstance(param, Option):
-                param.group = title
-            own.append(param)
+    def __init__(self, kind: type[A], run: Callable[[A, Console], int]) -> None:
+        description, _, examples = cleandoc(kind.__doc__ or "").partition("\n\n    ")
+        examples = "\n".join(line[2:] for line in f"    {examples}".split("\n")) if examples else ""
         super().__init__(
             None,
-            callback=run,
-            help=description,
+            help=" ".join(description.split()),
             epilog=f"examples:\n{examples}" if examples else None,
-            params=[*own, *common()],
+            params=[*sorted(_params(kind), key=lambda p: isinstance(p, ClickOption)), *common()],
             add_help_option=False,
         )
+        self._kind, self._run = kind, run
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """What click does, with an error that knows which command it is of."""
+        """What click does, with an error that knows which command it is of; ``words`` are those after ``--``."""
+        words: tuple[str, ...] = ()
+        if "words" in self._kind.__struct_fields__ and "--" in args:
+            at = args.index("--")
+            args, words = args[:at], tuple(args[at + 1 :])
         try:
-            return super().parse_args(ctx, args)
+            left = super().parse_args(ctx, args)
         except click.BadOptionUsage as error:
             error.ctx = error.ctx or ctx
             raise
+        ctx.params["words"] = words
+        return left
 
-    def args_of(self, ctx: click.Context) -> Args:
+    def asked_of(self, ctx: click.Context) -> A:
         """What the command's function is given."""
-        values = {name: list(v) if isinstance(v, tuple) else v for name, v in ctx.params.items()}
-        given = {
-            p.name: p.opts[0]
-            for p in self.params
-            if isinstance(p, Option)
-            and p.name
-            and ctx.get_parameter_source(p.name) is ParameterSource.COMMANDLINE
-        }
-        for p in self.params:
-            if not (isinstance(p, Option) and p.name in given):
-                continue
+        own = [p for p in self.params if isinstance(p, ClickOption) and p.name]
+        source = ctx.get_parameter_source
+        given = {str(p.name): p.opts[0] for p in own if source(str(p.name)) is ParameterSource.COMMANDLINE}
+        for p in (p for p in own if p.name in given):
             if others := [given[name] for name in p.excludes if name in given]:
                 raise click.UsageError(f"{p.long} and {', '.join(others)} exclude each other", ctx)
-            if p.needs and not values[p.needs]:
-                needed = next(o.long for o in self.params if isinstance(o, Option) and o.name == p.needs)
+            if p.needs and not ctx.params[p.needs]:
+                needed = next(o.long for o in own if o.name == p.needs)
                 raise click.UsageError(f"{p.long} belongs to {needed}; give that, too", ctx)
-        return Args(**values, argv=ctx.meta.get("argv", []), given=given)
+        return _made(self._kind, {**ctx.params, "given": given, "argv": ctx.meta.get("argv", [])})
 
     def invoke(self, ctx: click.Context) -> int:
         """Hand the values to the command's function; its result is the exit code."""
-        assert self.callback is not None
-        code: int = self.callback(self.args_of(ctx), ctx.obj)
-        return code
+        return self._run(self.asked_of(ctx), ctx.obj)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments, then each group of options under its title."""
         groups: dict[str, list[tuple[str, str]]] = {}
         for p in self.params:
             if (record := p.get_help_record(ctx)) is not None:
-                groups.setdefault(p.group if isinstance(p, Option) else "arguments", []).append(record)
+                groups.setdefault(getattr(p, "group", "arguments"), []).append(record)
         groups["options"] = groups.pop("options", [])  # the common ones last
         for title, records in groups.items():
             with formatter.section(title):
@@ -237,7 +300,7 @@ class Group(click.Group):
     format_epilog = Command.format_epilog
 
     def __init__(
-        self, description: str, examples: str, actions: Mapping[str, Command], usual: str = ""
+        self, description: str, examples: str, actions: Mapping[str, Command[Any]], usual: str = ""
     ) -> None:
         """``usual`` is the action that is meant where none is named."""
         super().__init__(
@@ -282,7 +345,9 @@ class Group(click.Group):
         """Every action with what it takes and does, then the options."""
         rows = [
             (
-                " ".join([name, *(p.make_metavar(ctx) for p in action.params if isinstance(p, Argument))]),
+                " ".join(
+                    [name, *(p.make_metavar(ctx) for p in action.params if isinstance(p, click.Argument))]
+                ),
                 action,
             )
             for name, action in self.actions.items()
@@ -292,17 +357,6 @@ class Group(click.Group):
         with formatter.section("options"):
             formatter.write_dl([r for p in self.params if (r := p.get_help_record(ctx)) is not None])
         formatter.write(f"\nOptions of an action: {ctx.command_path} ACTION --help\n")
-
-
-class CommandOfWords(Command):
-    """Takes all words after ``--`` as one command: ``args.words``."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Split the words at the dashes."""
-        at = args.index("--") if "--" in args else len(args)
-        left = super().parse_args(ctx, args[:at])
-        ctx.params["words"] = args[at + 1 :]
-        return left
 
 
 def said(error: click.UsageError) -> str:

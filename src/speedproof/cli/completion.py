@@ -1,30 +1,38 @@
 """``speedproof completion``: scripts that complete commands and options in a shell."""
 
-from __future__ import annotations
+from typing import Annotated, Literal
 
-import click
-
-from speedproof.cli.command import Args, Argument, Command
+from speedproof.cli.asked import CommandOptions
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
-
-COMMAND = Command(
-    "Print a script that completes speedproof's commands, options and files.",
-    '  eval "$(speedproof completion bash)"       in ~/.bashrc\n'
-    '  eval "$(speedproof completion zsh)"        in ~/.zshrc\n'
-    "  speedproof completion fish > ~/.config/fish/completions/speedproof.fish",
-    [Argument("shell", None, "the shell to write for", type=click.Choice(["bash", "zsh", "fish"]))],
-)
+from speedproof.declaring import Argument
 
 
-def run(args: Args, console: Console) -> int:
+class CompletionOptions(CommandOptions, frozen=True, kw_only=True):
+    """Print a script for a shell.
+
+    It completes speedproof's commands, options and files.
+
+        eval "$(speedproof completion bash)"       in ~/.bashrc
+        eval "$(speedproof completion zsh)"        in ~/.zshrc
+        speedproof completion fish > ~/.config/fish/completions/speedproof.fish
+    """
+
+    shell: Annotated[Literal["bash", "zsh", "fish"], Argument("", "the shell to write for")]
+
+
+def run(asked: CompletionOptions, console: Console) -> int:
     """Carry the command out."""
     from click.shell_completion import ShellComplete, get_completion_class
 
     from speedproof.cli.main import PROGRAM
 
-    kind = get_completion_class(args.shell)
+    kind = get_completion_class(asked.shell)
     assert kind is not None
     # The shell's own check of its version would start the shell.
     script = ShellComplete.source(kind(PROGRAM, {}, "speedproof", "_SPEEDPROOF_COMPLETE"))
     console.out.write(script + "\n")
     return 0
+
+
+COMMAND = Command(CompletionOptions, run)

@@ -1,37 +1,125 @@
 """``speedproof corpus``: millions of samples in Parquet, and the analyses over them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
 
 import speedproof as sp
-from speedproof.cli.command import Args, Argument, Command, Group, Option
+from speedproof.api.given import confidence_of
+from speedproof.cli.asked import CommandOptions
+from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import columns_of, report_no_floor
-from speedproof.cli.options import (
-    confidence_of,
-    pages,
-    reading,
-    refuse_rules,
-    risk_options,
-    rule_options,
-    rules_of,
-    store_option,
-)
+from speedproof.cli.options import rules_of
 from speedproof.cli.outputs import check_outputs, write_outputs
-from speedproof.cli.values import place
+from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
+from speedproof.options import ASKED, DETAILS, Judging, Output, Reading, Risk, Store, answer
+from speedproof.values import place
 
 if TYPE_CHECKING:
     from speedproof.reporting.model import Report
 
 _ROWS = 40
 INTERRUPTED = 130
+
+Place = Annotated[str, Argument("CORPUS", "its folder, or the URL of an object store", is_file=False)]
+Json = Annotated[bool, "write JSON"]
+
+
+class BuildOptions(CommandOptions, frozen=True, kw_only=True):
+    """Make a corpus of result files, or go on with one."""
+
+    files: Annotated[tuple[str, ...], Argument("[FILE...]", "result files, folders, archives")] = ()
+    output: Annotated[
+        str, "-o, --output DIR", "where the corpus goes: a folder or a URL", place, Title("building")
+    ]
+    append: Annotated[bool, "add to a complete corpus; unchanged files are left out"] = False
+    files_from: Annotated[
+        str | None, "FILE", "read names of files from a list, one a line; - is standard input"
+    ] = None
+    by: Annotated[str, "FIELD", "tell versions apart by a field of the files (several: a,b)"] = ""
+    reading: Annotated[Reading, Taken(leave="where first")]
+
+
+class InfoOptions(CommandOptions, frozen=True, kw_only=True):
+    """Say what a corpus holds."""
+
+    corpus: Place
+    json: Json = False
+
+
+class SqlOptions(CommandOptions, frozen=True, kw_only=True):
+    """Ask it in SQL."""
+
+    corpus: Place
+    sql: Annotated[str, Argument("SQL", "a SELECT; the tables are called corpus and rejects", is_file=False)]
+    all: Annotated[bool, "every row on a terminal, too"] = False
+    json: Json = False
+
+
+class WorkOptions(CommandOptions, frozen=True, kw_only=True):
+    """What every analysis takes."""
+
+    corpus: Place
+    metric: Annotated[str | None, "NAME", "the metric to ask about (default: time)", Title("computing")] = (
+        None
+    )
+    where: Annotated[str | None, "SQL", "only these samples: \"version in ('3.12', '3.13')\""] = None
+    workers: Annotated[int | None, "N", "processes (default: all cores)"] = None
+    dask: Annotated[str | None, "ADDRESS", "a Dask scheduler: tcp://host:8786", Excludes("workers")] = None
+    answers: Annotated[str | None, "-o, --output DIR", "where the answers go: a folder or a URL", place] = (
+        None
+    )
+
+
+class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
+    """Compare versions on every benchmark."""
+
+    reference: Annotated[str | None, "VERSION", "the version to compare against", Title("comparing")] = None
+    candidate: Annotated[str | None, "VERSION", "the version under trial"] = None
+    pairs: Annotated[
+        str | None,
+        "WHICH",
+        "many pairs instead: all, consecutive (in order of first appearance), or a file with a reference and "
+        "a candidate on each line",
+    ] = None
+    judging: Annotated[Judging, Taken("comparing")]
+    store: Store = None
+    output: Annotated[
+        Output,
+        answer(
+            all="the largest hundred changes",
+            details="ask every protocol; corrections and numbers of the whole",
+            json="write JSON",
+            html="one HTML page: the answer and the largest hundred changes, drawn",
+        ),
+    ]
+
+
+class ModelCorpusOptions(WorkOptions, frozen=True, kw_only=True):
+    """Fit a mixture to every sample."""
+
+    components: Annotated[int, "K", "largest number of components (default: 9)", Title("modelling")] = 9
+    bootstrap_samples: Annotated[int, "N", "of the test; 0: no test (default: 200)"] = 200
+    fast: Annotated[bool, "stop adding components early in the bootstrap"] = False
+    seed: Annotated[int, "SEED", "of all random numbers (default: 0)"] = 0
+    json: Json = False
+
+
+class CorpusChangesOptions(WorkOptions, frozen=True, kw_only=True):
+    """Find what changed along the versions."""
+
+    repository: Annotated[
+        str | None, "DIR", "versions are commits here, in the order of its branch", Title("changes")
+    ] = None
+    fdr: Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"] = False
+    all: Annotated[bool, "show every change"] = False
+    risk: Annotated[Risk, Taken("changes")]
+    json: Json = False
 
 
 @contextmanager
@@ -44,24 +132,26 @@ def _kept(console: Console) -> Iterator[None]:
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-def _build(args: Args, console: Console) -> int:
+def _build(asked: BuildOptions, console: Console) -> int:
     from speedproof.api.corpus_files import listed
 
-    if not args.files and args.files_from is None:
+    if not asked.files and asked.files_from is None:
         raise UsageError("name result files, folders or archives, or --files-from LIST")
-    files = chain(args.files, listed(args.files_from) if args.files_from is not None else ())
-    by = args.by.split(",") if args.by else ()
+    files = chain(asked.files, listed(asked.files_from) if asked.files_from is not None else ())
+    reading = asked.reading
     left_out: list[None] = []
     with _kept(console), console.progress("reading files", None) as ticker:
         corpus = sp.Corpus.build(
             files,
-            args.output,
-            append=args.append,
-            by=by,
-            columns=columns_of(args),
+            asked.output,
+            append=asked.append,
+            by=asked.by.split(",") if asked.by else (),
+            format=reading.format,
+            unit=reading.unit,
+            columns=columns_of(reading),
+            wide=reading.wide,
             done=ticker.advance,
             unchanged=lambda: left_out.append(None),
-            **args.take("format", "unit", "wide"),
         )
     from speedproof.reporting.corpus import contents
 
@@ -73,134 +163,141 @@ def _build(args: Args, console: Console) -> int:
     return 0
 
 
-def _info(args: Args, console: Console) -> int:
+def _info(asked: InfoOptions, console: Console) -> int:
     from speedproof.reporting.corpus import contents
     from speedproof.reporting.json import to_json
 
-    found = sp.Corpus(args.corpus).info()
-    if args.json:
-        console.out.write(to_json("corpus", [found]))
+    info = sp.Corpus(asked.corpus).info()
+    if asked.json:
+        console.out.write(to_json("corpus", [info]))
     else:
-        console.write(contents(found))
+        console.write(contents(info))
     return 0
 
 
-def _compare(args: Args, console: Console) -> int:
+def _compare(asked: CompareCorpusOptions, console: Console) -> int:
     from speedproof.api.corpus_files import pairs_in_file
-    from speedproof.api.suites import ASKED, DETAILS
 
-    check_outputs(args)
-    if args.pairs and (args.reference or args.candidate):
+    output = asked.output
+    check_outputs(output)
+    if asked.pairs and (asked.reference or asked.candidate):
         raise UsageError("--pairs and --reference or --candidate exclude each other")
-    known = args.pairs in ("all", "consecutive", None)
-    pairs = args.pairs if known else pairs_in_file(args.pairs)
-    protocols = DETAILS if args.details else ASKED
-    refuse_rules(args, protocols)
-
-    found = _worked(
+    known = asked.pairs in ("all", "consecutive", None)
+    protocols = DETAILS if output.details else ASKED
+    answers = _worked(
         "comparing parts",
         sp.Corpus.compare,
-        args,
+        asked,
         console,
-        pairs=pairs,
-        rules=rules_of(args),
+        pairs=asked.pairs if known or asked.pairs is None else pairs_in_file(asked.pairs),
+        rules=rules_of(asked, asked.judging, protocols),
         protocols=protocols,
-        **args.take("reference", "candidate", "store"),
+        reference=asked.reference,
+        candidate=asked.candidate,
+        store=asked.store,
     )
-    counted = found.conclusion.sessions is not None
-    report_no_floor(args.store, found.keys(), console, counted=counted)
-    if write_outputs(args, found.written, console):
-        return _whole(found.conclusion)
-    reports = found.reports(details=args.details, everything=args.all)
-    return _shown("compare", found.conclusion, reports, args, console)
+    counted = answers.conclusion.sessions is not None
+    report_no_floor(asked.store, answers.keys(), console, counted=counted)
+    if write_outputs(asked, output, answers.written, console):
+        return _whole(answers.conclusion)
+    reports = answers.reports(details=output.details, everything=output.all)
+    return _shown("compare", answers.conclusion, reports, console, json=output.json)
 
 
-def _model(args: Args, console: Console) -> int:
-    if args.bootstrap_samples == 0:
-        args.refuse("fast", because="--bootstrap-samples 0 tests nothing")
+def _model(asked: ModelCorpusOptions, console: Console) -> int:
+    if asked.bootstrap_samples == 0:
+        asked.refuse("fast", because="--bootstrap-samples 0 tests nothing")
+    models = _worked(
+        "modelling parts",
+        sp.Corpus.model,
+        asked,
+        console,
+        bootstrap=asked.bootstrap_samples,
+        components=asked.components,
+        fast=asked.fast,
+        seed=asked.seed,
+    )
+    return _shown("model", models.models, models.reports(), console, json=asked.json)
 
-    asked = {"bootstrap": args.bootstrap_samples, **args.take("components", "fast", "seed")}
-    found = _worked("modelling parts", sp.Corpus.model, args, console, **asked)
-    return _shown("model", found.models, found.reports(), args, console)
 
-
-def _changes(args: Args, console: Console) -> int:
-    asked = {
-        "confidence": confidence_of(args),
-        "correction": "bh" if args.fdr else "holm",
-        "repository": args.repository,
-    }
-    found = _worked("reducing parts", sp.Corpus.changes, args, console, **asked)
-    return _shown("changes", found.changes, found.reports(everything=args.all), args, console)
+def _changes(asked: CorpusChangesOptions, console: Console) -> int:
+    changes = _worked(
+        "reducing parts",
+        sp.Corpus.changes,
+        asked,
+        console,
+        confidence=confidence_of(asked.risk),
+        correction="bh" if asked.fdr else "holm",
+        repository=asked.repository,
+    )
+    reports = changes.reports(everything=asked.all)
+    return _shown("changes", changes.changes, reports, console, json=asked.json)
 
 
 Result = TypeVar("Result")
 
 
-def _worked(title: str, work: Callable[..., Result], args: Args, console: Console, **asked: Any) -> Result:
+def _worked(
+    title: str, work: Callable[..., Result], asked: WorkOptions, console: Console, **more: Any
+) -> Result:
     """Let processes or a cluster work on the corpus that is named, under a progress bar."""
-    corpus = sp.Corpus(args.corpus)
-    how = args.take("metric", "where", "workers", "dask")
+    corpus = sp.Corpus(asked.corpus)
     with _kept(console), console.progress(title, None) as ticker:
-        return work(corpus, out=args.output, started=ticker.of, done=ticker.advance, **how, **asked)
+        return work(
+            corpus,
+            metric=asked.metric,
+            where=asked.where,
+            workers=asked.workers,
+            dask=asked.dask,
+            out=asked.answers,
+            started=ticker.of,
+            done=ticker.advance,
+            **more,
+        )
 
 
-def _shown(action: str, found: Any, reports: Iterable[Report], args: Args, console: Console) -> int:
+def _shown(action: str, answers: Any, reports: Iterable["Report"], console: Console, *, json: bool) -> int:
     """Write the answer."""
-    if args.json:
+    if json:
         from speedproof.reporting.json import to_json
 
-        console.out.write(to_json(f"corpus {action}", [found]))
+        console.out.write(to_json(f"corpus {action}", [answers]))
     else:
         console.write(*reports)
-    return _whole(found)
+    return _whole(answers)
 
 
-def _whole(found: Any) -> int:
+def _whole(answers: Any) -> int:
     """Parts without an answer are an error in the end."""
-    if found.failures:
+    if answers.failures:
         raise SpeedproofError(
-            f"{len(found.failures)} of {found.parts} parts of the corpus have no answer:"
-            + "".join(f"\n  {reason}" for reason in found.failures[:3])
+            f"{len(answers.failures)} of {answers.parts} parts of the corpus have no answer:"
+            + "".join(f"\n  {reason}" for reason in answers.failures[:3])
         )
     return 0
 
 
-def _query(args: Args, console: Console) -> int:
+def _query(asked: SqlOptions, console: Console) -> int:
     from speedproof.api.corpus_files import query
 
-    found = query(args.corpus, args.sql)
-    if args.json:
+    table = query(asked.corpus, asked.sql)
+    if asked.json:
         from speedproof.reporting.json import to_json
 
-        console.out.write(to_json("corpus query", found.to_pylist()))
+        console.out.write(to_json("corpus query", table.to_pylist()))
     elif console.terminal:
         from speedproof.reporting.corpus import table_of
 
-        rows = found if args.all else found.slice(0, _ROWS)
-        console.write(table_of(rows.to_pylist(), found.column_names, found.num_rows))
+        rows = table if asked.all else table.slice(0, _ROWS)
+        console.write(table_of(rows.to_pylist(), table.column_names, table.num_rows))
     else:
         from speedproof.reporting.formats.csv import separated
 
-        console.out.write(separated(found.column_names, (), "\t"))
-        for batch in found.to_batches():
+        console.out.write(separated(table.column_names, (), "\t"))
+        for batch in table.to_batches():
             console.out.write(separated((), (row.values() for row in batch.to_pylist()), "\t"))
     return 0
 
-
-_CORPUS = Argument("corpus", "CORPUS", "its folder, or the URL of an object store")
-_JSON = Option("--json", "write JSON")
-_OUTPUT = Option("-o, --output DIR", "where the answers go: a folder or a URL", parse=place)
-_WORKING: list[click.Parameter | str] = [
-    "computing",
-    Option("--metric NAME", "the metric to ask about (default: time)"),
-    Option("--where SQL", "only these samples: \"version in ('3.12', '3.13')\""),
-    Option("--workers N", "processes (default: all cores)"),
-    Option("--dask ADDRESS", "a Dask scheduler: tcp://host:8786", excludes="workers"),
-    _OUTPUT,
-    _JSON,
-]
-_FILES = [p for p in reading() if not (isinstance(p, Option) and p.name in ("where", "first"))]
 
 COMMAND = Group(
     "Keep any number of samples in a folder of Parquet files, which every command reads in place of result "
@@ -216,86 +313,11 @@ COMMAND = Group(
     "  speedproof corpus query corpus 'SELECT version, sum(n) FROM corpus GROUP BY 1'\n"
     "  speedproof compare corpus --where \"version in ('3.12', '3.13')\"",
     {
-        "build": Command(
-            "Make a corpus of result files, or go on with one.",
-            "",
-            [
-                Argument("files", "[FILE...]", "result files, folders, archives", many=True, required=False),
-                "building",
-                Option(
-                    "-o, --output DIR", "where the corpus goes: a folder or a URL", required=True, parse=place
-                ),
-                Option("--append", "add to a complete corpus; unchanged files are left out"),
-                Option(
-                    "--files-from FILE", "read names of files from a list, one a line; - is standard input"
-                ),
-                Option("--by FIELD", "tell versions apart by a field of the files (several: a,b)"),
-                *_FILES,
-            ],
-            _build,
-        ),
-        "info": Command("Say what a corpus holds.", "", [_CORPUS, _JSON], _info),
-        "query": Command(
-            "Ask it in SQL.",
-            "",
-            [
-                _CORPUS,
-                Argument("sql", "SQL", "a SELECT; the tables are called corpus and rejects", type=str),
-                Option("--all", "every row on a terminal, too"),
-                _JSON,
-            ],
-            _query,
-        ),
-        "compare": Command(
-            "Compare versions on every benchmark.",
-            "",
-            [
-                _CORPUS,
-                "comparing",
-                Option("--reference VERSION", "the version to compare against"),
-                Option("--candidate VERSION", "the version under trial"),
-                Option(
-                    "--pairs WHICH",
-                    "many pairs instead: all, consecutive (in order of first appearance), or a file with a "
-                    "reference and a candidate on each line",
-                ),
-                Option("--details", "ask every protocol; corrections and numbers of the whole"),
-                *rule_options(),
-                store_option(),
-                *_WORKING,
-                "output",
-                Option("--all", "the largest hundred changes"),
-                *pages("one HTML page: the answer and the largest hundred changes, drawn"),
-            ],
-            _compare,
-        ),
-        "model": Command(
-            "Fit a mixture to every sample.",
-            "",
-            [
-                _CORPUS,
-                "modelling",
-                Option("--components K", "largest number of components (default: 9)", default=9),
-                Option("--bootstrap-samples N", "of the test; 0: no test (default: 200)", default=200),
-                Option("--fast", "stop adding components early in the bootstrap"),
-                Option("--seed SEED", "of all random numbers (default: 0)", default=0),
-                *_WORKING,
-            ],
-            _model,
-        ),
-        "changes": Command(
-            "Find what changed along the versions.",
-            "",
-            [
-                _CORPUS,
-                "changes",
-                Option("--repository DIR", "versions are commits here, in the order of its branch"),
-                Option("--fdr", "allow a share of false changes (Benjamini and Hochberg): finds more"),
-                Option("--all", "show every change"),
-                *risk_options(),
-                *_WORKING,
-            ],
-            _changes,
-        ),
+        "build": Command(BuildOptions, _build),
+        "info": Command(InfoOptions, _info),
+        "query": Command(SqlOptions, _query),
+        "compare": Command(CompareCorpusOptions, _compare),
+        "model": Command(ModelCorpusOptions, _model),
+        "changes": Command(CorpusChangesOptions, _changes),
     },
 )

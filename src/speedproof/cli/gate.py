@@ -1,132 +1,142 @@
 """``speedproof gate``: may the candidate replace the baseline? An answer for a pipeline, as an exit code."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Annotated, Any
+
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.api.given import version_given
-from speedproof.api.shares import proportion
-from speedproof.cli.command import Args, Argument, Command, Option
+from speedproof.cli.asked import CommandOptions
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
-from speedproof.cli.options import choosing, pages, reading, store_option
-from speedproof.cli.outputs import check_outputs, write_answer, write_whole
-from speedproof.cli.settings import FILE, GateSettings, Undecided, demand_of, read_settings
+from speedproof.cli.outputs import check_outputs, outputs_wanted, write_answer, write_whole
+from speedproof.cli.run import MeasuringCommand, RunOptions
+from speedproof.cli.run import run as measure
+from speedproof.cli.settings import FILE, GateSettings, demand_of, read_settings
+from speedproof.declaring import Argument, Taken, Title, fields
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.options import Location, Multiplicity, Policy
-
-if TYPE_CHECKING:
-    from speedproof.api.gates import Demand
+from speedproof.options import Choosing, Gating, Measuring, Output, Policy, Reading, Store, Undecided
 
 _STATE = ".look"
-_UNDECIDED_CODES: dict[Undecided, int] = {"report": 3, "fail": 1, "pass": 0}
+# What makes a gate measure, and what it then has in common with a gate over files.
+_MEASURED = ("suite", "revisions", "driver")
+_COMMON = frozenset(["metric", "margin", "confidence", "json", "html", "markdown", "junit", "github_summary"])
 
 
-def _margin(text: str) -> float:
-    """Parse a margin; a policy asks for what is meant by none."""
-    try:
-        return proportion(text)
-    except ValueError as error:
-        if text.strip().rstrip("%").strip(" 0.") or "0" not in text:
-            raise
-        raise ValueError(f"{error}; to ask that it is faster, give --policy proven-improvement") from None
+class GateOptions(CommandOptions, frozen=True, kw_only=True):
+    """Hold a candidate to a policy: pass, fail or undecided.
 
+    It passes when what the policy asks is proven on every benchmark of the baseline, and fails when its opposite
+    is proven on one, or when one is missing. With --suite, --revisions or --driver it measures, as 'run --gate'.
 
-COMMAND = Command(
-    "Hold a candidate to a policy: pass when what the policy asks is proven on every benchmark of "
-    "the baseline, fail when its opposite is proven on one, or when one is missing; else undecided.",
-    "  speedproof gate main.json branch.json             the baseline first\n"
-    "  speedproof gate old/ new/ --margin 5% --confidence 0.99\n"
-    "  speedproof gate runs.jsonl:main runs.jsonl:branch\n"
-    "  speedproof gate a.json b.json --policy equivalence\n"
-    "  speedproof gate a.json b.json --undecided pass\n"
-    "  speedproof gate a.json b.json --html gate.html\n"
-    "  speedproof gate --suite bench.toml                measures, as run --gate\n"
-    "  speedproof gate --driver go --revisions main HEAD -- go test -bench=. ./sort\n"
-    "\n"
-    "exit codes: 0 pass, 1 fail, 2 error, 3 undecided (see --undecided)",
-    [
+        speedproof gate main.json branch.json             the baseline first
+        speedproof gate old/ new/ --margin 5% --confidence 0.99
+        speedproof gate runs.jsonl:main runs.jsonl:branch
+        speedproof gate a.json b.json --policy equivalence
+        speedproof gate a.json b.json --undecided pass
+        speedproof gate a.json b.json --html gate.html
+        speedproof gate --suite bench.toml                measures, as run --gate
+        speedproof gate --driver go --revisions main HEAD -- go test -bench=. ./sort
+
+      exit codes: 0 pass, 1 fail, 2 error, 3 undecided (see --undecided)
+    """
+
+    files: Annotated[
+        tuple[str, ...],
         Argument(
-            "files",
             "[FILE...]",
             "results of the baseline, then of the candidate: files or folders, FILE:VERSION for one of a file's "
-            "versions; one file that holds just two versions is enough",
-            many=True,
-            required=False,
+            "versions; one file that holds just two versions is enough; where it measures, quoted commands",
         ),
-        Option("--baseline FILE", "the first of them by its name", needs="candidate"),
-        Option("--candidate FILE", "the second of them", needs="baseline"),
-        *choosing(),
-        "deciding",
-        Option(
-            "--policy",
-            "what every benchmark must prove: no-regression (default), that it is not slower by more than "
-            "the margin; proven-improvement, that it is faster; equivalence, that it is neither by more "
-            "than the margin",
-            choices=[policy.value for policy in Policy],
+    ] = ()
+    words: tuple[str, ...] = ()  # after --
+    baseline: Annotated[str | None, "FILE", "the first of them by its name"] = None
+    candidate: Annotated[str | None, "FILE", "the second of them"] = None
+    metric: Annotated[
+        tuple[str, ...],
+        "NAME",
+        "the metric to compare, or 'all' (default: time); where it measures, a number in the program's "
+        "output: NAME[:UNIT][:DIRECTION]=REGEX",
+        Title("choosing"),
+    ] = ()
+    choosing: Annotated[Choosing, Taken(take="only skip")]
+    gating: Annotated[Gating, Taken("deciding")]
+    look: Annotated[
+        str | None,
+        "K/N",
+        "this is the K-th of N looks while measuring goes on: each has an N-th of the risk, and what passed "
+        "at an earlier one need not be measured again",
+    ] = None
+    open: Annotated[
+        str | None,
+        "FILE",
+        "where a look lists what is undecided, a name a line; what the next look must know is in FILE.look",
+    ] = None
+    store: Store = None
+    config: Annotated[
+        str | None,
+        "FILE",
+        "settings, with thresholds by pattern (default: speedproof.toml in the working directory, if there is "
+        "one)",
+    ] = None
+    output: Annotated[
+        Output,
+        Taken(
+            take="all json html markdown junit github_summary",
+            all="every benchmark, also those that passed",
+            html="a page with the answer, a chart of all benchmarks against the margin and a panel for each",
+            markdown="a summary in Markdown: what did not pass, the rest folded",
+            junit="JUnit XML: one case a benchmark, undecided is skipped, or a failure with --undecided fail",
         ),
-        Option(
-            "--margin SHARE", "speedups down to 1/(1+SHARE) are no regression (default: 2%)", parse=_margin
-        ),
-        Option(
-            "--look K/N",
-            "this is the K-th of N looks while measuring goes on: each has an N-th of the risk, and what "
-            "passed at an earlier one need not be measured again",
-        ),
-        Option(
-            "--open FILE",
-            "where a look lists what is undecided, a name a line; what the next look must know is in "
-            "FILE.look",
-        ),
-        Option("--confidence LEVEL", "1 - the risk of a false pass, and of a false fail (default: 0.95)"),
-        Option(
-            f"--protocol [{'|'.join(get_args(Location))}]",
-            "whose test decides: of the typical run (default), of means, medians or slowest runs",
-        ),
-        Option(
-            "--multiplicity",
-            "correction over the benchmarks of what fails the gate: holm (default), bh (Benjamini and "
-            "Hochberg) or none",
-            choices=list(get_args(Multiplicity)),
-        ),
-        store_option(),
-        Option(
-            "--undecided",
-            "exit code of an undecided gate: report it as 3 (default), fail with 1, or pass with 0",
-            choices=list(get_args(Undecided)),
-        ),
-        Option(
-            "--config FILE",
-            "settings, with thresholds by pattern (default: speedproof.toml in the working directory, if "
-            "there is one)",
-        ),
-        "output",
-        Option("--all", "every benchmark, also those that passed"),
-        Option("--json", "write everything as JSON"),
-        *pages(
-            "a page with the answer, a chart of all benchmarks against the margin and a panel for each",
-            "a summary in Markdown: what did not pass, the rest folded",
-        ),
-        Option(
-            "--junit FILE",
-            "write JUnit XML: one case a benchmark, undecided is skipped, or a failure with --undecided "
-            "fail; - is standard output",
-        ),
-        *reading(),
-    ],
-)
+    ]
+    reading: Reading
+    measuring: Annotated[
+        Measuring,
+        Taken(leave="plan calibrate metric confidence gate margin precision stop_at_proof"),
+    ]
 
 
-def run(args: Args, console: Console) -> int:
+def run(asked: GateOptions, console: Console) -> int:
     """Carry the command out; the exit code is the gate's answer."""
-    if args.config is None and Path(FILE).is_file():
-        args.config = FILE
-    check_outputs(args)
-    settings = GateSettings() if args.config is None else read_settings(args.config)
-    count, before = _looks(args.look, args.open)
+    measured = [asked.given[name] for name in _MEASURED if name in asked.given]
+    of_measuring = {field.name for field in fields(Measuring)} - _COMMON
+    if measured:
+        of_files = [option for name, option in asked.given.items() if name not in of_measuring | _COMMON]
+        if of_files:
+            raise UsageError(
+                f"{', '.join(of_files)}: only for files, not where the gate measures: {', '.join(measured)}"
+            )
+        return measure(_to_measure(asked), console)
+    if needless := [option for name, option in asked.given.items() if name in of_measuring]:
+        raise UsageError(
+            f"{', '.join(needless)}: only where the gate measures; give --suite, --revisions or --driver, too"
+        )
+    return _of_files(asked, console)
+
+
+def _to_measure(asked: GateOptions) -> RunOptions:
+    """What ``run --gate`` is asked for."""
+    gating = asked.gating
+    measuring = replace(
+        asked.measuring, gate=True, metric=asked.metric, margin=gating.margin, confidence=gating.confidence
+    )
+    return RunOptions(
+        given={**asked.given, "gate": "--gate"},
+        argv=asked.argv,
+        commands=asked.files,
+        words=asked.words,
+        measuring=measuring,
+        output=asked.output,
+    )
+
+
+def _of_files(asked: GateOptions, console: Console) -> int:
+    config = FILE if asked.config is None and Path(FILE).is_file() else asked.config
+    check_outputs(asked.output, *asked.files, config, asked.baseline, asked.candidate)
+    settings = GateSettings() if config is None else read_settings(config)
+    count, before = _looks(asked.look, asked.open)
     if before is not None and before.outcome != "undecided":
         rules = before.decision.rules
         console.remark(
@@ -134,44 +144,42 @@ def run(args: Args, console: Console) -> int:
         )
         result = before
     else:
-        result = _asked(args, settings, count, before, console)
-    if args.look:
-        _leave(args.open, result)
-    undecided = args.undecided or settings.undecided or "report"
+        result = _decided(asked, settings, count, before, console)
+    if asked.look and asked.open:
+        _leave(asked.open, result)
+    undecided = asked.gating.undecided or settings.undecided or "report"
     if result.decision.rules.look < count:
         undecided = "report"
-    reports = result.reports(everything=args.all, undecided_fails=undecided == "fail")
-    known = {"suite": result.suite, "results": result.written().results}
-    write_answer(args, console, lambda **_: reports, result.to_json, **known)
-    if result.open and args.look:
-        console.remark(f"{args.open}: the benchmarks that are open, {len(result.open)}")
+    reports = result.reports(everything=asked.output.all, undecided_fails=undecided == "fail")
+    results = result.written().results if outputs_wanted(asked.output) else ()
+    known: dict[str, Any] = {"suite": result.suite, "results": results}
+    write_answer(asked, asked.output, console, lambda **_: reports, result.to_json, **known)
+    if result.open and asked.look:
+        console.remark(f"{asked.open}: the benchmarks that are open, {len(result.open)}")
     return _code(result, undecided, console)
 
 
-def _asked(
-    args: Args, settings: GateSettings, count: int, before: sp.GateResult | None, console: Console
-) -> sp.GateResult:
+def _decided(
+    asked: GateOptions, settings: GateSettings, count: int, before: "sp.GateResult | None", console: Console
+) -> "sp.GateResult":
     """The gate's answer."""
     from speedproof.api.gates import Demand, refuse_unusable
 
-    suite, versions = _load(args)
-    refuse_unusable(suite, versions[0], args.only, args.skip)
-    suite = select(suite, args, console)
+    choosing = replace(asked.choosing, metric=asked.metric[-1] if asked.metric else None)
+    suite, versions = _load(asked)
+    refuse_unusable(suite, versions[0], choosing.only, choosing.skip)
+    suite = select(suite, choosing, console)
     report_leftovers(suite, console)
     held = before.decision.demands if before is not None else {}
+    gating = asked.gating
 
     def demand(name: str) -> Demand | None:
         """What was asked at the look before, unless it is said anew."""
         kept = held.get(name, Demand())
-        policy = Policy(args.policy or settings.policy or kept.policy)
-        base = Demand(policy, args.margin or settings.margin or kept.margin)
+        policy = Policy(gating.policy or settings.policy or kept.policy)
+        base = Demand(policy, gating.margin or settings.margin or kept.margin)
         return demand_of(name, base, settings.benchmark)
 
-    chosen: dict[str, Any] = {
-        name: value
-        for name in ("confidence", "multiplicity", "protocol")
-        if (value := getattr(args, name) or getattr(settings, name)) is not None
-    }
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:
         result = sp.gate(
             suite,
@@ -181,19 +189,21 @@ def _asked(
             demand_of=demand,
             looks=count,
             after=before,
-            store=args.store,
+            store=asked.store,
             done=ticker.advance,
-            **chosen,
+            confidence=gating.confidence or settings.confidence,
+            multiplicity=gating.multiplicity or settings.multiplicity,
+            protocol=gating.protocol or settings.protocol,
         )
     counted = any(row.comparison.floor is not None for row in result.decision.rows)
-    report_no_floor(args.store, suite.keys, console, counted=counted)
+    report_no_floor(asked.store, suite.keys, console, counted=counted)
     for entry in settings.benchmark:
         if not any(entry.matches(key.benchmark) for key in suite.keys):
             console.remark(f"note: the pattern {entry.pattern!r} of the settings matches no benchmark")
     return result
 
 
-def _looks(text: str | None, path: str | None) -> tuple[int, sp.GateResult | None]:
+def _looks(text: str | None, path: str | None) -> tuple[int, "sp.GateResult | None"]:
     """From ``2/3``: how many looks there are, and what those before this one found."""
     if text is None:
         if path is not None:
@@ -210,7 +220,7 @@ def _looks(text: str | None, path: str | None) -> tuple[int, sp.GateResult | Non
     return count, None if number == 1 else _before(f"--look {text}", Path(path + _STATE), number - 1, count)
 
 
-def _before(option: str, path: Path, number: int, count: int) -> sp.GateResult:
+def _before(option: str, path: Path, number: int, count: int) -> "sp.GateResult":
     import msgspec
 
     from speedproof.api.gates import GateDecision
@@ -231,7 +241,7 @@ def _before(option: str, path: Path, number: int, count: int) -> sp.GateResult:
     return sp.GateResult(decision, sp.Suite((), {}))
 
 
-def _leave(path: str, result: sp.GateResult) -> None:
+def _leave(path: str, result: "sp.GateResult") -> None:
     """Write what a look leaves: the open benchmarks, a name a line and nothing else, and beside that the rest."""
     if broken := [name for name in result.open if len(name.splitlines()) > 1]:
         raise UsageError(f"{broken[0]!r}: a name of several lines cannot stand in --open {path}")
@@ -245,17 +255,20 @@ def _leave(path: str, result: sp.GateResult) -> None:
     write_whole(Path(path), "".join(f"{name}\n" for name in result.open))
 
 
-def _load(args: Args) -> tuple[sp.Suite, tuple[str, str]]:
+def _load(asked: GateOptions) -> tuple["sp.Suite", tuple[str, str]]:
     """The suite of the files, and the two versions to hold together."""
-    named = [args.baseline, args.candidate] if args.baseline else []
-    files = args.files or named
-    if not files or (args.files and named):
+    named = [asked.baseline, asked.candidate] if asked.baseline and asked.candidate else []
+    if not named and (alone := asked.baseline or asked.candidate):
+        other = "--candidate" if asked.baseline else "--baseline"
+        raise UsageError(f"{alone} is compared with nothing; give {other}, too")
+    files = asked.files or tuple(named)
+    if not files or (asked.files and named):
         raise UsageError(
             "give the results of the baseline and of the candidate: speedproof gate main.json branch.json"
         )
     (baseline, old), *others = [_file_and_version(file) for file in files]
     if not old and not any(version for _, version in others):
-        suite = load(files, args)
+        suite = load(files, asked.reading)
         if len(suite.versions) == 2:
             return suite, (suite.versions[0], suite.versions[1])
         raise UsageError(
@@ -267,7 +280,7 @@ def _load(args: Args) -> tuple[sp.Suite, tuple[str, str]]:
             f"{' and '.join(files)}: FILE:VERSION is for two versions of the same file; "
             "name the file and a version on both sides"
         )
-    suite = load([baseline], args)
+    suite = load([baseline], asked.reading)
     return suite, (version_given(old, suite.versions), version_given(others[0][1], suite.versions))
 
 
@@ -292,9 +305,13 @@ def _is_there(path: str) -> bool:
     return True
 
 
-def _code(result: sp.GateResult, undecided: Undecided, console: Console) -> int:
-    if result.outcome != "undecided":
+def _code(result: "sp.GateResult", undecided: Undecided, console: Console) -> int:
+    from speedproof.api.gates import Outcome
+
+    if result.outcome is not Outcome.UNDECIDED or undecided == "report":
         return result.exit_code
-    if undecided != "report":
-        console.remark(f"the gate is undecided; --undecided {undecided} lets that {undecided}")
-    return _UNDECIDED_CODES[undecided]
+    console.remark(f"the gate is undecided; --undecided {undecided} lets that {undecided}")
+    return Outcome(undecided).exit_code
+
+
+COMMAND = MeasuringCommand(GateOptions, run)

@@ -1,63 +1,205 @@
 """``speedproof history``: keep measurements of commits, and tell what changed, when and by how much."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-import click
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.command import Args, Argument, Command, Group, Option
+from speedproof.cli.asked import CommandOptions
+from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import STDOUT, write_whole
-from speedproof.cli.values import count, place
+from speedproof.declaring import Argument, Title
 from speedproof.errors import UsageError
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.json import to_json
 from speedproof.reporting.names import enumerate_names
 from speedproof.reporting.numbers import plural
+from speedproof.values import count, place
 
 if TYPE_CHECKING:
     from speedproof.api.history_files import QueriedSample
 
 FAILED = 1
 
+Benchmark = Annotated[str | None, "NAME", "only this one"]
+Metric = Annotated[str | None, "NAME", "only this metric"]
+Branch = Annotated[str, "REV", "follow the first parents of this (default: HEAD)"]
+Confidence = Annotated[float, "LEVEL", "default: 0.95"]
+Fdr = Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"]
+FailOnChange = Annotated[bool, "exit 1 when a slowdown is shown that nobody has decided about"]
+Json = Annotated[bool, "write JSON"]
+All = Annotated[bool, "show every change"]
+Target = Annotated[str, Argument("FILE", "a .jsonl.gz file; - is standard output or input")]
 
-def _history(args: Args) -> sp.History:
-    return sp.History(args.store, args.repository)
+
+class HistoryOptions(CommandOptions, frozen=True, kw_only=True):
+    """What every action on the store takes."""
+
+    store: Annotated[
+        str, "PLACE", "a SQLite file or a postgresql:// URL (default: speedproof.db)", Title("store")
+    ] = "speedproof.db"
+    repository: Annotated[str, "DIR", "the git repository whose commits are followed", Title("store")] = "."
+
+    @property
+    def history(self) -> "sp.History":
+        """The store."""
+        return sp.History(self.store, self.repository)
 
 
-def _watch(args: Args, console: Console) -> int:
-    result = _history(args).alarms(**args.take("every", "last", "metric", "benchmark", "branch"))
-    if args.json:
+class AddOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Add result files to the store."""
+
+    files: Annotated[tuple[str, ...], Argument("FILE...", "result files, or what 'history export' wrote")]
+    commit: Annotated[str | None, "REV", "what was measured (default: what the file says, else HEAD)"] = None
+    session: Annotated[str, "NAME", "files that share it were measured together"] = ""
+    anchor: Annotated[str | None, "VERSION", "the version that every session measures beside the commit"] = (
+        None
+    )
+    machine: Annotated[str, "NAME", "name of the machine, where the file does not tell it"] = ""
+    unit: Annotated[str | None, "UNIT", "unit of numbers whose file names none, for example ms"] = None
+    benchmark: Annotated[str, "NAME", "name of the only benchmark in a file"] = ""
+    where: Annotated[str | None, "SQL", "rows of a corpus to add: \"version = '3.13'\""] = None
+    json: Annotated[bool, "write what was added as JSON"] = False
+
+
+class ChangesOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Show the last changes: the usual action."""
+
+    benchmark: Benchmark = None
+    metric: Metric = None
+    branch: Branch = "HEAD"
+    confidence: Confidence = 0.95
+    fdr: Fdr = False
+    fail_on_change: FailOnChange = False
+    all: All = False
+    json: Json = False
+
+
+class ShowBenchmarkOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Show one benchmark, commit by commit."""
+
+    benchmark: Annotated[str | None, Argument("[BENCHMARK]", "its name", is_file=False)] = None
+    metric: Metric = None
+    branch: Branch = "HEAD"
+    confidence: Confidence = 0.95
+    fdr: Fdr = False
+    fail_on_change: FailOnChange = False
+    json: Json = False
+
+
+class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Show the alarms of the newest commits."""
+
+    every: Annotated[int, "N", "mean number of commits between false alarms (default: 1000)", count] = 1000
+    last: Annotated[int, "N", "alarms that the last N commits raised (default: 30)", count] = 30
+    benchmark: Benchmark = None
+    metric: Metric = None
+    branch: Branch = "HEAD"
+    all: All = False
+    json: Json = False
+
+
+class PageOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Write charts of all benchmarks, for a browser."""
+
+    output: Annotated[str, "-o, --output DIR", "the folder of the pages", place]
+    compare: Annotated[tuple[str, ...], "REV", "another branch to draw; may be repeated"] = ()
+    metric: Metric = None
+    branch: Branch = "HEAD"
+    confidence: Confidence = 0.95
+    fdr: Fdr = False
+
+
+class QueryOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Show or write the samples as rows."""
+
+    patterns: Annotated[
+        tuple[str, ...], Argument("[PATTERNS...]", "benchmarks, as 'json/*'", is_file=False)
+    ] = ()
+    output: Annotated[str | None, "-o, --output FILE", "a .csv or .parquet file"] = None
+    commit: Annotated[str | None, "REV", "only of this commit"] = None
+    machine: Annotated[str | None, "NAME", "only of this machine"] = None
+    benchmark: Benchmark = None
+    metric: Metric = None
+    all: Annotated[bool, "every row"] = False
+    json: Json = False
+
+
+class ExportOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Write the whole store to one file."""
+
+    file: Target
+
+
+class ImportOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Read what a store wrote."""
+
+    file: Target
+
+
+class DecideOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Decide about a commit."""
+
+    commit: Annotated[str, Argument("COMMIT", "the commit", is_file=False)]
+    reason: Annotated[tuple[str, ...], Argument("[REASON...]", "why", is_file=False)] = ()
+    benchmark: Benchmark = None
+
+
+class BlessOptions(DecideOptions, frozen=True, kw_only=True):
+    """Accept a change."""
+
+
+class InvalidOptions(DecideOptions, frozen=True, kw_only=True):
+    """Leave out the measurements of a commit."""
+
+
+class FixedOptions(DecideOptions, frozen=True, kw_only=True):
+    """Say that a later commit undid the change."""
+
+
+class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Remove the measurements of commits."""
+
+    commits: Annotated[tuple[str, ...], Argument("COMMITS...", "the commits", is_file=False)]
+
+
+def _watch(asked: WatchOptions, console: Console) -> int:
+    result = asked.history.alarms(
+        every=asked.every,
+        last=asked.last,
+        metric=asked.metric,
+        benchmark=asked.benchmark,
+        branch=asked.branch,
+    )
+    if asked.json:
         console.out.write(result.to_json())
     else:
-        console.write(*result.reports(everything=args.all))
+        console.write(*result.reports(everything=asked.all))
     return FAILED if result.undecided else 0
 
 
-def _page(args: Args, console: Console) -> int:
-    history = _history(args)
-    with console.progress("drawing", len(history.store.all_series(metric=args.metric))) as ticker:
+def _page(asked: PageOptions, console: Console) -> int:
+    history = asked.history
+    with console.progress("drawing", len(history.store.all_series(metric=asked.metric))) as ticker:
         size = history.page(
-            args.output,
-            correction="bh" if args.fdr else "holm",
+            asked.output,
+            confidence=asked.confidence,
+            correction="bh" if asked.fdr else "holm",
+            metric=asked.metric,
+            branch=asked.branch,
+            compare=asked.compare,
             done=ticker.advance,
-            **args.take("confidence", "metric", "branch", "compare"),
         )
-    console.say(f"{args.output}: {size / 1e6:.1f} MB; open {Path(args.output, 'index.html')}")
+    console.say(f"{asked.output}: {size / 1e6:.1f} MB; open {Path(asked.output, 'index.html')}")
     return 0
 
 
-def _add(args: Args, console: Console) -> int:
+def _add(asked: AddOptions, console: Console) -> int:
     """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
     from speedproof.api.history_files import short_name
 
-    history, files = _history(args), args.files
+    history, files = asked.history, asked.files
     failed: dict[str, list[str]] = {}
     done = []
     with console.progress("adding", len(files)) as ticker:
@@ -65,11 +207,13 @@ def _add(args: Args, console: Console) -> int:
             try:
                 added = history.add(
                     path,
-                    **args.take("commit", "anchor", "unit", "where"),
-                    **{
-                        name: value or ""
-                        for name, value in args.take("session", "machine", "benchmark").items()
-                    },
+                    commit=asked.commit,
+                    session=asked.session,
+                    anchor=asked.anchor,
+                    machine=asked.machine,
+                    unit=asked.unit,
+                    benchmark=asked.benchmark,
+                    where=asked.where,
                 )
             except sp.SpeedproofError as error:
                 failed.setdefault(str(error).removeprefix(f"{path}: "), []).append(path)
@@ -82,10 +226,10 @@ def _add(args: Args, console: Console) -> int:
                 for problem in added.problems:
                     console.remark(f"not added: {problem}")
                 done.append(added)
-                if not args.json:
+                if not asked.json:
                     console.say(f"{path}: {what}")
             ticker.advance()
-    if args.json:
+    if asked.json:
         console.out.write(to_json("history", done))
     for cause, paths in failed.items():
         console.remark(f"error: {cause if paths[0] in cause else f'{enumerate_names(paths, 3)}: {cause}'}")
@@ -94,80 +238,88 @@ def _add(args: Args, console: Console) -> int:
     return 0
 
 
-def _metric_of(history: sp.History, args: Args, console: Console) -> str | None:
+def _metric_of(history: "sp.History", asked: ShowBenchmarkOptions, console: Console) -> str | None:
     """The metric that is shown of a benchmark: time, or the first, unless another one is asked for."""
     series = history.store.all_series()
-    metrics = list(dict.fromkeys(s.key.metric for s in series if s.key.benchmark == args.benchmark))
-    if args.metric is not None or len(metrics) < 2:
-        return None if args.metric == "all" else args.metric
+    metrics = list(dict.fromkeys(s.key.metric for s in series if s.key.benchmark == asked.benchmark))
+    if asked.metric is not None or len(metrics) < 2:
+        return None if asked.metric == "all" else asked.metric
     chosen = "time" if "time" in metrics else metrics[0]
     others = enumerate_names([m for m in metrics if m != chosen], 2)
     console.remark(f"{chosen} is shown; others with --metric: {others}, or all")
     return chosen
 
 
-def _tell(args: Args, console: Console) -> int:
+def _tell(asked: ChangesOptions, console: Console) -> int:
     """The changes of all benchmarks, or of one."""
-    result = _changed(_history(args), args)
-    if args.json:
+    result = _changed(asked.history, asked, asked.metric)
+    if asked.json:
         console.out.write(result.to_json())
     else:
-        console.write(*result.reports(everything=args.all))
-    return _code(result, args)
+        console.write(*result.reports(everything=asked.all))
+    return _code(result, asked)
 
 
-def _show(args: Args, console: Console) -> int:
+def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
     """One benchmark, commit by commit."""
     from speedproof.reporting.history import track_report
 
-    history = _history(args)
-    if args.benchmark is None:
-        known = list(dict.fromkeys(s.key.benchmark for s in history.store.all_series(metric=args.metric)))
+    history = asked.history
+    if asked.benchmark is None:
+        known = list(dict.fromkeys(s.key.benchmark for s in history.store.all_series(metric=asked.metric)))
         raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
-    args.metric = _metric_of(history, args, console)
-    result = _changed(history, args)
-    if args.json:
+    result = _changed(history, asked, _metric_of(history, asked, console))
+    if asked.json:
         console.out.write(result.to_json())
     else:
         console.write(track_report(result))
-    return _code(result, args)
+    return _code(result, asked)
 
 
-def _changed(history: sp.History, args: Args) -> sp.HistoryResult:
+def _changed(
+    history: "sp.History", asked: ChangesOptions | ShowBenchmarkOptions, metric: str | None
+) -> "sp.HistoryResult":
     return history.changes(
-        correction="bh" if args.fdr else "holm",
-        **args.take("confidence", "metric", "benchmark", "branch"),
+        confidence=asked.confidence,
+        correction="bh" if asked.fdr else "holm",
+        metric=metric,
+        benchmark=asked.benchmark,
+        branch=asked.branch,
     )
 
 
-def _code(result: sp.HistoryResult, args: Args) -> int:
+def _code(result: "sp.HistoryResult", asked: ChangesOptions | ShowBenchmarkOptions) -> int:
     open_ones = [c for c in result.changes if result.slower(c) and result.decision(c) is None]
-    return FAILED if args.fail_on_change and open_ones else 0
+    return FAILED if asked.fail_on_change and open_ones else 0
 
 
-def _query(args: Args, console: Console) -> int:
+def _query(asked: QueryOptions, console: Console) -> int:
     """Samples as a table, as JSON, or in a CSV or Parquet file."""
     from speedproof.reporting.history import LISTED, measured_report
 
-    if args.output:
-        args.refuse("all", "json", because=f"the rows go to {args.output}, all of them")
-    history = _history(args)
-    last = None if args.output or args.json or args.all else LISTED
-    patterns = [*args.patterns, *filter(None, [args.benchmark])]
-    which = args.take("metric", "commit", "machine")
-    rows = history.query(*patterns, **which, last=last)
-    if args.output:
-        _write(rows, args.output)
-        console.say(f"{args.output}: {plural(len(rows), 'sample')}")
-    elif args.json:
+    if asked.output:
+        asked.refuse("all", "json", because=f"the rows go to {asked.output}, all of them")
+    history = asked.history
+    last = None if asked.output or asked.json or asked.all else LISTED
+    patterns = [*asked.patterns, *filter(None, [asked.benchmark])]
+    metric, commit, machine = asked.metric, asked.commit, asked.machine
+    rows = history.query(*patterns, metric=metric, commit=commit, machine=machine, last=last)
+    if asked.output:
+        _write(rows, asked.output)
+        console.say(f"{asked.output}: {plural(len(rows), 'sample')}")
+    elif asked.json:
         console.out.write(to_json("history", rows))
     else:
-        many = history.count(*patterns, **which) if len(rows) == last else len(rows)
-        console.write(measured_report(rows, args.store, many))
+        many = (
+            history.count(*patterns, metric=metric, commit=commit, machine=machine)
+            if len(rows) == last
+            else len(rows)
+        )
+        console.write(measured_report(rows, asked.store, many))
     return 0
 
 
-def _write(rows: list[QueriedSample], output: str) -> None:
+def _write(rows: list["QueriedSample"], output: str) -> None:
     from speedproof.api.history_files import QueriedSample
 
     names = QueriedSample.__struct_fields__
@@ -187,71 +339,40 @@ def _write(rows: list[QueriedSample], output: str) -> None:
         raise UsageError(f"{output}: rows are written as .csv or .parquet")
 
 
-def _export(args: Args, console: Console) -> int:
-    to_stdout = args.file == STDOUT
+def _export(asked: ExportOptions, console: Console) -> int:
+    to_stdout = asked.file == STDOUT
     if to_stdout and console.terminal:
         raise UsageError("what is exported is compressed; name a file, or add '| PROGRAM'")
-    samples = _history(args).export(args.file)
+    samples = asked.history.export(asked.file)
     if not to_stdout:
-        console.say(f"{args.file}: {plural(samples, 'sample')}")
+        console.say(f"{asked.file}: {plural(samples, 'sample')}")
     return 0
 
 
-def _import(args: Args, console: Console) -> int:
-    console.say(f"{plural(_history(args).import_(args.file), 'new sample')} from {args.file}")
+def _import(asked: ImportOptions, console: Console) -> int:
+    console.say(f"{plural(asked.history.import_(asked.file), 'new sample')} from {asked.file}")
     return 0
 
 
-def _decide(state: Literal["blessed", "invalid", "fixed"], args: Args, console: Console) -> int:
-    reason = " ".join(args.reason)
-    _history(args).decide(args.commit, state, reason=reason, benchmark=args.benchmark or "")
-    console.say(f"{args.commit} is {state}")
+def _decide(asked: DecideOptions, console: Console) -> int:
+    state = _STATES[type(asked)]
+    reason = " ".join(asked.reason)
+    asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.benchmark or "")
+    console.say(f"{asked.commit} is {state}")
     return 0
 
 
-def _forget(args: Args, console: Console) -> int:
-    for commit in args.commits:
-        console.say(f"{plural(_history(args).forget(commit), 'sample')} of {commit} forgotten")
+def _forget(asked: ForgetOptions, console: Console) -> int:
+    for commit in asked.commits:
+        console.say(f"{plural(asked.history.forget(commit), 'sample')} of {commit} forgotten")
     return 0
 
 
-_BENCHMARK = Option("--benchmark NAME", "only this one")
-_METRIC = Option("--metric NAME", "only this metric")
-_BRANCH = Option("--branch REV", "follow the first parents of this (default: HEAD)", default="HEAD")
-_JSON = Option("--json", "write JSON")
-_ALL = Option("--all", "show every change")
-_RISK = [
-    Option("--confidence LEVEL", "default: 0.95", default=0.95),
-    Option("--fdr", "allow a share of false changes (Benjamini and Hochberg): finds more"),
-]
-_FAIL = Option("--fail-on-change", "exit 1 when a slowdown is shown that nobody has decided about")
-
-
-def _action(run: Callable[[Args, Console], int], description: str, *params: click.Parameter) -> Command:
-    """An action; each has the store's options."""
-    store: list[click.Parameter | str] = [
-        "store",
-        Option(
-            "--store PLACE",
-            "a SQLite file or a postgresql:// URL",
-            default="speedproof.db",
-            show_default=True,
-        ),
-        Option("--repository DIR", "the git repository whose commits are followed", default="."),
-    ]
-    return Command(description, "", [*params, *store], run)
-
-
-def _word(name: str, help: str, *, many: bool = False, required: bool = True) -> Argument:
-    """A word, or several, that are no files."""
-    metavar = f"{name.upper()}..." if many else name.upper()
-    more = {"type": str, "required": required}
-    return Argument(name, metavar if required else f"[{metavar}]", help, many=many, **more)
-
-
-_COMMIT = _word("commit", "the commit")
-_REASON = _word("reason", "why", many=True, required=False)
-_TARGET = Argument("file", "FILE", "a .jsonl.gz file; - is standard output or input")
+_STATES: dict[type[CommandOptions], Literal["blessed", "invalid", "fixed"]] = {
+    BlessOptions: "blessed",
+    InvalidOptions: "invalid",
+    FixedOptions: "fixed",
+}
 
 COMMAND = Group(
     "Keep result files of commits in a store and tell what changed since: after which commit, by how much, "
@@ -269,82 +390,18 @@ COMMAND = Group(
     "\n"
     "exit codes: 0 done, 1 undecided slowdown (watch, --fail-on-change), 2 error",
     {
-        "add": _action(
-            _add,
-            "Add result files to the store.",
-            Argument("files", "FILE...", "result files, or what 'history export' wrote", many=True),
-            Option("--commit REV", "what was measured (default: what the file says, else HEAD)"),
-            Option("--session NAME", "files that share it were measured together"),
-            Option("--anchor VERSION", "the version that every session measures beside the commit"),
-            Option("--machine NAME", "name of the machine, where the file does not tell it"),
-            Option("--unit UNIT", "unit of numbers whose file names none, for example ms"),
-            Option("--benchmark NAME", "name of the only benchmark in a file"),
-            Option("--where SQL", "rows of a corpus to add: \"version = '3.13'\""),
-            Option("--json", "write what was added as JSON"),
-        ),
-        "changes": _action(
-            _tell,
-            "Show the last changes: the usual action.",
-            *(_BENCHMARK, _METRIC, _BRANCH, *_RISK, _FAIL, _ALL, _JSON),
-        ),
-        "show": _action(
-            _show,
-            "Show one benchmark, commit by commit.",
-            _word("benchmark", "its name", required=False),
-            *(_METRIC, _BRANCH, *_RISK, _FAIL, _JSON),
-        ),
-        "watch": _action(
-            _watch,
-            "Show the alarms of the newest commits.",
-            Option(
-                "--every N",
-                "mean number of commits between false alarms (default: 1000)",
-                parse=count,
-                default=1000,
-            ),
-            Option(
-                "--last N", "alarms that the last N commits raised (default: 30)", parse=count, default=30
-            ),
-            *(_BENCHMARK, _METRIC, _BRANCH, _ALL, _JSON),
-        ),
-        "page": _action(
-            _page,
-            "Write charts of all benchmarks, for a browser.",
-            Option("-o, --output DIR", "the folder of the pages", required=True, parse=place),
-            Option("--compare REV", "another branch to draw; may be repeated", many=True),
-            *(_METRIC, _BRANCH, *_RISK),
-        ),
-        "query": _action(
-            _query,
-            "Show or write the samples as rows.",
-            _word("patterns", "benchmarks, as 'json/*'", many=True, required=False),
-            Option("-o, --output FILE", "a .csv or .parquet file"),
-            Option("--commit REV", "only of this commit"),
-            Option("--machine NAME", "only of this machine"),
-            *(_BENCHMARK, _METRIC, Option("--all", "every row"), _JSON),
-        ),
-        "export": _action(_export, "Write the whole store to one file.", _TARGET),
-        "import": _action(_import, "Read what a store wrote.", _TARGET),
-        "bless": _action(partial(_decide, "blessed"), "Accept a change.", _COMMIT, _REASON, _BENCHMARK),
-        "invalid": _action(
-            partial(_decide, "invalid"),
-            "Leave out the measurements of a commit.",
-            _COMMIT,
-            _REASON,
-            _BENCHMARK,
-        ),
-        "fixed": _action(
-            partial(_decide, "fixed"),
-            "Say that a later commit undid the change.",
-            _COMMIT,
-            _REASON,
-            _BENCHMARK,
-        ),
-        "forget": _action(
-            _forget,
-            "Remove the measurements of commits.",
-            _word("commits", "the commits", many=True),
-        ),
+        "add": Command(AddOptions, _add),
+        "changes": Command(ChangesOptions, _tell),
+        "show": Command(ShowBenchmarkOptions, _show),
+        "watch": Command(WatchOptions, _watch),
+        "page": Command(PageOptions, _page),
+        "query": Command(QueryOptions, _query),
+        "export": Command(ExportOptions, _export),
+        "import": Command(ImportOptions, _import),
+        "bless": Command(BlessOptions, _decide),
+        "invalid": Command(InvalidOptions, _decide),
+        "fixed": Command(FixedOptions, _decide),
+        "forget": Command(ForgetOptions, _forget),
     },
     usual="changes",
 )

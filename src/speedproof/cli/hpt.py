@@ -1,81 +1,85 @@
 """``speedproof hpt``: does the candidate outperform the reference over the whole suite."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.api.shares import proportion
-from speedproof.cli.command import Args, Command, Option
+from speedproof.cli.asked import CommandOptions
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import files, folding, pages, reading, selecting
+from speedproof.cli.inputs import load_chosen, report_leftovers
 from speedproof.cli.outputs import check_outputs, write_answer
+from speedproof.declaring import Title
 from speedproof.errors import UsageError
+from speedproof.options import Choosing, Output, Reading, ReferenceFirst, answer
 from speedproof.reporting.model import Report
-
-COMMAND = Command(
-    "Ask whether the candidate outperforms the reference over a whole suite, by Hierarchical "
-    "Performance Testing: rank tests within and across benchmarks, which need no normality, and the "
-    "speedup that holds with a given confidence.",
-    "  speedproof hpt old.json new.json                every benchmark counts alike\n"
-    "  speedproof hpt old.json new.json --r 0.999      speedup at this confidence\n"
-    "  speedproof hpt old.json new.json --speedup 1.5  how sure is a factor of 1.5?\n"
-    "  speedproof hpt a.csv b.csv --scores given       scores, higher is better",
-    [
-        files("result files or folders, the reference first"),
-        *selecting(),
-        "deciding",
-        Option(
-            "--r LEVEL",
-            "confidence of the speedup; may be repeated (default: 0.95 and 0.99)",
-            many=True,
-            parse=proportion,
-        ),
-        Option(
-            "--alpha-benchmark RISK",
-            "risk of the test within a benchmark, below 0.5 (default: 0.05 from 5 runs, 0.10 below)",
-            parse=proportion,
-        ),
-        Option(
-            "--scores [relative|given]",
-            "relative to the reference's median, so that every benchmark counts alike (default), or the "
-            "values as they are: scores, higher is better",
-            default="relative",
-        ),
-        Option(
-            "--rule [exact|paper]",
-            "null distributions: exact given the ties (default), or the article's tables and normal "
-            "approximations",
-            default="exact",
-        ),
-        Option(
-            "--literal-signs",
-            "keep a difference of medians that contradicts the test within the benchmark, as the article "
-            "does",
-        ),
-        Option(
-            "--speedup FACTOR",
-            "say with which confidence the winner is more than this much faster; may be repeated",
-            many=True,
-        ),
-        "output",
-        *folding("the bounds of the speedups, and what others would claim"),
-        Option("--json", "write everything as JSON"),
-        *pages(),
-        *reading(),
-    ],
-)
+from speedproof.values import proportion
 
 
-def run(args: Args, console: Console) -> int:
+class HptOptions(CommandOptions, frozen=True, kw_only=True):
+    """Ask whether the candidate outperforms the reference over a whole suite.
+
+    This is Hierarchical Performance Testing: rank tests within and across benchmarks, which need no normality, and
+    the speedup that holds with a given confidence.
+
+        speedproof hpt old.json new.json                every benchmark counts alike
+        speedproof hpt old.json new.json --r 0.999      speedup at this confidence
+        speedproof hpt old.json new.json --speedup 1.5  how sure is a factor of 1.5?
+        speedproof hpt a.csv b.csv --scores given       scores, higher is better
+    """
+
+    files: ReferenceFirst
+    choosing: Choosing
+    r: Annotated[
+        tuple[float, ...],
+        "LEVEL",
+        "confidence of the speedup; may be repeated (default: 0.95 and 0.99)",
+        proportion,
+        Title("deciding"),
+    ] = ()
+    alpha_benchmark: Annotated[
+        float | None,
+        "RISK",
+        "risk of the test within a benchmark, below 0.5 (default: 0.05 from 5 runs, 0.10 below)",
+        proportion,
+    ] = None
+    scores: Annotated[
+        Literal["relative", "given"],
+        "relative to the reference's median, so that every benchmark counts alike (default), or the values as "
+        "they are: scores, higher is better",
+    ] = "relative"
+    rule: Annotated[
+        Literal["exact", "paper"],
+        "null distributions: exact given the ties (default), or the article's tables and normal "
+        "approximations",
+    ] = "exact"
+    literal_signs: Annotated[
+        bool,
+        "keep a difference of medians that contradicts the test within the benchmark, as the article does",
+    ] = False
+    speedup: Annotated[
+        tuple[float, ...],
+        "FACTOR",
+        "say with which confidence the winner is more than this much faster; may be repeated",
+    ] = ()
+    output: Annotated[
+        Output,
+        answer(
+            all="every benchmark, not only the clearest",
+            details="the bounds of the speedups, and what others would claim",
+        ),
+    ]
+    reading: Reading
+
+
+def run(asked: HptOptions, console: Console) -> int:
     """Carry the command out."""
-    check_outputs(args)
-    if args.metric == "all":
+    check_outputs(asked.output, *asked.files)
+    if asked.choosing.metric == "all":
         raise UsageError("--metric all: scores of different metrics do not make a suite; name one metric")
-    suite = select(load(args.files, args), args, console)
-    reference, candidates = suite.sides(args.reference)
+    suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
+    reference, candidates = suite.sides(reference)
     report_leftovers(suite, console)
     results = []
     for candidate in candidates:
@@ -83,22 +87,28 @@ def run(args: Args, console: Console) -> int:
             suite,
             reference=reference,
             candidate=candidate,
-            confidences=args.r,
-            speedups=args.speedup,
-            **args.take("scores", "alpha_benchmark", "rule", "literal_signs"),
+            scores=asked.scores,
+            alpha_benchmark=asked.alpha_benchmark,
+            rule=asked.rule,
+            literal_signs=asked.literal_signs,
+            confidences=asked.r,
+            speedups=asked.speedup,
         )
         for problem in result.problems:
             console.remark(problem)
         results.append(result)
-    write_answer(args, console, partial(_reports, results), partial(_json, results))
+    write_answer(asked, asked.output, console, partial(_reports, results), partial(_json, results))
     return 0
 
 
-def _json(results: Sequence[sp.HptResult]) -> str:
+def _json(results: Sequence["sp.HptResult"]) -> str:
     from speedproof.reporting.json import to_json
 
     return to_json("hpt", [result.as_record() for result in results])
 
 
-def _reports(results: Sequence[sp.HptResult], **asked: bool) -> Iterable[Report]:
+def _reports(results: Sequence["sp.HptResult"], **asked: bool) -> Iterable[Report]:
     return (report for result in results for report in result.reports(**asked))
+
+
+COMMAND = Command(HptOptions, run)

@@ -7,46 +7,65 @@ from typing import Any
 
 import speedproof as sp
 from speedproof.api.given import version_given
-from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
+from speedproof.options import Choosing, Reading
 from speedproof.reporting.names import enumerate_names
 
+_ANYTHING = Choosing()
 
-def load(paths: Sequence[str], args: Args) -> sp.Suite:
+
+def load(paths: Sequence[str], reading: Reading, choosing: Choosing = _ANYTHING) -> sp.Suite:
     """Read all files of a command into one suite."""
-    how, asked = vars(args), ("by", "rows", "match", "reference", "higher_is_better")
-    chosen = {name: how[name] for name in asked if how.get(name)}
-    suite = sp.read(
-        *paths, columns=columns_of(args), **args.take("format", "unit", "wide", "where", "first"), **chosen
+    return sp.read(
+        *paths,
+        format=reading.format,
+        unit=reading.unit,
+        wide=reading.wide,
+        where=reading.where,
+        first=reading.first,
+        columns=columns_of(reading),
+        higher_is_better=reading.higher_is_better,
+        by=choosing.by or (),
+        rows=choosing.rows or (),
+        match=choosing.match or "name",
+        reference=choosing.reference,
     )
-    if "reference" in chosen and len(suite.versions) > 1:
-        args.reference = version_given(args.reference, suite.versions)
-    return suite
 
 
-def columns_of(args: Args) -> dict[str, str]:
+def load_chosen(
+    paths: Sequence[str], reading: Reading, choosing: Choosing, console: Console
+) -> tuple[sp.Suite, str | None]:
+    """The benchmarks and the metric that are asked for, and the reference by its name in the suite."""
+    suite = load(paths, reading, choosing)
+    reference = choosing.reference
+    if reference and len(suite.versions) > 1:
+        reference = version_given(reference, suite.versions)
+    return select(suite, choosing, console), reference
+
+
+def columns_of(reading: Reading) -> dict[str, str]:
     """What ``--column`` and its kin say: from roles to columns."""
     columns: dict[str, str] = {}
-    for item in args.column:
+    for item in reading.column:
         role, equals, name = item.partition("=")
         if not equals or role not in sp.formats.ROLES:
             raise UsageError(
                 f"--column {item}: say ROLE=NAME, where ROLE is one of {', '.join(sp.formats.ROLES)}"
             )
         columns[role] = name
-    chosen = {"benchmark": args.benchmark_columns, "version": args.version_column}
+    chosen = {"benchmark": reading.benchmark_columns, "version": reading.version_column}
     return columns | {role: name for role, name in chosen.items() if name}
 
 
-def select(suite: sp.Suite, args: Args, console: Console) -> sp.Suite:
+def select(suite: sp.Suite, choosing: Choosing, console: Console) -> sp.Suite:
     """Keep the benchmarks and the metric asked for; say which other metrics there are."""
-    chosen = suite.select(args.only, args.skip, "all")
-    if args.metric is None and (others := [m for m in chosen.metrics if m != chosen.main_metric]):
+    chosen = suite.select(choosing.only, choosing.skip, "all")
+    if choosing.metric is None and (others := [m for m in chosen.metrics if m != chosen.main_metric]):
         console.remark(
             f"{chosen.main_metric} is compared; others with --metric: {enumerate_names(others, 2)}, or all"
         )
-    return chosen.select(metric=args.metric)
+    return chosen.select(metric=choosing.metric)
 
 
 def report_leftovers(suite: sp.Suite, console: Console) -> None:

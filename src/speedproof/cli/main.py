@@ -14,13 +14,15 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from types import TracebackType
+from typing import Any
 
 import click
 
 from speedproof import __version__
-from speedproof.cli.command import Args, Command, Group, Option, common, said, unknown_command
+from speedproof.cli.command import ClickOption, Command, Group, common, said, unknown_command
 from speedproof.cli.console import Console
-from speedproof.errors import SpeedproofError, UsageError, on_command_line
+from speedproof.declaring import Option
+from speedproof.errors import SpeedproofError, on_command_line
 
 ERROR = 2
 INTERRUPTED = 130
@@ -47,16 +49,16 @@ COMMANDS = {
     "help": "show the help of a command",
 }
 
-_MEASURING = frozenset(["--driver", "--revisions", "--suite"])
-
 
 class Program(click.Group):
     """The commands; the module of one is imported when it is asked for."""
 
     def __init__(self) -> None:
-        version = Option(
-            "--version",
-            "show the version",
+        version = ClickOption(
+            "version",
+            Option("show the version"),
+            bool,
+            False,
             expose_value=False,
             is_eager=True,
             callback=_show_version,
@@ -86,25 +88,14 @@ class Program(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"speedproof.cli.{cmd_name}")
-        command: Command | Group = module.COMMAND
+        command: Command[Any] | Group = import_module(f"speedproof.cli.{cmd_name}").COMMAND
         command.name = cmd_name
-        if isinstance(command, Command):
-            command.callback = module.run
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A command by its name; a name that there is not gets the nearest one suggested.
-
-        A gate over a suite, revisions or a driver measures, as ``run --gate`` does.
-        """
-        own = args[: args.index("--")] if "--" in args else args
-        if args[:1] == ["gate"] and any(word.partition("=")[0] in _MEASURING for word in own):
-            if not ctx.resilient_parsing:
-                _refuse_of_files(own)
-            args = ["run", "--gate", *args[1:]]
+        """A command by its name; a name that there is not gets the nearest one suggested."""
         if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
             raise unknown_command(args[0], list(COMMANDS), ctx)
         return super().resolve_command(ctx, args)
@@ -122,19 +113,6 @@ class Program(click.Group):
             formatter.write_dl([r for p in self.params if (r := p.get_help_record(ctx)) is not None])
 
     format_epilog = Command.format_epilog
-
-
-def _refuse_of_files(words: Sequence[str]) -> None:
-    """Refuse what a gate has for files alone where it measures."""
-    given = dict.fromkeys(word.partition("=")[0] for word in words if word.startswith("--"))
-    measured = {option for p in command("run").params for option in p.opts}
-    if unknown := [name for name in given if name not in measured]:
-        of_files = {option for p in command("gate").params for option in p.opts}
-        if wrong := [name for name in unknown if name in of_files]:
-            raise UsageError(
-                f"{', '.join(wrong)}: only for files, not where the gate measures: "
-                f"{', '.join(name for name in given if name in _MEASURING)}"
-            )
 
 
 def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -187,7 +165,7 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
     return code
 
 
-def command(name: str) -> Command | Group:
+def command(name: str) -> Command[Any] | Group:
     """A command by its name, or an action as ``history add``, for whoever documents or tests it."""
     first, _, action = name.partition(" ")
     found = PROGRAM.get_command(click.Context(PROGRAM, info_name="speedproof"), first)
@@ -197,9 +175,9 @@ def command(name: str) -> Command | Group:
     return found
 
 
-def every_command() -> dict[str, Command]:
+def every_command() -> dict[str, Command[Any]]:
     """All commands by their names; of one with actions these."""
-    found: dict[str, Command] = {}
+    found: dict[str, Command[Any]] = {}
     for name in COMMANDS:
         one = command(name)
         found |= (
@@ -210,14 +188,14 @@ def every_command() -> dict[str, Command]:
     return found
 
 
-def parse(argv: Sequence[str]) -> Args:
+def parse(argv: Sequence[str]) -> Any:
     """What the function of a command is given for these words; raises click.UsageError."""
     found, words = command(argv[0]), list(argv[1:])
     parent = click.Context(PROGRAM, info_name="speedproof")
     if isinstance(found, Group):
         parent = click.Context(found, parent, info_name=argv[0])
         found, words = found.actions[words[0]], words[1:]
-    return found.args_of(found.make_context(found.name, words, parent=parent))
+    return found.asked_of(found.make_context(found.name, words, parent=parent))
 
 
 def _carry_out(arguments: list[str], console: Console) -> int:

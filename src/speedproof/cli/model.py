@@ -1,94 +1,119 @@
 """``speedproof model``: the Gaussian mixture behind each sample, tested by bootstrap."""
 
-from __future__ import annotations
+from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.command import Args, Command, Option
+from speedproof.cli.asked import CommandOptions
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import files, folding, mixture, pages, reading, selecting
+from speedproof.cli.inputs import load_chosen, report_leftovers
 from speedproof.cli.outputs import check_outputs, write_answer
-
-COMMAND = Command(
-    "Fit a Gaussian mixture to each sample (K and variances chosen by BIC) and test it by a "
-    "parametric bootstrap of the Kolmogorov-Smirnov distance. Where rounding makes "
-    "values equal and the test rejects, both are repeated with a model of the rounding.",
-    "  speedproof model results.json\n"
-    "  speedproof model results.json --only 'json_*' --bootstrap 1000 --jobs 2\n"
-    "  speedproof model times.txt --unit ms --json\n  speedproof model old.json new.json --fast --metrics\n"
-    "  speedproof model times.txt --quantile 0.99 --below 12ms --observations",
-    [
-        files(),
-        *selecting(),
-        *mixture(),
-        Option(
-            "--components K",
-            "exactly K; the test of fit is left out, as it is made for a K that BIC chose",
-            excludes="max_components bootstrap distance fast undersampling ignore_rounding",
-        ),
-        Option(
-            "--compatible",
-            "follow VARCORE to the letter: R's mclust, whose answer depends on the unit; every peak is a mode; "
-            "--undersampling 1 and --distance observed by default",
-            excludes="components",
-        ),
-        "testing",
-        Option("--bootstrap N", "bootstrap samples of the test; 0: no test (default: 200)", default=200),
-        Option("--fast", "stop adding components early in the bootstrap; p may shift a little"),
-        Option(
-            "--undersampling C",
-            "bootstrap samples hold C n values, 1 at most (default: 0.9, from 200 values on 0.8)",
-        ),
-        Option(
-            "--distance [ks|observed|cvm|ad]",
-            "of the test: Kolmogorov and Smirnov's (default), the same at the observations only, Cramer and von "
-            "Mises' or Anderson and Darling's",
-        ),
-        Option("--ignore-rounding", "do not repeat a fit that is rejected with a model of the rounding"),
-        "asking",
-        Option("--quantile P", "the value below which a run stays with probability P", many=True),
-        Option("--below VALUE", "the chance that a run takes at most VALUE: 12ms", many=True),
-        Option(
-            "--metrics",
-            "compare versions: mean distance (I1), chance to be faster (I2), chance to be the fastest "
-            "(I3), number of modes (I4)",
-        ),
-        Option("--observations", "list the values that fall into each component"),
-        Option(
-            "--delta VALUE",
-            "with --metrics: head start in I2 = P[X < Y + VALUE]",
-            default="0",
-            needs="metrics",
-        ),
-        "options",
-        *folding("the components of every mixture, with a histogram", what="sample"),
-        Option("--json", "write the models as JSON"),
-        *pages(),
-        *reading(),
-    ],
-)
+from speedproof.declaring import Excludes, Needs, Title
+from speedproof.options import Choosing, Modelling, Output, Reading, ResultFiles, answer
 
 
-def run(args: Args, console: Console) -> int:
+class ModelOptions(CommandOptions, frozen=True, kw_only=True):
+    """Fit a Gaussian mixture to each sample (K and variances chosen by BIC) and test the fit.
+
+    The test is a parametric bootstrap of the Kolmogorov-Smirnov distance. Where rounding makes values equal and
+    the test rejects, both are repeated with a model of the rounding.
+
+        speedproof model results.json
+        speedproof model results.json --only 'json_*' --bootstrap 1000 --jobs 2
+        speedproof model times.txt --unit ms --json
+        speedproof model old.json new.json --fast --metrics
+        speedproof model times.txt --quantile 0.99 --below 12ms --observations
+    """
+
+    files: ResultFiles
+    choosing: Choosing
+    modelling: Modelling
+    components: Annotated[
+        int | None,
+        "K",
+        "exactly K; the test of fit is left out, as it is made for a K that BIC chose",
+        Excludes("max_components bootstrap distance fast undersampling ignore_rounding"),
+    ] = None
+    compatible: Annotated[
+        bool,
+        "follow VARCORE to the letter: R's mclust, whose answer depends on the unit; every peak is a mode; "
+        "--undersampling 1 and --distance observed by default",
+        Excludes("components"),
+    ] = False
+    bootstrap: Annotated[
+        int, "N", "bootstrap samples of the test; 0: no test (default: 200)", Title("testing")
+    ] = 200
+    fast: Annotated[bool, "stop adding components early in the bootstrap; p may shift a little"] = False
+    undersampling: Annotated[
+        float | None,
+        "C",
+        "bootstrap samples hold C n values, 1 at most (default: 0.9, from 200 values on 0.8)",
+    ] = None
+    distance: Annotated[
+        Literal["ks", "observed", "cvm", "ad"] | None,
+        "of the test: Kolmogorov and Smirnov's (default), the same at the observations only, Cramer and von "
+        "Mises' or Anderson and Darling's",
+    ] = None
+    ignore_rounding: Annotated[bool, "do not repeat a fit that is rejected with a model of the rounding"] = (
+        False
+    )
+    quantile: Annotated[
+        tuple[float, ...], "P", "the value below which a run stays with probability P", Title("asking")
+    ] = ()
+    below: Annotated[tuple[str, ...], "VALUE", "the chance that a run takes at most VALUE: 12ms"] = ()
+    metrics: Annotated[
+        bool,
+        "compare versions: mean distance (I1), chance to be faster (I2), chance to be the fastest "
+        "(I3), number of modes (I4)",
+    ] = False
+    observations: Annotated[bool, "list the values that fall into each component"] = False
+    delta: Annotated[
+        str, "VALUE", "with --metrics: head start in I2 = P[X < Y + VALUE]", Needs("metrics")
+    ] = "0"
+    output: Annotated[
+        Output,
+        answer(
+            all="every sample, not only the clearest",
+            details="the components of every mixture, with a histogram",
+            json="write the models as JSON",
+        ),
+    ]
+    reading: Reading
+
+
+def run(asked: ModelOptions, console: Console) -> int:
     """Carry the command out."""
-    check_outputs(args)
-    if args.bootstrap == 0:
-        args.refuse(
-            "fast", "distance", "undersampling", "ignore_rounding", because="--bootstrap 0 tests nothing"
-        )
-    suite = select(load(args.files, args), args, console)
+    output, modelling = asked.output, asked.modelling
+    check_outputs(output, *asked.files)
+    if asked.bootstrap == 0:
+        of_test = ("fast", "distance", "undersampling", "ignore_rounding")
+        asked.refuse(*of_test, because="--bootstrap 0 tests nothing")
+    suite, _ = load_chosen(asked.files, asked.reading, asked.choosing, console)
     with console.progress("modelling", len(suite.samples)) as ticker:
         result = sp.model(
             suite,
-            rounding=not args.ignore_rounding,
-            quantiles=args.quantile,
+            components=asked.components,
+            max_components=modelling.max_components,
+            compatible=asked.compatible,
+            bootstrap=asked.bootstrap,
+            distance=asked.distance,
+            fast=asked.fast,
+            rounding=not asked.ignore_rounding,
+            undersampling=asked.undersampling,
+            seed=modelling.seed,
+            jobs=modelling.jobs,
+            quantiles=asked.quantile,
+            below=asked.below,
+            metrics=asked.metrics,
+            delta=asked.delta,
+            observations=asked.observations,
             done=ticker.advance,
-            **args.take("components", "compatible", "max_components", "bootstrap", "distance", "fast"),
-            **args.take("undersampling", "seed", "jobs"),
-            **args.take("below", "metrics", "delta", "observations"),
         )
     for problem in result.problems:
         console.remark(problem)
     report_leftovers(suite, console)
-    write_answer(args, console, result.reports, result.to_json)
+    write_answer(asked, output, console, result.reports, result.to_json)
     return 0
+
+
+COMMAND = Command(ModelOptions, run)

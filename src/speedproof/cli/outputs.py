@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from speedproof.cli.command import Args
+from speedproof.cli.asked import CommandOptions
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
+from speedproof.options import Output
 from speedproof.reporting.formats import FORMATS, Reported
 from speedproof.reporting.model import Report
 
@@ -23,47 +24,42 @@ if TYPE_CHECKING:
 STDOUT = "-"
 
 
-def check_outputs(args: Args) -> None:
-    """Find out before the work whether its results can be written."""
-    check_distinct(args)
-    targets = _targets(args)
-    to_stdout = [f"--{name}" for name, target in targets.items() if target == STDOUT]
-    if getattr(args, "json", False):
+def check_outputs(output: Output, *read: str | None, **saved: str | None) -> None:
+    """Find out before the work whether its results can be written, and over no file that is read.
+
+    ``saved`` are other options that name a file to write.
+    """
+    targets = {name: target for name, target in output.reports.items() if target != STDOUT}
+    targets |= {name.replace("_", "-"): target for name, target in saved.items() if target is not None}
+    _check_distinct(targets, read)
+    to_stdout = [f"--{name}" for name in output.reports if name not in targets]
+    if output.json:
         to_stdout.append("--json")
     if len(to_stdout) > 1:
         raise UsageError(f"{' and '.join(to_stdout)} cannot both write to standard output; give one a file")
-    also = {name: getattr(args, name, None) for name in ("save", "export_hyperfine")}
-    for name, target in {**targets, **also}.items():
-        if target not in (None, STDOUT):
-            _check_place(f"--{name.replace('_', '-')}", Path(target))
-    if args.github_summary and not os.environ.get("GITHUB_STEP_SUMMARY"):
+    for name, target in targets.items():
+        if target != STDOUT:
+            _check_place(f"--{name}", Path(target))
+    if output.github_summary and not os.environ.get("GITHUB_STEP_SUMMARY"):
         raise UsageError(
             "--github-summary: $GITHUB_STEP_SUMMARY is not set, so this is no GitHub job; use --markdown FILE"
         )
 
 
-_READ = ("files", "file", "config", "baseline", "candidate", "input", "resume", "review", "save")
-
-
-def check_distinct(args: Args) -> None:
+def _check_distinct(targets: Mapping[str, str], read: Sequence[str | None]) -> None:
     """Refuse to write a report over the measurements that it is made from."""
-    taken: dict[Path, str] = {}
-    for name in _READ:
-        value = getattr(args, name, None)
-        for path in value if isinstance(value, list) else [value]:
-            if isinstance(path, str) and path not in (STDOUT, os.devnull):
-                for candidate in (path, path.partition("=")[2], path.rpartition(":")[0]):
-                    if candidate:
-                        taken.setdefault(Path(candidate).resolve(), name)
-    for name in (*FORMATS, "export_hyperfine", "save"):
-        target = getattr(args, name, None)
-        if not isinstance(target, str) or target == STDOUT:
-            continue
+    taken = {
+        Path(part).resolve()
+        for path in read
+        if path not in (None, STDOUT, os.devnull)
+        for part in (path, path.partition("=")[2], path.rpartition(":")[0])
+        if part
+    }
+    for name, target in targets.items():
         path = Path(target).resolve()
-        if taken.setdefault(path, name) != name:
-            raise UsageError(
-                f"--{name.replace('_', '-')} {target}: this file is already read or written; name another one"
-            )
+        if path in taken:
+            raise UsageError(f"--{name} {target}: this file is already read or written; name another one")
+        taken.add(path)
 
 
 def _check_place(option: str, path: Path) -> None:
@@ -73,26 +69,31 @@ def _check_place(option: str, path: Path) -> None:
         raise UsageError(f"{option} {path}: there is no folder {path.parent}; make it first")
 
 
-def context_of(args: Args) -> Context:
+def context_of(asked: CommandOptions) -> Context:
     """How the command at hand was called, and by which versions it was carried out."""
     from speedproof.reporting.stored import Context
 
-    return Context.of(shlex.join(["speedproof", *args.argv]))
+    return Context.of(shlex.join(["speedproof", *asked.argv]))
 
 
 def write_outputs(
-    args: Args, reported: Callable[[], Reported], console: Console, *, again: bool = False
+    asked: CommandOptions,
+    output: Output,
+    reported: Callable[[], Reported],
+    console: Console,
+    *,
+    again: bool = False,
 ) -> bool:
     """Write every report that was asked for, and append the Markdown to the summary of a GitHub job.
 
     What there is to report is made where it is wanted; what was made before (``again``) says itself how. The
     answer is whether standard output has one.
     """
-    if not outputs_wanted(args):
+    if not outputs_wanted(output):
         return False
-    found = reported() if again else replace(reported(), context=context_of(args))
+    found = reported() if again else replace(reported(), context=context_of(asked))
     taken = False
-    for name, target in _targets(args).items():
+    for name, target in output.reports.items():
         text = FORMATS[name].write(found, target)
         if target == STDOUT:
             console.out.write(text)
@@ -100,7 +101,7 @@ def write_outputs(
         else:
             write_whole(Path(target), text)
             console.remark(f"wrote {target}")
-    if args.github_summary:
+    if output.github_summary:
         summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
         try:
             with summary.open("a", encoding="utf-8") as file:
@@ -110,18 +111,14 @@ def write_outputs(
     return taken
 
 
-def outputs_wanted(args: Args) -> bool:
+def outputs_wanted(output: Output) -> bool:
     """Whether a report is to be written beside the terminal's."""
-    return bool(args.github_summary or _targets(args))
-
-
-def _targets(args: Args) -> dict[str, str]:
-    """Where each format goes that was asked for."""
-    return {name: target for name in FORMATS if (target := getattr(args, name, None)) is not None}
+    return bool(output.github_summary or output.reports)
 
 
 def write_answer(
-    args: Args,
+    asked: CommandOptions,
+    output: Output,
     console: Console,
     reports: Callable[..., Iterable[Report]],
     to_json: Callable[[], str],
@@ -129,19 +126,20 @@ def write_answer(
 ) -> None:
     """What was found, in every form that was asked for: files, JSON, else the answer on standard output.
 
-    What is ``known`` besides, as :class:`Reported` names it, is for pages.
+    ``reports`` are called with what the sheet is to show; what is ``known`` besides, as :class:`Reported` names
+    it, is for pages.
     """
-    asked = {name: value for name, value in vars(args).items() if name in ("details", "explain")}
-    asked["everything"] = args.all
+    shown = {"everything": output.all, "details": output.details}
+    shown |= {"explain": True} if output.explain else {}
 
     def whole() -> Reported:
-        return Reported(tuple(reports(**{**asked, "details": True})), **known)
+        return Reported(tuple(reports(**{**shown, "details": True})), **known)
 
-    taken = write_outputs(args, whole, console, again="context" in known)
-    if getattr(args, "json", False):
+    taken = write_outputs(asked, output, whole, console, again="context" in known)
+    if output.json:
         console.out.write(to_json())
     elif not taken:
-        console.write(*reports(**asked))
+        console.write(*reports(**shown))
 
 
 def write_whole(path: Path, text: str) -> None:

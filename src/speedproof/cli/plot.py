@@ -1,57 +1,58 @@
 """``speedproof plot``: pictures of samples, mixtures and speedups."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
+from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.command import Args, Command, Option
+from speedproof.cli.asked import CommandOptions
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import files, max_components, reading, selecting
+from speedproof.cli.inputs import load_chosen, report_leftovers
+from speedproof.declaring import Taken
+from speedproof.options import Choosing, Modelling, Reading, ResultFiles
 from speedproof.reporting.names import file_names
 
 _LONGEST = 255  # bytes of a file's name, of most file systems
-KINDS = ("histogram", "density", "cdf", "order", "violins", "qq", "forest")
-
-COMMAND = Command(
-    "Draw each benchmark: the histograms of all its versions on one axis, with the fitted "
-    "mixtures and their components, their kernel densities with normal fits, their distribution functions "
-    "against the mixtures, or their violins side by side; or each sample: its runs in order coloured by "
-    "component, or its normal and log-normal probability plots; or all speedups over the reference in one "
-    "picture (forest). A few values so far out that they would squeeze the others are not drawn, and the "
-    "picture says how many. Needs matplotlib: pip install matplotlib.",
-    "  speedproof plot old.json new.json -o histograms.svg\n"
-    "  speedproof plot results.json --kind order --only json_dumps -o order.png\n"
-    "  speedproof plot gcc.json clang.json icc.json --kind violins -o versions.pdf\n"
-    "  speedproof plot old.json new.json --kind forest -o speedups.svg\n"
-    "With several pictures, benchmark and version are added to each file's name.",
-    [
-        files(),
-        Option(
-            "-o, --output PATH", "the file of the picture; ends in .svg, .png, .pdf or .html", required=True
-        ),
-        Option("--kind", "which picture (default: histogram)", choices=KINDS, default="histogram"),
-        *selecting(),
-        "modelling",
-        max_components(),
-        *reading(),
-    ],
-)
 
 
-def run(args: Args, console: Console) -> int:
+class PlotOptions(CommandOptions, frozen=True, kw_only=True):
+    """Draw each benchmark, each sample, or all speedups over the reference in one picture (forest).
+
+    Of a benchmark: the histograms of all its versions on one axis, with the fitted mixtures and their components,
+    their kernel densities with normal fits, their distribution functions against the mixtures, or their violins
+    side by side. Of a sample: its runs in order coloured by component, or its normal and log-normal probability
+    plots. A few values so far out that they would squeeze the others are not drawn, and the picture says how many.
+    Needs matplotlib: pip install matplotlib.
+
+        speedproof plot old.json new.json -o histograms.svg
+        speedproof plot results.json --kind order --only json_dumps -o order.png
+        speedproof plot gcc.json clang.json icc.json --kind violins -o versions.pdf
+        speedproof plot old.json new.json --kind forest -o speedups.svg
+      With several pictures, benchmark and version are added to each file's name.
+    """
+
+    files: ResultFiles
+    picture: Annotated[str, "-o, --output PATH", "the file of the picture; ends in .svg, .png, .pdf or .html"]
+    kind: Annotated[
+        Literal["histogram", "density", "cdf", "order", "violins", "qq", "forest"],
+        "which picture (default: histogram)",
+    ] = "histogram"
+    choosing: Choosing
+    modelling: Annotated[Modelling, Taken(take="max_components")]
+    reading: Reading
+
+
+def run(asked: PlotOptions, console: Console) -> int:
     """Carry the command out."""
-    sp.plot.check_output(args.output)
-    if args.kind in ("density", "qq", "forest"):
-        args.refuse("max_components", because=f"--kind {args.kind} draws no mixture")
-    suite = select(load(args.files, args), args, console)
-    drawn = sp.pictures(
-        suite, args.kind, reference=args.reference, max_components=args.max_components, remark=console.remark
-    )
+    sp.plot.check_output(asked.picture)
+    if asked.kind in ("density", "qq", "forest"):
+        asked.refuse("max_components", because=f"--kind {asked.kind} draws no mixture")
+    suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
+    most = asked.modelling.max_components
+    drawn = sp.pictures(suite, asked.kind, reference=reference, max_components=most, remark=console.remark)
     report_leftovers(suite, console)
-    for path, (_, picture) in zip(_paths(args.output, [name for name, _ in drawn]), drawn, strict=True):
+    for path, (_, picture) in zip(_paths(asked.picture, [name for name, _ in drawn]), drawn, strict=True):
         sp.plot.save(picture, path)
         console.remark(f"wrote {path}")
     return 0
@@ -64,3 +65,6 @@ def _paths(output: str, names: list[str]) -> list[Path]:
         return [path]
     spelt = file_names(names, _LONGEST - len(os.fsencode(path.name)) - 1)
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in spelt]
+
+
+COMMAND = Command(PlotOptions, run)

@@ -1,69 +1,76 @@
 """``speedproof rank``: which version to run, by the chance that a single run beats all others."""
 
-from __future__ import annotations
+from typing import Annotated
 
 import speedproof as sp
-from speedproof.cli.command import Args, Command, Option
+from speedproof.cli.asked import CommandOptions
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import load, report_leftovers, select
-from speedproof.cli.options import files, folding, mixture, pages, reading, selecting
+from speedproof.cli.inputs import load_chosen, report_leftovers
 from speedproof.cli.outputs import check_outputs, outputs_wanted, write_answer
+from speedproof.declaring import Title
+from speedproof.options import Choosing, Modelling, Output, Reading, ResultFiles, answer
 
-COMMAND = Command(
-    "For each benchmark: the chance that one run of a version beats one run of every other "
-    "(counted in the samples, and by their mixtures), with bootstrap intervals; which "
-    "versions are not told "
-    "apart (?) and whose runs are not what the tests assume (!); which version to run often "
-    "or rarely; for "
-    "two versions, what happened to their modes.",
-    "  speedproof rank gcc.json clang.json icc.json\n"
-    "  speedproof rank results/ --only 'json_*' --details --jobs 2\n"
-    "  speedproof rank old.txt new.txt --unit ms --json",
-    [
-        files(),
-        *selecting(),
-        *mixture(),
-        "intervals",
-        Option(
-            "--resamples N", "bootstrap samples behind the intervals of mixtures (default: 200)", default=200
+
+class RankOptions(CommandOptions, frozen=True, kw_only=True):
+    """Rank versions by the chance that one run beats one run of every other, benchmark by benchmark.
+
+    The chance is counted in the samples, and by their mixtures, with bootstrap intervals. Beside it: which
+    versions are not told apart (?) and whose runs are not what the tests assume (!); which version to run often or
+    rarely; for two versions, what happened to their modes.
+
+        speedproof rank gcc.json clang.json icc.json
+        speedproof rank results/ --only 'json_*' --details --jobs 2
+        speedproof rank old.txt new.txt --unit ms --json
+    """
+
+    files: ResultFiles
+    choosing: Choosing
+    modelling: Modelling
+    resamples: Annotated[
+        int, "N", "bootstrap samples behind the intervals of mixtures (default: 200)", Title("intervals")
+    ] = 200
+    confidence: Annotated[
+        float, "LEVEL", "of each interval, and of all claims on a benchmark together (default: 0.95)"
+    ] = 0.95
+    output: Annotated[
+        Output,
+        answer(
+            all="every benchmark, not only the clearest",
+            details="each benchmark's modes, mixtures and warnings",
+            json="write the ranking as JSON",
         ),
-        Option(
-            "--confidence LEVEL",
-            "of each interval, and of all claims on a benchmark together (default: 0.95)",
-            default=0.95,
-        ),
-        "options",
-        *folding("each benchmark's modes, mixtures and warnings"),
-        Option("--json", "write the ranking as JSON"),
-        *pages(),
-        *reading(),
-    ],
-)
+    ]
+    reading: Reading
 
 
-def run(args: Args, console: Console) -> int:
+def run(asked: RankOptions, console: Console) -> int:
     """Carry the command out."""
-    check_outputs(args)
-    mixtures = args.details or args.json or outputs_wanted(args)
+    output, modelling = asked.output, asked.modelling
+    check_outputs(output, *asked.files)
+    mixtures = output.details or output.json or outputs_wanted(output)
     if not mixtures:
-        args.refuse(
-            "resamples",
-            "max_components",
-            "seed",
-            "jobs",
-            because="only --details, --json and pages show mixtures",
-        )
-    suite = select(load(args.files, args), args, console)
+        shown = "only --details, --json and pages show mixtures"
+        asked.refuse("resamples", "max_components", "seed", "jobs", because=shown)
+    suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
     with console.progress("ranking", len(suite.benchmarks)) as ticker:
         result = sp.rank(
             suite,
+            reference=reference,
             metric="all",
+            confidence=asked.confidence,
             mixtures=mixtures,
+            resamples=asked.resamples,
+            max_components=modelling.max_components,
+            seed=modelling.seed,
+            jobs=modelling.jobs,
             done=ticker.advance,
-            **args.take("reference", "confidence", "resamples", "max_components", "seed", "jobs"),
         )
     for problem in result.problems:
         console.remark(problem)
     report_leftovers(suite, console)
-    write_answer(args, console, result.reports, result.to_json)
+    write_answer(asked, output, console, result.reports, result.to_json)
     return 0
+
+
+COMMAND = Command(RankOptions, run)

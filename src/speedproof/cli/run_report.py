@@ -7,10 +7,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 from speedproof.api.ended_sessions import EndedSession, SessionResult
-from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.options import FAILING
 from speedproof.cli.outputs import write_outputs, write_whole
+from speedproof.cli.run import RunOptions
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report, Text
 from speedproof.reporting.names import enumerate_names
@@ -18,36 +18,41 @@ from speedproof.reporting.names import enumerate_names
 FAILED = 1
 ERROR = 2
 INTERRUPTED = 130
-_GATE_CODES = {"pass": 0, "fail": FAILED, "undecided": 3}
 
 
-def _exit_code(args: Args, outcome: SessionResult) -> int:
+def _exit_code(asked: RunOptions, outcome: SessionResult) -> int:
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
     if outcome.measured.interrupted:
         return INTERRUPTED
     if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
-    if outcome.gate is not None:
-        return _GATE_CODES[outcome.gate]
-    failing = frozenset[str]().union(*(FAILING[name] for name in args.fail_on))
+    if outcome.outcome is not None:
+        return outcome.outcome.exit_code
+    failing = frozenset[str]().union(*(FAILING[name] for name in asked.fail_on))
     return FAILED if any(finding.verdict in failing for finding in outcome.judged) else 0
 
 
-def report(args: Args, console: Console, path: Path, names: Collection[str], outcome: SessionResult) -> int:
+def report(
+    asked: RunOptions, console: Console, path: Path, names: Collection[str], outcome: SessionResult
+) -> int:
     """Write everything that was asked for; the exit code of the command."""
-    code = _exit_code(args, outcome)
+    code = _exit_code(asked, outcome)
     found = EndedSession(path, names, outcome)
     _remark(console, found)
-    if args.export_hyperfine:
-        write_whole(Path(args.export_hyperfine), found.to_hyperfine())
+    if hyperfine := asked.measuring.export_hyperfine:
+        write_whole(Path(hyperfine), found.to_hyperfine())
         if outcome.measured.on_result:
             console.remark(
-                f"note: {args.export_hyperfine} cannot say that measuring stopped on the result, nor which runs "
+                f"note: {hyperfine} cannot say that measuring stopped on the result, nor which runs "
                 "are of one block"
             )
-    shown = found.report("" if args.review else shlex.quote(str(path)))
-    taken = write_outputs(args, lambda: Reported((shown,), found.suite, results=found.comparisons), console)
-    if args.json:
+    shown = found.report("" if asked.review else shlex.quote(str(path)))
+
+    def reported() -> Reported:
+        return Reported((shown,), found.suite, results=found.comparisons)
+
+    taken = write_outputs(asked, asked.output, reported, console)
+    if asked.output.json:
         console.out.write(found.to_json(code))
     elif not taken:
         alone = len(found.suite.versions) == 1

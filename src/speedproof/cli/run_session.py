@@ -27,11 +27,12 @@ from speedproof.api.run_start import (
     same_files,
     stored_chain,
 )
-from speedproof.cli.command import Args
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import check_outputs
+from speedproof.cli.run import RunOptions
 from speedproof.cli.run_request import (
     check_tests,
+    completed,
     inherit,
     kept,
     pin,
@@ -39,7 +40,6 @@ from speedproof.cli.run_request import (
     question_of,
     refuse_verdicts,
     rules_of,
-    warmup_of,
 )
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 
@@ -52,52 +52,61 @@ LOADED_LATE = (
 )  # fmt: skip
 
 
-def carry_out(args: Args, console: Console) -> int:
+def carry_out(asked: RunOptions, console: Console) -> int:
     """Carry the command out, and give its exit code."""
-    check_outputs(args)
-    if args.review is not None:
-        return _review(args, console)
+    m = asked.measuring
+    read = (m.input, asked.resume, asked.review)
+    check_outputs(asked.output, *read, save=m.save, export_hyperfine=m.export_hyperfine)
+    if asked.review is not None:
+        return _review(asked, asked.review, console)
     with ExitStack() as held:
-        return _carry_out(args, console, held)
+        return _carry_out(asked, console, held)
 
 
-def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
-    stored = _stored(args, console, args.resume)
-    refuse_verdicts(args)
+def _carry_out(asked: RunOptions, console: Console, held: ExitStack) -> int:
+    stored, asked = _stored(asked, console, asked.resume)
+    refuse_verdicts(asked)
     last = stored[-1].head if stored else None
-    plan, absent = (last.benchmarks, last.absent) if last else plan_of(args, console, held)
-    rules = rules_of(args, plan)
-    files = same_files(args.resume, stored, plan)
-    warmup = 0 if args.driver else warmup_of(args.warmup)
-    if (
-        max(len(benchmark.versions) for benchmark in plan) == 1
-        and args.max_runs is None
-        and args.runs is None
-    ):
+    if last is None:
+        asked = replace(asked, measuring=completed(asked.measuring))
+    m = asked.measuring
+    plan, absent = (last.benchmarks, last.absent) if last else plan_of(asked, console, held)
+    rules = rules_of(asked, plan)
+    files = same_files(asked.resume, stored, plan)
+    warmup = 0 if m.driver else None if m.warmup == "auto" else m.warmup
+    if max(len(benchmark.versions) for benchmark in plan) == 1 and m.max_runs is None and m.runs is None:
         # Nothing decides it, and a minute of it is more than anybody asked for.
         rules = replace(rules, max_blocks=max(_ALONE_RUNS, rules.min_blocks))
-    pin(args.cpu)
+    pin(m.cpu)
     started = datetime.now().astimezone()
-    path = Path(args.resume or args.save or fresh_name("speedproof", started))
+    path = Path(asked.resume or m.save or fresh_name("speedproof", started))
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-"))
-        args.decide_by = args.decide_by or "time"
-        where = (Path(folder), console.remark)
-        told = {"seed": args.seed, "started": started, "files": files, "absent": absent}
-        head, executor = begun(plan, kept(args), stored, *where, shell=args.shell, **told)
+        head, executor = begun(
+            plan,
+            kept(m),
+            stored,
+            Path(folder),
+            console.remark,
+            shell=m.shell,
+            seed=m.seed,
+            started=started,
+            files=files,
+            absent=absent,
+        )
         stack.enter_context(ends_as_ctrl_c())
         try:
             if isinstance(executor, ToolExecutor):
                 head = discovered(executor, head, console.remark, resumed=bool(stored), meanwhile=_loading())
-                rules = rules_of(args, head.benchmarks)
-            question = question_of(args, head, rules)
+                rules = rules_of(asked, head.benchmarks)
+            question = question_of(m, head, rules)
             if not stored:
                 candidates = max(len(b.versions) for b in head.benchmarks) - 1
-                check_tests(args, len(head.benchmarks), candidates, unaffected=len(question.unaffected))
+                check_tests(m, len(head.benchmarks), candidates, unaffected=len(question.unaffected))
             from speedproof.api.run_sessions import measured
             from speedproof.cli.live import Watcher
 
-            with Watcher(console, metric=args.decide_by) as watcher:
+            with Watcher(console, metric=question.metric) as watcher:
                 outcome = measured(
                     head,
                     stored,
@@ -106,18 +115,18 @@ def _carry_out(args: Args, console: Console, held: ExitStack) -> int:
                     path,
                     watch=watcher,
                     warmup=warmup,
-                    ignore_failure=args.ignore_failure,
+                    ignore_failure=m.ignore_failure,
                     tell=console.remark,
                 )
         except (SpeedproofError, OSError):
-            _say_what_is_left(console, path, head.session, named=bool(args.save or args.resume))
+            _say_what_is_left(console, path, head.session, named=bool(m.save or asked.resume))
             raise
     from speedproof.cli.run_report import report
 
     console.remark(f"results are in {path}")
     if outcome.measured.interrupted:
         console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")
-    return report(args, console, path, [*head.resumes, head.session], outcome)
+    return report(asked, console, path, [*head.resumes, head.session], outcome)
 
 
 @contextmanager
@@ -136,23 +145,21 @@ def _loading() -> Iterator[None]:
         thread.join()
 
 
-def _review(args: Args, console: Console) -> int:
+def _review(asked: RunOptions, file: str, console: Console) -> int:
     """The verdict on what a file holds."""
     from speedproof.api.run_sessions import reviewed
     from speedproof.cli.run_report import report
 
-    stored = _stored(args, console, args.review)
-    refuse_verdicts(args)
+    stored, asked = _stored(asked, console, file)
+    refuse_verdicts(asked)
     head, end = stored[-1].head, stored[-1].end
-    question = question_of(args, head, rules_of(args, head.benchmarks))
+    question = question_of(asked.measuring, head, rules_of(asked, head.benchmarks))
     outcome = reviewed(stored, question)
     how = f"ended: {end.reason}" if end else "was killed before it ended, or goes on"
     console.remark(f"session {head.session}, started {head.started}, {how}")
     if not outcome.measured.tallies:
-        raise FormatError(
-            args.review, f"session {head.session}", "holds no run, so there is nothing to review"
-        )
-    return report(args, console, Path(args.review), [s.head.session for s in stored], outcome)
+        raise FormatError(file, f"session {head.session}", "holds no run, so there is nothing to review")
+    return report(asked, console, Path(file), [s.head.session for s in stored], outcome)
 
 
 def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool) -> None:
@@ -204,18 +211,19 @@ def ends_as_ctrl_c(clock: Callable[[], float] = time.monotonic) -> Iterator[None
             signal.signal(number, handler)
 
 
-def _stored(args: Args, console: Console, file: str | None) -> list[StoredSession]:
+def _stored(asked: RunOptions, console: Console, file: str | None) -> tuple[list[StoredSession], RunOptions]:
     """The last session of a file and those that it went on with, oldest first; its options are taken over."""
     if file is None:
-        return []
-    option = "--review" if args.resume is None else "--resume"
-    if args.review is not None and args.resume is not None:
+        return [], asked
+    option = "--review" if asked.resume is None else "--resume"
+    if asked.review is not None and asked.resume is not None:
         raise UsageError("--review only looks, --resume measures; give one of them")
-    if args.commands or args.words or args.suite or args.save or args.name or args.reference:
+    m = asked.measuring
+    if asked.named or m.suite or m.save or m.name or m.reference:
         raise UsageError(f"{option} takes commands, names and file from the session; leave them out")
     chain, others = stored_chain(file, console.remark)
-    inherit(args, chain[-1])
+    asked = inherit(asked, chain[-1])
     if others:
         are = "session of the file is" if others == 1 else "sessions of the file are"
         console.remark(f"note: {others} other {are} not part of this one")
-    return chain
+    return chain, asked

@@ -1,18 +1,18 @@
 """Settings of a project: ``speedproof.toml``, read strictly, every error with its file and key."""
 
-from __future__ import annotations
-
 import fnmatch
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 from msgspec import Struct
 
-from speedproof.api.shares import level, proportion
+from speedproof.declaring import EXAMPLES, Field, Option, fields, words_of
 from speedproof.errors import FormatError
-from speedproof.options import Location, Multiplicity, Policy
+from speedproof.options import Gating, Policy
+from speedproof.values import proportion
 
 if TYPE_CHECKING:
     from speedproof.api.gates import Demand
@@ -20,15 +20,13 @@ if TYPE_CHECKING:
 FILE = "speedproof.toml"
 """Read from the working directory when no other file is named."""
 
-Undecided = Literal["report", "fail", "pass"]
-
 
 class BenchmarkSettings(Struct, frozen=True):
     """One ``[[gate.benchmark]]`` table: what it says of the benchmarks that its pattern matches."""
 
     pattern: str
-    margin: float | None = None
-    policy: Policy | None = None
+    margin: Annotated[float | None, "SHARE", "what they may lose", proportion] = None
+    policy: Annotated[Policy | None, "what they must prove", Policy] = None
     ignore: bool | None = None
 
     def matches(self, name: str) -> bool:
@@ -36,19 +34,19 @@ class BenchmarkSettings(Struct, frozen=True):
         return name == self.pattern or fnmatch.fnmatchcase(name, self.pattern)
 
 
-class GateSettings(Struct, frozen=True):
+class GateSettings(Gating, frozen=True, kw_only=True):
     """The ``[gate]`` table; None where it is silent."""
 
-    margin: float | None = None
-    confidence: float | None = None
-    multiplicity: Multiplicity | None = None
-    policy: Policy | None = None
-    undecided: Undecided | None = None
-    protocol: Location | None = None
     benchmark: tuple[BenchmarkSettings, ...] = ()
 
 
-def demand_of(name: str, base: Demand, entries: Iterable[BenchmarkSettings]) -> Demand | None:
+class _Settings(Struct, frozen=True):
+    """The whole file."""
+
+    gate: GateSettings = GateSettings()
+
+
+def demand_of(name: str, base: "Demand", entries: Iterable[BenchmarkSettings]) -> "Demand | None":
     """What a benchmark must prove: every table whose pattern matches is applied, a later one over an earlier."""
     from speedproof.api.gates import Demand
 
@@ -70,81 +68,55 @@ def read_settings(path: str | Path) -> GateSettings:
         raise FormatError(name, f"byte {error.start}", "this is not UTF-8 text") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FormatError(name, "", f"this is not TOML: {error}") from error
-    gate = _table(
-        name, "gate", _table(name, "", document, {"gate": lambda table: table}).get("gate", {}), _GATE
-    )
-    return GateSettings(**{**gate, "benchmark": tuple(_benchmarks(name, gate.get("benchmark", [])))})
+    return _table(_Settings, name, "", document).gate
 
 
-def _benchmarks(path: str, entries: list[object]) -> Iterator[BenchmarkSettings]:
-    for number, entry in enumerate(entries, start=1):
-        where = f"gate.benchmark[{number}]"
-        yield BenchmarkSettings(**_table(path, where, entry, _BENCHMARK, needed="pattern"))
+S = TypeVar("S", bound=Struct)
 
 
-def _table(
-    path: str, where: str, value: object, keys: Mapping[str, Callable[[Any], Any]], *, needed: str = ""
-) -> dict[str, Any]:
-    """What a TOML table says, each key by its parser; a key that nobody will read is refused."""
-    if not isinstance(value, dict):
-        raise FormatError(path, where, f"{value!r} is not a table of keys and values")
+def _table(kind: type[S], path: str, where: str, table: object) -> S:
+    """What a TOML table says, each key by its field; a key that nobody will read is refused."""
+    if not isinstance(table, dict):
+        raise FormatError(path, where, f"{table!r} is not a table of keys and values")
+    known = {field.name: field for field in fields(kind)}
     prefix = f"{where}." if where else ""
-    if unknown := [key for key in value if key not in keys]:
-        message = f"there is no such key; known here: {', '.join(keys)}"
+    if unknown := [key for key in table if key not in known]:
+        message = f"there is no such key; known here: {', '.join(known)}"
         raise FormatError(path, f"{prefix}{unknown[0]}", message)
-    if needed and needed not in value:
-        raise FormatError(path, where, f'a {needed} is missing, for example {needed} = "json_*"')
-    found = {}
-    for key in (key for key in keys if key in value):
-        try:
-            found[key] = keys[key](value[key])
-        except ValueError as error:
-            raise FormatError(path, f"{prefix}{key}", str(error)) from error
-    return found
+    for key in (key for key, field in known.items() if field.required and key not in table):
+        raise FormatError(path, where, f'a {key} is missing, for example {key} = "json_*"')
+    found: dict[str, Any] = {}
+    for key, field in known.items():
+        place = f"{prefix}{key}"
+        if key in table and get_origin(field.kind) is tuple:
+            if not isinstance(table[key], list) or not table[key]:
+                raise FormatError(path, place, f"write [[{place}]], in double brackets")
+            [inner, _] = get_args(field.kind)
+            named = (f"{place}[{number}]" for number in count(1))
+            found[key] = tuple(_table(inner, path, *entry) for entry in zip(named, table[key], strict=False))
+        elif key in table and field.struct is not None:
+            found[key] = _table(field.struct, path, place, table[key])
+        elif key in table:
+            try:
+                found[key] = _value(table[key], field)
+            except ValueError as error:
+                raise FormatError(path, place, str(error)) from error
+    return kind(**found)
 
 
-def _share(parse: Callable[[object], float], example: str) -> Callable[[object], float]:
-    """A number, or the text of one, as an option on the command line would hold it."""
-
-    def parsed(value: object) -> float:
+def _value(value: object, field: Field) -> object:
+    """A value of a field; ValueError says what is wrong."""
+    asked = field.asked if isinstance(field.asked, Option) else Option("")
+    if words := words_of(field.kind):
+        if value not in words:
+            raise ValueError(f"{value!r} is none of {', '.join(words)}")
+        return (asked.parse or str)(str(value))
+    if asked.usage:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValueError(f"{value!r} is not a number; write {example}")
-        return parse(str(value))
-
-    return parsed
-
-
-def _one_of(choices: Iterable[str]) -> Callable[[object], str]:
-    def parse(value: object) -> str:
-        for choice in choices:
-            if value == choice:
-                return choice
-        raise ValueError(f"{value!r} is none of {', '.join(choices)}")
-
-    return parse
-
-
-def _is(kind: type, otherwise: str) -> Callable[[object], object]:
-    def parse(value: object) -> object:
-        if not isinstance(value, kind) or value == "":
-            raise ValueError(otherwise.format(value=value))
-        return value
-
-    return parse
-
-
-_GATE: dict[str, Callable[[Any], Any]] = {
-    "margin": _share(proportion, '"2%" or 0.02'),
-    "confidence": _share(level, '"95%" or 0.95'),
-    "multiplicity": _one_of(get_args(Multiplicity)),
-    "policy": _one_of(Policy),
-    "undecided": _one_of(get_args(Undecided)),
-    "protocol": _one_of(get_args(Location)),
-    "benchmark": _is(list, "write [[gate.benchmark]], in double brackets"),
-}
-_BENCHMARK = {
-    "pattern": _is(str, "{value!r} is not a text"),
-    "margin": _GATE["margin"],
-    "policy": _GATE["policy"],
-    "ignore": _is(bool, "{value!r} is neither true nor false"),
-}
+            raise ValueError(f"{value!r} is not a number; write {EXAMPLES[asked.usage]}")
+        return (asked.parser or str)(str(value))
+    if field.kind is str and not (isinstance(value, str) and value):
+        raise ValueError(f"{value!r} is not a text")
+    if field.kind is not str and not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return value

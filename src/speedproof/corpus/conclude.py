@@ -6,7 +6,7 @@ Nothing here grows with the number of comparisons but the columns that DuckDB st
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,13 @@ from speedproof.corpus.partial import Seen, Whole, whole_of
 from speedproof.corpus.place import arrow
 from speedproof.corpus.read import database, fetched, matching, register, run
 from speedproof.corpus.schema import columns, digest, opened, records
+from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.record import Record
 from speedproof.data.suite import Suite
-from speedproof.protocols.assumptions import UNDERMINING, Assumption
 from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import Control
 from speedproof.protocols.questions import QUESTIONS, headline_of
-from speedproof.protocols.results import Check, Comparison, Needed, SessionFloor, State, Verdict
+from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.suites import PRECISION, Accelerated, accelerated, accelerated_2009
 from speedproof.protocols.summaries import Summary
@@ -274,7 +274,7 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
         state=State(row["state"]),
         speedup=Estimate(row["speedup"], row["low"], row["high"], 1 - alpha),
         verdict=Verdict(row["verdict"]),
-        checks=tuple(Check(_KINDS[kind], "", math.nan, math.nan, False, "") for kind in row["failed"]),
+        checks=tuple(Note(_KINDS[kind]) for kind in row["failed"]),
         needed=Needed(*needed, "") if any(n is not None for n in needed) else None,
         quantity=QUESTIONS[row["protocol"]].quantity,
         chance=None if row["chance"] is None else chance,
@@ -290,15 +290,12 @@ def _machine(connection: duckdb.DuckDBPyConnection, comparisons: int) -> Machine
     return common_speeds(np.column_stack(columns), comparisons)
 
 
-def largest(
-    corpus: str, chosen: Sequence[Comparison], asked: Asked
+def in_memory(
+    corpus: str, chosen: Mapping[tuple[str, str], Collection[str]], asked: Asked
 ) -> Iterator[tuple[SuiteComparison, Suite]]:
-    """Of each pair of versions the comparisons that are chosen, made again with the samples that a page draws."""
-    of_pair: dict[tuple[str, str], set[str]] = {}
-    for c in chosen:
-        of_pair.setdefault((c.reference.label, c.candidate.label), set()).add(c.benchmark)
-    found = _records_of(corpus, sorted(set().union(*of_pair.values())), asked)
-    for pair, names in of_pair.items():
+    """Of each pair of versions the benchmarks that are chosen, with the samples that a page draws."""
+    found = _records_of(corpus, sorted(set[str]().union(*chosen.values())), asked)
+    for pair, names in chosen.items():
         suite = Suite.from_records(
             (r.version, r) for r in found if r.version in pair and r.benchmark in names
         )

@@ -6,20 +6,19 @@ So the whole never depends on who worked on a part, or when.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Literal
 
 import msgspec
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Pair
 from speedproof.protocols.aggregates import GeometricMeans, LogRatios, log_ratios
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.caveats import caveats_of, few_runs
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import headline_of
-from speedproof.protocols.results import Caveat, Comparison, Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suites import LOCATIONS, Location, OverallGain
 from speedproof.protocols.summaries import Summary, summarise_all
 from speedproof.protocols.units import independent_units
@@ -37,7 +36,7 @@ class Seen(msgspec.Struct):
     ratios: LogRatios = msgspec.field(default_factory=LogRatios)
     totals: list[list[float]] = msgspec.field(default_factory=lambda: [[0.0, 0.0] for _ in LOCATIONS])
     rates: bool = False
-    caveats: list[tuple[str, tuple[str, ...], int, str]] = []
+    caveats: list[tuple[str, tuple[str, ...], int, str, float | None]] = []
 
     def add(self, other: Seen) -> None:
         """Take in what another part says."""
@@ -83,7 +82,7 @@ def seen_in(
     seen.ratios = log_ratios((c for c in found if c.protocol == name), pairs, rules.floor)
     decided = [c for c in found if c.verdict is not Verdict.UNDECIDED]
     seen.caveats = [
-        (c.kind.name, c.versions, len(c.benchmarks) or len(pairs), c.detail)
+        (c.kind.name, c.versions, len(c.benchmarks) or len(pairs), c.message, c.statistic)
         for c in (*caveats_of(pairs, versions, rules.floor), *few_runs(decided, versions, len(pairs)))
     ]
     return seen
@@ -101,7 +100,7 @@ class Whole(msgspec.Struct, frozen=True):
     seen: Seen
     geometric_means: GeometricMeans | None
     overall: tuple[tuple[Location, OverallGain], ...]
-    caveats: tuple[Caveat, ...]
+    caveats: tuple[Note, ...]
 
 
 def whole_of(parts: Iterable[Seen], alpha: float) -> Whole:
@@ -125,22 +124,15 @@ def _gain(before: float, after: float) -> OverallGain:
     return OverallGain(before / after, 1 - after / before)
 
 
-def _caveats(seen: Seen) -> Iterable[Caveat]:
-    """One of a kind and its versions, with as many benchmarks as all parts have."""
-    details: dict[tuple[str, tuple[str, ...]], list[tuple[str, int]]] = {}
-    for kind, versions, count, detail in seen.caveats:
-        details.setdefault((kind, tuple(versions)), []).append((detail, count))
-    for (kind, versions), own in details.items():
-        count = sum(number for _, number in own)
-        where = () if count == seen.pairs else ("",) * count
-        yield Caveat(Assumption[kind], versions, where, _middle(own))
-
-
-def _middle(details: Sequence[tuple[str, int]]) -> str:
-    """Of several details that differ by a number, the one in the middle, each as often as it counts."""
-    number = re.compile(r"[\d.e+-]+(?= %)")
-    ordered = sorted(details, key=lambda d: float(found[0]) if (found := number.search(d[0])) else 0.0)
-    counts = list(accumulate(count for _, count in ordered))
-    return next(
-        detail for (detail, _), passed in zip(ordered, counts, strict=True) if 2 * passed >= counts[-1]
-    )
+def _caveats(seen: Seen) -> Iterable[Note]:
+    """One of a kind and its versions, with as many benchmarks as all parts have, and the number in the middle."""
+    found: dict[tuple[str, tuple[str, ...]], list[tuple[float, str, int]]] = {}
+    for kind, versions, count, message, number in seen.caveats:
+        seen_as = math.nan if number is None else number
+        found.setdefault((kind, tuple(versions)), []).append((seen_as, message, count))
+    for (kind, versions), own in found.items():
+        own.sort(key=lambda one: 0.0 if math.isnan(one[0]) else one[0])
+        counts = list(accumulate(count for _, _, count in own))
+        number, message, _ = own[next(i for i, passed in enumerate(counts) if 2 * passed >= counts[-1])]
+        where = () if counts[-1] == seen.pairs else ("",) * counts[-1]
+        yield Note(Assumption[kind], message, versions, where, number)

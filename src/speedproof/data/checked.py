@@ -32,7 +32,7 @@ _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "True o
 _LEAST = {"seed": (0, "a whole number, 0 or more"), "jobs": (1, "a number of threads, at least 1")}
 
 
-def checked(*own: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def checked(*unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Refuse arguments of wrong types before a function meets them, but for those that it looks at itself."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -45,10 +45,13 @@ def checked(*own: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 return function(*args, **kwargs)
             given = bound.arguments
             for name, hint in hints.items():
-                if name in given and name not in own and hint is not Any:
+                if name in given and name not in unchecked and hint is not Any:
                     if getattr(given[name], "shape", None) == () and hasattr(given[name], "item"):
                         given[name] = given[name].item()  # a scalar of NumPy
-                    if not _fits(given[name], hint):
+                    if _is_share(hint):  # as a number or as a percentage: whoever reads it says more
+                        if given[name] is None and NoneType not in get_args(hint):
+                            raise UsageError(f"{name}=None is not a number")
+                    elif not _fits(given[name], hint):
                         _refuse(name, given[name], hint)
             for name, (least, what) in _LEAST.items():
                 if isinstance(given.get(name), int) and given[name] < least:
@@ -73,10 +76,12 @@ def _hints(function: Callable[..., object]) -> tuple[inspect.Signature, dict[str
                 hint = eval(parameter.annotation, function.__globals__)
                 if parameter.kind is parameter.VAR_POSITIONAL:
                     hint = GenericAlias(tuple, (hint, ...))
-                # A share, as a number or as a percentage: whoever reads it says more.
-                if not (float in get_args(hint) and str in get_args(hint)):
-                    hints[name] = hint
+                hints[name] = hint
     return signature, hints
+
+
+def _is_share(hint: Any) -> bool:
+    return float in get_args(hint) and str in get_args(hint)
 
 
 def _fits(value: object, hint: Any) -> bool:
@@ -120,9 +125,9 @@ def _refuse(name: str, value: object, hint: Any) -> None:
             f"expected a suite, not a {type(value).__name__}: make one with {made}"
             + ("" if isinstance(value, str) else " or sp.Suite.of_samples(...)")
         )
-    told = [*map(repr, words), *(_told(part) for part in parts if get_origin(part) is not Literal)]
+    expected = [*map(repr, words), *(_told(part) for part in parts if get_origin(part) is not Literal)]
     meant = f"; do you mean {str(value)!r}?" if type(value) is int and str in parts else ""
-    raise UsageError(f"{name}={shortened(value)}: expected {' or '.join(dict.fromkeys(told))}{meant}")
+    raise UsageError(f"{name}={shortened(value)}: expected {' or '.join(dict.fromkeys(expected))}{meant}")
 
 
 def _told(hint: Any) -> str:
@@ -143,9 +148,9 @@ def _name(hint: Any) -> str:
     return str(getattr(hint, "__name__", hint))
 
 
-def one_of(name: str, given: Any, known: Iterable[object]) -> None:
+def one_of(name: str, given: Any, choices: Iterable[object]) -> None:
     """Refuse what is none of the known choices."""
-    words = list(known)
+    words = list(choices)
     if given not in words:
         raise UsageError(
             f"{name}={given!r}: there is no such choice; choose one of {', '.join(repr(str(w)) for w in words)}"

@@ -75,19 +75,19 @@ def samples_given(
     given: Sequence[tuple[str, Any, str | None]], unit: str | None, higher_is_better: bool | None
 ) -> list[Sample]:
     """Samples of what they are in messages, values and name: all say their units, or none does."""
-    found = []
+    made = []
     for role, values, name in given:
         try:
-            found.append(_sample(values, unit, higher_is_better, name))
+            made.append(_sample(values, unit, higher_is_better, name))
         except DataError as error:
             raise DataError(f"{role}: {error}") from None
-    if unit is None and len({own for _, own in found}) > 1:
-        roles = {own: role for (role, *_), (_, own) in zip(given, found, strict=True)}
+    if unit is None and len({has_unit for _, has_unit in made}) > 1:
+        roles = {has_unit: role for (role, *_), (_, has_unit) in zip(given, made, strict=True)}
         raise UsageError(
             f"{roles[True]} has a unit, and {roles[False]} is plain numbers: say that of the other's numbers, "
             "sp.sample(numbers, unit=...)"
         )
-    return [one for one, _ in found]
+    return [one for one, _ in made]
 
 
 def _sample(
@@ -98,10 +98,10 @@ def _sample(
         _not_contradicted(values, unit, higher_is_better)
         return values if name is None else replace(values, label=name), True
     attributes = getattr(values, "attrs", {})
-    own = str(attributes["units"]) if isinstance(attributes, dict) and "units" in attributes else None
-    if own is not None and unit and unit_given(unit, True)[0] != parse_unit(own):
-        raise DataError(f"these values say that they are in {own!r}, and unit={unit!r}: leave it out")
-    numbers, said = numbers_given(values, unit if own is None else own)
+    written = str(attributes["units"]) if isinstance(attributes, dict) and "units" in attributes else None
+    if written is not None and unit and unit_given(unit, True)[0] != parse_unit(written):
+        raise DataError(f"these values say that they are in {written!r}, and unit={unit!r}: leave it out")
+    numbers, said = numbers_given(values, unit if written is None else written)
     unit = said if said is not None else "" if higher_is_better else "s"
     dims = [str(dim) for dim in getattr(values, "dims", ())]
     if numbers.ndim == 2 and dims and dims != ["dim_0", "dim_1"]:
@@ -115,10 +115,10 @@ def _sample(
             f"a sample has one dimension, or two (processes, values in each), not {numbers.ndim}: "
             "give the values of one version on one benchmark"
         )
-    if not (known := np.isfinite(numbers.ravel())).all():
-        at = int(np.argmin(known))
+    if not (finite := np.isfinite(numbers.ravel())).all():
+        at = int(np.argmin(finite))
         raise DataError(
-            f"value {at + 1} of {known.size} is {numbers.flat[at]}, not a finite number: leave such values out, "
+            f"value {at + 1} of {finite.size} is {numbers.flat[at]}, not a finite number: leave such values out, "
             "or say what they stand for"
         )
     parsed, direction = unit_given(unit, higher_is_better)
@@ -135,12 +135,12 @@ def _sample(
     return made, said is not None
 
 
-def _not_contradicted(known: Sample, unit: str | None, higher_is_better: bool | None) -> None:
+def _not_contradicted(given: Sample, unit: str | None, higher_is_better: bool | None) -> None:
     """Refuse a unit or a direction beside a sample that has another."""
-    direction = known.direction if higher_is_better is None else direction_given(higher_is_better)
-    if (unit and parse_unit(unit).base != known.unit) or direction is not known.direction:
+    direction = given.direction if higher_is_better is None else direction_given(higher_is_better)
+    if (unit and parse_unit(unit).base != given.unit) or direction is not given.direction:
         raise DataError(
-            f"this sample is in {known.unit or 'plain numbers'} and {known.direction} is better: unit= and "
+            f"this sample is in {given.unit or 'plain numbers'} and {given.direction} is better: unit= and "
             "higher_is_better= are for numbers; make the sample with them"
         )
 
@@ -171,22 +171,22 @@ def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise DataError("some values are masked: give those that count, values.compressed()")
     try:
-        found = np.asarray(list(values) if isinstance(values, Iterator) else values)
-        if isinstance(values, Struct) or (found.dtype.kind == "O" and found.ndim == 0):
+        array = np.asarray(list(values) if isinstance(values, Iterator) else values)
+        if isinstance(values, Struct) or (array.dtype.kind == "O" and array.ndim == 0):
             raise DataError(f"a sample is a list or an array of numbers, not a {type(values).__name__}")
-        if found.dtype.kind == "O" and found.size and all(isinstance(v, timedelta) for v in found.flat):
-            found = found.astype("m8[us]")
-        if found.dtype.kind == "m":
+        if array.dtype.kind == "O" and array.size and all(isinstance(v, timedelta) for v in array.flat):
+            array = array.astype("m8[us]")
+        if array.dtype.kind == "m":
             if unit:
                 raise DataError("timedeltas have a unit of their own: leave out unit=")
-            return found / np.timedelta64(1, "s"), "s"
-        if found.dtype.kind in "bcMSUV" and found.size:
-            if found.dtype.kind in "SU":
+            return array / np.timedelta64(1, "s"), "s"
+        if array.dtype.kind in "bcMSUV" and array.size:
+            if array.dtype.kind in "SU":
                 raise DataError(
                     "a sample is made of numbers, not of texts: make numbers of them, with float()"
                 )
-            raise DataError(f"a sample is made of real numbers, not of {found.dtype.name}")
-        return found.astype(np.float64), unit
+            raise DataError(f"a sample is made of real numbers, not of {array.dtype.name}")
+        return array.astype(np.float64), unit
     except (TypeError, ValueError, OverflowError) as error:
         ragged = "inhomogeneous" in str(error)
         why = "its rows differ in length; of unequal processes make sp.Suite.from_frame(..., process=...)"
@@ -213,11 +213,7 @@ _VERSIONS = {"old", "new", "before", "after", "base", "baseline", "reference", "
 
 
 def suite_of_samples(
-    samples: Mapping[str, Any],
-    *,
-    unit: str | None = None,
-    metric: str | None = None,
-    higher_is_better: bool | None = None,
+    samples: Mapping[str, Any], unit: str | None, metric: str | None, higher_is_better: bool | None
 ) -> Suite:
     """Make a suite of arrays: see :meth:`speedproof.data.suite.Suite.of_samples`."""
     nested = all(isinstance(part, Mapping) for part in samples.values())
@@ -238,15 +234,15 @@ def suite_of_samples(
         raise DataError("two of these have one name as text, such as 1 and '1': call them differently")
     named = [(f"{benchmark}, {version}", values, version) for benchmark, version, values in several]
     made = samples_given(named, unit, higher_is_better)
-    found: dict[tuple[Key, str], Sample] = {}
+    suite: dict[tuple[Key, str], Sample] = {}
     for ((benchmark, version), values), one in zip(parts.items(), made, strict=True):
         key = Key(benchmark, metric or metric_given(one))
         if higher_is_better is None and not isinstance(values, Sample):
             one = replace(one, direction=direction_of(one.unit, key.metric))
-        found[key, version] = one
-    if not found:
+        suite[key, version] = one
+    if not suite:
         raise DataError("there are no samples")
-    return Suite(tuple(dict.fromkeys(version for _, version in parts)), found)
+    return Suite(tuple(dict.fromkeys(version for _, version in parts)), suite)
 
 
 _Column = npt.NDArray[Any]
@@ -254,70 +250,60 @@ _Column = npt.NDArray[Any]
 
 def suite_of_frame(
     frame: Any,
-    *,
     value: str,
-    benchmark: str | Sequence[str] = (),
-    version: str | Sequence[str] = (),
-    unit: str | None = None,
-    process: str | None = None,
-    session: str | None = None,
-    metric: str | None = None,
-    run: str | None = None,
-    higher_is_better: bool | None = None,
+    roles: Mapping[str, str | Sequence[str] | None],
+    session: str | None,
+    run: str | None,
+    unit: str | None,
+    higher_is_better: bool | None,
 ) -> Suite:
     """Group the rows of a data frame: see :meth:`speedproof.data.suite.Suite.from_frame`."""
     columns = _Columns(frame)
     library = type(frame).__module__.partition(".")[0]
     values, own_unit = columns.numbers(value, unit)
-    unit = own_unit if unit is None else unit
+    if not values.size:
+        raise DataError("the data frame holds no measured value")
     order = np.arange(values.size) if run is None else np.argsort(columns.complete(run), kind="stable")
+    unit = own_unit if unit is None else unit
     # A column of values that is called as its unit does not name the unit of each.
     by_row = unit if unit is not None and unit != value and columns.has(unit) else None
     if unit is None:
-        unit = "s" if metric is None and not higher_is_better else ""
+        unit = "s" if roles["metric"] is None and not higher_is_better else ""
     direction = None if higher_is_better is None else direction_given(higher_is_better)
     if by_row is None:
         unit_given(unit, higher_is_better)
-    roles = {
-        "benchmark": columns.labels(benchmark, value),
-        "version": columns.labels(version, "all"),
-        "metric": columns.labels(metric or (), ""),
-        "unit": columns.labels(by_row or (), unit),
-    }
-    if not values.size:
-        raise DataError("the data frame holds no measured value")
-    codes, groups = _grouped([*roles.values()])
-    if codes.size < values.size:  # no column names anything: all rows are one sample
-        codes = np.repeat(codes, values.size)
-    processes = None if process is None else columns.labels(process, "")[0]
-    codes_of, sessions = columns.labels(session or (), "")
-    sitting_of = np.broadcast_to(codes_of, values.size)
+    codes, groups = _grouped(
+        [
+            columns.labels(roles["benchmark"], value),
+            columns.labels(roles["version"], "all"),
+            columns.labels(roles["metric"], ""),
+            columns.labels(by_row, unit),
+        ]
+    )
+    processes = None if roles["process"] is None else columns.labels(roles["process"], "")[0]
+    sitting_of, sessions = columns.labels(session, "")
     records: list[tuple[str, Record | Skipped]] = []
     in_groups = order[np.argsort(codes[order], kind="stable")]
     for names, rows in zip(groups, np.split(in_groups, np.cumsum(np.bincount(codes))[:-1]), strict=True):
-        name, label, of_metric, written = names
-        known = np.isfinite(values[rows])
-        if lost := int(rows.size - known.sum()):
+        name, label, metric, written = names
+        finite = np.isfinite(values[rows])
+        if lost := int(rows.size - finite.sum()):
             reason = f"{lost} of {rows.size} in column {value!r} missing or not finite"
             records.append((label, Skipped("data frame", "", name, reason)))
-        rows = rows[known]
+        rows = rows[finite]
         parsed = parse_unit(written)
         for code in dict.fromkeys(sitting_of[rows].tolist()):
             part, sitting = rows[sitting_of[rows] == code], sessions[code]
-            if part.size:
-                found = Record(
-                    name,
-                    parsed.to_base(values[part]),
-                    parsed.base,
-                    metric=of_metric or metric_of(parsed.base),
-                    direction=direction,
-                    processes=None if processes is None else processes[part],
-                    path="data frame",
-                    where=f"session {sitting}" if sitting else "",
-                    traits=frozenset({Trait.ORDER_KNOWN}) | written_in(parsed),
-                    session=sitting,
-                )
-                records.append((label, found))
+            where = f"session {sitting}" if sitting else ""
+            record = Record(name, values[part], path="data frame", where=where, session=sitting).holding(
+                values[part],
+                parsed,
+                metric=metric or metric_of(parsed.base),
+                direction=direction,
+                processes=None if processes is None else processes[part],
+                traits=frozenset({Trait.ORDER_KNOWN}),
+            )
+            records.append((label, record))
     suite = Suite.from_records(records)
     if not suite.samples:
         reasons = "".join(f"\n  {skipped}" for skipped in suite.skipped)
@@ -346,7 +332,7 @@ class _Columns:
         self._names: dict[str, Hashable] = {str(n): n for n in names} | {
             n: n for n in names if isinstance(n, str)
         }
-        self._rows: tuple[int, ...] | None = None
+        self._rows: int | None = None
 
     def has(self, name: str) -> bool:
         """Whether there is a column of this name."""
@@ -364,22 +350,22 @@ class _Columns:
         if isinstance(column, np.ma.MaskedArray):
             masked, column = np.ma.getmaskarray(column), np.ma.getdata(column).astype(object)
             column[masked] = None
-        found = np.asarray(
+        array = np.asarray(
             column.to_numpy(zero_copy_only=False) if hasattr(column, "combine_chunks") else column
         )
-        self._rows = found.shape if self._rows is None else self._rows
-        if found.ndim != 1 or found.shape != self._rows:
+        self._rows = array.size if self._rows is None else self._rows
+        if array.ndim != 1 or array.size != self._rows:
             raise DataError(
-                f"column {name!r} has {found.size} values where others have {self._rows[0]}: give a row a value"
+                f"column {name!r} has {array.size} values where others have {self._rows}: give a row a value"
             )
-        return found
+        return array
 
     def numbers(self, name: str, unit: str | None) -> tuple[FloatArray, str | None]:
         """A column of numbers, and their unit where they are timedeltas; what is missing becomes NaN."""
         column = self.column(name)
         if column.dtype == object:
-            known = [v for v in column.tolist() if not _is_missing(v)]
-            missing = np.timedelta64("NaT") if known and isinstance(known[0], timedelta) else np.nan
+            present = [v for v in column.tolist() if not _is_missing(v)]
+            missing = np.timedelta64("NaT") if present and isinstance(present[0], timedelta) else np.nan
             column = np.array([missing if _is_missing(v) else v for v in column.tolist()])
         try:
             return numbers_given(column, unit)
@@ -390,18 +376,20 @@ class _Columns:
         """A column of numbers or of moments that lacks none."""
         column = self.column(name)
         if column.dtype.kind == "M":
-            found: FloatArray = np.where(np.isnat(column), np.nan, column.astype("M8[ns]").astype(np.float64))
+            numbers: FloatArray = np.where(
+                np.isnat(column), np.nan, column.astype("M8[ns]").astype(np.float64)
+            )
         else:
-            found, _ = self.numbers(name, None)
-        if not np.isfinite(found).all():
+            numbers, _ = self.numbers(name, None)
+        if not np.isfinite(numbers).all():
             raise DataError(f"column {name!r} has missing values: drop or name those rows first")
-        return found
+        return numbers
 
-    def labels(self, names: str | Sequence[str], default: str) -> tuple[IntArray, list[str]]:
+    def labels(self, names: str | Sequence[str] | None, default: str) -> tuple[IntArray, list[str]]:
         """The text of each row, of one column or of several, as codes; a default without a column."""
-        names = [names] if isinstance(names, str) else list(names)
+        names = [names] if isinstance(names, str) else list(names or ())
         if not names:
-            return np.zeros(1, dtype=np.int64), [default]
+            return np.zeros(self._rows or 0, dtype=np.int64), [default]
         parts = []
         for name in names:
             codes, values = numbered(self.column(name).tolist())
@@ -420,12 +408,9 @@ def _is_missing(value: object) -> bool:
 def _grouped(parts: list[tuple[IntArray, list[str]]]) -> tuple[IntArray, list[tuple[str, ...]]]:
     """Rows that agree in all of several codes, numbered by first appearance, with their texts."""
     shape = [len(names) for _, names in parts]
-    size = max(codes.size for codes, _ in parts)
-    flat = np.zeros(size, dtype=np.int64)
-    for codes, names in parts:
-        flat = flat * len(names) + codes
-    numbers, found = numbered(flat.tolist())
-    return numbers, [
-        tuple(names[k] for (_, names), k in zip(parts, np.unravel_index(f, shape), strict=True))
-        for f in found
-    ]
+    flat = np.zeros_like(parts[0][0])
+    for (codes, _), size in zip(parts, shape, strict=True):
+        flat = flat * size + codes
+    numbers, groups = numbered(flat.tolist())
+    places = zip(*np.unravel_index(groups, shape), strict=True)
+    return numbers, [tuple(names[k] for (_, names), k in zip(parts, place, strict=True)) for place in places]

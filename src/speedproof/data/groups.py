@@ -37,12 +37,12 @@ class Groups(Struct, frozen=True, eq=False):
         scale = np.where(large, 0.5 ** values.shape[1].bit_length(), 1.0) if large.any() else None
         scaled = values if scale is None else values * scale
         reduced = np.empty((values.shape[0], self.sizes.size))
-        for own, places in self.parts:
+        for members, places in self.parts:
             rows = np.take(scaled, places, axis=1)
             if location == "median":
                 size = places.shape[1]
                 rows = np.sort(rows, axis=2)[:, :, (size - 1) // 2 : size // 2 + 1]
-            reduced[:, own] = rows.mean(axis=2)
+            reduced[:, members] = rows.mean(axis=2)
         return reduced if scale is None else reduced / scale
 
 
@@ -69,8 +69,8 @@ def _found(numbers: IntArray) -> Groups:
         starts, sizes = starts[order], sizes[order]
     parts = []
     for size in sorted(set(sizes.tolist())):
-        own = np.flatnonzero(sizes == size)
-        parts.append((own, by_group[starts[own, None] + np.arange(size)]))
+        members = np.flatnonzero(sizes == size)
+        parts.append((members, by_group[starts[members, None] + np.arange(size)]))
     return Groups(by_group[starts], sizes, tuple(parts))
 
 

@@ -39,24 +39,26 @@ def begin_alike(names: Sequence[str]) -> int:
     )
 
 
-def nearest_of(name: str, known: Sequence[str]) -> str:
+def nearest_of(name: str, names: Sequence[str]) -> str:
     """What may be meant by a name that there is not, for a message."""
-    near = difflib.get_close_matches(name, known, 1)
-    return f"do you mean {near[0]}?" if near else f"available: {enumerate_names(known, 5)}"
+    near = difflib.get_close_matches(name, names, 1)
+    return f"do you mean {near[0]}?" if near else f"available: {enumerate_names(names, 5)}"
 
 
 _HASH = re.compile("[0-9a-f]{4,40}")
 
 
-def version_of(name: str, known: Sequence[str]) -> str:
+def version_of(name: str, versions: Sequence[str]) -> str:
     """The version that is meant: of that name, or the only one whose name begins with that hash of a commit."""
-    if name in known or not _HASH.fullmatch(name):
+    if name in versions or not _HASH.fullmatch(name):
         return name
-    first = {version: version.partition(" ")[0] for version in known}
+    first = {version: version.partition(" ")[0] for version in versions}
     near = [
         version
-        for version, own in first.items()
-        if len(own) >= 7 and _HASH.fullmatch(own) and (own.startswith(name) or name.startswith(own))
+        for version, commit in first.items()
+        if len(commit) >= 7
+        and _HASH.fullmatch(commit)
+        and (commit.startswith(name) or name.startswith(commit))
     ]
     return near[0] if len(near) == 1 else name
 

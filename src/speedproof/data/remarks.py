@@ -49,25 +49,15 @@ def _cut(text: str, start: int = 0) -> str:
 
 def different_conditions(suite: Suite) -> tuple[Difference, ...]:
     """Find the conditions in which the versions of a suite differ."""
-    found = []
+    differences = []
     for condition in _CONDITIONS:
         values = {version: suite.fields.get(version, {}).get(condition, ()) for version in suite.versions}
-        known = all(values.values())
-        chosen = all(own == (version,) for version, own in values.items())
-        if known and not chosen and len({frozenset(own) for own in values.values()}) > 1:
-            shown = tuple((version, "/".join(own)) for version, own in values.items())
-            found.append(Difference(condition, shown))
-    return tuple(found)
-
-
-def different_sessions(suite: Suite, reference: str, candidate: str) -> bool:
-    """Whether two versions are known to have no session of ``speedproof run`` in common.
-
-    Nobody drew the order of such versions: all runs of the one came before all runs of the other, or whole
-    sessions took turns.
-    """
-    x, y = (set(suite.fields.get(v, {}).get("session", ())) for v in (reference, candidate))
-    return bool(x and y) and x.isdisjoint(y)
+        complete = all(values.values())
+        chosen = all(of_version == (version,) for version, of_version in values.items())
+        if complete and not chosen and len({frozenset(of_version) for of_version in values.values()}) > 1:
+            shown = tuple((version, "/".join(of_version)) for version, of_version in values.items())
+            differences.append(Difference(condition, shown))
+    return tuple(differences)
 
 
 @checked()

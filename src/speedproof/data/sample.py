@@ -210,8 +210,8 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     def _groups(self, level: str, numbers: IntArray | None) -> Groups | None:
         if numbers is not None and level not in self.__dict__:
             self.__dict__[level] = groups_of(numbers)
-        found: Groups | None = self.__dict__.get(level)
-        return found
+        groups: Groups | None = self.__dict__.get(level)
+        return groups
 
     @property
     def process_count(self) -> int:

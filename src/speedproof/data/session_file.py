@@ -155,8 +155,8 @@ class SessionOptions(msgspec.Struct, frozen=True):
 
     def texts(self) -> dict[str, str]:
         """As a header stores them."""
-        found = {name: msgspec.json.encode(getattr(self, name)).decode() for name in self.__struct_fields__}
-        return found | {"directory": self.directory}
+        values = {name: msgspec.json.encode(getattr(self, name)).decode() for name in self.__struct_fields__}
+        return values | {"directory": self.directory}
 
 
 def control_name(reference: str) -> str:
@@ -225,7 +225,7 @@ def is_header(text: bytes) -> bool:
 
 def decode_lines(name: str, lines: Iterable[str | bytes]) -> Iterator[tuple[int, Line | Damage]]:
     """Decode a file line by line; whatever is wrong with it comes as :class:`Damage`, and the rest goes on."""
-    known: set[str] = set()
+    sessions: set[str] = set()
     doubled: set[str] = set()
     for number, text in enumerate(lines, start=1):
         if not text.strip():
@@ -243,18 +243,18 @@ def decode_lines(name: str, lines: Iterable[str | bytes]) -> Iterator[tuple[int,
             if head.schema > SCHEMA:
                 newer = f"schema {head.schema} is newer than {SCHEMA}; use a newer speedproof"
                 raise FormatError(name, f"line {number}", newer)
-            if head.session in known:
+            if head.session in sessions:
                 doubled.add(head.session)
                 again = f"session {head.session!r} is in the file twice; its lines count once"
                 yield number, Damage(number, "session", again)
                 continue
-            known.add(head.session)
+            sessions.add(head.session)
             for field, message in faults:
                 yield number, Damage(number, field, message, head.session)
             yield number, head
             continue
-        if line.session not in known:
-            known.add(line.session)
+        if line.session not in sessions:
+            sessions.add(line.session)
             missing = f"no readable header of session {line.session!r} before it"
             yield number, Damage(number, "session", missing, line.session)
             yield number, SessionLine(**{**_BLANK, "session": line.session})
@@ -293,8 +293,8 @@ def _names(raw: object) -> tuple[PlannedBenchmark, ...]:
     """Who took part and who was the reference, of a plan that is damaged elsewhere."""
 
     def named(items: object) -> list[dict[str, Any]]:
-        found = items if isinstance(items, list) else []
-        return [item for item in found if isinstance(item, dict) and isinstance(item.get("name"), str)]
+        listed = items if isinstance(items, list) else []
+        return [item for item in listed if isinstance(item, dict) and isinstance(item.get("name"), str)]
 
     return tuple(
         PlannedBenchmark(

@@ -161,8 +161,8 @@ class Suite(Alike, Struct, frozen=True, eq=False):
             return chosen
         if metric is not None and metric not in chosen.metrics:
             raise UsageError(f"there is no metric {metric}; available: {', '.join(chosen.metrics)}")
-        known = metric or chosen.main_metric
-        return chosen._restricted(lambda key, version: key.metric == known)
+        kept_metric = metric or chosen.main_metric
+        return chosen._restricted(lambda key, version: key.metric == kept_metric)
 
     def _restricted(self, keep: Callable[[Key, str], bool]) -> Suite:
         samples = {place: sample for place, sample in self.samples.items() if keep(*place)}
@@ -185,19 +185,19 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         if len(self.versions) < 2:
             if not self.versions:
                 raise UsageError("the suite is empty: it holds no sample")
-            told: list[str | Parameter] = [f"there is only one version ({self.versions[0]}); "]
+            parts: list[str | Parameter] = [f"there is only one version ({self.versions[0]}); "]
             if not any(sample.tool for sample in self.samples.values()):
-                raise UsageError(*told, "say which values are of which, in a frame by its column version=")
-            told.append("name the file of another one")
+                raise UsageError(*parts, "say which values are of which, in a frame by its column version=")
+            parts.append("name the file of another one")
             if field := next((r.field for r in self.residue if len(r.values) <= _FEW), ""):
-                told += [", tell versions apart by a field (", Parameter("by", field), ")"]
+                parts += [", tell versions apart by a field (", Parameter("by", field), ")"]
             if len(held := self.benchmarks) > 1:
                 one = Parameter("reference", held[0], f"reference {held[0]!r}")
-                told += [", or read its benchmarks as versions of one thing: ", one]
+                parts += [", or read its benchmarks as versions of one thing: ", one]
             else:
-                told.append(", or measure both: speedproof run OLD_COMMAND NEW_COMMAND")
+                parts.append(", or measure both: speedproof run OLD_COMMAND NEW_COMMAND")
             lost = [s for s in self.skipped if not s.expected][:_NAMED]
-            raise UsageError(*told, *(f"\n  left out: {s}" for s in lost))
+            raise UsageError(*parts, *(f"\n  left out: {s}" for s in lost))
         first = self.versions[0] if reference is None else reference
         return first, tuple(v for v in self.versions if v != first)
 
@@ -309,18 +309,8 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         """
         from speedproof.data.given import suite_of_frame
 
-        return suite_of_frame(
-            frame,
-            value=value,
-            benchmark=benchmark,
-            version=version,
-            unit=unit,
-            process=process,
-            session=session,
-            metric=metric,
-            run=run,
-            higher_is_better=higher_is_better,
-        )
+        roles = {"benchmark": benchmark, "version": version, "metric": metric, "process": process}
+        return suite_of_frame(frame, value, roles, session, run, unit, higher_is_better)
 
     @classmethod
     @checked("unit")
@@ -363,7 +353,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         """
         from speedproof.data.given import suite_of_samples
 
-        return suite_of_samples(samples, unit=unit, metric=metric, higher_is_better=higher_is_better)
+        return suite_of_samples(samples, unit, metric, higher_is_better)
 
     def of(self, version: str) -> dict[Key, Sample]:
         """All samples of a version.

@@ -178,8 +178,8 @@ def misspelt(text: str) -> str:
     text = text.strip()
     if parse_unit(text).base != text or text in _BASES:
         return ""
-    alike = [known for known in _BASES if known.lower() == text.lower()]
-    near = [known for known in _BASES if known[:1] == text[:1].lower() and len(known) > 2]
+    alike = [unit for unit in _BASES if unit.lower() == text.lower()]
+    near = [unit for unit in _BASES if unit[:1] == text[:1].lower() and len(unit) > 2]
     return next(iter(alike or difflib.get_close_matches(text, near, 1, 0.85)), "")
 
 

@@ -94,21 +94,18 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         listed = _list_beside(source)
     except FormatError as error:
         yield Skipped(error.path, error.where, "", f"{error.message}; units follow the benchmarks' names")
-    fields = as_fields(
-        {
-            "commit": file.commit_hash,
-            "commit_date": _moment(file.date),
-            "environment": file.env_name,
-            **{key: value for key, value in file.params.items() if value != ""},
-            "python": file.python,
-            **{key: value for key, value in file.requirements.items() if value != ""},
-        }
-    )
+    conditions: dict[str, object] = {
+        "commit": file.commit_hash,
+        "commit_date": _moment(file.date),
+        "environment": file.env_name,
+    }
+    conditions |= file.params | {"python": file.python} | file.requirements
+    fields = as_fields({name: value for name, value in conditions.items() if value != ""})
 
     def benchmark(place: Record, part: msgspec.Raw) -> Iterator[Record | Skipped]:
         entry = _entry(source, place.where, part, file.result_columns)
-        known = _known(listed.get(place.benchmark), entry)
-        yield from _records(source, replace(place, fields=fields, span=_span(entry)), entry, known)
+        listing = _known(listed.get(place.benchmark), entry)
+        yield from _records(source, replace(place, fields=fields, span=_span(entry)), entry, listing)
 
     yield from each(source, file.results, msgspec.Raw, benchmark, "results", of=dict[str, msgspec.Raw])
 
@@ -133,8 +130,8 @@ def _list_beside(source: Source) -> dict[str, msgspec.Raw]:
 @lru_cache(maxsize=1)
 def _listed(path: Path, changed: int) -> dict[str, msgspec.Raw]:
     """A list of benchmarks, kept while the result files of a folder are read."""
-    known = open_source(path)
-    return decode(known.content, dict[str, msgspec.Raw], known)
+    file = open_source(path)
+    return decode(file.content, dict[str, msgspec.Raw], file)
 
 
 def _known(part: msgspec.Raw | None, entry: _Entry) -> _Listed:
@@ -146,7 +143,7 @@ def _known(part: msgspec.Raw | None, entry: _Entry) -> _Listed:
     return _Listed() if changed else listed
 
 
-def _records(source: Source, frame: Record, entry: _Entry, known: _Listed) -> Iterator[Record | Skipped]:
+def _records(source: Source, frame: Record, entry: _Entry, listing: _Listed) -> Iterator[Record | Skipped]:
     name, where = frame.benchmark, frame.where
     params = entry.params or []
     count = math.prod(map(len, params))
@@ -156,10 +153,10 @@ def _records(source: Source, frame: Record, entry: _Entry, known: _Listed) -> It
     samples = entry.samples or [None] * count
     if count == 1 and not isinstance(samples[0], list):
         samples = [[value for value in samples if isinstance(value, (int, float, str))] or None]
-    for what, found in (("results", results), ("lists of samples", samples)):
-        if len(found) != count:
-            raise source.error(where, f"{len(found)} {what} for {plural(count, 'parameter set')}")
-    unit, is_time = _unit(name, known)
+    for what, items in (("results", results), ("lists of samples", samples)):
+        if len(items) != count:
+            raise source.error(where, f"{len(items)} {what} for {plural(count, 'parameter set')}")
+    unit, is_time = _unit(name, listing)
     for combination, value, taken in zip(product(*params), results, samples, strict=True):
         shown = f"{name}({', '.join(map(str, combination))})" if params else name
         raw = taken if isinstance(taken, list) and taken else None
@@ -172,7 +169,7 @@ def _records(source: Source, frame: Record, entry: _Entry, known: _Listed) -> It
             yield source.skip(where, shown, f"{lost} of {values.size} samples are no numbers")
         one = frame.holding(finite, unit, benchmark=shown, metric=_METRICS.get(unit.base, "value"))
         if raw is not None:
-            yield _of_rounds(one, known, whole=not lost)
+            yield _of_rounds(one, listing, whole=not lost)
         elif is_time:
             yield replace(one, traits=frozenset({Trait.SUMMARY_ONLY}), notes=(_MEDIAN,))
         else:
@@ -185,9 +182,9 @@ def _records(source: Source, frame: Record, entry: _Entry, known: _Listed) -> It
         yield source.skip(where, name, reason, expected=True)
 
 
-def _of_rounds(frame: Record, known: _Listed, whole: bool) -> Record:
+def _of_rounds(frame: Record, listing: _Listed, whole: bool) -> Record:
     """Samples with the round of each when all rounds were full, which their number tells."""
-    rounds, repeat, size = known.rounds or known.processes or 0, known.repeat, frame.values.size
+    rounds, repeat, size = listing.rounds or listing.processes or 0, listing.repeat, frame.values.size
     ordered = frozenset({Trait.ORDER_KNOWN})
     if whole and isinstance(repeat, int) and rounds >= 1 and size == rounds * repeat:
         return replace(frame, processes=np.repeat(np.arange(rounds), repeat), traits=ordered)
@@ -214,8 +211,8 @@ def _span(entry: _Entry) -> tuple[float, float] | None:
     return span_of([start, start + took if took >= 0 else start]) if math.isfinite(start) else None
 
 
-def _unit(name: str, known: _Listed) -> tuple[Unit, bool]:
+def _unit(name: str, listing: _Listed) -> tuple[Unit, bool]:
     """The unit of a benchmark, and whether it is a timing, of which a result is the median."""
     prefix = name.rpartition(".")[2].partition("_")[0].lower()
-    unit = known.unit or _OF_PREFIX.get(prefix, "")
-    return parse_unit("" if unit == "unit" else unit), (known.type or prefix) in ("time", "timeraw")
+    unit = listing.unit or _OF_PREFIX.get(prefix, "")
+    return parse_unit("" if unit == "unit" else unit), (listing.type or prefix) in ("time", "timeraw")

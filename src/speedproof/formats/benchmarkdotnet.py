@@ -107,11 +107,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the workload iterations of every benchmark, with the launch of each."""
     file = decode(source.content, _File, source)
     host = _host(file.host_environment_info)
-    # What can be decoded in part only says nothing; it is seldom worth a look.
-    several = all(
-        len({known.job for known in glances(source, file.benchmarks, kind)} - {""}) > 1
-        for kind in (_Job, _Benchmark)
-    )
+    several = len({entry.job for entry in glances(source, file.benchmarks, _Job)} - {""}) > 1
     warmups = 0
 
     def benchmark(place: Record, entry: _Benchmark) -> Iterator[Record | Skipped]:
@@ -143,17 +139,16 @@ def _started(title: object) -> float | None:
 
 
 def _times(frame: Record, entry: _Benchmark) -> Record | Skipped:
-    launches = list(dict.fromkeys(m.launch_index for m in entry.measurements))
-    per_launch = [_workload([m for m in entry.measurements if m.launch_index == index]) for index in launches]
-    if parts := [values for values, _ in per_launch if values.size]:
-        values, processes = nested(parts)
-        warm = any(m.kind in _WARMUP for m in entry.measurements)
-        known = {
-            Trait.ORDER_KNOWN,
-            *[Trait.WARMUP_REMOVED] * warm,
-            *[Trait.ONE_PROCESS] * (len(launches) == 1),
-        }
-        removed = sum(count for values, count in per_launch if values.size)
+    launches: dict[int, list[_Measurement]] = {}
+    for measurement in entry.measurements:
+        launches.setdefault(measurement.launch_index, []).append(measurement)
+    workloads = [(values, count) for values, count in map(_workload, launches.values()) if values.size]
+    if workloads:
+        values, processes = nested([values for values, _ in workloads])
+        traits = {Trait.ORDER_KNOWN}
+        traits |= {Trait.WARMUP_REMOVED} if any(m.kind in _WARMUP for m in entry.measurements) else set()
+        traits |= {Trait.ONE_PROCESS} if len(launches) == 1 else set()
+        removed = sum(count for _, count in workloads)
         several = "values that BenchmarkDotNet removed as outliers are"
         verb = "value that BenchmarkDotNet removed as an outlier is" if removed == 1 else several
         return frame.holding(
@@ -161,25 +156,25 @@ def _times(frame: Record, entry: _Benchmark) -> Record | Skipped:
             _NANOSECONDS,
             processes=processes if len(launches) > 1 else None,
             where=f"{frame.where}.Measurements",
-            traits=frozenset(known),
+            traits=frozenset(traits),
             notes=(f"{removed} {verb} among the values",) if removed else (),
         )
     statistics = entry.statistics or _Statistics()
-    kept = {Trait.ORDER_KNOWN, Trait.ONE_PROCESS, Trait.TRIMMED}
-    for found, traits, note, place in (
-        (statistics.original_values or [], kept, _TRIMMED, "OriginalValues"),
-        ([] if statistics.mean is None else [statistics.mean], {Trait.SUMMARY_ONLY}, _SUMMARY, "Mean"),
+    trimmed = frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS, Trait.TRIMMED})
+    for numbers_here, traits_here, note, place in (
+        (statistics.original_values or [], trimmed, _TRIMMED, "OriginalValues"),
+        (
+            [] if statistics.mean is None else [statistics.mean],
+            frozenset({Trait.SUMMARY_ONLY}),
+            _SUMMARY,
+            "Mean",
+        ),
     ):
-        values = numbers(found)
+        values = numbers(numbers_here)
         values = values[np.isfinite(values)]
         if values.size:
-            return frame.holding(
-                values,
-                _NANOSECONDS,
-                where=f"{frame.where}.Statistics.{place}",
-                traits=frozenset(traits),
-                notes=(note,),
-            )
+            where = f"{frame.where}.Statistics.{place}"
+            return frame.holding(values, _NANOSECONDS, where=where, traits=traits_here, notes=(note,))
     return frame.left_out("it has no result; BenchmarkDotNet's log says why it failed")
 
 
@@ -229,5 +224,5 @@ def _host(info: dict[str, object]) -> tuple[tuple[str, str], ...]:
     processor = info.get("ProcessorName")
     name = processor.get("Value") if isinstance(processor, dict) else processor
     runtime = info.get("RuntimeVersion", info.get("ClrVersion"))
-    known = ("OsVersion", "Architecture", "Configuration", "BenchmarkDotNetVersion")
-    return as_fields({"cpu": name, "runtime": runtime, **{key: info.get(key) for key in known}})
+    names = ("OsVersion", "Architecture", "Configuration", "BenchmarkDotNetVersion")
+    return as_fields({"cpu": name, "runtime": runtime, **{key: info.get(key) for key in names}})

@@ -72,9 +72,7 @@ def sniff(head: bytes) -> bool:
     if delimiter == "\t" and all(map(text.is_number, rows[0])):
         return False  # plain numbers in columns
     cells = [cell for row in rows[1:] for cell in row]
-    return len({len(row) for row in rows}) == 1 and any(
-        text.is_number(c) or text.looks_decimal_comma(c) for c in cells
-    )
+    return len({len(row) for row in rows}) == 1 and any(map(text.is_numeric, cells))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -120,8 +118,8 @@ def _check_header(table: CsvTable) -> None:
 
 def _is_measurement(cell: str) -> bool:
     """Whether a cell holds a number, with its unit or without."""
-    found = text.readings(cell.split())
-    return len(found) == 1 and found[0][1] is not None and not text.is_missing(found[0][0])
+    tokens = text.readings(cell.split())
+    return len(tokens) == 1 and tokens[0][1] is not None and not text.is_missing(tokens[0][0])
 
 
 def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str, int]:

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, repeat
+from sys import intern
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.order import order_traits
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait, written_in
+from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of
 from speedproof.errors import Parameter
 from speedproof.formats import text
@@ -27,7 +28,6 @@ from speedproof.formats.reading import SORTED, Column, Gathered
 from speedproof.formats.source import ReadOptions
 
 _MANY = 1 << 17  # different cells of a column: more are no configuration
-_SHARED = 1 << 14  # different cells that are kept once
 _NUMBERED = re.compile(r"(run|rep|repetition|iteration|iter|r|x)?[ _-]?\d+", re.IGNORECASE)
 _COLUMN = Parameter("columns", {"value": "NAME"}, "column value=NAME")
 # Of these names some may as well be versions.
@@ -101,7 +101,7 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
     def place(line: int, column: int) -> str:
         return f"line {line}, column {header[column]}" if of.names else f"line {line}"
 
-    keys, process_names = _Keys(), _Numbering()
+    keys, process_names = _Numbering(), _Numbering()
     rows = Gathered("d", *"i" * process, *"d" * run)
     firsts: dict[int, tuple[int, int]] = {}  # by group: line and column of its first value
     lasts: dict[int, int] = {}  # by group: line of its last value
@@ -129,13 +129,14 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
         rows.extend(groups, *gathered)
         rows.make_room()
         places = np.flatnonzero(good)
-        found, first = np.unique(groups, return_index=True)
-        seen = zip(places[first].tolist(), found.tolist(), strict=True)
+        numbered, first = np.unique(groups, return_index=True)
+        seen = zip(places[first].tolist(), numbered.tolist(), strict=True)
         for at, group in sorted(place for place in seen if place[1] not in firsts):
             firsts[group] = lines[at // width], of.columns[at % width]
         last = groups.size - 1 - np.unique(groups[::-1], return_index=True)[1]
         lasts |= {
-            group: lines[at // width] for group, at in zip(found.tolist(), places[last].tolist(), strict=True)
+            group: lines[at // width]
+            for group, at in zip(numbered.tolist(), places[last].tolist(), strict=True)
         }
     rows.sort()
     cells_of, units = list(keys), dict[tuple[str, int], tuple[Unit, tuple[str, ...]]]()
@@ -151,42 +152,26 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
             units[written, column] = _unit_of(written, header[column], layout)
         unit, remarks = units[written, column]
         benchmark, version = named(beside, column)
-        own, processes_of, traits = _ordered(rows.of(group), process, run)
-        yield Record(
-            benchmark,
-            unit.to_base(own),
-            unit.base,
+        values, processes_of, traits = _ordered(rows.of(group), process, run)
+        yield table.source.frame(place(line, column), benchmark).holding(
+            values,
+            unit,
             metric=beside.get("metric") or metric_of(unit.base),
             version=version,
             processes=processes_of,
-            path=table.source.name,
-            where=place(line, column),
             fields=tuple((header[c], cell_in[c]) for c in of.configuration),
-            traits=traits | written_in(unit) | ({Trait.IN_TURN} if group in in_turn else set()),
+            traits=traits | ({Trait.IN_TURN} if group in in_turn else set()),
             notes=of.remarks + remarks + ((SORTED,) if Trait.SORTED in traits else ()),
             named=bool(of.names) or "benchmark" in roles,
         )
 
 
 class _Numbering(dict[Any, int]):
-    """Numbers of what comes, from 0 in order of appearance."""
+    """Numbers of what comes, from 0 in order of appearance; a cell that many have in common is kept once."""
 
-    def __missing__(self, key: Any) -> int:
-        self[key] = number = len(self)
+    def __missing__(self, key: str | tuple[str, ...]) -> int:
+        self[key if isinstance(key, str) else tuple(map(intern, key))] = number = len(self)
         return number
-
-
-class _Keys(_Numbering):
-    """Numbers of rows of cells; a cell that many have in common is kept once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._cells: dict[str, str] = {}
-
-    def __missing__(self, key: tuple[str, ...]) -> int:
-        if len(self._cells) < _SHARED:
-            self._cells |= {cell: cell for cell in key if cell not in self._cells}
-        return super().__missing__(tuple([self._cells.get(cell, cell) for cell in key]))
 
 
 def _in_turn(
@@ -271,17 +256,17 @@ def _configuration(table: CsvTable, free: Sequence[int]) -> list[int]:
 
 def _numeric(layout: Layout) -> list[int]:
     """The columns that hold a number anywhere."""
-    found: set[int] = set()
+    columns_with_numbers: set[int] = set()
     for _, columns in layout.table.blocks():
         for c in layout.free:
-            if c not in found and any(text.is_number(x) or text.looks_decimal_comma(x) for x in columns[c]):
-                found.add(c)
-    if not found:
+            if c not in columns_with_numbers and any(map(text.is_numeric, columns[c])):
+                columns_with_numbers.add(c)
+    if not columns_with_numbers:
         names = ", ".join(layout.table.header)
         raise layout.table.source.error(
             "header", f"no column holds numbers; the columns are {names}: name one with ", _COLUMN
         )
-    return sorted(found)
+    return sorted(columns_with_numbers)
 
 
 def _refuse_data_as_header(layout: Layout, numeric: list[int]) -> None:

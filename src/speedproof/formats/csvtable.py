@@ -17,7 +17,7 @@ from speedproof.formats.text import delimiter_of, is_number
 if TYPE_CHECKING:
     from _csv import Reader
 
-_SIZE = 1 << 17  # characters of a block
+BLOCK = 1 << 17  # characters of a block
 Block = tuple[Sequence[int], list[list[str]]]  # the lines of some rows, and their columns
 
 
@@ -54,7 +54,7 @@ class CsvTable:
             yield lines, columns
 
     def _blocks(self) -> Iterator[Block]:
-        before, texts = 0, self.source.texts(_SIZE)
+        before, texts = 0, self.source.texts(BLOCK)
         for text in texts:
             count = text.count("\n") + 1
             if before < self.at:
@@ -84,7 +84,7 @@ class CsvTable:
 
     def _by_row(self, lines: Iterator[str], before: int) -> Iterator[Block]:
         rows = self._rows(lines, before)
-        while block := list(islice(rows, _SIZE >> 5)):
+        while block := list(islice(rows, BLOCK >> 5)):
             numbers, cells = zip(*block, strict=True)
             yield numbers, list(map(list, zip(*cells, strict=True)))
 

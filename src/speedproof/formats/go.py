@@ -109,17 +109,17 @@ def _scan(lines: list[str], before: int, content: _Content) -> None:
     all_groups: list[int] = []
     all_values: list[float] = []
     invocations: list[int] = []
-    known = content.groups
+    groups_of = content.groups
     for number, line in enumerate(lines, start=before + 1):
         if not _RESULT.match(line):
             _note(content, number, line)
-            known = content.groups
+            groups_of = content.groups
             continue
         words = line.split()
         values, units = _measured(content, number, words)
-        if (groups := known.get((words[0], *units))) is None:
+        if (groups := groups_of.get((words[0], *units))) is None:
             keys = ((_bare(words[0]), intern(unit), content.fields) for unit in units)
-            groups = known[words[0], *units] = [content.rows.number(key, number) for key in keys]
+            groups = groups_of[words[0], *units] = [content.rows.number(key, number) for key in keys]
         all_groups += groups
         all_values += values
         invocations += [content.invocation] * len(values)
@@ -189,11 +189,11 @@ def _split(full: str) -> tuple[str, str]:
     return (match["name"], match["procs"]) if match else (full, "")
 
 
-def _naming(found: Iterable[tuple[str, str]]) -> Callable[[str, str], tuple[str, str]]:
+def _naming(names: Iterable[tuple[str, str]]) -> Callable[[str, str], tuple[str, str]]:
     """From package and full name to the benchmark's name and, when it was taken off, the suffix -N."""
     suffixes: dict[tuple[str, str], str | None] = {}  # None where there are several
     packages: dict[str, str | None] = {}
-    for package, full in found:
+    for package, full in names:
         bare, procs = _split(full)
         if suffixes.setdefault((package, bare), procs) != procs:
             suffixes[package, bare] = None

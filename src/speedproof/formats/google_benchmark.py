@@ -8,7 +8,7 @@ https://github.com/google/benchmark, src/json_reporter.cc: ``benchmarks`` holds 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -42,7 +42,6 @@ _HOST = (
 )
 _OLD_AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")
 _TIMES = {"real_time": "time", "cpu_time": "cpu time"}
-_NO_VALUE = _NO_COUNTER - set(_TIMES)
 _RATES = {"items_per_second": Unit("items/s"), "bytes_per_second": Unit("B/s")}
 _REMEDY = "run again with --benchmark_repetitions=20 and without --benchmark_report_aggregates_only"
 
@@ -79,7 +78,7 @@ class _Group(msgspec.Struct):
     head: _Head
     count: int = 0
     kinds: set[str] = msgspec.field(default_factory=set)  # of aggregates
-    metrics: list[str] = msgspec.field(default_factory=lambda: ["real_time", "cpu_time"])
+    metrics: dict[str, int] = msgspec.field(default_factory=dict)  # the groups of their values
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -94,21 +93,26 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
     def entry(place: Record, part: msgspec.Raw) -> tuple[()]:
         nonlocal names
-        where = place.where
-        head = decode(part, _Head, source, where)
-        members = decode(part, dict[str, object], source, where)
+        head = decode(part, _Head, source, place.where)
         benchmark = head.run_name or head.name
         if head.run_type is None and names is None:
-            names = {known.name for known in glances(source, file.benchmarks, _Name)}
+            names = {entry.name for entry in glances(source, file.benchmarks, _Name)}
         if head.error_occurred or head.skipped:
-            group = failures.setdefault(benchmark, _Group(where, head))
+            group = failures.setdefault(benchmark, _Group(place.where, head))
         elif _is_aggregate(head, names or set()):
-            group = aggregates.setdefault(benchmark, _Group(where, head))
+            group = aggregates.setdefault(benchmark, _Group(place.where, head))
             group.kinds.add(head.aggregate_name or head.name.rpartition("_")[2])
         else:
-            told = as_fields({"threads": head.threads, "label": head.label or None})
-            group = groups.setdefault((benchmark, head.time_unit, host + told), _Group(where, head))
-            _gather(rows, group, members)
+            fields = host + as_fields({"threads": head.threads, "label": head.label or None})
+            group = groups.setdefault((benchmark, head.time_unit, fields), _Group(place.where, head))
+            for member, value in decode(part, dict[str, object], source, place.where).items():
+                counted = member in group.metrics or isinstance(value, (int, float, str))
+                if member in _TIMES or (counted and member not in _NO_COUNTER):
+                    if member not in group.metrics:
+                        group.metrics[member] = rows.number((group.where, member), 0)
+                    rows.groups.append(group.metrics[member])
+                    rows.columns[0].append(number(value))
+            rows.make_room()
         group.count += 1
         return ()
 
@@ -137,29 +141,17 @@ def _is_aggregate(head: _Head, names: set[str]) -> bool:
     )
 
 
-def _gather(rows: Gathered, group: _Group, members: Mapping[str, object]) -> None:
-    """Take the values of an entry."""
-    for member, value in members.items():
-        if member in _NO_VALUE:
-            continue
-        if member not in group.metrics and isinstance(value, (int, float, str)):
-            group.metrics.append(member)
-        rows.groups.append(rows.number((group.where, member), 0))
-        rows.columns[0].append(number(value))
-    rows.make_room()
-
-
 def _records(frame: Record, time: Unit, group: _Group, rows: Gathered) -> Iterator[Record | Skipped]:
-    found = False
-    for member in group.metrics:
-        if (series := rows.keys.get((group.where, member))) is None:
-            continue
-        unit = time if member in _TIMES else _RATES.get(member, Unit(""))
-        record = frame.holding(rows.of(series)[0], unit, metric=_TIMES.get(member, member))
-        for item in finite(record, member, "run"):
-            found = found or isinstance(item, Record)
-            yield item
-    if not found:
+    measured = False
+    for member in dict.fromkeys([*_TIMES, *group.metrics]):
+        if member in group.metrics:
+            unit = time if member in _TIMES else _RATES.get(member, Unit(""))
+            values = rows.of(group.metrics[member])[0]
+            record = frame.holding(values, unit, metric=_TIMES.get(member, member))
+            for item in finite(record, member, "run"):
+                measured = measured or isinstance(item, Record)
+                yield item
+    if not measured:
         yield frame.left_out("the entry holds no measured value")
 
 

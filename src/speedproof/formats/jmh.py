@@ -87,14 +87,14 @@ def _result(place: Record, result: _Result) -> Iterator[Record | Skipped]:
     for secondary, metric in result.secondary_metrics.items():
         # A metric in the unit of the score is the score of one method of a group; the others come from
         # profilers, which count costs.
-        own = replace(
+        frame_of = replace(
             frame,
             metric=secondary.lstrip("·"),
             direction=better if metric.score_unit == primary.score_unit else Direction.LOWER,
             where=f"{place.where}.secondaryMetrics.{secondary}",
             notes=(),
         )
-        yield from _metric(own, metric)
+        yield from _metric(frame_of, metric)
 
 
 def _metric(frame: Record, metric: _Metric) -> Iterator[Record | Skipped]:

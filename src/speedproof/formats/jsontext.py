@@ -25,8 +25,8 @@ T = TypeVar("T")
 # JSON has no NaN. Tools write it as a string (JMH) or as a bare word (Python, google-benchmark), which
 # decode() turns into a string.
 Number = float | str
-_WHOLE = 1 << 26  # bytes of a list that is taken apart in one go
-_WINDOW = 1 << 22  # bytes of it that are otherwise, where no part is longer
+WHOLE = 1 << 26  # bytes of a list that is taken apart in one go
+WINDOW = 1 << 22  # bytes of it that are otherwise, where no part is longer
 
 _MEMBER = re.compile(rb'"([^"\\]{1,60})"\s*:')
 _PATH = re.compile(r"^(?P<message>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
@@ -141,16 +141,16 @@ def glances(source: Source, text: Any, kind: type[T]) -> Iterator[T]:
 
 def _segments(text: memoryview) -> Iterator[memoryview | bytes]:
     """A list or an object, or several of whole parts."""
-    if len(text) <= _WHOLE:
+    if len(text) <= WHOLE:
         yield text
         return
-    begin, end, size = 1, len(text) - 1, _WINDOW
+    begin, end, size = 1, len(text) - 1, WINDOW
     while begin < end:
         window = bytes(text[begin : min(begin + size, end)])
         cut = _last_comma(window) if begin + size < end else len(window)
         if cut >= 0:
             yield b"%s%s%s" % (text[:1], window[:cut], text[-1:])
-            begin, size = begin + cut + 1, _WINDOW
+            begin, size = begin + cut + 1, WINDOW
         else:
             size *= 2
 

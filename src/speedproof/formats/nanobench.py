@@ -48,26 +48,26 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the epochs of every benchmark."""
     results = decode(source.content, _File, source).results
     titles = Counter(
-        name for _, name in {(known.title, known.name) for known in glances(source, results, _Result)}
+        name for _, name in {(entry.title, entry.name) for entry in glances(source, results, _Result)}
     )
     uncounted = 0
 
-    def result(place: Record, found: _Result) -> Iterator[Record | Skipped]:
+    def result(place: Record, entry: _Result) -> Iterator[Record | Skipped]:
         nonlocal uncounted
         frame = replace(
             place,
-            benchmark=f"{found.title}/{found.name}" if titles[found.name] > 1 else found.name,
-            fields=as_fields({"title": found.title, "unit": found.unit, "batch": found.batch}),
-            traits=_TRAITS | ({Trait.WARMUP_REMOVED} if found.warmup > 0 else set()),
+            benchmark=f"{entry.title}/{entry.name}" if titles[entry.name] > 1 else entry.name,
+            fields=as_fields({"title": entry.title, "unit": entry.unit, "batch": entry.batch}),
+            traits=_TRAITS | ({Trait.WARMUP_REMOVED} if entry.warmup > 0 else set()),
         )
-        if not found.measurements:
+        if not entry.measurements:
             yield frame.left_out(f"the file has no measurements of it; {_REMEDY}")
         frame = replace(frame, where=f"{place.where}.measurements")
-        for member in dict.fromkeys(name for measurement in found.measurements for name in measurement):
+        for member in dict.fromkeys(name for measurement in entry.measurements for name in measurement):
             if member == "iterations":
                 continue
             metric, unit = _KNOWN.get(member, (member, ""))
-            values = numbers([epoch[member] for epoch in found.measurements if member in epoch])
+            values = numbers([epoch[member] for epoch in entry.measurements if member in epoch])
             for item in finite(replace(frame, values=values, unit=unit, metric=metric), member, "epoch"):
                 if isinstance(item, Record) and metric != "time" and not item.values.any():
                     uncounted += 1

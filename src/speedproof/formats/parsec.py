@@ -14,10 +14,11 @@ from decimal import Decimal
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.reading import epoch, finite
+from speedproof.formats.reading import epoch, finite, span_of
 from speedproof.formats.source import ReadOptions, Source
 from speedproof.formats.text import first_lines, is_number
 
@@ -67,31 +68,29 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
 
 def _log(source: Source) -> Iterator[Record | Skipped]:
-    named = _FILE.search(source.stem)
-    told = {} if named is None else named.groupdict(default="")
-    time = re.sub(r"[.-]", ":", told.get("time", ""))
-    moment = epoch(f"{told['day']}T{time}") if time else None
+    match = _FILE.search(source.stem)
+    name = {} if match is None else match.groupdict(default="")
+    time = re.sub(r"[.-]", ":", name.get("time", ""))
+    moment = epoch(f"{name['day']}T{time}") if time else None
     groups: dict[tuple[str, str, str], list[_Run]] = {}
     for run in _runs(source):
         if run.failed or "real" not in run.times:
             yield source.skip(f"line {run.line}", run.name, run.failed or "it did not end: no line 'real'")
         else:
-            place = run.name, run.input or told.get("input", ""), run.build
+            place = run.name, run.input or name.get("input", ""), run.build
             groups.setdefault(place, []).append(run)
     for (program, size, build), runs in groups.items():
-        parts = {"program": program, "input": size, "threads": told.get("threads", "")}
+        parts = {"program": program, "input": size, "threads": name.get("threads", "")}
         for what, metric in _METRICS.items():
             if all(what in run.times for run in runs):
-                yield Record(
-                    "-".join(filter(None, parts.values())),
-                    np.array([run.times[what] for run in runs]),
+                yield replace(
+                    source.frame(f"line {runs[0].line}", "-".join(filter(None, parts.values()))),
+                    values=np.array([run.times[what] for run in runs]),
                     metric=metric,
                     version=source.path.parent.name or None,
-                    path=source.name,
-                    where=f"line {runs[0].line}",
                     fields=tuple((k, v) for k, v in [*parts.items(), ("build", build)] if v),
                     traits=_TRAITS,
-                    span=None if moment is None else (moment, moment),
+                    span=span_of([moment]),
                 )
 
 
@@ -104,15 +103,15 @@ def _runs(source: Source) -> Iterator[_Run]:
             run = _Run(begin["name"], number)
         elif run is None:
             continue
-        elif found := _TIME.fullmatch(line):
-            seconds = Decimal(found["seconds"].replace(",", "."))  # one rounding in all
-            run.times.setdefault(found["what"], float(60 * int(found["minutes"]) + seconds))
-        elif found := _INPUT.match(line):
-            run.input = found["input"]
-        elif found := _BUILD.match(line):
-            run.build = found["build"]
-        elif found := _ERROR.match(line) or _DIED.match(line):
-            run.failed = run.failed or f"it failed: {found['message']}"
+        elif match := _TIME.fullmatch(line):
+            seconds = Decimal(match["seconds"].replace(",", "."))  # one rounding in all
+            run.times.setdefault(match["what"], float(60 * int(match["minutes"]) + seconds))
+        elif match := _INPUT.match(line):
+            run.input = match["input"]
+        elif match := _BUILD.match(line):
+            run.build = match["build"]
+        elif match := _ERROR.match(line) or _DIED.match(line):
+            run.failed = run.failed or f"it failed: {match['message']}"
     if run is not None:
         yield run
 
@@ -127,13 +126,7 @@ def _baseline(source: Source) -> Iterator[Record | Skipped]:
                 reason = "it has no values" if wrong is None else f"{wrong!r} is not a number of seconds"
                 yield source.skip(where, name, reason)
             continue
-        parts = zip(("threads", "input", "program"), reversed(name.rsplit("-", 2)), strict=False)
-        record = Record(
-            name,
-            np.array([float(word) for word in words]),
-            path=source.name,
-            where=where,
-            fields=tuple(parts),
-            traits=_TRAITS,
-        )
+        parts = tuple(zip(("threads", "input", "program"), reversed(name.rsplit("-", 2)), strict=False))
+        values = np.array([float(word) for word in words])
+        record = replace(source.frame(where, name), values=values, fields=parts, traits=_TRAITS)
         yield from finite(record, name, "run")

@@ -138,8 +138,8 @@ def _span(runs: list[_Run], metadata: Mapping[str, object]) -> tuple[float, floa
     """From the begin of the first run to the end of the last; all of one moment share its date."""
     if isinstance(common := metadata.get("date"), str):
         return span_of([epoch(common)])
-    known = [run.metadata for run in runs if run.metadata is not None]
-    moments = [(moment.date, moment.duration) for moment in known if isinstance(moment.date, str)]
+    dated = [run.metadata for run in runs if run.metadata is not None]
+    moments = [(moment.date, moment.duration) for moment in dated if isinstance(moment.date, str)]
     if len(moments) < len(runs):
         return None
     # Dates of one tool sort as texts do.

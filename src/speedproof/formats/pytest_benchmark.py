@@ -59,12 +59,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             yield frame.left_out(reason)
             return
         warm = {Trait.WARMUP_REMOVED} if benchmark.options.get("warmup") else set()
-        own = as_fields(benchmark.params or {}) + as_fields(benchmark.extra_info or {}, "extra_info.")
+        parameters = as_fields(benchmark.params or {}) + as_fields(benchmark.extra_info or {}, "extra_info.")
         yield replace(
             frame,
             values=numbers(benchmark.stats.data or []),
             where=f"{place.where}.stats.data",
-            fields=host + own + as_fields({"group": benchmark.group or None}),
+            fields=host + parameters + as_fields({"group": benchmark.group or None}),
             traits=frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS} | warm),
             span=span_of([epoch(file.datetime)]),
         )
@@ -88,5 +88,5 @@ def _why_incomplete(stats: _Stats) -> str:
 def _host(machine: Mapping[str, object], commit: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     cpu = machine.get("cpu")
     brand = cpu.get("brand_raw", cpu.get("brand")) if isinstance(cpu, dict) else None
-    known = ("node", "system", "release", "python_implementation", "python_version")
-    return as_fields({**{key: machine.get(key) for key in known}, "cpu": brand, "commit": commit.get("id")})
+    names = ("node", "system", "release", "python_implementation", "python_version")
+    return as_fields({**{key: machine.get(key) for key in names}, "cpu": brand, "commit": commit.get("id")})

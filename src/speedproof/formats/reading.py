@@ -18,7 +18,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.formats.source import room_on_disk
 
 SORTED = "the values are sorted, so their run order is not known"
-_MOST = 1 << 21  # gathered values in memory
+IN_MEMORY = 1 << 21  # gathered values in memory
 
 Column = np.ndarray[tuple[int], np.dtype[Any]]
 
@@ -69,9 +69,9 @@ def epoch(text: object) -> float | None:
 
 def span_of(moments: Iterable[float | None]) -> tuple[float, float] | None:
     """The first and the last of some moments; None when one of them is not known, or there is none."""
-    known = list(moments)
-    present = [moment for moment in known if moment is not None]
-    return (min(present), max(present)) if present and len(present) == len(known) else None
+    given = list(moments)
+    present = [moment for moment in given if moment is not None]
+    return (min(present), max(present)) if present and len(present) == len(given) else None
 
 
 class Gathered:
@@ -109,7 +109,7 @@ class Gathered:
 
     def make_room(self) -> None:
         """Keep memory bounded."""
-        if len(self.groups) >= _MOST:
+        if len(self.groups) >= IN_MEMORY:
             self._write()
 
     def sort(self) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait, written_in
+from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
@@ -98,24 +98,20 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     for name, ((benchmark, criterion, written, fields), group) in zip(names, rows.keys.items(), strict=True):
         unit = parse_unit(_UNITS.get(written, written))
         values, invocations, began = rows.of(group)
-        yield Record(
-            name,
-            unit.to_base(values),
-            unit.base,
+        yield source.frame(f"line {rows.places[group]}", name).holding(
+            values,
+            unit,
             metric=metric_of(unit.base) if criterion == "total" else criterion,
             version=dict(fields).get("executor", "") if several else None,
             processes=np.unique(invocations, return_inverse=True)[1],
-            path=source.name,
-            where=f"line {rows.places[group]}",
             fields=fields,
-            traits=frozenset({Trait.ORDER_KNOWN, *[Trait.WARMUP_REMOVED] * bool(warm[benchmark])})
-            | written_in(unit),
+            traits=frozenset({Trait.ORDER_KNOWN, *[Trait.WARMUP_REMOVED] * bool(warm[benchmark])}),
             notes=(_NO_WARMUP,) if group in content.unsure else (),
             span=None if np.isnan(began).any() else (float(began.min()), float(began.max())),
         )
     if total := warm.total():
         reason = f"{plural(total, 'warm-up iteration')} of {plural(len(warm), 'benchmark')} left out"
-        yield Skipped(source.name, "", "", reason, expected=True)
+        yield source.skip("", "", reason, expected=True)
 
 
 def _scan(source: Source, content: _Content) -> Iterator[Skipped]:
@@ -125,7 +121,7 @@ def _scan(source: Source, content: _Content) -> Iterator[Skipped]:
             try:
                 _comment(source, number, line, content)
             except FormatError as error:
-                yield Skipped(source.name, error.where, "", error.message)
+                yield source.skip(error.where, "", error.message)
             continue
         cells = line.split("\t")
         if "invocation" in cells and "value" in cells:
@@ -140,33 +136,33 @@ def _scan(source: Source, content: _Content) -> Iterator[Skipped]:
                         "values before the header line (invocation, iteration, value, ...); give them as CSV",
                     )
                 header = list(_WITHOUT_HEADER[: len(cells)])
-            found = dict(zip(header, cells, strict=False))
+            row = dict(zip(header, cells, strict=False))
             reason = (
                 f"{plural(len(cells), 'cell')} where the header has {len(header)}; was the run interrupted?"
                 if len(cells) != len(header)
-                else _take(content, number, found)
+                else _take(content, number, row)
             )
             if reason:
-                yield Skipped(source.name, f"line {number}", found.get("benchmark", ""), reason)
+                yield source.skip(f"line {number}", row.get("benchmark", ""), reason)
     if header is None:
         raise source.error("", "the file has no header line (invocation, iteration, value, ...)")
 
 
-def _take(content: _Content, number: int, found: dict[str, str]) -> str:
+def _take(content: _Content, number: int, row: dict[str, str]) -> str:
     """Take a row, or say why not."""
     try:
-        value = float(found["value"])
-        invocation, iteration = int(found["invocation"]), int(found["iteration"])
+        value = float(row["value"])
+        invocation, iteration = int(row["invocation"]), int(row["iteration"])
     except ValueError as error:
         return f"not a number: {error}"
     if not math.isfinite(value):
-        return f"the value is {found['value']}"
-    leading = content.warmups.get(found.get("runId", ""))
+        return f"the value is {row['value']}"
+    leading = content.warmups.get(row.get("runId", ""))
     if leading is not None and iteration <= leading:
-        content.warm[found["benchmark"]] += found["criterion"] == "total"
+        content.warm[row["benchmark"]] += row["criterion"] == "total"
         return ""
-    own = tuple((name, found[name]) for name in ("executor", *_PARAMETERS) if found.get(name))
-    key = (found["benchmark"], found["criterion"], found["unit"], own + content.host + content.commit)
+    parameters = tuple((name, row[name]) for name in ("executor", *_PARAMETERS) if row.get(name))
+    key = (row["benchmark"], row["criterion"], row["unit"], parameters + content.host + content.commit)
     group = content.rows.number(key, number)
     if leading is None and content.rows.places[group] == number:
         content.unsure.add(group)
@@ -186,8 +182,8 @@ def _comment(source: Source, number: int, line: str, content: _Content) -> None:
     if kind == "Execution Start":
         content.started = math.nan if (moment := epoch(text.strip())) is None else moment
     elif kind == "Environment":
-        known = decode(text.encode(), dict[str, object], source, where)
-        content.host = as_fields({name: known[name] for name in _HOST if name in known})
+        host = decode(text.encode(), dict[str, object], source, where)
+        content.host = as_fields({name: host[name] for name in _HOST if name in host})
     elif kind == "Source":
         commit = decode(text.encode(), _Commit, source, where)
         content.commit = as_fields(
@@ -205,12 +201,12 @@ def _comment(source: Source, number: int, line: str, content: _Content) -> None:
 def _names(runs: Sequence[tuple[str, dict[str, str]]]) -> list[str]:
     """Benchmarks with the parameters that differ among the runs of one benchmark and executor."""
     seen: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-    for benchmark, own in runs:
+    for benchmark, fields in runs:
         for parameter in _PARAMETERS:
-            seen[benchmark, own.get("executor", ""), parameter].add(own.get(parameter, ""))
+            seen[benchmark, fields.get("executor", ""), parameter].add(fields.get(parameter, ""))
     differing = {(benchmark, p) for (benchmark, _, p), values in seen.items() if len(values) > 1}
     names = []
-    for benchmark, own in runs:
-        shown = ",".join(f"{p}={own.get(p, '')}" for p in _PARAMETERS if (benchmark, p) in differing)
+    for benchmark, fields in runs:
+        shown = ",".join(f"{p}={fields.get(p, '')}" for p in _PARAMETERS if (benchmark, p) in differing)
         names.append(":".join(filter(None, (benchmark, shown))))
     return names

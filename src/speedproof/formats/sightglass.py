@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait, written_in
+from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.formats.jsontext import as_fields, each, members
 from speedproof.formats.source import ReadOptions, Source
@@ -53,26 +53,23 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every program's phases and events, with the process of each count."""
     groups: dict[tuple[str, str, str, str, str | None, str | None], list[tuple[str, int, float]]] = {}
 
-    def take(place: Record, found: _Measurement) -> tuple[()]:
-        key = (found.wasm, found.phase, found.event, found.engine, found.engine_flags, found.arch)
-        groups.setdefault(key, []).append((place.where, found.process, found.count))
+    def take(place: Record, m: _Measurement) -> tuple[()]:
+        key = (m.wasm, m.phase, m.event, m.engine, m.engine_flags, m.arch)
+        groups.setdefault(key, []).append((place.where, m.process, m.count))
         return ()
 
     yield from _from_json(source, take) if is_json(source.begin) else _from_csv(source, take)
     several = len({(engine, flags) for _, _, _, engine, flags, _ in groups}) > 1
     for (wasm, phase, event, engine, flags, arch), group in groups.items():
         unit = parse_unit(_UNITS.get(event, ""))
-        yield Record(
-            f"{wasm}:{phase.lower()}",
-            unit.to_base(np.array([count for _, _, count in group])),
-            unit.base,
+        yield source.frame(group[0][0], f"{wasm}:{phase.lower()}").holding(
+            np.array([count for _, _, count in group]),
+            unit,
             metric=metric_of(unit.base) if event in _UNITS else event,
             version=" ".join(filter(None, (engine, flags))) if several else None,
             processes=np.unique([process for _, process, _ in group], return_inverse=True)[1],
-            path=source.name,
-            where=group[0][0],
             fields=as_fields({"engine": engine, "engine_flags": flags or None, "arch": arch, "wasm": wasm}),
-            traits=frozenset({Trait.ORDER_KNOWN}) | written_in(unit),
+            traits=frozenset({Trait.ORDER_KNOWN}),
         )
 
 

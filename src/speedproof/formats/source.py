@@ -28,8 +28,8 @@ from speedproof.errors import FormatError, Parameter, SpeedproofError, UsageErro
 STDIN = "-"
 ROLES = ("benchmark", "version", "value", "unit", "process", "metric", "run")
 _NO_VALUES = np.empty(0)
-_LARGE = 1 << 24  # bytes of a file that stays on disk
-_BEGIN = 1 << 24  # bytes of it that its format is recognised by
+LARGE = 1 << 24  # bytes of a file that stays on disk
+BEGIN = 1 << 24  # bytes of it that its format is recognised by
 _PIECE = 1 << 20  # bytes of it that are looked at in one go
 
 # A byte-order mark and the encoding that it announces; UTF-32 first, its mark begins like that of UTF-16.
@@ -59,7 +59,7 @@ class Source(Struct, frozen=True):
     @property
     def begin(self) -> bytes:
         """All of a small file, of a large one the begin: what its format is recognised by."""
-        return self.content[:_BEGIN]
+        return self.content[:BEGIN]
 
     def pieces(self, size: int = _PIECE) -> Iterator[bytes]:
         """Pieces of whole lines, of about this size."""
@@ -164,15 +164,15 @@ def source_of(name: str, take: Take, number: int | None = None) -> Source:
 
     A large file stays on disk: the user's own, of that number, where it can be as it is, else a temporary one.
     """
-    head = take(_LARGE + 1)
+    head = take(LARGE + 1)
     if unpacked := _unpacked(name, head, take):
         take, number = unpacked, None
-        head = take(_LARGE + 1)
-    mark, encoding = next((known for known in _MARKS if head.startswith(known[0])), (b"", "utf-8"))
+        head = take(LARGE + 1)
+    mark, encoding = next((entry for entry in _MARKS if head.startswith(entry[0])), (b"", "utf-8"))
     pieces: Iterable[bytes] = chain([head[len(mark) :]], iter(lambda: take(_PIECE), b""))
     if encoding != "utf-8":
         pieces = _transcoded(name, pieces, encoding)
-    if len(head) <= _LARGE:
+    if len(head) <= LARGE:
         content: bytes | mmap.mmap = b"".join(pieces)
     elif number is not None and not mark:
         content = mmap.mmap(number, 0, access=mmap.ACCESS_READ)

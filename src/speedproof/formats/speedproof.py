@@ -6,11 +6,14 @@ with its place; warm-up runs and failed ones are left out and counted.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait, clock_of
@@ -49,91 +52,91 @@ def sniff(head: bytes) -> bool:
     return _SESSION.match(head) is not None
 
 
+class _Cell(Struct):
+    """The runs of one version of one benchmark in one session."""
+
+    begin: float = math.inf
+    end: float = -math.inf
+    left_behind: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)  # by reason
+
+
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read every session: one record for each benchmark, version and metric."""
     heads: dict[str, SessionLine] = {}
     ends: dict[str, EndLine] = {}
-    rows = Gathered(
-        "d", "i", "q"
-    )  # values, each with its build and block; by session, benchmark, version and metric
-    left_out = Counter[tuple[str, str, str, str]]()
-    left_behind = Counter[tuple[str, str, str]]()
+    # Values, each with its build and block; by session, benchmark, version and metric
+    rows = Gathered("d", "i", "q")
+    cells: dict[tuple[str, str, str], _Cell] = {}
     unitless: set[str] = set()
     fault = ""
     order: dict[str, int] = {}
-    moments: dict[tuple[str, str, str], tuple[float, float]] = {}
     for number, line in decode_lines(source.name, source.lines):
         if isinstance(line, Damage):
             unitless |= {line.session} if line.field.partition("[")[0] in _UNIT_FIELDS else set()
-            fault = fault or f": line {number}: {_told(line)}"
-            yield Skipped(source.name, f"line {number}", "", _told(line))
+            fault = fault or f": line {number}: {_reason(line)}"
+            yield source.skip(f"line {number}", "", _reason(line))
         elif isinstance(line, SessionLine):
             heads[line.session] = line
             order.setdefault(line.session, len(order))
         elif isinstance(line, EndLine):
             ends[line.session] = line
-        elif (why := _why_left_out(line)) is not None:
-            left_out[line.session, line.benchmark, line.version, why] += 1
         else:
             place = (line.session, line.benchmark, line.version)
-            first, last = moments.get(place, (line.at, line.at))
-            moments[place] = min(first, line.at), max(last, line.at)
-            left_behind[place] += bool(line.left_behind)
-            sitting = order.setdefault(line.session, len(order))
+            cell = cells.setdefault(place, _Cell())
+            if (why := _why_left_out(line)) is not None:
+                cell.left_out[why] += 1
+                continue
+            cell.begin, cell.end = min(cell.begin, line.at), max(cell.end, line.at)
+            cell.left_behind += bool(line.left_behind)
+            build = _NO_BUILD if line.build is None else line.build
+            block = (order[line.session] << _SESSIONS_APART) + line.block
             for metric, value in line.metrics.items():
                 if metric in KERNEL_METRICS or line.session not in unitless:
                     rows.groups.append(rows.number((*place, metric), number))
-                    rows.columns[0].append(value)
-                    rows.columns[1].append(_NO_BUILD if line.build is None else line.build)
-                    rows.columns[2].append((sitting << _SESSIONS_APART) + line.block)
+                    for column, entry in zip(rows.columns, (value, build, block), strict=True):
+                        column.append(entry)
             rows.make_room()
     if not heads:
         raise source.error("", f"holds no session of 'speedproof run'{fault}")
-    for (session, benchmark, version, why), count in left_out.items():
-        text = f"{version}: {plural(count, 'run')} left out: {why}"
-        yield Skipped(source.name, f"session {session}", benchmark, text, expected=why == _WARMUP)
+    for (session, benchmark, version), cell in cells.items():
+        for why, count in cell.left_out.items():
+            reason = f"{version}: {plural(count, 'run')} left out: {why}"
+            yield source.skip(f"session {session}", benchmark, reason, expected=why == _WARMUP)
     rows.sort()
-    for session, benchmark, version, metric in sorted(
-        rows.keys, key=lambda key: _planned_place(heads[key[0]], *key[1:3])
-    ):
-        number = rows.keys[session, benchmark, version, metric]
-        head = heads[session]
+    for key in sorted(rows.keys, key=lambda key: _planned_place(heads[key[0]], *key[1:3])):
+        session, benchmark, version, metric = key
+        head, cell = heads[session], cells[session, benchmark, version]
         unit, direction = head.units.get(metric, (UNITS.get(metric, ""), ""))
-        reasons = {key[3] for key in left_out if key[:3] == (session, benchmark, version)}
         notes = [] if session in ends else [f"session {session} was killed before it ended"]
         if head.resumes:
             notes.append(f"session {session} went on with {head.resumes[-1]}")
-        if count := left_behind[session, benchmark, version]:
+        if count := cell.left_behind:
             notes.append(f"{plural(count, 'run')} left processes running: their work is not in the values")
-        values, builds, blocks = rows.of(number)
+        values, builds, blocks = rows.of(rows.keys[key])
+        built = bool(builds.min() > _NO_BUILD)
         # A number of runs that was fixed beforehand, and reached, allows for no looks.
-        looked = builds.min() == _NO_BUILD and head.options.get("runs") != str(values.size)
-        yield Record(
-            benchmark,
-            values,
-            unit,
+        looked = not built and head.options.get("runs") != str(values.size)
+        start = epoch(head.started)
+        yield replace(
+            source.frame(f"line {rows.places[rows.keys[key]]}", benchmark),
+            values=values,
+            unit=unit,
             metric=metric,
             direction=Direction(direction) if direction else None,
             version=version,
             # Runs of one build are nested in it, as values are in a process.
-            processes=builds.astype(np.int64) if builds.min() > _NO_BUILD else None,
+            processes=builds.astype(np.int64) if built else None,
             blocks=blocks.astype(np.int64) if looked else None,
-            path=source.name,
-            where=f"line {rows.places[number]}",
             fields=_fields(head, benchmark),
-            traits=_traits(session, heads, ends, benchmark, version, reasons) | clock_of(metric),
+            traits=_traits(session, heads, ends, benchmark, version, cell.left_out) | clock_of(metric),
             notes=tuple(notes),
             session=head.experiment,
-            span=_span(head, moments[session, benchmark, version]),
+            span=None if start is None else (start + cell.begin, start + cell.end),
         )
 
 
-def _span(head: SessionLine, moments: tuple[float, float]) -> tuple[float, float] | None:
-    start = epoch(head.started)
-    return None if start is None else (start + moments[0], start + moments[1])
-
-
-def _told(damage: Damage) -> str:
+def _reason(damage: Damage) -> str:
     """A damage, and what it costs whoever compares the values."""
     text = f"{damage.field}: {damage.message}" if damage.field else damage.message
     part = damage.field.partition("[")[0]
@@ -162,7 +165,7 @@ def _traits(
     planned = [v.name for v in versions]
     # Builds are tested once, when all of their pairs are measured, in however many sessions.
     looked = not any(v.builds for v in versions)
-    found = {
+    traits = {
         Trait.ORDER_KNOWN: True,
         Trait.RANDOM_ORDER: len(planned) > 1,
         Trait.WARMUP_REMOVED: _WARMUP in left_out,
@@ -173,7 +176,7 @@ def _traits(
         Trait.OTHER_EXECUTABLE: looked and version in head.executables.get(benchmark, ()),
         Trait.TWO_PROGRAMS: end is not None and version in end.changed.get(benchmark, ()),
     }
-    return frozenset(trait for trait, has in found.items() if has)
+    return frozenset(trait for trait, has in traits.items() if has)
 
 
 def _why_left_out(run: RunLine) -> str | None:

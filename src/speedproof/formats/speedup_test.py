@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from itertools import zip_longest
 
-import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
@@ -52,22 +51,18 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     seen: dict[str, list[str]] = {}
     try:
         for row in rows:
-            cells = [cell.strip() for cell in row]
-            if not any(cells):
-                continue
-            where = f"line {rows.line_num}"
-            if not header:
+            cells, where = [cell.strip() for cell in row], f"line {rows.line_num}"
+            if any(cells) and header:
+                yield from _benchmark(header, cells, where, seen, source, options)
+            elif any(cells):
                 header = _header(cells, source, where)
-                continue
-            named = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
-            yield from _benchmark(named, cells[len(header) :], where, seen, source, options)
     except csv.Error as error:
         raise source.error(f"line {rows.line_num}", f"not CSV: {error}") from None
 
 
 def _header(cells: list[str], source: Source, where: str) -> list[str]:
-    known = {name.lower(): name for name in ("Name", *VERSIONS, *_OPTIONAL)}
-    header = [known.get(cell.lower(), cell) for cell in cells]
+    names = {name.lower(): name for name in ("Name", *VERSIONS, *_OPTIONAL)}
+    header = [names.get(cell.lower(), cell) for cell in cells]
     for name in ("Name", *VERSIONS):
         if name not in header:
             raise source.error(
@@ -77,52 +72,42 @@ def _header(cells: list[str], source: Source, where: str) -> list[str]:
 
 
 def _benchmark(
-    row: dict[str, str],
-    beyond: list[str],
+    header: list[str],
+    cells: list[str],
     where: str,
     seen: dict[str, list[str]],
     source: Source,
     options: ReadOptions,
 ) -> Iterator[Record | Skipped]:
-    if not row["Name"]:
-        yield Skipped(source.name, where, "", "the row has no Name")
+    row = dict(zip_longest(header, cells[: len(header)], fillvalue=""))
+    if not (name := row["Name"]):
+        yield source.skip(where, "", "the row has no Name")
         return
     # Two rows of one name are two benchmarks, not one with twice the values.
-    same = seen.setdefault(row["Name"], [])
+    same = seen.setdefault(name, [])
     same.append(where)
-    name = row["Name"]
     notes: list[str] = []
     if len(same) > 1:
         name += f" #{len(same)}"
         notes.append(
             f"{source.name}: {where}: {row['Name']!r} is the name in {same[0]} too; here it is {name!r}"
         )
-    if any(beyond):
+    if any(beyond := cells[len(header) :]):
         notes.append(f"{source.name}: {where}: {plural(len(beyond), 'cell')} beyond the header not used")
     fields = tuple((column, row[column]) for column in _OPTIONAL if row.get(column))
-    frame = Record(name, np.empty(0), fields=fields, notes=tuple(notes))
-    records: list[Record] = []
-    remarks: list[Skipped] = []
+    frame = replace(source.frame(where, name), fields=fields, notes=tuple(notes))
+    items: list[Record | Skipped] = []
     for version in VERSIONS:
-        if not row.get(version):
-            yield Skipped(source.name, where, name, f"the row names no file for {version}")
+        if not (file := row.get(version)):
+            yield frame.left_out(f"the row names no file for {version}")
             return
         try:
-            found = list(
-                raw.sample(
-                    open_source(source.beside(row[version]) or row[version]),
-                    options,
-                    replace(frame, version=version),
-                )
-            )
+            sample = open_source(source.beside(file) or file)
+            for item in raw.sample(sample, options, replace(frame, where="", version=version)):
+                if isinstance(item, Skipped):
+                    item = frame.left_out(f"{version}, {item.path}, {item.where}: {item.reason}")
+                items.append(item)
         except FormatError as error:
-            yield Skipped(source.name, where, name, f"{version} cannot be read: {error}")
+            yield frame.left_out(f"{version} cannot be read: {error}")
             return
-        for item in found:
-            if isinstance(item, Record):
-                records.append(item)
-            else:
-                place = f"{version}, {item.path}, {item.where}"
-                remarks.append(Skipped(source.name, where, name, f"{place}: {item.reason}"))
-    yield from remarks
-    yield from records
+    yield from sorted(items, key=lambda item: isinstance(item, Record))

@@ -19,7 +19,7 @@ from speedproof.corpus import is_corpus
 from speedproof.data.names import natural
 from speedproof.data.record import FileResults, Record, Skipped
 from speedproof.errors import FormatError
-from speedproof.formats.registry import Format, detect_source, format_named
+from speedproof.formats.registry import COMPANIONS, Format, detect_source, format_named
 from speedproof.formats.source import STDIN, ReadOptions, Source, open_source, source_of
 
 # Files that lie beside results and are none: left out of a folder without a complaint.
@@ -32,7 +32,7 @@ _BESIDE_NAMES = ("license", "licence", "copying", "readme", "unlicense", "notice
 _SHOWN = 3
 _ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip")
 _DEFAULTS = ReadOptions()
-_ITEMS, _VALUES = 1 << 13, 1 << 20  # of a part
+PART_ITEMS, PART_VALUES = 1 << 13, 1 << 20  # of a part
 
 
 def detect(path: str | Path) -> Format:
@@ -102,7 +102,7 @@ def _parts(
         else:
             skipped.append(item)
             first = first or str(item)
-        if values >= _VALUES or len(records) + len(skipped) >= _ITEMS:
+        if values >= PART_VALUES or len(records) + len(skipped) >= PART_ITEMS:
             yield FileResults(source.name, tuple(records), tuple(skipped), more=True)
             records, skipped, values = [], [], 0
     reject = None if measured else source.error("", first)
@@ -142,8 +142,6 @@ def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Ite
         try:
             items += _of_source(open_source(path), version, format, options)
         except FormatError as error:
-            from speedproof.formats.refused import COMPANIONS
-
             beside = error.message in COMPANIONS
             items.append(Skipped(error.path, error.where, "", error.message, expected=beside))
     beside_results = filter(_is_beside, _files(folder))

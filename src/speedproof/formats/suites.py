@@ -27,18 +27,10 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
 from speedproof.errors import Parameter, UsageError
+from speedproof.formats import versions
 from speedproof.formats.source import ReadOptions
 from speedproof.formats.stream import detect
 from speedproof.formats.stream import read as read_records
-from speedproof.formats.versions import (
-    by_position,
-    counted_once,
-    labels_of,
-    named,
-    one_thing,
-    versions_of_one,
-    versions_of_several,
-)
 
 
 @checked("files")
@@ -111,7 +103,7 @@ def read(
     for path in files:
         if not isinstance(path, str | os.PathLike):
             raise UsageError(f"expected the path of a file or folder, not {path!r}")
-    arguments = [named(path) for path in files]
+    arguments = list(map(versions.named, files))
     if not arguments:
         raise UsageError("name at least one file")
     paths = [path for argument in arguments for path in argument.paths]
@@ -119,27 +111,25 @@ def read(
         raise UsageError(Parameter("where"), " chooses rows of a corpus, and no file named is one")
     if (columns or wide is not None) and format != "csv":
         _one_is_csv(paths)
-    joined = [_records(path, format, options) for path in paths]
+    read_all = [_records(path, format, options) for path in paths]
     if several := len(paths) > 1:
-        each = iter(one_thing(joined))
-        joined = [counted_once([next(each) for _ in argument.paths]) for argument in arguments]
-    if by or rows:
-        from speedproof.formats.dimensions import onto_benchmarks, onto_versions
+        each = iter(versions.one_thing(read_all))
+        read_all = [versions.counted_once([next(each) for _ in argument.paths]) for argument in arguments]
     if rows:
-        joined = [onto_benchmarks(records, _several(rows)) for records in joined]
+        read_all = [versions.onto_benchmarks(records, _names(rows)) for records in read_all]
     if match == "position":
-        joined = by_position(arguments, joined)
+        read_all = versions.by_position(arguments, read_all)
     labelled: list[tuple[str, Record | Skipped]] = []
     commands = False
-    for argument, label, records in zip(arguments, labels_of(arguments), joined, strict=True):
+    for argument, label, records in zip(arguments, versions.labels_of(arguments), read_all, strict=True):
         if by:
-            labelled += onto_versions(label, records, _several(by))
+            labelled += versions.onto_versions(label, records, _names(by))
         elif several:
-            labelled += versions_of_several(label, records)
+            labelled += versions.versions_of_several(label, records)
         else:
-            of_one, commands = versions_of_one(argument.name or label, argument.paths[0], records, reference)
-            labelled += of_one
-    labelled = _turned(labelled, _several(higher_is_better))
+            name, path = argument.name or label, argument.paths[0]
+            labelled, commands = versions.versions_of_one(name, path, records, reference)
+    labelled = _turned(labelled, _names(higher_is_better))
     suite = Suite.from_records(labelled, commands=commands)
     _all_usable(suite, labelled)
     chosen = suite.select(only, skip, metric)
@@ -159,22 +149,21 @@ def _turned(
     labelled: list[tuple[str, Record | Skipped]], metrics: Sequence[str]
 ) -> list[tuple[str, Record | Skipped]]:
     """The same, more of some metrics being better."""
-    known = list(dict.fromkeys(r.metric for _, r in labelled if isinstance(r, Record)))
+    present = list(dict.fromkeys(r.metric for _, r in labelled if isinstance(r, Record)))
     for metric in metrics:
-        if metric not in known:
+        if metric not in present:
             asked = Parameter("higher_is_better", metric)
-            raise UsageError(asked, f": there is no such metric; {nearest_of(metric, known)}")
-    return [
-        (
-            label,
-            replace(r, direction=Direction.HIGHER) if isinstance(r, Record) and r.metric in metrics else r,
-        )
-        for label, r in labelled
-    ]
+            raise UsageError(asked, f": there is no such metric; {nearest_of(metric, present)}")
+
+    def turned(item: Record | Skipped) -> Record | Skipped:
+        higher = isinstance(item, Record) and item.metric in metrics
+        return replace(item, direction=Direction.HIGHER) if higher else item
+
+    return [(label, turned(item)) for label, item in labelled]
 
 
-def _several(names: str | Sequence[str]) -> list[str]:
-    return names.split(",") if isinstance(names, str) else list(names)
+def _names(given: str | Sequence[str]) -> list[str]:
+    return given.split(",") if isinstance(given, str) else list(given)
 
 
 def _records(path: str, format: str | None, options: ReadOptions) -> list[Record | Skipped]:

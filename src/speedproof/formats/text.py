@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import Parameter
@@ -25,10 +26,18 @@ def is_json(head: bytes) -> bool:
 
 def first_lines(head: bytes) -> list[str]:
     """Up to 50 complete lines that hold something other than a comment."""
-    lines = re.split(r"\r\n|\r|\n", head.decode(errors="replace"))
-    if len(lines) > 1:
-        del lines[-1]  # empty, or cut by the end of the head
-    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")][:50]
+    lines = _complete_lines(head.decode(errors="replace"))
+    return [*islice((line for line in lines if line.strip() and not line.lstrip().startswith("#")), 50)]
+
+
+def _complete_lines(text: str) -> Iterator[str]:
+    """All but the last one, which is empty, or cut by the end of the head; the only one there is."""
+    start = 0
+    for end in re.finditer(r"\r\n|\r|\n", text):
+        yield text[start : end.start()]
+        start = end.end()
+    if start == 0:
+        yield text
 
 
 def is_number(token: str) -> bool:
@@ -91,19 +100,19 @@ def split_unit(name: str) -> tuple[str, str | None]:
     if match := _AT_THE_END.fullmatch(name):
         rest, word = (match["name"] or "").strip("_ "), match["unit"]
         # A single letter names many things; at the end of a name, and as "s" only, it is a unit.
-        if (len(word) > 1 or (word == "s" and rest)) and (known := known_unit(word)):
-            return rest, known
+        if (len(word) > 1 or (word == "s" and rest)) and (unit := known_unit(word)):
+            return rest, unit
     return name, None
 
 
-def settle_unit(own: str | None, asked: str | None, place: str) -> tuple[Unit, tuple[str, ...]]:
+def settle_unit(written: str | None, asked: str | None, place: str) -> tuple[Unit, tuple[str, ...]]:
     """The unit of values when the file may name one and the user another: the file's own goes before."""
-    if own is None:
+    if written is None:
         return parse_unit(asked or ""), ()
-    unit = parse_unit(own)
+    unit = parse_unit(written)
     if asked is None or parse_unit(asked) == unit:
         return unit, ()
-    reason = f"names the unit {own}, so {Parameter('unit', asked)} was not used"
+    reason = f"names the unit {written}, so {Parameter('unit', asked)} was not used"
     return unit, (f"{place} {reason}; if {asked} is right, correct the file",)
 
 
@@ -149,17 +158,17 @@ def _written_unit(word: str) -> str | None:
 
 def readings(tokens: Sequence[str]) -> list[tuple[str, str | None]]:
     """The numbers and missing values of a line of raw text, each with the unit written behind it."""
-    found: list[tuple[str, str | None]] = []
+    numbers: list[tuple[str, str | None]] = []
     for token in tokens:
         if is_number(token) or is_missing(token):
-            found.append((token, ""))
+            numbers.append((token, ""))
         elif (match := _WITH_UNIT.fullmatch(token)) and (unit := _written_unit(match["unit"])):
-            found.append((match["number"], unit))
-        elif found and found[-1][1] == "" and (unit := _written_unit(token)):
-            found[-1] = (found[-1][0], unit)
+            numbers.append((match["number"], unit))
+        elif numbers and numbers[-1][1] == "" and (unit := _written_unit(token)):
+            numbers[-1] = (numbers[-1][0], unit)
         else:
-            found.append((token, None))
-    return found
+            numbers.append((token, None))
+    return numbers
 
 
 def numeric_tokens(line: str) -> list[bool]:

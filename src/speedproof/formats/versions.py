@@ -1,8 +1,14 @@
-"""Which version a record belongs to: by path, by what the file says of itself, or by a field."""
+"""Which version a record belongs to: by path, by what the file says of itself, or by a dimension.
+
+A dimension is a field of a record or a parameter inside its benchmark's name: JMH ``f:lib=ACM``, Go
+``F/format=json``, pytest ``f[x-1]``. It can be projected onto versions or onto benchmarks, as benchstat's ``-col``
+and ``-row`` do.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,9 +19,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.corpus import is_url
-from speedproof.data.names import natural
+from speedproof.data.names import enumerate_names, joined, natural
 from speedproof.data.record import Record, Skipped
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 from speedproof.formats.reading import changed, records_of
 
 _SUFFIXES = (".gz", ".json", ".txt", ".csv", ".tsv", ".bench", ".log", ".dat", ".jsonl")
@@ -98,9 +104,9 @@ def counted_once(read_all: Sequence[Sequence[Record | Skipped]]) -> list[Record 
             files.setdefault((k, record.path), []).append(record)
     first: dict[object, tuple[int, str]] = {}
     again: dict[tuple[int, str], str] = {}
-    for file, own in files.items():
-        if len(files) > 1 and np.unique(np.concatenate([r.values for r in own])).size >= _TELLING:
-            content = tuple((r.benchmark, r.metric, r.version, r.span, r.values.tobytes()) for r in own)
+    for file, measured in files.items():
+        if len(files) > 1 and np.unique(np.concatenate([r.values for r in measured])).size >= _TELLING:
+            content = tuple((r.benchmark, r.metric, r.version, r.span, r.values.tobytes()) for r in measured)
             if first.setdefault(content, file) != file:
                 again[file] = first[content][1]
     kept = [r for k, records in enumerate(read_all) for r in records if (k, r.path) not in again]
@@ -115,10 +121,10 @@ def versions_of_several(
     label: str, records: Sequence[Record | Skipped]
 ) -> Iterator[tuple[str, Record | Skipped]]:
     """The versions of one path among several: the path's, or those that it names if there are more."""
-    own = {record.version for record in records_of(records)} - {None}
+    versions = {record.version for record in records_of(records)} - {None}
     for record in records:
         version = record.version if isinstance(record, Record) else None
-        yield (f"{label}:{version}" if version is not None and len(own) > 1 else label), record
+        yield (f"{label}:{version}" if version is not None and len(versions) > 1 else label), record
 
 
 def versions_of_one(
@@ -128,17 +134,17 @@ def versions_of_one(
 
     Also says whether it is the last.
     """
-    found = records_of(records)
-    if any(r.version is not None for r in found):
+    measured = records_of(records)
+    if any(r.version is not None for r in measured):
         return [(r.version or label if isinstance(r, Record) else label, r) for r in records], False
-    files = list(dict.fromkeys(r.path for r in found))
+    files = list(dict.fromkeys(r.path for r in measured))
     is_folder = Path(path).is_dir()
     if is_folder and len(files) > 1:
         names = dict(zip(files, labels_of([Named("", (f,)) for f in files]), strict=True))
         labelled = [(names.get(r.path, label), r) for r in records]
         return sorted(labelled, key=lambda one: natural(one[0])), False
-    benchmarks = {r.benchmark for r in found}
-    hyperfine = not is_folder and found[0].tool == "hyperfine"
+    benchmarks = {r.benchmark for r in measured}
+    hyperfine = not is_folder and measured[0].tool == "hyperfine"
     if len(benchmarks) > 1 and (reference in benchmarks or hyperfine):
         return [
             (r.benchmark, replace(r, benchmark=label)) if isinstance(r, Record) else (label, r)
@@ -148,15 +154,15 @@ def versions_of_one(
 
 
 def by_position(
-    arguments: Sequence[Named], found: Sequence[Sequence[Record | Skipped]]
+    arguments: Sequence[Named], read_all: Sequence[Sequence[Record | Skipped]]
 ) -> list[list[Record | Skipped]]:
     """Match the benchmarks of several arguments by their place, with the names of the first argument."""
-    names = [_names(records) for records in found]
-    for argument, own in zip(arguments, names, strict=True):
-        if len(own) != len(names[0]):
+    names = [_names(records) for records in read_all]
+    for argument, benchmarks in zip(arguments, names, strict=True):
+        if len(benchmarks) != len(names[0]):
             raise UsageError(
-                f"{','.join(argument.paths)} has {len(own)} benchmarks and {','.join(arguments[0].paths)} has "
-                f"{len(names[0])}: they cannot be matched by position"
+                f"{','.join(argument.paths)} has {len(benchmarks)} benchmarks and "
+                f"{','.join(arguments[0].paths)} has {len(names[0])}: they cannot be matched by position"
             )
 
     def matched(first: Mapping[str, str], record: Record) -> Record:
@@ -166,8 +172,8 @@ def by_position(
         return replace(record, benchmark=name, notes=(*record.notes, note))
 
     return [
-        changed(records, partial(matched, dict(zip(own, names[0], strict=True))))
-        for own, records in zip(names, found, strict=True)
+        changed(records, partial(matched, dict(zip(benchmarks, names[0], strict=True))))
+        for benchmarks, records in zip(names, read_all, strict=True)
     ]
 
 
@@ -191,3 +197,149 @@ def one_thing(read_all: Sequence[list[Record | Skipped]]) -> list[list[Record | 
         changed(records, lambda r: replace(r, benchmark=common, notes=(*r.notes, *note)))
         for records in read_all
     ]
+
+
+_PAIR = re.compile(r"(?P<key>[A-Za-z_][\w.]*) ?[=:] ?(?P<value>.+)", re.DOTALL)
+_NAMED = re.compile(r"[A-Za-z_][\w.]*=.+", re.DOTALL)
+_ASSIGNED = r"[\w.]+=[^,\s]+"
+# Parameters stand behind a colon (JMH, ReBench) or a blank (the runner), in brackets at the end (pytest, asv,
+# BenchmarkDotNet), behind slashes (Go, google-benchmark, criterion), or a dash (PARSEC's inputs).
+_STYLES = (
+    (re.compile(rf"(?P<base>[^:]+)(?P<opening>:)(?P<inner>{_ASSIGNED}(,{_ASSIGNED})*)(?P<closing>)"), r","),
+    (re.compile(rf"(?P<base>[^=]+?)(?P<opening> )(?P<inner>{_ASSIGNED}( {_ASSIGNED})*)(?P<closing>)"), r" "),
+    (re.compile(r"(?P<base>[^\[]+)(?P<opening>\[)(?P<inner>.+)(?P<closing>\])"), r"-"),
+    (re.compile(r"(?P<base>[^(]+)(?P<opening>\()(?P<inner>.+)(?P<closing>\))"), r", "),
+    (re.compile(r"(?P<base>[^/]+)(?P<opening>/)(?P<inner>.+)(?P<closing>)"), r"/"),
+    (
+        re.compile(r"(?P<base>[\w.]+)(?P<opening>-)(?P<inner>(test|native|sim[a-z]+)(-\d+)?)(?P<closing>)"),
+        r"-",
+    ),
+)
+
+
+class _Name(Struct, frozen=True):
+    """A benchmark's name, taken apart."""
+
+    base: str
+    parts: tuple[tuple[str, str, str], ...] = ()  # dimension, value, and how they are written
+    opening: str = ""
+    delimiter: str = ""
+    closing: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> _Name:
+        for pattern, delimiter in _STYLES:
+            if match := pattern.fullmatch(text):
+                base, opening, inner = match["base"], match["opening"], match["inner"]
+                if opening == "/" and _NAMED.fullmatch(base):  # of several columns: all of it is parameters
+                    base, opening, inner = "", "", text
+                parts = []
+                for place, part in enumerate(inner.split(delimiter), start=1):
+                    pair = _PAIR.fullmatch(part)
+                    parts.append((pair["key"], pair["value"], part) if pair else (f"/{place}", part, part))
+                return cls(base, tuple(parts), opening, delimiter, match["closing"])
+        return cls(text)
+
+
+def dimensions(record: Record) -> dict[str, str]:
+    """Everything that a record can be projected on: its whole name, parts of it, its fields."""
+    name = _Name.of(record.benchmark)
+    parts = {"benchmark": record.benchmark} | ({"name": name.base} if name.base else {})
+    for dimension, value, _ in name.parts:
+        parts.setdefault(dimension, value)
+    return parts | {key: value for key, value in record.fields if key not in parts}
+
+
+def without(text: str, shown: Mapping[str, str], *, bare: bool) -> str:
+    """A name without the parts that show some dimensions; itself when none does."""
+    name = _Name.of(text)
+    left = list(name.parts)
+    for dimension, value in shown.items():
+        shown_by = [part for part in left if part[:2] == (dimension, value)]
+        if not shown_by and bare:
+            shown_by = [part for part in left if part[2] == value]
+            shown_by = shown_by if len(shown_by) == 1 else []
+        if shown_by:
+            left.remove(shown_by[0])
+    inner = name.delimiter.join(written for _, _, written in left)
+    return name.base + (name.opening + inner + name.closing if left else "") or "values"
+
+
+def onto_benchmarks(records: Sequence[Record | Skipped], rows: Sequence[str]) -> list[Record | Skipped]:
+    """Name benchmarks by some dimensions; what differs otherwise is pooled, and the suite says so."""
+    _known(records, [Parameter("rows", row) for row in rows])
+
+    def named(record: Record) -> Record:
+        parts = dimensions(record)
+        there = [row for row in rows if row in parts]
+        others = [(k, v) for k, v in parts.items() if k not in {"benchmark", *dict(record.fields)}]
+        name = joined(there, [parts[row] for row in there])
+        return replace(record, benchmark=name, fields=(*record.fields, *others))
+
+    return changed(records, named)
+
+
+def onto_versions(
+    label: str, records: Sequence[Record | Skipped], by: Sequence[str]
+) -> list[tuple[str, Record | Skipped]]:
+    """Make versions of some dimensions, and take them out of the benchmarks' names.
+
+    What was left out comes last: it has no dimension, and its name must not be the first, which is the reference.
+    """
+    _known(records, [Parameter("by", dimension) for dimension in by])
+    measured = records_of(records)
+    parts = [dimensions(record) for record in measured]
+    labels = [joined(by, [p[d] for d in by]) if p.keys() >= set(by) else label for p in parts]
+    # Names that several versions have in common do not show the dimension.
+    benchmarks = {record.benchmark for record in measured}
+    pairs = {(record.benchmark, version) for record, version in zip(measured, labels, strict=True)}
+    bare = len(pairs) == len(benchmarks)
+    names = {
+        record.benchmark: without(record.benchmark, {d: p[d] for d in by if d in p}, bare=bare)
+        for record, p in zip(measured, parts, strict=True)
+    }
+    if bare and len(benchmarks) > 1:
+        names |= _templates([record for record in measured if record.tool == "hyperfine"], by)
+    # Versions that the files name themselves, and that the field does not tell apart, must not be pooled.
+    places = [(version, names[r.benchmark], r.version) for version, r in zip(labels, measured, strict=True)]
+    in_files = {place for place in places if place[2] is not None}
+    pooled = len({place[:2] for place in in_files}) < len(in_files)
+    labelled: list[tuple[str, Record | Skipped]] = [
+        (version, replace(record, benchmark=f"{name}, {of_file}" if pooled and of_file else name))
+        for record, (version, name, of_file) in zip(measured, places, strict=True)
+    ]
+    return labelled + [(label, item) for item in records if isinstance(item, Skipped)]
+
+
+def _templates(commands: Sequence[Record], by: Sequence[str]) -> dict[str, str]:
+    """Commands with the parameters' names in place of their values: what most commands have in common."""
+    possible: dict[str, list[str]] = {}
+    for record in commands:
+        templates = [record.benchmark]
+        for dimension in by:
+            value = dict(record.fields).get(dimension, "")
+            if value:
+                templates = [t for text in templates for t in _filled_in(text, value, f"{{{dimension}}}")]
+        possible[record.benchmark] = templates
+    shared = Counter(template for templates in possible.values() for template in dict.fromkeys(templates))
+    return {
+        name: max(templates, key=lambda template: shared[template]) for name, templates in possible.items()
+    }
+
+
+def _filled_in(text: str, value: str, name: str) -> Iterator[str]:
+    """A text with one occurrence of a value replaced by a name, or all of them, or none."""
+    places = [match.start() for match in re.finditer(re.escape(value), text)]
+    if len(places) != 1:
+        yield text.replace(value, name)
+    for place in places:
+        yield text[:place] + name + text[place + len(value) :]
+
+
+def _known(records: Iterable[Record | Skipped], wanted: Sequence[Parameter]) -> None:
+    """Refuse a dimension that no record has."""
+    names = dict.fromkeys(name for record in records_of(records) for name in dimensions(record))
+    for asked in wanted:
+        if asked.value not in names:
+            there = enumerate_names((name for name in names if name not in ("benchmark", "name")), 12)
+            raise UsageError(asked, f": the fields of these results are {there or 'none'}")

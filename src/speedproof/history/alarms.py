@@ -1,4 +1,4 @@
-"""Alarms of the newest commits, before there are enough of them to show a change."""
+"""Alarms of the newest commits: what a history shows of them, and what they show before there are enough."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.errors import UsageError
+from speedproof.history.changes import Change, find_history_changes
 from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track
-from speedproof.stats.cusum import alarms
+from speedproof.stats.alarms import alarms
+
+# Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
+_SURE = 2.5
+_NEAR = 2  # commits
 
 
 class HistoryAlarm(Struct, frozen=True):
@@ -20,7 +25,8 @@ class HistoryAlarm(Struct, frozen=True):
 
     ``good`` is the last commit of the old level and ``bad`` the first one of the new by the best estimate,
     ``raised`` the commit that raised it, ``factor`` the new level over the old as far as it is known, ``between``
-    the number of commits after ``good`` up to ``bad``: of several, most were not measured.
+    the number of commits after ``good`` up to ``bad``: of several, most were not measured. It is ``shown`` where
+    the history shows the change, too; else it is unconfirmed.
     """
 
     track: Track
@@ -30,6 +36,7 @@ class HistoryAlarm(Struct, frozen=True):
     factor: float
     decision: Triage | None
     between: int = 1
+    shown: bool = False
 
     def confirmed_by(self, digits: int = 40) -> str:
         """The command that confirms it, or that finds the commit to blame where several may be."""
@@ -50,6 +57,7 @@ class ToldAlarm(Struct, frozen=True):
     raised: str
     factor: float
     slower: bool
+    state: str  # shown, unconfirmed
     decision: str | None
     confirm: str
 
@@ -92,7 +100,8 @@ class FoundAlarms(Struct, frozen=True):
         key = self.known[alarm.track.series].key
         return ToldAlarm(
             key.benchmark, key.metric, alarm.track.basis, alarm.good.sha, alarm.bad.sha, alarm.raised.sha,
-            alarm.factor, self.slower(alarm), alarm.decision.state if alarm.decision else None,
+            alarm.factor, self.slower(alarm), "shown" if alarm.shown else "unconfirmed",
+            alarm.decision.state if alarm.decision else None,
             alarm.confirmed_by(),
         )  # fmt: skip
 
@@ -109,6 +118,7 @@ def find_alarms(
     """Alarms of the last commits; a track is watched from each change of its anchor on.
 
     Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
+    What the history shows is an alarm where its own p-value is small enough for a look at every commit.
     ``line`` are all commits of the branch, measured or not.
     """
     if not 0 < every < math.inf:
@@ -116,6 +126,9 @@ def find_alarms(
     if last < 1:
         raise UsageError(f"last={last}: expected a number of commits, at least 1")
     watched = sum(len(track.stretches()) > 0 for track in tracks)
+    changes: dict[int, list[Change]] = {}
+    for change in find_history_changes(tracks):
+        changes.setdefault(id(change.track), []).append(change)
     found: list[tuple[int, HistoryAlarm]] = []
     place = {sha: i for i, sha in enumerate(line)}
     for track in tracks:
@@ -123,24 +136,39 @@ def find_alarms(
         level, newest = track.level[start:end], len(track.order) - last
         if int(track.at[track.starts[end - 1]]) < newest:
             continue
-        raised = alarms(level, every * watched)
-        for i, alarm in enumerate(raised):
-            at = int(track.at[track.starts[start + alarm.raised]])
+        raised = _raised(track, start, end, every * watched, changes.get(id(track), ()))
+        for i, (since, at_value, shown) in enumerate(raised):
+            at = int(track.at[track.starts[start + at_value]])
             if at < newest:
                 continue
-            old = level[raised[i - 1].since if i else 0 : alarm.since]
-            new = level[alarm.since : raised[i + 1].since if i + 1 < len(raised) else level.size]
-            good, bad, told = (track.commit(start + k) for k in (alarm.since - 1, alarm.since, alarm.raised))
-            span = {
-                commit.sha
-                for commit in track.order[int(track.at[track.starts[start + alarm.since]]) : at + 1]
-            }
+            old = level[raised[i - 1][0] if i else 0 : since]
+            new = level[since : raised[i + 1][0] if i + 1 < len(raised) else level.size]
+            good, bad, told = (track.commit(start + k) for k in (since - 1, since, at_value))
+            span = {commit.sha for commit in track.order[int(track.at[track.starts[start + since]]) : at + 1]}
             benchmark = known[track.series].key.benchmark
             said = [d for d in decisions if d.commit in span and d.benchmark in ("", benchmark)]
             factor = math.exp(float(np.median(new) - np.median(old)))
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
             decision = said[-1] if said else None
-            found.append((at, HistoryAlarm(track, good, bad, told, factor, decision, between)))
+            found.append((at, HistoryAlarm(track, good, bad, told, factor, decision, between, shown)))
     return tuple(
         alarm for _, alarm in sorted(found, key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
     )
+
+
+def _raised(
+    track: Track, start: int, end: int, mean: float, changes: Sequence[Change]
+) -> list[tuple[int, int, bool]]:
+    """Of a stretch of points: the first one of each new level, the one that raised it, whether it is shown."""
+    place = {track.commit(k).sha: k - start for k in range(start, end)}
+    shown = [
+        (place[c.commit.sha], place[c.earliest.sha], place[c.latest.sha], c.pvalue)
+        for c in changes
+        if {c.commit.sha, c.earliest.sha, c.latest.sha} <= place.keys() and place[c.commit.sha] > 0
+    ]
+    found = {since: (end - start - 1, True) for since, _, _, pvalue in shown if pvalue * mean <= _SURE}
+    for alarm in alarms(track.level[start:end], mean):
+        same = [k for k, low, high, _ in shown if low - _NEAR <= alarm.since <= high + _NEAR]
+        since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
+        found[since] = (alarm.raised, bool(same))
+    return [(since, raised, sure) for since, (raised, sure) in sorted(found.items())]

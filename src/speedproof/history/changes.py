@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -18,6 +18,8 @@ from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import t_ppf, t_sf
 
 _NEAR = 30  # points on each side of a joint that tell the levels there
+_LEFT = 0.25  # of a step, what an undoing may leave
+_Place = tuple[int, int, int, float, bool]  # best, first and last split, p-value, whether it is a drift
 Correction = Literal["holm", "bh"]
 
 
@@ -35,6 +37,9 @@ class Change(Struct, frozen=True):
     high: float
     pvalue: float  # of the place, between its neighbours
     sessions: tuple[int, int]  # number of sessions before and after, up to the neighbouring changes
+    today: float = math.nan  # the newest level over the level before it
+    drift: bool = False  # it happened little by little between the earliest and the latest commit
+    undone: Commit | None = None  # the first commit of a later level that is nearer to the one before by far
 
 
 def find_history_changes(
@@ -51,14 +56,14 @@ def find_history_changes(
     at_joints = [_joint_pvalue(*joint) for joint in joints]
     family = np.concatenate([pvalues, at_joints])
     adjusted = (holm if correction == "holm" else benjamini_hochberg)(family)
-    places: dict[int, list[tuple[int, int, int, float]]] = {}
+    places: dict[int, list[_Place]] = {}
     for (track, start, _), values, known in zip(stretches, series, adjusted[: len(series)], strict=True):
         for found in find_changes(values, alpha, known=float(known)):
-            place = (start + found.split, start + found.low, start + found.high, found.pvalue)
+            place = (start + found.split, start + found.low, start + found.high, found.pvalue, found.drift)
             places.setdefault(id(track), []).append(place)
     for (track, _, (split, _)), known in zip(joints, adjusted[len(series) :], strict=True):
         if known <= alpha:
-            places.setdefault(id(track), []).append((split, split, split, float(known)))
+            places.setdefault(id(track), []).append((split, split, split, float(known), False))
     return tuple(
         change for track in tracks for change in _changes(track, sorted(places.get(id(track), [])), alpha)
     )
@@ -83,15 +88,18 @@ def _joint_pvalue(track: Track, old: tuple[int, int], new: tuple[int, int]) -> f
     return 2.0 * float(t_sf(abs(after.mean() - before.mean()) / math.sqrt(total), degrees))
 
 
-def _changes(track: Track, places: Sequence[tuple[int, int, int, float]], alpha: float) -> list[Change]:
+def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Change]:
     """The changes of a track with their factors.
 
     They come from all sessions up to the neighbouring changes and joints; at a joint its error widens the bounds.
     """
     bounds = [0, *(split for split, *_ in places), len(track)]
     joints = [start for start, _ in track.stretches()[1:]]
+    heights = [float(np.median(track.values[track.rows(*of)])) for of in pairwise(bounds)]
     changes = []
-    for (split, low, high, pvalue), start, end in zip(places, bounds, bounds[2:], strict=False):
+    for k, ((split, low, high, pvalue, drift), start, end) in enumerate(
+        zip(places, bounds, bounds[2:], strict=False)
+    ):
         start = max([start, *(joint for joint in joints if joint < split)])
         end = min([end, *(joint for joint in joints if joint > split)])
         before, after = (
@@ -112,6 +120,15 @@ def _changes(track: Track, places: Sequence[tuple[int, int, int, float]], alpha:
                 high=float(interval.high) * widened,
                 pvalue=pvalue,
                 sessions=(before.size, after.size),
+                drift=drift,
+                today=math.exp(heights[-1] - heights[k]),
+                undone=next((track.commit(places[j][0]) for j in _undone(heights, k)), None),
             )
         )
     return changes
+
+
+def _undone(heights: Sequence[float], k: int) -> Iterator[int]:
+    """The changes after the k-th whose level differs from the one before it by less than a quarter of its step."""
+    step = abs(heights[k + 1] - heights[k])
+    return (j for j in range(k + 1, len(heights) - 1) if abs(heights[j + 1] - heights[k]) < _LEFT * step)

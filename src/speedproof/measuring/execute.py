@@ -42,6 +42,8 @@ class Job(Struct, frozen=True):
     # match). Of standard error the end is always kept
     capture: bool = False
     timeout: float | None = None  # seconds after which the whole process group is ended
+    # All variables, from :func:`environment_of`, where they are not made anew for this run
+    environment: Mapping[bytes, bytes] | None = None
 
 
 class Run(Struct, frozen=True):
@@ -89,6 +91,11 @@ def signal_name(number: int) -> str:
     return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"signal {number}"
 
 
+def environment_of(env: Mapping[str, str]) -> dict[bytes, bytes]:
+    """The variables of this process, and those that are added to them."""
+    return {**os.environb, **{os.fsencode(name): os.fsencode(value) for name, value in env.items()}}
+
+
 def find_program(name: str, env: Mapping[str, str]) -> str | None:
     """Where a program is, by the PATH that it will itself see."""
     if os.sep in name:
@@ -102,7 +109,7 @@ def execute(job: Job) -> Run:
     A new process starts in the memory of its parent, and Linux counts that in its peak (``ru_maxrss``
     survives ``execve``). A peak that is not above the runner's own therefore says nothing, and is left out.
     """
-    environment = {**os.environ, **job.env}
+    environment = environment_of(job.env) if job.environment is None else job.environment
     with contextlib.ExitStack() as stack:
 
         def opened(descriptor: int) -> int:
@@ -120,7 +127,7 @@ def execute(job: Job) -> Run:
         stdout = opened(os.open(os.devnull, os.O_WRONLY) if kept is None else kept)
         stderr = opened(os.memfd_create("output"))
         actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
-        program = find_program(job.command[0], environment)
+        program = find_program(job.command[0], {"PATH": os.fsdecode(environment.get(b"PATH", os.defpath))})
         if program is None:
             raise RunError(f"{job.command[0]}: ", *_start_remedy(FileNotFoundError()))
         before = stack.enter_context(adopting())
@@ -170,7 +177,7 @@ class _End:
 def _spawn_and_wait(
     program: str,
     job: Job,
-    environment: dict[str, str],
+    environment: Mapping[bytes, bytes],
     actions: list[tuple[int, int, int]],
     before: set[int],
     errors: _End,

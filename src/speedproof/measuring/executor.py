@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedVersion
-from speedproof.measuring.execute import Job, Run, RunError, execute, shell_command
+from speedproof.measuring.execute import Job, Run, RunError, environment_of, execute, shell_command
 from speedproof.measuring.metrics import Energy, OutputMetric, PerfStat
 
 _SHELL_TRIALS = 20
@@ -24,6 +24,8 @@ class CommandExecutor(Struct, frozen=True):
     output_metrics: tuple[OutputMetric, ...] = ()  # read from the output
     perf: PerfStat | None = None  # counters
     energy: Energy | None = None  # package energy
+    # All variables of each version, by those that it adds: made at its first run
+    environments: dict[tuple[tuple[str, str], ...], dict[bytes, bytes]] = field(default_factory=dict)
 
     def begin(self, version: PlannedVersion) -> None:
         """Carry out the setup command."""
@@ -36,7 +38,7 @@ class CommandExecutor(Struct, frozen=True):
     def measure(self, version: PlannedVersion) -> Run:
         """Prepare, run once, conclude; only the run itself is measured."""
         self._carry_out("prepare", version)
-        job = Job(version.command, version.env, version.cwd, self.stdin, self.capture, self.timeout)
+        job = self._job(version.command, version, self.stdin, capture=self.capture)
         if self.perf is not None:
             job = self.perf.wrap(job)
         before = self.energy.read() if self.energy is not None else ()
@@ -56,10 +58,15 @@ class CommandExecutor(Struct, frozen=True):
     ) -> None:
         """A command of the user's that is not measured."""
         if text := getattr(version, hook):
-            words = shell_command(text)
-            run = execute(Job(words, version.env, version.cwd, capture=True, timeout=self.timeout))
+            run = execute(self._job(shell_command(text), version, os.devnull, capture=True))
             if run.failed:
                 raise RunError(f"{hook} command {text!r} {run.describe_failure()}")
+
+    def _job(self, command: tuple[str, ...], version: PlannedVersion, stdin: str, *, capture: bool) -> Job:
+        added = tuple(version.env.items())
+        if (environment := self.environments.get(added)) is None:
+            environment = self.environments[added] = environment_of(version.env)
+        return Job(command, version.env, version.cwd, stdin, capture, self.timeout, environment)
 
     def explain(self, run: Run, metric: str) -> str:
         """Say why a run has no value of a metric; empty when nothing is known."""

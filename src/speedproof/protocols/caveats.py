@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import same_values
 from speedproof.protocols.in_blocks import blocks_of
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
-from speedproof.protocols.results import Caveat, Comparison, Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
@@ -27,7 +27,7 @@ _LAYOUT_EFFECT = 1.3
 
 def caveats_of(
     pairs: Sequence[Pair], versions: tuple[str, str], floor: NoiseFloor | None = None
-) -> tuple[Caveat, ...]:
+) -> tuple[Note, ...]:
     """Everything that no test on these runs can see, each once for all benchmarks.
 
     ``INTERLEAVED`` when one version was measured first (that one is named first), ``ONE_SESSION`` when they were
@@ -54,7 +54,9 @@ def caveats_of(
                 few_sessions.append(name)
                 spreads += [_spread_of_sessions(side) for side in sides if side.session_count > 1]
                 order = Order.UNKNOWN if order is Order.APART else order
-            by_order.setdefault(order, []).append(name)
+            by_order.setdefault(
+                Order.APART if order is Order.MIXED and _sessions_apart(*sides) else order, []
+            ).append(name)
         if blocks_of(pair) is None and any(Trait.STOPPED_ON_RESULT in side.traits for side in sides):
             stopped[name] = {_LINE.sub("", side.source) for side in sides}
         alone = tuple(version for version, side in zip(versions, sides, strict=True) if _one_process(side))
@@ -64,7 +66,7 @@ def caveats_of(
     def where(names: list[str]) -> tuple[str, ...]:
         return () if len(names) == len(pairs) else tuple(names)
 
-    found = [Caveat(Assumption.TWO_MEASUREMENTS, versions, where(twice))] if twice else []
+    found = [Note(Assumption.TWO_MEASUREMENTS, "", versions, where(twice))] if twice else []
     meanings = {
         Order.X_FIRST: (Assumption.INTERLEAVED, versions),
         Order.Y_FIRST: (Assumption.INTERLEAVED, versions[::-1]),
@@ -72,16 +74,16 @@ def caveats_of(
     }
     for order, (kind, named) in meanings.items():
         if order in by_order:
-            found.append(Caveat(kind, named, where(by_order[order])))
+            found.append(Note(kind, "", named, where(by_order[order])))
     if few_sessions:
-        detail = f"those of one version differ by {100 * float(np.median(spreads)):.2g} %"
-        found.append(Caveat(Assumption.SEVERAL_SESSIONS, versions, where(few_sessions), detail))
+        spread = float(np.median(spreads))
+        found.append(Note(Assumption.SEVERAL_SESSIONS, "", versions, where(few_sessions), statistic=spread))
     if stopped:
         file, *others = set[str]().union(*stopped.values())
         found.append(
-            Caveat(Assumption.PLANNED_SIZE, versions, where(list(stopped)), "FILE" if others else file)
+            Note(Assumption.PLANNED_SIZE, "FILE" if others else file, versions, where(list(stopped)))
         )
-    found += [Caveat(Assumption.SEVERAL_PROCESSES, who, where(names)) for who, names in single.items()]
+    found += [Note(Assumption.SEVERAL_PROCESSES, "", who, where(names)) for who, names in single.items()]
     return tuple(found)
 
 
@@ -93,7 +95,7 @@ def within_layout(verdict: Verdict, proven: Estimate) -> bool:
 
 def one_layout(
     pairs: Sequence[Pair], comparisons: Sequence[Comparison], versions: tuple[str, str]
-) -> tuple[Caveat, ...]:
+) -> tuple[Note, ...]:
     """The benchmarks of two executables, each of one build, whose difference may be that of the builds."""
     found = [
         pair.key.benchmark
@@ -103,20 +105,20 @@ def one_layout(
         and within_layout(c.verdict, c.certified)
     ]
     whole = len(found) == len(pairs)
-    return (Caveat(Assumption.ONE_LAYOUT, versions, () if whole else tuple(found)),) if found else ()
+    return (Note(Assumption.ONE_LAYOUT, "", versions, () if whole else tuple(found)),) if found else ()
 
 
-def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) -> tuple[Caveat, ...]:
+def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) -> tuple[Note, ...]:
     """The sides of which fewer than four runs prove something, and at which risk if they scatter widely.
 
     Only complete separation is proof of them. Of two versions that differ by a factor it is proof at the stated
     risk, but k runs that scatter widely lie all on one side of a narrow other version in 1 of 2^k cases. The
-    detail names the units and that risk, where it is the larger one.
+    note names the units and that risk, where it is the larger one.
     A confidence of one half or less, at which anything may be "proven", is told, too.
     """
     decided = list(decided)
     usual = not any(c.alpha >= 0.5 for c in decided)
-    found: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    found: dict[tuple[tuple[str, ...], str, float], list[str]] = {}
     for c in decided:
         sizes = c.reference.n, c.candidate.n
         risk = 0.5 ** min(sizes)
@@ -124,11 +126,16 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
             continue
         units = "processes" if c.repeated == "process" else f"{c.repeated}s"
         who = versions if max(sizes) < PROVING else (versions[sizes.index(min(sizes))],)
-        found.setdefault((who, f"{units}, {100 * risk:g} %"), []).append(c.benchmark)
-    return (() if usual else (Caveat(Assumption.USUAL_CONFIDENCE, ()),)) + tuple(
-        Caveat(Assumption.SEVERAL_RUNS, who, () if len(names) == of else tuple(names), detail)
-        for (who, detail), names in found.items()
+        found.setdefault((who, units, risk), []).append(c.benchmark)
+    return (() if usual else (Note(Assumption.USUAL_CONFIDENCE),)) + tuple(
+        Note(Assumption.SEVERAL_RUNS, units, who, () if len(names) == of else tuple(names), risk)
+        for (who, units, risk), names in found.items()
     )
+
+
+def _sessions_apart(x: Sample, y: Sample) -> bool:
+    """Whether both are of sessions of ``speedproof run``, of which none measured both."""
+    return x.tool == y.tool == "speedproof" and not {*x.session_names} & {*y.session_names}
 
 
 def _one_process(sample: Sample) -> bool:

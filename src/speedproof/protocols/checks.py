@@ -9,10 +9,9 @@ import numpy as np
 
 from speedproof.arrays import FloatArray
 from speedproof.data.groups import batches
+from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
-from speedproof.protocols.assumptions import UNDERMINING, Assumption
-from speedproof.protocols.results import Check
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.dependence import drift, drift_within, lag1, midranks
 from speedproof.stats.resolution import last_place
@@ -81,7 +80,7 @@ ORDER_LEVEL = 0.01
 _UNRELATED = 2.0  # von Neumann's ratio of independent values
 
 
-def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Sample]) -> list[Check]:
+def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Sample]) -> list[Note]:
     """Failed checks of one sample beside others that make the true risk another one than stated."""
     (neighbours,), _ = order_tests([measured], [used])
     (within,) = steadiness([measured])
@@ -91,15 +90,15 @@ def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Samp
     return [check for check in checks if not check.held and check.kind in UNDERMINING]
 
 
-def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) -> list[Check]:
+def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) -> list[Note]:
     """Those that do not depend on the order of the runs: number, history, nesting, zeros, tampering."""
     found = []
     if used.n < 2:
         what = "one process" if used.processes is not None else "one run"
         message = f"{what} may be an outlier, and nothing is known of its spread: measure more"
-        found.append(Check.warning(Assumption.SEVERAL_RUNS, side, message, 1.0))
+        found.append(Note(Assumption.SEVERAL_RUNS, message, (side,), statistic=1.0))
     found += [
-        Check.warning(kind, side, message)
+        Note(kind, message, (side,))
         for trait, (kind, message) in _HISTORY.items()
         if trait in measured.traits
     ]
@@ -110,27 +109,27 @@ def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) ->
         message = f"{negative or zeros} of {measured.n} values are {what}: ratios mean little or nothing"
         if measured.unit == "s":
             message += "; the clock is too coarse for what was timed"
-        found.append(Check.warning(Assumption.POSITIVE_VALUES, side, message, float(negative or zeros)))
+        found.append(Note(Assumption.POSITIVE_VALUES, message, (side,), statistic=float(negative or zeros)))
     found += [
-        Check.warning(Assumption.UNTOUCHED, side, f"the values were {trait}: {why}")
+        Note(Assumption.UNTOUCHED, f"the values were {trait}: {why}", (side,))
         for trait, why in _TAINTS.items()
         if trait in measured.traits
     ]
     return found
 
 
-def same_values(reference: Sample, candidate: Sample) -> list[Check]:
+def same_values(reference: Sample, candidate: Sample) -> list[Note]:
     """The check that two samples are two measurements."""
     x, y = reference.values, candidate.values
     if not np.array_equal(x, y) or np.ptp(x) == 0:
         return []
     message = "both samples hold the same values in the same order, as if one file was given twice"
-    return [Check.warning(Assumption.TWO_MEASUREMENTS, "", message)]
+    return [Note(Assumption.TWO_MEASUREMENTS, message)]
 
 
-def coarse_values(pairs: Sequence[Pair]) -> list[list[Check]]:
+def coarse_values(pairs: Sequence[Pair]) -> list[list[Note]]:
     """Of each pair the check that the values were read finely enough for what is said of them."""
-    found: list[list[Check]] = [[] for _ in pairs]
+    found: list[list[Note]] = [[] for _ in pairs]
     both = [(pair.reference, pair.candidate) for pair in pairs]
     for rows in batches(None if x.exact and y.exact else (x.n + y.n, x.n) for x, y in both):
         sides = [(x.values, y.values) for x, y in (both[i] for i in rows)]
@@ -140,7 +139,7 @@ def coarse_values(pairs: Sequence[Pair]) -> list[list[Check]]:
     return found
 
 
-def _coarse(x: FloatArray, y: FloatArray, unit: float) -> list[Check]:
+def _coarse(x: FloatArray, y: FloatArray, unit: float) -> list[Note]:
     """Of values of which some are equal."""
     measured = np.concatenate([x, y])
     shift = exponent(measured)
@@ -150,7 +149,10 @@ def _coarse(x: FloatArray, y: FloatArray, unit: float) -> list[Check]:
     if pooled.size < _LEAST_FOR_STEP or size == 0.0:
         return []
     # Two values or one tell no step; their last decimal place is the best guess.
-    places = [last_place(value, unit) for value in sorted(set(measured.tolist()))[:2]]
+    least = measured.min()
+    places = [
+        last_place(float(side.min()), unit) for side in (measured, measured[measured > least]) if side.size
+    ]
     step = float(np.diff(distinct).min()) if distinct.size > 2 else float(np.ldexp(max(places), shift))
     spread = max(float(part.std()) for part in np.split(pooled, [x.size]))
     if step <= spread or step <= _COARSE * size:
@@ -160,19 +162,19 @@ def _coarse(x: FloatArray, y: FloatArray, unit: float) -> list[Check]:
         f"the values were read in steps of about {read:.2g}, which is more than they scatter: rounding may make "
         "equal what differs; use a finer clock, more digits or longer runs"
     )
-    return [Check.warning(Assumption.RESOLUTION, "", message, read)]
+    return [Note(Assumption.RESOLUTION, message, statistic=read)]
 
 
-def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Check]:
+def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Note]:
     if Trait.ONE_PROCESS in measured.traits and measured.n > 1:
-        return [Check.warning(Assumption.SEVERAL_PROCESSES, side, _ONE_PROCESS)]
+        return [Note(Assumption.SEVERAL_PROCESSES, _ONE_PROCESS, (side,))]
     if not measured.nested and used.n == measured.n:
         if other_nested and measured.processes is None and measured.n > 1:
-            return [Check.warning(Assumption.NESTING, side, _UNKNOWN_PROCESSES)]
+            return [Note(Assumption.NESTING, _UNKNOWN_PROCESSES, (side,))]
         return []
     if used.n == measured.session_count >= LEAST_SESSIONS:
         message = f"{measured.n} values in {used.n} sessions: one value a session was used"
-        return [Check(Assumption.NESTING, side, math.nan, math.nan, True, message)]
+        return [Note(Assumption.NESTING, message, (side,), held=True)]
     sizes = measured.groups.sizes.tolist() if measured.groups else [measured.n]
     each = f"{sizes[0]}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
     processes = f"{len(sizes)} process{'es' if len(sizes) > 1 else ''}"
@@ -180,7 +182,7 @@ def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -
     message = f"{measured.n} values in {processes} ({each} each): " + (
         "one value a process was used" if reduced else "pooled as if they were independent"
     )
-    return [Check(Assumption.NESTING, side, math.nan, math.nan, reduced, message)]
+    return [Note(Assumption.NESTING, message, (side,), held=reduced)]
 
 
 def _has_order(measured: Sample) -> bool:
@@ -221,7 +223,7 @@ def steadiness(measured: Sequence[Sample]) -> list[Tested | None]:
 
 def of_order(
     measured: Sample, side: str, neighbours: tuple[Tested, Tested] | None, within: Tested | None
-) -> list[Check]:
+) -> list[Note]:
     """What :func:`order_tests` and :func:`steadiness` found, said."""
     tests: list[tuple[Assumption, float, float, str, str]] = []
     if neighbours is not None:
@@ -235,7 +237,7 @@ def of_order(
     if within is not None:
         tests.append((Assumption.STEADINESS, *within, _STEADY_WITHIN, _DRIFT_WITHIN))
     return [
-        Check(kind, side, statistic, p, p > ORDER_LEVEL, good if p > ORDER_LEVEL else bad)
+        Note(kind, good if p > ORDER_LEVEL else bad, (side,), (), statistic, p, p > ORDER_LEVEL)
         for kind, statistic, p, good, bad in tests
         if not math.isnan(p)
     ]

@@ -21,11 +21,11 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
+from speedproof.data.notes import Note
 from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.results import (
     AtMargin,
-    Check,
     Comparison,
     HighestConfidence,
     LogSpeedup,
@@ -179,7 +179,7 @@ def conclusions(
     margins: Sequence[AtMargin | None],
     observed: Sequence[float],
     tests: Sequence[str],
-    checks: Sequence[Sequence[Check]],
+    checks: Sequence[Sequence[Note]],
     runs_needed: Callable[..., RunsNeeded],
     errors: LogErrors | None = None,
 ) -> list[Comparison]:

@@ -37,69 +37,101 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.remarks import different_sessions
+from speedproof.data.names import enumerate_names
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
-from speedproof.protocols.aggregates import log_ratios
-from speedproof.protocols.assumptions import Assumption
+from speedproof.options import Location, Multiplicity
+from speedproof.protocols.aggregates import MeanLogRatio, log_ratios
 from speedproof.protocols.caveats import caveats_of, few_runs, one_layout
-from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
-from speedproof.protocols.gate_claims import (
+from speedproof.protocols.claims import (
     ASKS,
     CLAIMED,
     MULTIPLICITIES,
+    Claim,
     Demand,
-    GateRules,
-    Hypothesis,
     Outcome,
     claim,
     evidence,
     evidence_of_mean,
     judge,
+    overall,
 )
-from speedproof.protocols.in_blocks import TEST, blocks_of
+from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
+from speedproof.protocols.in_blocks import blocks_of
 from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
-from speedproof.protocols.results import Caveat, Comparison, Needed, Verdict
-from speedproof.protocols.sequential import WORSE_ON_AVERAGE, mean_below
+from speedproof.protocols.results import Comparison, Needed, Verdict
+from speedproof.protocols.sequential import (
+    TEST,
+    WITHHELD,
+    WORSE_ON_AVERAGE,
+    CandidateResult,
+    mean_of_blocks,
+)
+from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.summaries import Summary
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.ratio import edges as edges_of
 
-DEFAULT = GateRules()
 _NEAR = 0.02  # of a threshold, as a logarithm
 _NEAR_IT = "the speedup is so near the threshold"
 _VOIDING = (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)
 
 
+class GateRules(Struct, frozen=True):
+    """How the gate decides."""
+
+    # The risk of a false pass, and (corrected) of a false fail, in the range that
+    # :class:`speedproof.protocols.pair.Rules` allows; of one look, where there are several
+    alpha: float = 0.05
+    multiplicity: Multiplicity = "holm"  # how p-values are corrected where one claim among many is enough
+    protocol: Location = "typical"  # whose test decides; by default that of the headline of ``compare``
+    # How many benchmarks there are, where some were decided at an earlier look and are not among those here
+    family: int = 0
+    # Which look this is, and how many there will be
+    look: int = 1
+    looks: int = 1
+    # Whether all may be looked at after every block: a pass and a fail hold then however often one looks, and a
+    # fail has the risk over ``family`` (Bonferroni)
+    anytime: bool = False
+
+    def __post_init__(self) -> None:
+        Rules(alpha=self.alpha)  # refuses a risk out of range
+
+
+DEFAULT = GateRules()
+
+
 class GateRow(Struct, frozen=True):
     """One benchmark at the gate."""
 
-    # By the gate's protocol, at the gate's risk, uncorrected; ``needed`` is for what the policy asks. By the mean
-    # where that alone contradicts the policy
+    # By the gate's protocol, at the gate's risk, uncorrected; by the mean where that alone contradicts the policy.
+    # ``needed`` is for what the policy asks: more runs, or why more of the same kind would not simply decide
     comparison: Comparison
     demand: Demand  # policy and margin
     # Pass: the requirement is proven by itself. Fail: the contradiction is proven after correction
     outcome: Outcome
     # What the policy asks, and its contradiction
-    required: Hypothesis
-    contradicted: Hypothesis
+    required: Claim
+    contradicted: Claim
     # Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
     # over all benchmarks: what may be said of this one, whatever the policy
-    claims: tuple[Hypothesis, ...]
-    # Why more runs of the same kind would not simply decide an undecided benchmark; empty where they would
-    remark: str
+    claims: tuple[Claim, ...]
     # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run
     average: Estimate | None = None
 
 
 class Absent(Struct, frozen=True):
-    """A benchmark of the reference that the candidate has no comparable measurements of: it fails the gate."""
+    """A benchmark of the reference that nothing can be said of."""
 
     benchmark: str
     metric: str
     reason: str
+    # Fail where the candidate has no comparable measurements of it; undecided where its turn has not come
+    outcome: Outcome = Outcome.FAIL
 
 
 class GateDecision(Struct, frozen=True):
@@ -114,10 +146,7 @@ class GateDecision(Struct, frozen=True):
     absent: tuple[Absent, ...]  # what the candidate lacks
     added: tuple[str, ...]  # benchmarks that only the candidate has; they have no bearing
     ignored: tuple[str, ...]  # benchmarks left out by the user's wish
-    # Whether the files say that both versions were measured in different sessions, so that what else changed
-    # in between counts as a change of the program
-    sessions_apart: bool
-    caveats: tuple[Caveat, ...] = ()  # what the data cannot know, as in a comparison
+    caveats: tuple[Note, ...] = ()  # what the data cannot know, as in a comparison
     # Two speeds of processes that most benchmarks of both versions share, in the first metric that shows them
     machine: MachineSpeeds | None = None
 
@@ -132,7 +161,7 @@ class GateDecision(Struct, frozen=True):
         """What each benchmark was asked."""
         return {row.comparison.benchmark: row.demand for row in self.rows}
 
-    def void(self, row: GateRow) -> Caveat | None:
+    def void(self, row: GateRow) -> Note | None:
         """The caveat without whose cure no risk of a row can be stated."""
         name = row.comparison.benchmark
         return next(
@@ -167,20 +196,15 @@ def gate(
     )
     metrics = dict.fromkeys(pair.key.metric for pair in pairs)
     by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
-    outcomes = {row.outcome for row in rows}
-    outcome = Outcome.PASS if outcomes <= {Outcome.PASS} else Outcome.UNDECIDED
-    if Outcome.FAIL in outcomes:
-        outcome = Outcome.FAIL
     return GateDecision(
         reference=versions[0],
         candidate=versions[1],
         rules=rules,
-        outcome=Outcome.FAIL if absent else outcome,
+        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
         rows=rows,
         absent=absent,
         added=tuple(dict.fromkeys(key.benchmark for key in pairing.only_candidate)),
         ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
-        sessions_apart=different_sessions(suite, *versions),
         caveats=(
             *dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)),
             *few_runs(
@@ -189,6 +213,50 @@ def gate(
             *one_layout(pairs, [row.comparison for row in rows], versions),
         ),
         machine=next(filter(None, map(machine_speeds, by_metric)), None),
+    )
+
+
+def of_session(
+    findings: Sequence[CandidateResult],
+    sides: Mapping[tuple[str, str], Summary],
+    rules: StopRules,
+    lacking: Mapping[str, Sequence[str]],
+) -> GateDecision:
+    """The gate of a session: the findings that it judges, by the runs of each benchmark and version.
+
+    ``lacking`` are by benchmark the candidates that lack it. Rows are named by what tells them apart.
+    """
+    held = [(f, *of) for f in findings if (of := f.held) is not None]
+    lost = [(name, version) for name, versions in lacking.items() for version in versions]
+    both = [*((f.benchmark, f.candidate) for f, *_ in held), *lost]
+    several, candidates = (len({pair[i] for pair in both}) > 1 for i in (0, 1))
+
+    def named(name: str, candidate: str) -> str:
+        return (f"{name} ({candidate})" if several else candidate) if candidates else name
+
+    first = held[0][0] if held else None
+    metric, rows, absent = first.metric if first else "time", [], list[Absent]()
+    for f, required, contradicted in held:
+        name, c = named(f.benchmark, f.candidate), f.comparison(sides, rules.alpha)
+        outcome = judge(required, contradicted)
+        if c is None:
+            absent.append(Absent(name, metric, "not measured", outcome))
+            continue
+        known = c.needed is not None and c.needed.reference is not None
+        if outcome is Outcome.UNDECIDED and f.reason not in ("", WITHHELD) and not known:
+            c = replace(c, needed=Needed(None, None, f.reason))
+        demand, c = rules.demand or Demand(), replace(c, benchmark=name)
+        rows.append(GateRow(c, demand, outcome, required, contradicted, ()))
+    absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
+    return GateDecision(
+        reference=first.reference if first else "the reference",
+        candidate=enumerate_names(dict.fromkeys(candidate for _, candidate in both), 3),
+        rules=GateRules(rules.alpha, family=rules.family, anytime=True),
+        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
+        rows=tuple(rows),
+        absent=tuple(absent),
+        added=(),
+        ignored=(),
     )
 
 
@@ -213,23 +281,32 @@ class _Case(Struct, frozen=True, eq=False):
     evidence: dict[str, float]
     sides: Sides
     in_mean: Comparison
-    average: dict[str, float]  # what the ratio of means says against each policy; empty where it has none
+    average: MeanLogRatio | None  # the ratio of means; None where it says nothing
 
     def against(self, alpha: float) -> float:
         """The p-value of what contradicts the policy: of the mean, where that alone does."""
+        by_mean = self.by_mean(alpha)
+        if by_mean <= alpha and not self.looks:
+            return by_mean
+        return self.evidence[ASKS[self.demand.policy][1]]
+
+    def by_mean(self, alpha: float) -> float:
+        """The p-value of the mean that contradicts the policy, where typical runs meet it; else 1."""
         asks, denies = ASKS[self.demand.policy]
-        by_mean = not self.looks and self.evidence[asks] <= alpha and self.average.get(denies, 1.0) <= alpha
-        return (self.average if by_mean else self.evidence)[denies]
+        if self.average is None or not self.evidence[asks] <= alpha:
+            return 1.0
+        return evidence_of_mean(self.average, self.demand.margin)[denies]
+
+    def on_average(self, alpha: float) -> Comparison:
+        """The comparison of means, with the speedup that the ratio of means gives."""
+        if self.average is None:
+            return self.in_mean
+        return replace(self.in_mean, speedup=self.average.estimate(2 * alpha))
 
     @property
     def looks(self) -> bool:
         """Whether it was measured with looks, which the test of means does not allow for: it proves no fail."""
         return self.comparison.test == TEST
-
-    def withheld(self, alpha: float) -> bool:
-        """Whether typical runs alone would pass."""
-        asks, denies = ASKS[self.demand.policy]
-        return self.looks and self.evidence[asks] <= alpha and self.average.get(denies, 1.0) <= alpha
 
     @property
     def other_way(self) -> Estimate | None:
@@ -238,7 +315,7 @@ class _Case(Struct, frozen=True, eq=False):
         proven = self.average and not self.looks and (mean.high < 1.0 < typical or typical < 1.0 < mean.low)
         return mean if proven else None
 
-    def claim(self, name: str, adjusted: float, alpha: float) -> Hypothesis:
+    def claim(self, name: str, adjusted: float, alpha: float) -> Claim:
         """What is known of a claim, with the p-value that counts."""
         return claim(name, self.demand.margin, self.evidence[name], float(adjusted), alpha)
 
@@ -258,29 +335,24 @@ def _cases(
         names = (rules.protocol, "mean")
         asked = *(answers(name, prepared) for name in names), QUESTIONS[rules.protocol].sides(prepared)
         for pair, comparison, in_mean, sides in zip(own, *asked, strict=True):
-            average: dict[str, float] = {}
+            average: MeanLogRatio | None = None
             if comparison.test == TEST:
-                average = _in_blocks(pair, margin)
+                average = _of_blocks(pair)
             elif in_mean.log is not None and rules.protocol == "typical":
-                mean = log_ratios([in_mean], [pair], floor).mean(like_these=False)
-                average = evidence_of_mean(mean, margin)
-                in_mean = replace(in_mean, speedup=mean.estimate(2 * rules.alpha))
+                average = log_ratios([in_mean], [pair], floor).mean(like_these=False)
             demand = demands[pair.key]
             found[pair.key] = _Case(demand, comparison, evidence(comparison), sides, in_mean, average)
             done()
     return [found[pair.key] for pair in pairs]
 
 
-def _in_blocks(pair: Pair, margin: float) -> dict[str, float]:
-    """What the mean ratio of the blocks says against each policy."""
+def _of_blocks(pair: Pair) -> MeanLogRatio | None:
+    """The mean ratio of the blocks that both sides have."""
     blocks = blocks_of(pair)
     if blocks is None:
-        return {}
+        return None
     x, y = reversed(blocks) if pair.reference.higher_is_better else blocks
-    ratios, edge = np.log(x) - np.log(y), math.log1p(margin)
-    worse, better = mean_below(ratios, -edge), mean_below(-ratios, -edge)
-    difference = min(1.0, 2 * min(worse, better))
-    return {"regression": worse, "slowdown": mean_below(ratios, 0.0), "difference": difference}
+    return mean_of_blocks(np.log(x) - np.log(y))
 
 
 def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
@@ -297,24 +369,22 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     for i, (case, (asks, denies)) in enumerate(zip(cases, asked, strict=True)):
         required = case.claim(asks, case.evidence[asks], alpha)
         contradicted = claim(denies, case.demand.margin, against[i], float(corrected[i]), alpha)
-        outcome = judge([required.adjusted], [contradicted.adjusted], alpha)
-        remark, needed = "", None
-        if outcome is Outcome.PASS and case.withheld(alpha):
-            outcome, remark = Outcome.UNDECIDED, WORSE_ON_AVERAGE
-        elif outcome is Outcome.UNDECIDED:
-            remark = _why(case, required, contradicted, family, rules)
-            needed = None if remark else _needed(case, family, rules)
+        withheld = required.proven and case.looks and case.by_mean(alpha) <= alpha
+        if withheld:
+            required = replace(required, proven=False)
+        outcome, needed = judge(required, contradicted), None
+        if outcome is Outcome.UNDECIDED:
+            why = WORSE_ON_AVERAGE if withheld else _why(case, required, contradicted, family, rules)
+            needed = Needed(None, None, why) if why else _needed(case, family, rules)
         on_average = contradicted.proven and required.proven
-        comparison = case.in_mean if on_average else replace(case.comparison, needed=needed)
+        comparison = case.on_average(alpha) if on_average else replace(case.comparison, needed=needed)
         claims = tuple(case.claim(name, own[i], alpha) for name, own in claimed.items())
         average = None if on_average else case.other_way
-        rows.append(
-            GateRow(comparison, case.demand, outcome, required, contradicted, claims, remark, average)
-        )
+        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, average))
     return tuple(rows)
 
 
-def _why(case: _Case, required: Hypothesis, contradicted: Hypothesis, family: int, rules: GateRules) -> str:
+def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: GateRules) -> str:
     """Why more runs of the same kind would not simply decide; empty when they would."""
     c = case.comparison
     if math.isnan(contradicted.pvalue):

@@ -10,12 +10,11 @@ from collections.abc import Sequence, Set
 
 from msgspec.structs import replace
 
+from speedproof.data.notes import Note
 from speedproof.errors import DataError
 from speedproof.options import Location, Multiplicity
-from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.gate import GateDecision, GateRow
-from speedproof.protocols.gate_claims import GateRules, Outcome
-from speedproof.protocols.results import Caveat
+from speedproof.protocols.claims import Outcome, overall
+from speedproof.protocols.gate import GateDecision, GateRow, GateRules
 
 
 def first_of(rules: GateRules, looks: int) -> GateRules:
@@ -55,21 +54,16 @@ def together(before: GateDecision, now: GateDecision) -> GateDecision:
         kept = (row.outcome, again.outcome) == (Outcome.PASS, Outcome.UNDECIDED)
         rows.append(row if kept else again)
     rows += fresh.values()
-    outcomes = {row.outcome for row in rows}
-    outcome = Outcome.PASS if outcomes == {Outcome.PASS} else Outcome.UNDECIDED
-    if now.absent or Outcome.FAIL in outcomes:
-        outcome = Outcome.FAIL
     caveats = _caveats(
         [(before.caveats, [row for row in rows if row in before.rows]), (now.caveats, now.rows)],
         {row.comparison.benchmark for row in rows},
     )
     return replace(
         now,
-        outcome=outcome,
+        outcome=overall((row.outcome for row in rows), incomplete=bool(now.absent)),
         rows=tuple(rows),
         added=before.added,
         ignored=before.ignored,
-        sessions_apart=before.sessions_apart or now.sessions_apart,
         caveats=caveats,
         machine=before.machine or now.machine,
     )
@@ -80,18 +74,16 @@ def _key(row: GateRow) -> tuple[str, str]:
 
 
 def _caveats(
-    looks: Sequence[tuple[Sequence[Caveat], Sequence[GateRow]]], everything: Set[str]
-) -> tuple[Caveat, ...]:
+    looks: Sequence[tuple[Sequence[Note], Sequence[GateRow]]], everything: Set[str]
+) -> tuple[Note, ...]:
     """Each caveat with its benchmarks, at whichever look they were measured."""
-    found: dict[tuple[Assumption, tuple[str, ...], str], set[str]] = {}
+    found: dict[tuple[object, ...], tuple[Note, set[str]]] = {}
     for caveats, rows in looks:
         names = {row.comparison.benchmark for row in rows}
         for c in caveats:
-            found.setdefault((c.kind, c.versions, c.detail), set()).update(
-                names.intersection(c.benchmarks or names)
-            )
+            found.setdefault(c.alike, (c, set()))[1].update(names.intersection(c.benchmarks or names))
     return tuple(
-        Caveat(kind, versions, () if names == everything else tuple(sorted(names)), detail)
-        for (kind, versions, detail), names in found.items()
+        replace(note, benchmarks=() if names == everything else tuple(sorted(names)))
+        for note, names in found.values()
         if names
     )

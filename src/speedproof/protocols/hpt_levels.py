@@ -214,11 +214,16 @@ def tested_state(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[int, flo
 
 def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, float]:
     n, m = duel.upper.n, duel.lower.n
+    if duel.exact(rule):
+        twice_u, groups = merged(duel, speedup)
+        if rule == "exact":
+            tails = rank_sum_tails(groups, n)
+            return float(tails.at_least[twice_u]), float(tails.at_most[twice_u])
+        # A table has neither ties nor half-integers: read against significance.
+        table = rank_sum_tails((1,) * (n + m), n).at_least
+        return float(table[twice_u - twice_u % 2]), float(table[2 * n * m - twice_u - twice_u % 2])
     twice_u, beaten, met = pairs_won(duel, speedup)
     if rule == "exact":
-        if duel.exact(rule):
-            tails = rank_sum_tails(_groups(duel, beaten, met), n)
-            return float(tails.at_least[twice_u]), float(tails.at_most[twice_u])
         # p runs of one side that equal q of the other add 3 p q (p + q) to the sum of t^3 - t.
         joined = zip(duel.upper.counts[met].tolist(), duel.lower.counts[beaten[met]].tolist(), strict=True)
         ties = duel.upper.ties + duel.lower.ties + sum(3 * p * q * (p + q) for p, q in joined)
@@ -226,10 +231,6 @@ def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, floa
         return float(rank_sum_normal(np.asarray(centred), sd)), float(
             rank_sum_normal(np.asarray(-centred), sd)
         )
-    if duel.exact(rule):
-        # A table has neither ties nor half-integers: read against significance.
-        table = rank_sum_tails((1,) * (n + m), n).at_least
-        return float(table[twice_u - twice_u % 2]), float(table[2 * n * m - twice_u - twice_u % 2])
     z = (twice_u / 2 - n * m / 2) / sqrt(n * m * (n + m + 1) / 12)
     return 0.5 * erfc(z / sqrt(2)), 0.5 * erfc(-z / sqrt(2))
 
@@ -259,25 +260,62 @@ def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
     return int((upper.counts * won).sum()), beaten, met
 
 
-def _groups(duel: Duel, beaten: IntArray, met: IntArray) -> tuple[int, ...]:
-    """Sizes of the groups of equal values of both sides, ascending."""
-    shared = np.zeros(beaten.size, dtype=np.int64)
-    shared[met] = 1
-    # A value of A stands above those of either side that it beats; what equals one of B's is one group with it.
-    places = np.arange(beaten.size) + beaten - np.cumsum(shared) + shared
-    sizes = np.zeros(beaten.size + duel.lower.values.size - met.size, dtype=np.int64)
-    sizes[places] = duel.upper.counts
-    sizes[np.delete(np.arange(sizes.size), np.delete(places, met))] += duel.lower.counts
-    return tuple(sizes.tolist())
+def merged(duel: Duel, speedup: Fraction) -> tuple[int, tuple[int, ...]]:
+    """Twice the pairs that A wins, and the sizes of the groups of equal values of both sides, ascending.
+
+    Of few runs, for which lists are faster than arrays.
+    """
+    top, bottom = speedup.denominator, speedup.numerator
+    ups, lows = (
+        [v * k for v in side.values.tolist()] for side, k in ((duel.upper, top), (duel.lower, bottom))
+    )
+    of_ups, of_lows = duel.upper.counts.tolist(), duel.lower.counts.tolist()
+    won = below = low = 0
+    sizes = []
+    for up, count in zip(ups, of_ups, strict=True):
+        while low < len(lows) and lows[low] < up:
+            sizes.append(of_lows[low])
+            below += of_lows[low]
+            low += 1
+        size = count
+        won += 2 * count * below
+        if low < len(lows) and lows[low] == up:
+            size += of_lows[low]
+            won += count * of_lows[low]
+            below += of_lows[low]
+            low += 1
+        sizes.append(size)
+    return won, (*sizes, *of_lows[low:])
 
 
 def across_benchmarks(differences: Sequence[Fraction | int], rule: HptRule) -> SignedRank:
     """Second level: the signed-rank test of the differences, ties decided exactly."""
-    sizes: list[Fraction | int] = [d if d >= 0 else -d for d in differences]
-    codes = [0] * len(sizes)
-    code, last = 0, sizes[0] * 0
-    for at in sorted(range(len(sizes)), key=lambda i: sizes[i]):
-        code += sizes[at] != last
-        last = sizes[at]
-        codes[at] = code if differences[at] > 0 else -code
-    return signed_rank(codes, rule="conditional" if rule == "exact" else "table")
+    return across_quotients([d.numerator for d in differences], [d.denominator for d in differences], rule)
+
+
+def across_quotients(tops: Sequence[int], bottoms: Sequence[int], rule: HptRule) -> SignedRank:
+    """The same of differences that are quotients of whole numbers."""
+    sizes = np.array([_rounded(abs(top), bottom) for top, bottom in zip(tops, bottoms, strict=True)])
+    order = np.argsort(sizes, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(sizes[order])) + 1, sizes.size).tolist()
+    codes = np.empty(sizes.size, dtype=np.int64)
+    start = 0
+    for end in ends:
+        # Quotients that are one to doubles may differ; of different doubles the order is that of the quotients.
+        group = order[start:end]
+        if end - start > 1:
+            exact = [Fraction(abs(tops[at]), bottoms[at]) for at in group.tolist()]
+            places = {size: place for place, size in enumerate(sorted(set(exact)))}
+            codes[group] = [start + 1 + places[size] for size in exact]
+        else:
+            codes[group] = start + 1
+        start = end
+    signs = [(top > 0) - (top < 0) for top in tops]
+    return signed_rank(codes * signs, rule="conditional" if rule == "exact" else "table")
+
+
+def _rounded(top: int, bottom: int) -> float:
+    try:
+        return top / bottom
+    except OverflowError:
+        return float("inf")

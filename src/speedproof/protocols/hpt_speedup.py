@@ -6,27 +6,34 @@ The confidence that A is more than g times as fast as B is a step function of g.
 - the medians of a benchmark tie, at ``a_i / b_i``,
 - the differences of two benchmarks tie in size, at ``(a_i - a_j) / (b_i - b_j)`` or ``(a_i + a_j) / (b_i + b_j)``.
 
-These are a few hundred values of g for a small suite and ten thousands for a large one. All of them, and the
-gaps between them, are first judged in floating point with rigorous bounds of the p-value; whatever the bounds
-leave open is decided in rational numbers by :mod:`speedproof.protocols.hpt_levels`. The answer is therefore
-that of exact arithmetic, in a small part of its time.
+These are a few hundred values of g for a small suite and millions for a large one, where a search first leaves
+the part outside of which every risk is surely kept or surely exceeded. All values of g in it, and the gaps between
+them, are judged in floating point with rigorous bounds of the p-value; whatever the bounds leave open is decided
+in rational numbers by :mod:`speedproof.protocols.hpt_levels`. The answer is therefore that of exact arithmetic, in
+a small part of its time.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import erfc, floor, lcm, sqrt
-from typing import Literal
 
 import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray, StateArray
-from speedproof.protocols.hpt_levels import Duel, HptRule, across_benchmarks, decimal, within_benchmark
-from speedproof.protocols.hpt_steps import FREE, OPEN, level1_steps
+from speedproof.protocols.hpt_levels import (
+    Duel,
+    HptRule,
+    across_benchmarks,
+    across_quotients,
+    decimal,
+    within_benchmark,
+)
+from speedproof.protocols.hpt_steps import FREE, OPEN, Steps, level1_steps
+from speedproof.stats.crossings import crossing_limit, crossing_pairs
 from speedproof.stats.signed_rank import COUNTS_BELOW, squares_of_runs, table_pvalue, tails_above
 
 # Breakpoints nearer than this, relatively, are judged together; their floating-point error is far below it.
@@ -34,8 +41,10 @@ _TOGETHER = 1e-11
 _ERROR = 1e-12
 # Differences of medians nearer than this, relative to the scores, may tie or vanish.
 _NEAR = 1e-9
-_ROWS = 4096
-LISTED = 1 << 21  # states of benchmarks that are all looked at, however far from the speedup sought
+_CHUNK = 1 << 18  # states judged at a time
+LISTED = (
+    1 << 21
+)  # states of benchmarks at ties of two that are all looked at, however far from the speedup sought
 _SAMPLED = 130
 
 
@@ -84,11 +93,38 @@ def r_speedup(
     alphas = [float(1 - decimal(r)) for r in confidences]
     if all(at_one > alpha for alpha in alphas):
         return tuple(RSpeedup(r) for r in confidences)
-    line = _Line(duels, rule, literal, [alpha for alpha in alphas if at_one <= alpha])
+    within = [alpha for alpha in alphas if at_one <= alpha]
+    steps = [level1_steps(duel, rule) for duel in duels]
+    # A long line is searched for each risk by itself: between two of them lie thousands of breakpoints.
+    groups = [[alpha] for alpha in within] if _is_long(duels, literal) else [within]
+    lines = {
+        a: line for group in groups for line in [_Line(duels, rule, literal, group, steps)] for a in group
+    }
     return tuple(
-        RSpeedup(r) if at_one > alpha else line.solve(r, alpha)
+        RSpeedup(r) if at_one > alpha else lines[alpha].solve(r, alpha)
         for r, alpha in zip(confidences, alphas, strict=True)
     )
+
+
+def _is_long(duels: Sequence[Duel], literal: bool) -> bool:
+    return not literal and len(duels) ** 3 > LISTED
+
+
+def _filled(states: Sequence[StateArray], rows: IntArray, count: int) -> StateArray:
+    """So many rows of the states of every benchmark: its first one, and its others from the rows given on."""
+    first = np.cumsum([0, *(own.size for own in states[:-1])])
+    joined = np.concatenate(states)
+    falls = np.diff(joined, prepend=np.int8(0))
+    falls[first] = joined[first]
+    upto = np.zeros(joined.size, dtype=np.int64)
+    upto[np.delete(np.arange(joined.size), first)] = rows
+    filled = np.zeros((count + 1, len(states)), dtype=np.int8)
+    np.add.at(
+        filled,
+        (np.minimum(upto, count), np.repeat(np.arange(len(states)), [own.size for own in states])),
+        falls,
+    )
+    return np.cumsum(filled, axis=0, dtype=np.int8)[:-1]
 
 
 class _Line:
@@ -98,50 +134,116 @@ class _Line:
     after it.
     """
 
-    def __init__(self, duels: Sequence[Duel], rule: HptRule, literal: bool, alphas: Sequence[float]) -> None:
+    def __init__(
+        self,
+        duels: Sequence[Duel],
+        rule: HptRule,
+        literal: bool,
+        alphas: Sequence[float],
+        steps: Sequence[Steps] | None = None,
+    ) -> None:
         self.duels, self.rule, self.literal = duels, rule, literal
         self.a = np.array([float(duel.a) for duel in duels])
         self.b = np.array([float(duel.b) for duel in duels])
-        self.steps = [level1_steps(duel, rule) for duel in duels]
-        unit = lcm(*(median.denominator for duel in duels for median in (duel.a, duel.b)))
-        self._whole_a = [int(duel.a * unit) for duel in duels]
-        self._whole_b = [int(duel.b * unit) for duel in duels]
-        self._find_breakpoints()
-        self._narrow(min(alphas), max(alphas))
+        # Both medians as whole numbers over one denominator.
+        self._whole = [
+            (*(int(median * unit) for median in (duel.a, duel.b)), unit)
+            for duel in duels
+            for unit in [lcm(duel.a.denominator, duel.b.denominator)]
+        ]
+        self.steps = steps or [level1_steps(duel, rule) for duel in duels]
+        # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
+        self._low, self._high = 1.0, float((self.a / self.b).max()) * (1 + _TOGETHER)
+        pairs = [(*np.triu_indices(len(duels)), sign) for sign in (-1, 1)]  # one's own medians are a sum, too
+        self._last = np.inf  # where the line is cut off
+        if _is_long(duels, literal):
+            self._bracket(min(alphas), max(alphas))
+            pairs = self._crossing_pairs()
+        self._find_breakpoints(pairs)
         self._bound()
         self._known: dict[Fraction, float] = {}
 
-    def _find_breakpoints(self) -> None:
-        a, b, n = self.a, self.b, len(self.duels)
-        # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
-        end = float((a / b).max()) * (1 + _TOGETHER)
-        i, j = np.triu_indices(n)  # a benchmark's own medians are its sum with itself
+    def _bracket(self, least: float, most: float) -> None:
+        """Leave out the speedups at which every risk is surely kept, or surely exceeded.
+
+        Were no state ever to rise, each difference of medians, ties and conflicts counting as zero, would fall as
+        the speedup grows. Then so would the sum of Walsh's signs, which is the rank sum but for ties, and the
+        confidence; states that do rise are bounded by such as do not. With e pairs of benchmarks tied, the squares
+        of the sizes of the groups sum to 4 e at most.
+        """
+        while self._high - self._low > _SAMPLED * _TOGETHER * self._high:
+            grid = np.linspace(self._low, self._high, _SAMPLED)
+            tied = crossing_limit(self.a, self.b, grid)
+            if (tied - tied.min()).sum() <= _SAMPLED:
+                return
+            inside = grid[1:-1]
+            lower, upper = self._bound_rows(
+                np.tile(inside, 2), self._falling_states(inside), np.concatenate((tied[:-1], tied[1:]))
+            )
+            kept, lost = upper[: inside.size] <= least, lower[inside.size :] > most
+            first = int(np.append(kept, False).argmin())
+            last = _SAMPLED - 1 - int(np.append(lost[::-1], False).argmin())
+            if last - first == _SAMPLED - 1:
+                return
+            self._low, self._high = float(grid[first]), float(grid[last])
+            self._last = self._high if last < _SAMPLED - 1 else self._last
+
+    def _falling_states(self, grid: FloatArray) -> StateArray:
+        """At each speedup the least of the states up to there; then at each the most of those from there on."""
+        lowest, highest = [], []
+        for steps in self.steps:
+            both = np.column_stack((steps.at, steps.after))
+            least = np.where(both == OPEN, np.int8(-1), both).min(axis=1, initial=FREE)
+            lowest.append(np.minimum.accumulate(np.append(np.int8(steps.start), least)))
+            most = np.append(np.int8(steps.start), np.where(both == OPEN, np.int8(1), both))
+            highest.append(np.maximum.accumulate(most[::-1])[::2][::-1])
+        points = np.concatenate([steps.points for steps in self.steps])
+        found = []
+        for states, side in ((lowest, 1), (highest, -1)):
+            rows = np.searchsorted(grid * (1 + side * _TOGETHER), points)
+            found.append(_filled(states, rows, grid.size))
+        return np.concatenate(found)
+
+    def _crossing_pairs(self) -> list[tuple[IntArray, IntArray, int]]:
+        """Pairs of benchmarks whose differences may tie in size in what is left of the line; each line once."""
+        places = {(duel.a, duel.b): at for at, duel in enumerate(self.duels)}
+        different = np.fromiter(places.values(), dtype=np.int64)
+        low, high = self._low * (1 - 2 * _TOGETHER), self._high * (1 + 2 * _TOGETHER)
+        i, j, signs = crossing_pairs(self.a[different], self.b[different], low, high)
+        return [(different[i[signs == s]], different[j[signs == s]], s) for s in (-1, 1)]
+
+    def _find_breakpoints(self, pairs: Sequence[tuple[IntArray, IntArray, int]]) -> None:
+        a, b, least, end = self.a, self.b, self._low, self._high
         parts: list[tuple[FloatArray, int, IntArray, IntArray]] = [
-            (np.ones(1), 0, np.zeros(1, int), np.zeros(1, int))
+            (np.full(1, least), 0, np.zeros(1, int), np.zeros(1, int))
         ]
-        for sign in (-1, 1):
+        for i, j, sign in pairs:
             top, bottom = a[i] + sign * a[j], b[i] + sign * b[j]
             usable = bottom != 0
             g = np.divide(top, bottom, out=np.zeros_like(top), where=usable)
             with np.errstate(divide="ignore", invalid="ignore"):
                 error = 4e-16 * (a[i] + a[j] + np.abs(g) * (b[i] + b[j])) / np.abs(bottom)
             # What cancellation has spoilt is worked out exactly, unless it is far outside.
-            spoilt = (error > _ERROR) & (g + error >= 1) & (g - error <= end)
+            spoilt = (error > _ERROR) & (g + error >= least) & (g - error <= end)
             for k in np.flatnonzero(spoilt | ~usable):
                 g[k] = float(self._crossing(int(i[k]), int(j[k]), sign))
-            inside = (g >= 1 - _TOGETHER / 2) & (g <= end)
+            inside = (g >= least * (1 - _TOGETHER / 2)) & (g <= end * (1 + _TOGETHER / 2))
             parts.append((g[inside], sign, i[inside], j[inside]))
-        for at, steps in enumerate(self.steps):
-            places = np.arange(steps.points.size)
-            parts.append((steps.points, 2, np.full_like(places, at), places))
+        changes = [steps.points for steps in self.steps]
+        sizes = [points.size for points in changes]
+        self._owners, nth = np.repeat(np.arange(a.size), sizes), np.concatenate([*map(np.arange, sizes)])
+        parts.append((np.concatenate(changes), 2, self._owners, nth))
         joined, first, second = (np.concatenate([part[k] for part in parts]) for k in (0, 2, 3))
         kinds = np.repeat([part[1] for part in parts], [part[0].size for part in parts])
         order = np.argsort(joined, kind="stable")
         self._values, self._kinds = joined[order], kinds[order]
         self._first, self._second = first[order], second[order]
+        self._changes = np.argsort(order)[order.size - nth.size :]
         wide = np.diff(self._values) > _TOGETHER * self._values[1:]
-        self._starts = np.concatenate(([0], np.flatnonzero(wide) + 1))
-        self._ends = np.concatenate((self._starts[1:], [self._values.size]))
+        starts = np.concatenate(([0], np.flatnonzero(wide) + 1))
+        ends = np.concatenate((starts[1:], [self._values.size]))
+        kept = (self._values[ends - 1] >= least) & (self._values[starts] <= self._last)
+        self._starts, self._ends = starts[kept], ends[kept]
 
     def _crossing(self, i: int, j: int, sign: int) -> Fraction:
         """Where two differences tie in size; 0, which is no speedup, where they never do."""
@@ -155,7 +257,7 @@ class _Line:
         for k in range(self._starts[cluster], self._ends[cluster]):
             kind, i, j = int(self._kinds[k]), int(self._first[k]), int(self._second[k])
             if kind == 0:
-                found.add(Fraction(1))
+                found.add(Fraction(self._low))
             elif kind == 2:
                 found.update(self.steps[i].exact(j))
             else:
@@ -163,35 +265,7 @@ class _Line:
         return found
 
     def _exact_points(self, cluster: int) -> list[Fraction]:
-        return sorted(point for point in self._meeting(cluster) if point >= 1)
-
-    def _narrow(self, least: float, most: float) -> None:
-        """Leave out the clusters at which every risk is surely kept, or surely exceeded.
-
-        Where no state ever rises, each difference of medians, ties and conflicts counting as zero, falls as the
-        speedup grows. Then so do the sum of Walsh's signs, which is the rank sum but for ties, and the
-        confidence. With e pairs of benchmarks tied, the squares of the sizes of the groups sum to 4 e at most.
-        """
-        clusters = self._starts.size
-        if (
-            self.literal
-            or clusters * len(self.duels) <= LISTED
-            or not all(steps.falls for steps in self.steps)
-        ):
-            return
-        lines = Counter((duel.a, duel.b) for duel in self.duels)
-        tied = int((self._ends - self._starts).max()) + sum(t * (t - 1) // 2 for t in lines.values())
-        first, last, left = 0, clusters - 1, 0
-        while last - first != left:
-            left = last - first
-            at = np.linspace(first, last, _SAMPLED).astype(int)[:-1]
-            gaps = (self._values[self._ends[at] - 1] + self._values[self._ends[at]]) / 2
-            states = np.column_stack([steps.state_at(gaps) for steps in self.steps])
-            lower, upper = self._bound_rows(gaps, states, tied)
-            first = int(at[upper <= least].max(initial=first))
-            last = int(at[lower > most].min(initial=last))
-        kept = slice(first, last + 1)
-        self._starts, self._ends = self._starts[kept], self._ends[kept]
+        return sorted(point for point in self._meeting(cluster) if point >= self._low)
 
     def _bound(self) -> None:
         """Bounds of the p-value in every cell."""
@@ -212,51 +286,44 @@ class _Line:
         if cells.size == 0:
             return
         states = self._rows[cells]
-        lower, upper = zip(
-            *(
-                self._bound_rows(self._middles[cells], np.where(states == OPEN, np.int8(state), states))
-                for state in (-1, 0, 1)
-            ),
-            strict=True,
-        )
-        self._lower[cells], self._upper[cells] = np.min(lower, axis=0), np.max(upper, axis=0)
+        each = [np.where(states == OPEN, np.int8(state), states) for state in (-1, 0, 1)]
+        lower, upper = self._bound_rows(np.tile(self._middles[cells], 3), np.concatenate(each))
+        self._lower[cells] = lower.reshape(3, -1).min(axis=0)
+        self._upper[cells] = upper.reshape(3, -1).max(axis=0)
 
     def _states(self, clusters: int) -> StateArray:
         """State of every benchmark in every cell."""
-        states = np.empty((2 * clusters, len(self.duels)), dtype=np.int8)
-        points = np.flatnonzero(self._kinds == 2)
-        homes = np.searchsorted(self._starts, points, "right") - 1
-        homes[points >= self._ends[-1]] = clusters
-        crowded = {
+        homes = np.searchsorted(self._starts, self._changes, "right") - 1
+        homes[self._changes >= self._ends[-1]] = clusters
+        inside = np.flatnonzero((homes >= 0) & (homes < clusters))
+        crowded = [
             int(home)
-            for home in np.unique(homes[(homes >= 0) & (homes < clusters)])
+            for home in np.unique(homes[inside])
             if self._ends[home] - self._starts[home] > 1 and len(self._meeting(int(home))) > 1
-        }
-        for at, steps in enumerate(self.steps):
-            states[:, at] = steps.start
-            mine = homes[self._first[points] == at].tolist()
-            for home, here, after in zip(mine, steps.at.tolist(), steps.after.tolist(), strict=True):
-                # Among different breakpoints judged together the state may be any.
-                if 0 <= home < clusters:
-                    states[2 * home, at] = OPEN if home in crowded else here
-                states[max(2 * home + 1, 0) :, at] = after
+        ]
+        after = [np.append(np.int8(steps.start), steps.after) for steps in self.steps]
+        states = _filled(after, np.maximum(2 * homes + 1, 0), 2 * clusters)
+        here = np.concatenate([steps.at for steps in self.steps])[inside]
+        # Among different breakpoints judged together the state may be any.
+        here[np.isin(homes[inside], crowded)] = OPEN
+        states[2 * homes[inside], self._owners[inside]] = here
         return states
 
     def _bound_rows(
-        self, speedups: FloatArray, states: StateArray, tied: int = 0
+        self, speedups: FloatArray, states: StateArray, tied: int | IntArray = 0
     ) -> tuple[FloatArray, FloatArray]:
         """Bounds of the p-value at speedups, were another so many pairs of benchmarks tied."""
+        rows = 1 + _CHUNK // self.a.size
         parts = [
-            self._rank_sums(speedups[at : at + _ROWS], states[at : at + _ROWS])
-            for at in range(0, speedups.size, _ROWS)
+            self._rank_sums(speedups[at : at + rows], states[at : at + rows])
+            for at in range(0, speedups.size, rows)
         ]
         positive, squares, zeros, undermined = (np.concatenate(column) for column in zip(*parts, strict=True))
         squares += 4 * tied
         # A group of t ties moves a rank sum by at most t^2 / 8: the sum at hand from its middle, each sum of
         # the null distribution, and the sum at hand once more if the group only seemed to tie.
         slack = 3 / 8 * squares
-        lower = self._pvalues(positive + slack, zeros, squares, -1)
-        upper = self._pvalues(positive - slack, zeros, squares, 1)
+        lower, upper = self._pvalues(positive, slack, zeros, squares)
         lower[undermined], upper[undermined] = 0.0, 1.0
         return lower, upper
 
@@ -282,31 +349,37 @@ class _Line:
         return positive, squares, zeros, undermined
 
     def _pvalues(
-        self, positive: FloatArray, zeros: IntArray, squares: FloatArray, side: Literal[-1, 1]
-    ) -> FloatArray:
-        """P-values of positive rank sums (zeros' halves not counted in) when nothing but zeros ties.
+        self, positive: FloatArray, slack: FloatArray, zeros: IntArray, squares: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Least and most p-value of positive rank sums (zeros' halves not counted in) that are off by a slack.
 
-        Of the normal distribution the side that ties may move them to, at most so far as ``squares`` allow.
+        Nothing but zeros ties. Of the normal distribution ties may move them further, as far as ``squares`` allow.
         """
         n = len(self.duels)
+        sums = np.stack((positive + slack, positive - slack))
         if self.rule == "paper":
-            fourfold = np.clip(4 * positive + zeros * (zeros + 1), 0, 2 * n * (n + 1)).astype(int)
+            fourfold = np.clip(4 * sums + zeros * (zeros + 1), 0, 2 * n * (n + 1)).astype(int)
             different, place = np.unique(fourfold, return_inverse=True)
-            return np.array([table_pvalue(k / 4, n) for k in different.tolist()])[place]
-        pvalues = np.empty(positive.size)
+            lower, upper = np.array([table_pvalue(k / 4, n) for k in different.tolist()])[
+                place.reshape(sums.shape)
+            ]
+            return lower, upper
+        pvalues = np.empty(sums.shape)
         many = n - zeros >= COUNTS_BELOW
         for z, tail in tails_above(np.unique(zeros[~many]).tolist(), n):
             rows = zeros == z
-            pvalues[rows] = tail[np.clip(np.ceil(positive[rows]), 0, tail.size - 1).astype(int)]
+            pvalues[:, rows] = tail[np.clip(np.ceil(sums[:, rows]), 0, tail.size - 1).astype(int)]
+        ranks, below = n * (n + 1), zeros * (zeros + 1)
+        whole = (ranks * (2 * n + 1) - below * (2 * zeros + 1)) / 6  # squares of the ranks above the zeros
+        # A group of t ties lessens the sum of squares by (t^3 - t) / 12.
+        least = np.maximum(whole - squares**1.5 / 12, 1.0)
         for at in np.flatnonzero(many).tolist():
-            ranks = np.arange(int(zeros[at]) + 1, n + 1)
-            whole = float(np.square(ranks).sum())
-            excess = float(positive[at]) - ranks.sum() / 2 - 0.5
-            # A group of t ties lessens the sum of squares by (t^3 - t) / 12.
-            least = max(whole - float(squares[at]) ** 1.5 / 12, 1.0)
-            smaller = least if (excess > 0) == (side < 0) else whole
-            pvalues[at] = 0.5 * erfc(excess / (sqrt(smaller) / 2) / sqrt(2))
-        return pvalues
+            for side, most_ties in ((0, False), (1, True)):
+                excess = float(sums[side, at] - (ranks - below[at]) / 4 - 0.5)
+                # The smaller deviation makes a p-value below one half smaller.
+                square = least[at] if (excess > 0) != most_ties else whole[at]
+                pvalues[side, at] = 0.5 * erfc(excess / (sqrt(square) / 2) / sqrt(2))
+        return pvalues[0], pvalues[1]
 
     def _exact(self, cell: int, speedup: Fraction, alpha: float) -> bool:
         if speedup not in self._known:
@@ -314,18 +387,19 @@ class _Line:
                 within_benchmark(duel, speedup, self.rule).state if state == OPEN else state
                 for duel, state in zip(self.duels, self._rows[cell].tolist(), strict=True)
             ]
-            differences = self._differences(states, speedup)
-            self._known[speedup] = across_benchmarks(differences, self.rule).pvalue_positive
+            self._known[speedup] = across_quotients(
+                *self._differences(states, speedup), self.rule
+            ).pvalue_positive
         return self._known[speedup] <= alpha
 
-    def _differences(self, states: list[int], speedup: Fraction) -> list[int]:
-        """Differences of medians in a common unit, ties and conflicts of the first level set to zero."""
-        differences = []
-        for state, a, b in zip(states, self._whole_a, self._whole_b, strict=True):
+    def _differences(self, states: list[int], speedup: Fraction) -> tuple[list[int], list[int]]:
+        """Differences of medians times the speedup's denominator; what the first level sets to zero is 0."""
+        tops = []
+        for state, (a, b, _) in zip(states, self._whole, strict=True):
             d = a * speedup.denominator - b * speedup.numerator
             conflict = state != FREE and d * state < 0
-            differences.append(0 if state == 0 or (conflict and not self.literal) else d)
-        return differences
+            tops.append(0 if state == 0 or (conflict and not self.literal) else d)
+        return tops, [unit for *_, unit in self._whole]
 
     def _split(self, cell: int) -> list[tuple[Fraction, Fraction, Fraction]]:
         """A cell in exact pieces: from, to (equal for a point) and a speedup inside."""

@@ -6,24 +6,20 @@ the session itself looks at (:mod:`speedproof.stats.sequential`) gives verdict a
 
 from __future__ import annotations
 
-import math
-
 from speedproof.arrays import FloatArray
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import log_speedups, verdict_of
 from speedproof.protocols.pair import Rules, Sides
-from speedproof.protocols.results import AtMargin, Comparison, HighestConfidence, Needed, State, Verdict
-from speedproof.protocols.sequential import block_checks, blocks_needed
+from speedproof.protocols.results import AtMargin, Comparison, HighestConfidence, State, Verdict
+from speedproof.protocols.sequential import TEST, block_checks, blocks_needed, forecast, pvalue_at
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.paired_ratio import paired_error
 from speedproof.stats.ranks import tied_share
 from speedproof.stats.resolution import Resolution
 from speedproof.stats.sequential import PairedSequence
 
-_ROUNDING = 1e-9  # of a sum of logarithms, held back as where the verdict is made
-TEST = "sequential test of blocks"
 # What order and planning cannot do to a comparison within blocks that allows for looks.
 _ALLOWED_FOR = frozenset(
     {
@@ -78,9 +74,7 @@ def typical_in_blocks(side: Sides, blocks: tuple[FloatArray, FloatArray], rules:
         verdict = Verdict.UNDECIDED
     needed = None
     if verdict is Verdict.UNDECIDED:
-        more = blocks_needed(sequence, rules.margin)
-        total = math.ceil(result.blocks + more) if math.isfinite(more) else None
-        needed = Needed(total, total, "no end is in sight" if more == math.inf else "too early to say")
+        needed = forecast(result.blocks, blocks_needed(sequence, rules.margin))
     p = result.pvalue_faster
     return side.answer(
         "typical",
@@ -105,12 +99,10 @@ def typical_in_blocks(side: Sides, blocks: tuple[FloatArray, FloatArray], rules:
 
 
 def _at_margin(sequence: PairedSequence, margin: float | None) -> AtMargin | None:
-    """P-values at both edges: one over the e-values that the bounds invert."""
+    """P-values at both edges."""
     if margin is None:
         return None
     low, high = 1 / (1 + margin), 1 + margin
     edges = ((low, 1), (low, -1), (high, -1), (high, 1))
-    not_worse, worse, not_better, better = (
-        math.exp(-max(sequence.log_evidence(edge, side=way) - _ROUNDING, 0.0)) for edge, way in edges
-    )
+    not_worse, worse, not_better, better = (pvalue_at(sequence, *edge) for edge in edges)
     return AtMargin(margin, not_worse, worse, not_better, better, max(not_worse, not_better))

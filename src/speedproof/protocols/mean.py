@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
-from speedproof.protocols.assumptions import Assumption
+from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import (
     SMALL,
     Decision,
@@ -21,7 +21,7 @@ from speedproof.protocols.figures import (
     lists,
 )
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
-from speedproof.protocols.results import Check, Comparison
+from speedproof.protocols.results import Comparison
 from speedproof.stats.normality import TestResult, shapiro_wilk
 from speedproof.stats.power import runs_needed_means
 from speedproof.stats.ratio_means import log_ratio_of_means, ratio_of_means, ratio_of_means_test
@@ -158,7 +158,7 @@ def _slow_runs(
             yield float(beyond.mean()), float(middle(y[beyond]) / median)
 
 
-def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) -> list[list[Check]]:
+def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) -> list[list[Note]]:
     """Of each pair: normality of X and of Y; equal variances where the F test had a say."""
     sides = []
     for test, normal, n in (
@@ -172,8 +172,14 @@ def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) ->
     for i, (of_x, of_y) in enumerate(zip(sides[0], sides[1], strict=True)):
         named = zip("XY", (of_y, of_x) if turned[i] else (of_x, of_y), strict=True)
         own = [
-            Check(
-                Assumption.NORMALITY, name, statistic, pvalue, normal, _said_of_normality(normal, pvalue, n)
+            Note(
+                Assumption.NORMALITY,
+                _said_of_normality(normal, pvalue, n),
+                (name,),
+                (),
+                statistic,
+                pvalue,
+                normal,
             )
             for name, (statistic, pvalue, normal, n) in named
         ]
@@ -184,7 +190,7 @@ def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) ->
                 if equal
                 else "unequal variances: Welch's t test"
             )
-            own.append(Check(Assumption.EQUAL_VARIANCES, "", statistic, pvalue, equal, message))
+            own.append(Note(Assumption.EQUAL_VARIANCES, message, (), (), statistic, pvalue, equal))
         found.append(own)
     return found
 

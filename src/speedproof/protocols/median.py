@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
-from speedproof.protocols.assumptions import Assumption
+from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import (
     SMALL,
     Decision,
@@ -20,7 +20,7 @@ from speedproof.protocols.figures import (
     lists,
 )
 from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, Sides, in_batches
-from speedproof.protocols.results import Check, Comparison
+from speedproof.protocols.results import Comparison
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import RankSum, rank_sum
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
@@ -111,10 +111,10 @@ def _observed(slow: FloatArray, fast: FloatArray) -> float:
 
 def _checks(
     tests: MedianTests, decision: MedianDecision, slow: FloatArray, fast: FloatArray, alpha: float
-) -> list[list[Check]]:
+) -> list[list[Note]]:
     """Of each pair: the location model; the scale model behind the bounds; ties, when there are any."""
     location = tests.location
-    found: list[list[Check]] = []
+    found: list[list[Note]] = []
     for statistic, pvalue, holds, lacking in zip(
         *lists(location.statistic, location.pvalue, decision.location_model),
         (decision.lacking_x | decision.lacking_y).tolist(),
@@ -131,7 +131,7 @@ def _checks(
                 "the samples differ by more than a shift: the rank-sum test says which tends to be larger, "
                 "1 - alpha may not be the correct confidence level for medians"
             )
-        found.append([Check(Assumption.SHIFT, "", statistic, pvalue, holds, message)])
+        found.append([Note(Assumption.SHIFT, message, (), (), statistic, pvalue, holds)])
     positive = np.flatnonzero(np.minimum(slow.min(axis=-1), fast.min(axis=-1)) > 0)
     if positive.size:
         # The bounds of the ratio invert the test under scaling, which is a shift of the logarithms.
@@ -143,7 +143,7 @@ def _checks(
                 if common
                 else "the samples differ by more than a factor: the bounds are not those of the ratio of medians"
             )
-            found[i].append(Check(Assumption.FACTOR, "", statistic, pvalue, common, message))
+            found[i].append(Note(Assumption.FACTOR, message, (), (), statistic, pvalue, common))
     for i in np.flatnonzero(tests.ranks.ties):
         pooled = np.concatenate([slow[i], fast[i]])
         distinct = int(np.unique(pooled, return_counts=True)[0].size)
@@ -151,5 +151,5 @@ def _checks(
         message = f"{distinct} distinct values among {pooled.size}: the rank-sum test is approximate"
         if not many:
             message += ", and bounds cannot be finer than the steps of the values"
-        found[i].append(Check(Assumption.TIES, "", float(pooled.size - distinct), math.nan, many, message))
+        found[i].append(Note(Assumption.TIES, message, statistic=float(pooled.size - distinct), held=many))
     return found

@@ -19,13 +19,13 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.data.notes import Assumption
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import expected_gap, probability_below
 from speedproof.mixture.modes import clear_modes, runs_in
 from speedproof.mixture.results import FEW_RUNS
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import undermining
 from speedproof.protocols.units import matched_pair
 from speedproof.stats.estimate import Estimate

@@ -2,7 +2,7 @@
 
 A second build of the reference, or a benchmark that the change cannot touch, differs by what is not the change.
 What is claimed of the others may be off by as much, so a claim stands only if the observed speedup is farther from
-the edge of the claim than that: from 1 for "faster" and "slower", from the margin for "equivalent" and at a gate.
+the edge of the claim than that: from 1 for "faster" and "slower", from the margin for "equivalent" and a policy.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.session_file import control_name
-from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.results import Check, Verdict
-from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.claims import Outcome
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import WITHHELD, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 
-WITHHELD = "withheld"
-"""Why nothing is said of a candidate though its own runs would prove it."""
 _BUILT_AGAIN = "the difference of two builds of the reference"
 _UNTOUCHED = "the difference where the change can have done nothing"
 
@@ -38,13 +37,13 @@ def differs(f: CandidateResult) -> bool:
 
 
 def withheld(findings: Sequence[CandidateResult], question: SessionQuestion) -> tuple[CandidateResult, ...]:
-    """Findings without the claims that the negative controls put in doubt; no gate judges these themselves."""
+    """Findings without the claims that the negative controls put in doubt; no policy judges these themselves."""
     apart = [f for f in findings if is_control(f, question)]
     moved = [(f, abs(math.log(f.estimate))) for f in apart if differs(f)]
     found = []
     for f in findings:
         if f in apart:
-            found.append(replace(f, gate=""))
+            found.append(replace(f, outcome=None, required=None, contradicted=None))
             continue
         # A second build tells of its own benchmark, an untouched benchmark of its candidate in all of them.
         builds = [size for c, size in moved if c.benchmark == f.benchmark]
@@ -60,19 +59,24 @@ def withheld(findings: Sequence[CandidateResult], question: SessionQuestion) -> 
 
 def _beyond(f: CandidateResult, floor: float, rules: StopRules, what: str) -> CandidateResult:
     """A finding without the claims that are no farther from their edge than the floor."""
-    verdict, gate = f.verdict, f.gate
+    verdict, kept = f.verdict, True
     within = rules.margin if rules.margin and verdict is Verdict.EQUIVALENT else 0.0
     edges = (1 / (1 + within), 1 + within)
     if verdict is not Verdict.UNDECIDED and _distance(f, *edges) <= floor:
         verdict = Verdict.UNDECIDED
-    if rules.gate is not None and gate in ("pass", "fail") and _distance(f, rules.gate.edge) <= floor:
-        gate = "undecided"
-    if gate == f.gate and (gate or verdict is f.verdict):
+    decided = f.outcome in (Outcome.PASS, Outcome.FAIL)
+    if rules.demand is not None and decided and _distance(f, *rules.demand.edges) <= floor:
+        kept = False
+    if kept and (f.outcome or verdict is f.verdict):
         return replace(f, verdict=verdict)
-    size = "distance from the margin" if gate or within else "difference"
+    size = "distance from the margin" if f.outcome or within else "difference"
     told = f"its {size} is no larger than {what}: the verdict is withheld"
-    warning = Check.warning(Assumption.NOISE_FLOOR, f.candidate, told)
-    return replace(f, verdict=verdict, gate=gate, reason=WITHHELD, warnings=(*f.warnings, warning))
+    warning = Note(Assumption.NOISE_FLOOR, told, (f.candidate,))
+    f = replace(f, verdict=verdict, reason=WITHHELD, warnings=(*f.warnings, warning))
+    if kept:
+        return f
+    required, contradicted = (c and replace(c, proven=False) for c in (f.required, f.contradicted))
+    return replace(f, outcome=Outcome.UNDECIDED, required=required, contradicted=contradicted)
 
 
 def _distance(f: CandidateResult, *edges: float) -> float:

@@ -6,7 +6,6 @@ speaks against the runs. Many pairs are prepared together, and those of equal si
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,9 +14,9 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.data.groups import batches
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample, reduce_together
 from speedproof.data.suite import Key, Pair
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import (
     Tested,
     coarse_values,
@@ -27,7 +26,7 @@ from speedproof.protocols.checks import (
     same_values,
     steadiness,
 )
-from speedproof.protocols.results import Check, Comparison
+from speedproof.protocols.results import Comparison
 from speedproof.protocols.summaries import Summary, summarise_all
 from speedproof.protocols.units import LEAST_SESSIONS, independent_units, matched_pair
 from speedproof.stats.scaling import with_headroom
@@ -40,13 +39,10 @@ StandsForAProcess = Literal["mean", "median"]
 UNNAMED = Key("")
 LEAST_RISK = 1e-9  # the tests' approximations say nothing of what lies beyond
 _LARGE = 1e307
-_MATCHED = Check(
+_MATCHED = Note(
     Assumption.NESTING,
-    "",
-    math.nan,
-    math.nan,
-    True,
     "processes give different numbers of values: those at the last places that all have were compared",
+    held=True,
 )
 
 
@@ -90,7 +86,7 @@ class Sides(Struct, frozen=True, eq=False):
     fast: FloatArray
     turned: bool  # whether they are exchanged
     summaries: tuple[Summary, Summary]  # of reference and candidate
-    checks: tuple[Check, ...]  # of both samples, whatever the protocol
+    checks: tuple[Note, ...]  # of both samples, whatever the protocol
     # Of slow and fast, each among its own, where they were needed for the checks
     ranks: tuple[FloatArray, FloatArray] | None = None
     paired: bool = False  # whether the i-th values of both sides are of one session
@@ -130,7 +126,7 @@ class PreparedPairs:
         self.matched = tuple(map(matched_pair, self.pairs)) if self._reduced else self.pairs
         self._sides: dict[StandsForAProcess, tuple[Sides, ...]] = {}
         # What does not depend on what stands for a process: checks of each pair and its sides, and steadiness.
-        self._lasting: tuple[list[tuple[list[Check], ...]], list[Tested | None]] | None = None
+        self._lasting: tuple[list[tuple[list[Note], ...]], list[Tested | None]] | None = None
 
     def sides(self, location: StandsForAProcess) -> tuple[Sides, ...]:
         """The pairs, in order, with the mean or the median of a unit in the place of its values."""
@@ -153,7 +149,7 @@ class PreparedPairs:
             ]
         summaries = summarise_all(measured, used)
         if self._lasting is None:
-            checks: list[tuple[list[Check], ...]] = [
+            checks: list[tuple[list[Note], ...]] = [
                 (
                     [
                         *same_values(pair.reference, pair.candidate),

@@ -179,7 +179,7 @@ def rank_suite(
         found[duel] = mean.estimate(rules.alpha), mean.centre >= 0, mean.pvalue(), mean.pvalue(less=True)
         for at in own:
             for check in made[at].undermining:
-                undermined[duel[check.side == "Y"]][at[0]] = None
+                undermined[duel[check.versions == ("Y",)]][at[0]] = None
     by_version = {v: tuple(names) for v, names in undermined.items()}
     return _in_order(versions, found, rules.alpha, by_version, tuple(common), tuple(left_out))
 

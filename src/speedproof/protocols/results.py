@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from speedproof.protocols.assumptions import UNDERMINING, Assumption
+from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.protocols.summaries import Summary, outermost
 from speedproof.stats.estimate import Estimate
 
@@ -45,46 +45,6 @@ class State(StrEnum):
     UNDEFINED = "undefined"
 
 
-class Check(Struct, frozen=True):
-    """An assumption that was tested.
-
-    Attributes
-    ----------
-    kind : Assumption
-        Which.
-    side : str
-        ``"X"`` or ``"Y"`` when it is one of a single sample, in a ranking the version; else empty.
-    statistic, pvalue : float
-        Of its test; NaN where none applies.
-    held : bool
-        Whether the assumption held.
-    message : str
-        What it means and what to do.
-    """
-
-    kind: Assumption
-    side: str
-    statistic: float
-    pvalue: float
-    held: bool
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.message}"
-
-    @classmethod
-    def warning(
-        cls, kind: Assumption, side: str, message: str, statistic: float = math.nan, pvalue: float = math.nan
-    ) -> Check:
-        """One that did not hold."""
-        return cls(kind, side, statistic, pvalue, False, message)
-
-    @property
-    def name(self) -> str:
-        """The assumption and the side: ``"normality of X"``."""
-        return f"{self.kind.value} of {self.side}" if self.side else self.kind.value
-
-
 class Step(Struct, frozen=True):
     """One decision of a protocol."""
 
@@ -102,16 +62,6 @@ class Step(Struct, frozen=True):
 
 # The assumptions that the figures of the articles decide by.
 _STEPS = frozenset({Assumption.NORMALITY, Assumption.EQUAL_VARIANCES, Assumption.SHIFT, Assumption.TIES})
-
-
-class Caveat(Struct, frozen=True):
-    """Something that the data of a suite cannot know, said once for all of its benchmarks."""
-
-    kind: Assumption  # what cannot be known to hold
-    # Whose runs are meant; for an order of measuring, first the version that was measured first
-    versions: tuple[str, ...]
-    benchmarks: tuple[str, ...] = ()  # where; empty when it is everywhere
-    detail: str = ""  # what was seen: a number, the name of a tool; empty when there is nothing to add
 
 
 class Needed(Struct, frozen=True):
@@ -229,7 +179,7 @@ class Comparison(Struct, frozen=True):
         Observed, with certified bounds: each holds with confidence 1 - alpha. It is what ``quantity`` says.
     verdict : Verdict
         The answer.
-    checks : tuple of Check
+    checks : tuple of Note
         Every precondition that was tested.
     needed : Needed or None
         For an undecided comparison.
@@ -274,7 +224,7 @@ class Comparison(Struct, frozen=True):
     pvalue_slower: float
     speedup: Estimate
     verdict: Verdict
-    checks: tuple[Check, ...] = ()
+    checks: tuple[Note, ...] = ()
     needed: Needed | None = None
     highest_confidence: HighestConfidence | None = None
     quantity: Literal["speedup", "probability"] = "speedup"
@@ -321,12 +271,12 @@ class Comparison(Struct, frozen=True):
         return (*looked, Step(self.test or "no test", math.nan, self.pvalue, end))
 
     @property
-    def failed_checks(self) -> tuple[Check, ...]:
+    def failed_checks(self) -> tuple[Note, ...]:
         """The checks that did not hold."""
         return tuple(check for check in self.checks if not check.held)
 
     @property
-    def undermining(self) -> tuple[Check, ...]:
+    def undermining(self) -> tuple[Note, ...]:
         """The failed checks that make the true risk another one than stated, mostly a larger one."""
         return tuple(check for check in self.failed_checks if check.kind in UNDERMINING)
 

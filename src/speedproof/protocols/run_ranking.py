@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.options import HEADLINE
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.checks import same_values, undermining
 from speedproof.protocols.pair import UNNAMED, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, answers
@@ -29,7 +29,6 @@ from speedproof.protocols.ranking import (
     tied_in,
     verdicts,
 )
-from speedproof.protocols.results import Check
 from speedproof.protocols.summaries import repeated_in
 from speedproof.protocols.typical import ADJUSTED
 from speedproof.protocols.units import clusters_of, independent_units, matched
@@ -67,7 +66,7 @@ class RankedRun(Placed, Struct, frozen=True):
     worst_rank: int
     tied: bool  # whether it is not told apart from a neighbour
     # What makes the true risk of its verdicts another one than stated, mostly a larger one
-    undermining: tuple[Check, ...]
+    undermining: tuple[Note, ...]
 
 
 class RunRanking(InOrder, Struct, frozen=True):
@@ -208,7 +207,7 @@ def _duels(names: Sequence[str], samples: Mapping[str, Sample], alpha: float) ->
 
 def _undermining(
     samples: Mapping[str, Sample], units: Mapping[str, Sample], version: str
-) -> tuple[Check, ...]:
+) -> tuple[Note, ...]:
     """Failed checks that make the true risk of what is said of one of several versions unknown.
 
     Not what the test takes care of itself; that a version is one process is said nowhere else.

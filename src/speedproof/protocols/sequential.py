@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import clock_of, written_unit
 from speedproof.errors import DataError
-from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.results import Check, Verdict
+from speedproof.options import HEADLINE
+from speedproof.protocols.aggregates import MeanLogRatio
+from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
+from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.summaries import Summary
 from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
@@ -23,9 +27,11 @@ from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.resolution import Resolution
 from speedproof.stats.scaling import middle
 from speedproof.stats.sequential import PairedSequence, SequentialResult
-from speedproof.stats.special import t_sf
 from speedproof.stats.symmetry import symmetry
 
+TEST = "sequential test of blocks"
+WITHHELD = "withheld"
+"""Why nothing is said of a candidate though its own runs would prove it."""
 PROVEN = "proven"
 """Why measuring a candidate ended when there was a verdict."""
 ALL_MEASURED = "all of its blocks were measured"
@@ -40,6 +46,24 @@ _ROUNDING = 1e-9
 _SKEW_LEVEL_AGREED = 0.01
 _SKEW_LEVEL = 0.05
 _DRIFT_LEVEL = 0.01
+
+
+class SessionAnswer(Struct, frozen=True):
+    """What a session says of one candidate on one benchmark, with its runs."""
+
+    # What was compared
+    benchmark: str
+    reference: str
+    candidate: str
+    metric: str
+    comparison: Comparison | None  # by the session's own test; None where a side has no run
+    blocks: int  # that were measured
+    blocks_to_go: float  # about how many more; see :class:`CandidateResult`
+    reason: str  # why measuring ended; empty when it was only looked at
+    # What a policy says of it, what that asks and what contradicts it; None where no policy judges it
+    outcome: Outcome | None
+    required: Claim | None
+    contradicted: Claim | None
 
 
 class CandidateResult(Struct, frozen=True):
@@ -60,14 +84,78 @@ class CandidateResult(Struct, frozen=True):
     metric: str = "time"  # what was compared
     # What the risk does not cover, in sentences: runs that failed, a program that was replaced, block ratios
     # that are skewed
-    warnings: tuple[Check, ...] = ()
-    # What a gate says of it; empty where there is none, and of what cannot differ, which no gate judges
-    gate: Literal["", "pass", "fail", "undecided"] = ""
+    warnings: tuple[Note, ...] = ()
+    # What a policy says of it, what that asks and what contradicts it; None where there is none, and of what
+    # cannot differ, which no policy judges
+    outcome: Outcome | None = None
+    required: Claim | None = None
+    contradicted: Claim | None = None
 
     @property
     def certified(self) -> Estimate:
         """The speedup with its bounds."""
         return Estimate(self.estimate, self.result.low, self.result.high, 1 - self.result.alpha)
+
+    @property
+    def held(self) -> tuple[Claim, Claim] | None:
+        """What a policy asks of it and what contradicts that; None where no policy judges it."""
+        return (self.required, self.contradicted) if self.required and self.contradicted else None
+
+    def comparison(self, sides: Mapping[tuple[str, str], Summary], alpha: float) -> Comparison | None:
+        """The same as an answer about both versions, by their runs; None where one has none."""
+        reference, candidate = (
+            sides.get((self.benchmark, version)) for version in (self.reference, self.candidate)
+        )
+        if reference is None or candidate is None:
+            return None
+        return Comparison(
+            benchmark=self.benchmark,
+            metric=self.metric,
+            protocol=HEADLINE,
+            question=f"is a typical run of {self.candidate} faster?",
+            alpha=alpha,
+            reference=reference,
+            candidate=candidate,
+            state=State.SIGNIFICANT if self.verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
+            test=TEST,
+            pvalue=self.result.pvalue_faster,
+            pvalue_slower=self.result.pvalue_slower,
+            speedup=self.certified,
+            verdict=self.verdict,
+            needed=self._needed(),
+        )
+
+    def answer(self, sides: Mapping[tuple[str, str], Summary], alpha: float) -> SessionAnswer:
+        """The same for readers of JSON; what was seen against the assumptions are its checks."""
+        c = self.comparison(sides, alpha)
+        return SessionAnswer(
+            self.benchmark,
+            self.reference,
+            self.candidate,
+            self.metric,
+            c and replace(c, checks=self.warnings),
+            self.result.blocks,
+            self.blocks_to_go,
+            self.reason,
+            self.outcome,
+            self.required,
+            self.contradicted,
+        )
+
+    def _needed(self) -> Needed | None:
+        if self.outcome in (Outcome.PASS, Outcome.FAIL):
+            return (
+                None  # what was asked is answered: runs that would tell faster from slower were not asked for
+            )
+        if self.reason == WITHHELD:
+            return Needed(None, None, "withheld, as the machine or the build differs by as much")
+        if self.verdict is not Verdict.UNDECIDED:
+            return None
+        if self.reason == WORSE_ON_AVERAGE:
+            return Needed(None, None, self.reason)
+        if self.reason == ALL_MEASURED:
+            return Needed(None, None, "more builds would tell ('speedproof run --plan' says how many)")
+        return forecast(self.result.blocks, self.blocks_to_go)
 
 
 class SequentialComparison:
@@ -99,7 +187,6 @@ class SequentialComparison:
         self._sequences: dict[str, PairedSequence] = {name: kind(alpha=share) for name in self.candidates}
         self._proven: dict[int, set[str]] = {1: set(), -1: set()}
         self._reasons: dict[str, str] = {}
-        self._fails: set[str] = set()
         self._effects: dict[str, float] = {}  # of what is proven, when it was last looked at
         self._resolution = Resolution(written_unit(clock_of(metric)))
         self.blocks = 0
@@ -147,10 +234,6 @@ class SequentialComparison:
             if max(evidence) >= -math.log(self._rules.alpha):
                 rejected = closed_test(evidence, alpha=self._rules.alpha)
                 proven |= open_ & {n for n, r in zip(self.candidates, rejected, strict=True) if r}
-        if (gate := self._rules.gate) is not None:
-            threshold = math.log(gate.family / self._rules.alpha) + _ROUNDING
-            lost = {n for n in open_ if self._sequences[n].log_evidence(gate.edge, side=-1) >= threshold}
-            self._fails = self._fails - open_ | lost
         if self.blocks < self._rules.min_blocks:
             return
         if self._rules.max_blocks is not None and self.blocks >= self._rules.max_blocks:
@@ -165,10 +248,9 @@ class SequentialComparison:
     def _finished(self, name: str) -> str:
         rules, sequence = self._rules, self._sequences[name]
         # Bounds take many passes over the blocks: what one pass says comes first.
-        if rules.gate is not None:
-            if name not in self._fails and not sequence.rejects(rules.gate.edge, side=1):
-                return ""
-            return {"pass": "it passes", "fail": "it fails"}.get(self._at_gate(name, sequence.result()), "")
+        if rules.demand is not None:
+            found, *_ = self._held(name)
+            return "" if found is Outcome.UNDECIDED else f"it {found}{'es' if found is Outcome.PASS else 's'}"
         if rules.precision is not None:
             if sequence.blocks % (1 + sequence.blocks // 100):
                 return ""
@@ -180,21 +262,35 @@ class SequentialComparison:
             return ""
         return PROVEN if self._verdict(name, sequence.result()) is not Verdict.UNDECIDED else ""
 
-    def _at_gate(self, name: str, result: SequentialResult) -> Literal["", "pass", "fail", "undecided"]:
-        gate = self._rules.gate
-        if gate is None:
-            return ""
-        passes, fails = result.low > gate.edge, name in self._fails
-        if passes == fails or result.contradictory or self._worse_on_average(name, result):
-            return "undecided"
-        return "pass" if passes else "fail"
+    def _held(self, name: str) -> tuple[Outcome | None, Claim | None, Claim | None]:
+        """What the policy says of a candidate, what it asks and what contradicts it."""
+        rules, sequence = self._rules, self._sequences[name]
+        demand = rules.demand
+        if demand is None:
+            return None, None, None
+        edge, shares = demand.edges[0], (len(self.candidates), rules.family)
+        pvalues = (pvalue_at(sequence, edge, side) for side in (1, -1))
+        required, contradicted = (
+            claim(key, demand.margin, p, min(1.0, p * share), rules.alpha)
+            for key, p, share in zip(ASKS[demand.policy], pvalues, shares, strict=True)
+        )
+        # Bounds take many passes over the blocks: what one pass says comes first.
+        if required.proven or contradicted.proven:
+            result = sequence.result()
+            passes = required.proven and result.low > edge
+            sound = passes != contradicted.proven and not result.contradictory
+            passes = passes and not self._worse_on_average(name, result)
+            required = replace(required, proven=passes and sound)
+            contradicted = replace(contradicted, proven=contradicted.proven and sound)
+        return judge(required, contradicted), required, contradicted
 
     def _worse_on_average(self, name: str, result: SequentialResult) -> bool:
-        """Whether typical runs pass the gate, and the mean of as many blocks would prove the margin lost."""
-        gate = self._rules.gate
-        if gate is None or not result.low > gate.edge:
+        """Whether typical runs meet the policy, and the mean of as many blocks would prove the margin lost."""
+        demand = self._rules.demand
+        if demand is None or not result.low > demand.edges[0]:
             return False
-        return mean_below(self._sequences[name].differences, math.log(gate.edge)) <= result.alpha
+        mean = mean_of_blocks(self._sequences[name].differences)
+        return mean.pvalue(math.log(demand.edges[0]), less=True) <= result.alpha
 
     def _shown(self, name: str, side: int) -> bool:
         """Whether the bound holds half of the effect, in logarithms, or as much as it ever may."""
@@ -238,7 +334,7 @@ class SequentialComparison:
         """Let a candidate leave the race for a reason that is none of its values."""
         self._reasons[candidate] = reason
 
-    def warnings(self, candidate: str) -> tuple[Check, ...]:
+    def warnings(self, candidate: str) -> tuple[Note, ...]:
         """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
         return block_checks(self._sequences[candidate].differences, candidate)
 
@@ -258,7 +354,8 @@ class SequentialComparison:
                     WORSE_ON_AVERAGE if self._worse_on_average(name, result) else self._reasons.get(name, ""),
                     self._blocks_to_go(name, sequence, result),
                     self.metric,
-                    gate=self._at_gate(name, result),
+                    (),
+                    *self._held(name),
                 )
             )
         return tuple(found)
@@ -275,13 +372,18 @@ class SequentialComparison:
                 return math.nan
             # The width shrinks with the square root of the number of blocks.
             return result.blocks * ((result.precision / rules.precision) ** 2 - 1)
-        if rules.gate is not None:
-            ways = [sequence.blocks_to_go(gamma=rules.gate.edge, side=side) for side in (1, -1)]
+        if rules.demand is not None:
+            ways = [sequence.blocks_to_go(gamma=rules.demand.edges[0], side=side) for side in (1, -1)]
             return float(np.fmin.reduce(ways))
         if verdict in (Verdict.FASTER, Verdict.SLOWER) and not rules.stop_at_proof:
             side = 1 if verdict is Verdict.FASTER else -1
             return sequence.blocks_to_go(gamma=sequence.middle() ** _SHARE, side=side)
         return blocks_needed(sequence, rules.margin)
+
+
+def pvalue_at(sequence: PairedSequence, edge: float, side: int) -> float:
+    """Against "the speedup is at most the edge" (side -1: at least): one over the e-value that bounds invert."""
+    return math.exp(-max(sequence.log_evidence(edge, side=side) - _ROUNDING, 0.0))
 
 
 def blocks_needed(sequence: PairedSequence, margin: float | None) -> float:
@@ -295,16 +397,21 @@ def blocks_needed(sequence: PairedSequence, margin: float | None) -> float:
     return float(np.fmin.reduce(ways))
 
 
-def mean_below(differences: FloatArray, edge: float) -> float:
-    """The p-value of a mean below an edge, by Student's t test of blocks; 1 of fewer than two."""
-    n, lost = differences.size, edge - float(differences.mean()) if differences.size else 0.0
-    error = float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
-    if error == 0.0:
-        return 0.0 if lost > 0.0 else 1.0
-    return float(t_sf(np.asarray(lost / error), n - 1.0)) if n > 1 else 1.0
+def mean_of_blocks(differences: FloatArray) -> MeanLogRatio:
+    """The mean of the logarithms of the block ratios, for Student's t test; no looks are allowed for."""
+    n = differences.size
+    mean = float(differences.mean()) if n else math.nan
+    error = float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+    return MeanLogRatio(mean, mean, error, n - 1.0)
 
 
-def block_checks(differences: FloatArray, candidate: str = "") -> tuple[Check, ...]:
+def forecast(blocks: int, more: float) -> Needed:
+    """How many blocks are needed in all, as far as that is known."""
+    total = math.ceil(blocks + more) if math.isfinite(more) else None
+    return Needed(total, total, "no end is in sight" if more == math.inf else "too early to say")
+
+
+def block_checks(differences: FloatArray, *candidate: str) -> tuple[Note, ...]:
     """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
     found = []
     if differences.size:
@@ -317,9 +424,9 @@ def block_checks(differences: FloatArray, candidate: str = "") -> tuple[Check, .
                 if agreed
                 else "who is faster depends on what is asked, mean, median or a single run"
             )
-            found.append(Check.warning(Assumption.BLOCK_SYMMETRY, candidate, told, pvalue=skewed.pvalue))
+            found.append(Note(Assumption.BLOCK_SYMMETRY, told, candidate, pvalue=skewed.pvalue))
         changing = float(drift(differences).pvalue)
         if changing <= _DRIFT_LEVEL:
             told = f"the speedup changed while it was measured (p {changing:.2g})"
-            found.append(Check.warning(Assumption.STEADY_SPEEDUP, candidate, told, pvalue=changing))
+            found.append(Note(Assumption.STEADY_SPEEDUP, told, candidate, pvalue=changing))
     return tuple(found)

@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from speedproof.errors import Parameter, UsageError
-
-GateOutcome = Literal["pass", "fail", "undecided"]
-
-
-def outcome_of(outcomes: Collection[str], absent: Collection[object]) -> GateOutcome:
-    """What a gate says of all together: what a candidate lacks must not look like what passes."""
-    if absent or "fail" in outcomes:
-        return "fail"
-    return "pass" if outcomes == {"pass"} else "undecided"
-
-
-class Gate(Struct, frozen=True):
-    """What every benchmark of a suite is held to: not slower by more than a margin."""
-
-    margin: float  # speedups down to ``1 / (1 + margin)`` pass
-    # How many comparisons there are in all. To pass wrongly, all tests must reject, also that of a benchmark
-    # that lost too much, so a pass needs no correction; one false fail is enough, so a fail has the risk over
-    # their number.
-    family: int
-
-    @property
-    def edge(self) -> float:
-        """The least speedup that passes."""
-        return 1 / (1 + self.margin)
+from speedproof.protocols.claims import Demand
 
 
 class StopRules(Struct, frozen=True):
@@ -48,11 +24,15 @@ class StopRules(Struct, frozen=True):
     # Stop when there is a verdict; otherwise only when its bound holds at least half of the observed effect,
     # as "at least 1.001x" is of little use to somebody who sees 1.05x
     stop_at_proof: bool = False
-    # Stop when it is proven that nothing was lost beyond the gate's margin, or that something was
-    gate: Gate | None = None
+    # Stop when what a policy asks is proven, or its opposite: that nothing was lost beyond its margin
+    demand: Demand | None = None
     # There will be ``max_blocks`` blocks, whatever they show: they are tested once, at the end
     fixed: bool = False
     budget: float | None = None  # seconds for all benchmarks together, instead of ``max_time`` for each
+    # How many comparisons are held to the demand. To pass wrongly, all tests must reject, also that of a benchmark
+    # that lost too much, so a pass needs no correction; one false fail is enough, so a fail has the risk over
+    # their number
+    family: int = 1
 
     def __post_init__(self) -> None:
         if self.min_blocks < 1:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
+from speedproof.data.notes import Note
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.options import ASKED, DETAILS, QuestionName
@@ -21,7 +22,7 @@ from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
-from speedproof.protocols.results import Caveat, Comparison, Risk, Verdict
+from speedproof.protocols.results import Comparison, Risk, Verdict
 from speedproof.protocols.suites import (
     LOCATIONS,
     PRECISION,
@@ -71,7 +72,7 @@ class SuiteComparison(Struct, frozen=True):
     # The 2009 protocol's weighted gain over ``"all"`` programs and over the ``"accelerated"`` ones, when that
     # protocol was asked
     gain_2009: tuple[tuple[str, Gain2009], ...] = ()
-    caveats: tuple[Caveat, ...] = ()  # what the data cannot know, of all benchmarks together
+    caveats: tuple[Note, ...] = ()  # what the data cannot know, of all benchmarks together
     # Two speeds of processes that most benchmarks of both versions share
     machine: MachineSpeeds | None = None
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from speedproof.arrays import FloatArray
     from speedproof.data.sample import Sample
+from speedproof.data.suite import Suite
 
 
 class Summary(Struct, frozen=True):
@@ -83,3 +84,12 @@ def _numbers(values: FloatArray) -> list[tuple[float, float, float, float, float
             columns = [np.ldexp(column, -shift) for column in columns]
     columns[2:2] = [values.min(axis=-1), values.max(axis=-1)]
     return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def summaries_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
+    """The runs of a suite in numbers, by benchmark and version."""
+    return {
+        (key.benchmark, version): summarise(sample)
+        for (key, version), sample in suite.samples.items()
+        if key.metric == metric
+    }

@@ -23,10 +23,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
-from speedproof.protocols.assumptions import Assumption
+from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import state_of, verdict_of
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
-from speedproof.protocols.results import Check, Comparison, Needed
+from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.normality import shapiro_wilk
@@ -196,7 +196,7 @@ def _needed(state: State2009, failing: Sequence[bool]) -> Needed:
 
 def _checks(
     decision: Decision2009, side: Sides, alpha: float, speedup: tuple[float, float, float]
-) -> Iterator[Check]:
+) -> Iterator[Note]:
     of_slow, of_fast = zip(decision.hurst, decision.w, decision.normality, decision.failing, strict=True)
     of_x, of_y = (of_fast, of_slow) if side.turned else (of_slow, of_fast)
     for name, sample, (factor, *_) in (("X", side.x, of_x), ("Y", side.y, of_y)):
@@ -209,23 +209,23 @@ def _checks(
             message = f"the Hurst factor does not exceed 1/2: {MANY} runs are needed to tell independence"
         else:
             message = "the Hurst factor does not exceed 1/2 in spite of many runs: no statistics are possible"
-        yield Check(Assumption.INDEPENDENCE, name, factor, math.nan, held, message)
+        yield Note(Assumption.INDEPENDENCE, message, (name,), statistic=factor, held=held)
     for name, (_, w, pvalue, fails) in (("X", of_x), ("Y", of_y)):
         if not math.isnan(w):
             held = decision.state is not State2009.NOT_NORMAL or not fails
             told = f"not normal and fewer than {FEW} runs: measure {FEW}, or use the bootstrap"
             message = "normality is not rejected" if held else told
-            yield Check(Assumption.NORMALITY, name, w, pvalue, held, message)
+            yield Note(Assumption.NORMALITY, message, (name,), (), w, pvalue, held)
     if alpha >= 0.5:
         message = (
             "at a confidence of one half or less even the slower version can be 'proven' faster "
             "(example 2.2 of the text): ask for 0.95"
         )
-        yield Check.warning(Assumption.USUAL_CONFIDENCE, "", message, 1 - alpha)
+        yield Note(Assumption.USUAL_CONFIDENCE, message, statistic=1 - alpha)
     low, observed, high = speedup
     if not math.isnan(low) and not low <= observed <= high:
         message = (
             "the ratio of the medians lies outside the bounds of the ratio of the means: the samples are "
             "skewed or have several modes, state both"
         )
-        yield Check.warning(Assumption.SKEWNESS, "", message, observed)
+        yield Note(Assumption.SKEWNESS, message, statistic=observed)

@@ -18,12 +18,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
-from speedproof.protocols.assumptions import Assumption
 from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, log_speedups, verdict_of
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
-from speedproof.protocols.results import Check, Comparison, HighestConfidence, Needed, State, Verdict
+from speedproof.protocols.results import Comparison, HighestConfidence, Needed, State, Verdict
 from speedproof.protocols.summaries import summarise_all
 from speedproof.protocols.units import paired_units, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
@@ -90,7 +90,7 @@ def typical_sides(prepared: PreparedPairs) -> list[Sides]:
         side, (x, y) = sides[i], units[i]
         slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
         if same[i]:
-            checks = [*side.checks, Check(Assumption.NESTING, "", math.nan, math.nan, True, _SAME_SESSIONS)]
+            checks = [*side.checks, Note(Assumption.NESTING, _SAME_SESSIONS, held=True)]
         else:
             several = min(x.n, y.n) > 1
             checks = [c for c in side.checks if c.kind is not Assumption.SEVERAL_RUNS or not several]
@@ -197,7 +197,7 @@ def _of_order(
     rules: Rules,
     pvalues: Sequence[Sequence[float]],
     inflation: tuple[FloatArray, BoolArray],
-) -> dict[int, tuple[Check, ...]]:
+) -> dict[int, tuple[Note, ...]]:
     """What the likeness of neighbouring runs did: it holds when the answer at a ratio of 1 stayed what it was."""
     factors, slowly = inflation
     alike = np.flatnonzero(factors > 1.0)
@@ -206,7 +206,7 @@ def _of_order(
     plain = typical_ratio_test(slow[alike], fast[alike], 1.0)
     decided = np.minimum(plain.above, plain.below) <= rules.alpha
     loose = drifting(slow.shape[-1], fast.shape[-1], factors[alike])
-    found: dict[int, tuple[Check, ...]] = {}
+    found: dict[int, tuple[Note, ...]] = {}
     for i, was_decided, drifts in zip(*lists(alike, decided, loose), strict=True):
         seen = "the runs drift slowly" if slowly[i] else "neighbouring runs are alike"
         factor = float(factors[i])
@@ -219,7 +219,7 @@ def _of_order(
         )
         held = min(pvalues[0][i], pvalues[1][i]) <= rules.alpha or not (was_decided or drifts)
         likeness = (factor - 1.0) / (factor + 1.0)
-        found[i] = (Check(Assumption.EFFECTIVE_RUNS, "", likeness, math.nan, held, message),)
+        found[i] = (Note(Assumption.EFFECTIVE_RUNS, message, statistic=likeness, held=held),)
     return found
 
 

@@ -13,20 +13,23 @@ from msgspec.structs import replace
 from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Verdict
-from speedproof.reporting.caveats import beside_medians, caveats, held_against, risk_of_many, two_speeds
+from speedproof.reporting import suite
 from speedproof.reporting.cells import cut_left, width_of
+from speedproof.reporting.details import of_all
 from speedproof.reporting.hpt import conclusion
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, most_of, right
-from speedproof.reporting.names import benchmark_column, short_names, shortened
+from speedproof.reporting.names import benchmark_column, short_names, shortened, spoken
+from speedproof.reporting.notes import beside_medians, caveats, held_against, risk_of_many, two_speeds
 from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.suite import answered, asked_at, bands, held_jointly, proven, row, version_columns
-from speedproof.reporting.words import gain_and_loss, geometric_mean, interval, verdict_words
+from speedproof.reporting.words import gain_and_loss, geometric_mean, verdict_words
 
 if TYPE_CHECKING:
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.model import CorpusModels
     from speedproof.corpus.partial import Seen
+    from speedproof.protocols.suite import SuiteComparison
 
 _UP, _DOWN = Verdict.FASTER, Verdict.SLOWER
 _LINE = 80
@@ -125,6 +128,35 @@ def _said(value: Any) -> str:
     return str(value)
 
 
+def of_few(found: Conclusion, result: SuiteComparison, *, details: bool, pairs: int = 0) -> Report:
+    """What ``speedproof corpus compare`` shows of so few comparisons that it is the sheet of files."""
+    made = suite.report(result, details=details)
+    lacking = _lacking(found.wholes[0][2].seen, spoken([result.reference, result.candidate]))
+    return replace(
+        made,
+        title=f"corpus {found.corpus}: {found.metric}",
+        notes=(*made.notes, *_apart(found, pairs), *lacking),
+        hints=(_every_row(found), *(() if details else (_DETAILS,))),
+        command="corpus compare",
+        data=found,
+        records=None,
+    )
+
+
+def _apart(found: Conclusion, pairs: int) -> Iterator[Text]:
+    """How many of the pairs that were asked for have nothing to compare."""
+    if pairs > found.versions:
+        more = pairs - found.versions
+        yield Text(f"{more} more pairs of versions have no benchmark in common.", "dim")
+
+
+def _every_row(found: Conclusion) -> str:
+    return f"Every row: speedproof corpus query {shlex.quote(found.answers)} 'FROM answers'"
+
+
+_DETAILS = "--details: other protocols, HPT"
+
+
 def comparisons(
     found: Conclusion,
     versions: Sequence[str] = (),
@@ -182,18 +214,16 @@ def comparisons(
     if found.undermined:
         many = plural(found.undermined, "benchmark" if of_two else "comparison")
         notes.append(risk_of_many(many, {kind.title: count for kind, count in found.undermining}))
-    if pairs > found.versions:
-        more = pairs - found.versions
-        notes.append(Text(f"{more} more pairs of versions have no benchmark in common.", "dim"))
+    notes += _apart(found, pairs)
     notes += _lacking(whole.seen, of_two)
-    every_row = f"Every row: speedproof corpus query {shlex.quote(found.answers)} 'FROM answers'"
+    every_row = _every_row(found)
     if drawn is not None:
         notes.append(Text(every_row, "dim"))
     hints = [every_row]
     if len(clearest) < len(found.clearest):
         hints.append("--all: the largest changes, up to a hundred")
     if not details:
-        hints.append("--details: other protocols, HPT")
+        hints.append(_DETAILS)
     column, named = benchmark_column([c.benchmark for c in clearest])
     first = (Column("from"), Column("to"), *right("before", "after"))
     columns = (column, *(version_columns(*of_two) if of_two else first), *proven(shaken=shaken))
@@ -244,16 +274,10 @@ def _details(found: Conclusion, kinds: Mapping[Verdict, str], of_two: Sequence[s
         *right("BH", drop=2),
         *right("share faster", drop=3),
     )
-    notes = []
+    notes: list[Text] = []
     if of_two:
         whole = found.wholes[0][2]
-        means = whole.geometric_means
-        if means is not None and math.isfinite(means.these.value):
-            told = interval(means.like_these, kinds[Verdict.FASTER], kinds[Verdict.SLOWER])
-            notes.append(Text(f"Geometric mean, for benchmarks like these: {told}"))
-        for location, gain in whole.overall:
-            if math.isfinite(gain.speedup):
-                notes.append(Text(f"Total of all {location}s: {factor(gain.speedup)} the candidate's"))
+        notes += of_all(whole.geometric_means, whole.overall, kinds[Verdict.FASTER], kinds[Verdict.SLOWER])
         if found.hpt is not None:
             told = conclusion(found.hpt, *of_two, shaken=found.machine is not None)
             notes.append(Text(told))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from speedproof.data.units import format_values
-from speedproof.errors import Parameter
+from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.checks import ORDER_LEVEL
 from speedproof.protocols.multiplicity import METHODS
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
-from speedproof.protocols.suites import RANDOM_SELECTION
+from speedproof.protocols.suites import RANDOM_SELECTION, Location, OverallGain
 from speedproof.reporting import words
 from speedproof.reporting.hpt import conclusion
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
@@ -49,9 +49,7 @@ def _details(result: SuiteComparison) -> Iterator[Report]:
     """The answers of every protocol, then those about the whole suite."""
     reports = [_protocol(result, protocol) for protocol in result.protocols]
     if any(c.undermining for c in result.comparisons if c.test or c.quantity == "probability"):
-        told = (
-            f"! An assumption was not met: the true risk may be larger. Which: {Parameter('explain', True)}"
-        )
+        told = "! An assumption was not met: the true risk may be larger."
         reports[-1] = replace(reports[-1], notes=(Text(told, "warning"),))
     yield from reports
     if len(result.benchmarks) > 1:
@@ -123,26 +121,7 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
         kept = ", ".join(f"{found.count(v)} {v.value}" for v in Verdict if found.count(v)) or "none"
         promise = _PROMISES[found.method].format(alpha=percent(found.alpha))
         yield Text(f"{METHODS[found.method]}, {QUESTIONS[found.protocol].where}: {kept} ({promise}).")
-    means = result.geometric_means
-    if means is not None and means.benchmarks:
-        confidence = level(means.these.confidence)
-        yield Text(
-            f"Geometric mean: {words.interval(means.these, better, worse)} for these benchmarks, {confidence} "
-            "confidence."
-        )
-        if means.benchmarks > 3:
-            yield Text(
-                f"  For benchmarks like these, of which these are taken for a random sample: "
-                f"{words.interval(means.like_these, better, worse)}."
-            )
-        for note in means.notes:
-            yield Text(f"  {note}.", "dim")
-        if means.left_out:
-            yield Text(f"  Without a ratio, left out: {', '.join(means.left_out)}.", "warning")
-    for location, gain in result.overall:
-        if math.isfinite(gain.speedup) and gain.speedup > 0:
-            ratio_told = words.direction(gain.speedup, better, worse)
-            yield Text(f"Total of the {_PLURALS[location]}, every benchmark run once: {ratio_told}.")
+    yield from of_all(result.geometric_means, result.overall, better, worse)
     times = {c.benchmark: c.reference.mean for c in result.comparisons}
     sum_of_times, largest = sum(times.values()), max(times, key=times.__getitem__)
     if result.overall and sum_of_times > 0 and times[largest] > sum_of_times / 2:
@@ -167,6 +146,31 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
             why = "zeros, or values that differ by more than a factor of 1e+100"
             yield Text(f"HPT is left out: {enumerate_names(apart, 3)}: {why}.", "warning")
     yield from _accelerated(result)
+
+
+def of_all(
+    means: GeometricMeans | None, overall: Iterable[tuple[Location, OverallGain]], better: str, worse: str
+) -> Iterator[Text]:
+    """The speedup of the whole suite: the geometric mean, and of the total of each location."""
+    if means is not None and means.benchmarks:
+        confidence = level(means.these.confidence)
+        yield Text(
+            f"Geometric mean: {words.interval(means.these, better, worse)} for these benchmarks, {confidence} "
+            "confidence."
+        )
+        if means.benchmarks > 3:
+            yield Text(
+                f"  For benchmarks like these, of which these are taken for a random sample: "
+                f"{words.interval(means.like_these, better, worse)}."
+            )
+        for note in means.notes:
+            yield Text(f"  {note}.", "dim")
+        if means.left_out:
+            yield Text(f"  Without a ratio, left out: {enumerate_names(means.left_out, 20)}.", "warning")
+    for location, gain in overall:
+        if math.isfinite(gain.speedup) and gain.speedup > 0:
+            ratio_told = words.direction(gain.speedup, better, worse)
+            yield Text(f"Total of the {_PLURALS[location]}, every benchmark run once: {ratio_told}.")
 
 
 _PLURALS = {"min": "minima", "mean": "means", "median": "medians"}

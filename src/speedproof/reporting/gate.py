@@ -8,19 +8,19 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption
 from speedproof.data.suite import Key, Suite
 from speedproof.options import Policy
-from speedproof.protocols.assumptions import Assumption
+from speedproof.protocols.claims import Outcome
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import Absent, GateDecision, GateRow
-from speedproof.protocols.gate_claims import Outcome
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
-from speedproof.reporting.caveats import beside_medians, caveats, session_floor, two_speeds, undermining
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
 from speedproof.reporting.model import Outcome as Meaning
-from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
+from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened
+from speedproof.reporting.notes import beside_medians, caveats, session_floor, two_speeds, undermining
 from speedproof.reporting.numbers import factor, level, p_is, percent, plural, share, values
 
 # How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.
@@ -48,33 +48,24 @@ _VOID = {
     Assumption.TWO_MEASUREMENTS: "both sides are one measurement",
     Assumption.PLANNED_SIZE: "measuring stopped on its result",
 }
-_OF_SESSIONS = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.SEVERAL_SESSIONS)
 _NOTHING = Cell("-", "dim")
 _LABEL, _NAMED, _SHOWN = 24, 3, 12
 
 
 def report(result: GateDecision, *, everything: bool = False, undecided_fails: bool = False) -> Report:
     """A gate as a sheet."""
-    old, new = spoken([result.reference, result.candidate])
     comparisons = [row.comparison for row in result.rows]
     asked = f"({words.asked_of(result.rules.protocol)}, {level(1 - result.rules.alpha)})"
-    headline = [
+    headline = (
         Text(_conclusion(result), _ROWS[result.outcome][1], asked),
         *caveats(result.caveats),
         *session_floor(comparisons),
         *two_speeds(result.machine, *labels([result.reference, result.candidate], _LABEL)),
-    ]
-    told = any(c.floor for c in comparisons) or any(c.kind in _OF_SESSIONS for c in result.caveats)
-    if result.sessions_apart and not told:
-        apart = (
-            f"{old} and {new} were measured in two sessions: what differs between sessions is in these "
-            "numbers, too; 'speedproof run' measures both in one."
-        )
-        headline.append(Text(apart, "warning"))
+    )
     made = _table(result, everything=everything, undecided_fails=undecided_fails)
     return Report(
         f"Gate: {result.candidate} against {result.reference}",
-        tuple(headline),
+        headline,
         (made,) if made.rows else (),
         tuple(_notes(result, made)),
         hint_of_all("benchmark", made),
@@ -113,9 +104,10 @@ def _conclusion(result: GateDecision) -> str:
         for outcome in (Outcome.FAIL, Outcome.UNDECIDED)
     )
     parts = []
-    if result.absent:
-        missing = plural(len({a.benchmark for a in result.absent}), "benchmark")
-        parts.append(f"{missing} missing")
+    absences = ((Outcome.FAIL, "missing"), (Outcome.UNDECIDED, "not measured"))
+    for outcome, lacks in absences:
+        if names := {absent.benchmark for absent in result.absent if absent.outcome is outcome}:
+            parts.append(f"{plural(len(names), 'benchmark')} {lacks}")
     first = {_denial(result, row): row for row in reversed(fails)}
     for denial, count in Counter(_denial(result, row) for row in fails).items():
         name, average = denial
@@ -172,13 +164,14 @@ def _several_metrics(result: GateDecision) -> bool:
     return len({row.comparison.metric for row in result.rows}) > 1
 
 
-def _qualified(result: GateDecision, of: Comparison | Absent) -> str:
+def _qualified(of: Comparison | Absent, several: bool) -> str:
     """A benchmark, with its metric where there are several."""
-    return f"{of.benchmark} ({of.metric})" if _several_metrics(result) else of.benchmark
+    return f"{of.benchmark} ({of.metric})" if several else of.benchmark
 
 
 def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
     told: dict[str, list[str]] = {}
+    several = _several_metrics(result)
     if result.rules.protocol != "mean":
         open_rows = {row.name for row in shown.rows if not row.folded}
         yield from beside_medians(
@@ -188,9 +181,9 @@ def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
         if result.void(row) is not None:
             continue
         needed = row.comparison.needed
-        why = row.remark or (needed.reason if needed and not words.few(row.comparison) else "")
+        why = needed.reason if needed and not words.few(row.comparison) else ""
         if row.outcome is Outcome.UNDECIDED and why:
-            told.setdefault(why, []).append(_qualified(result, row.comparison))
+            told.setdefault(why, []).append(_qualified(row.comparison, several))
     for reason, names in told.items():
         yield Text(f"{_few_of(names)}: {reason}.", "dim")
     judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
@@ -202,7 +195,7 @@ def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
     rules = result.rules
     if rules.looks > 1 and result.outcome is Outcome.UNDECIDED and rules.look < rules.looks:
         yield Text(f"Look {rules.look} of {rules.looks}: measure what is open again, with more runs.", "dim")
-    if result.rows:
+    if result.rows or rules.anytime:
         yield Text(_risks(result), "dim")
 
 
@@ -211,6 +204,12 @@ def _few_of(names: Sequence[str]) -> str:
 
 
 def _risks(result: GateDecision) -> str:
+    if result.rules.anytime:
+        risk, family = percent(result.rules.alpha), result.rules.family
+        all_of = f" over all {family}" if family > 1 else ""
+        return (
+            f"Risk of a false pass: at most {risk}; of a false fail: {risk}{all_of}, however often one looks."
+        )
     marked = [_undermined(result, row) for row in result.rows]
     voids = [result.void(row) for row in result.rows]
     reasons = [_VOID[void.kind] for void in voids if void]
@@ -246,8 +245,9 @@ def _table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> 
     limits = len({_limit(row) for row in ordered}) > told
     rows, shown = [], 0
     held: set[str] = set()
+    several = _several_metrics(result)
     for i, absent in enumerate(result.absent):
-        name = _qualified(result, absent)
+        name = _qualified(absent, several)
         rows.append(_missing(absent, name, folded=not everything and i >= _SHOWN))
     for row in ordered:
         # What stops a pipeline is shown; what passed only where there is nothing else to see.
@@ -256,9 +256,10 @@ def _table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> 
         shown += not folded
         if not folded or not held:
             held.add("needed" if row.outcome is Outcome.UNDECIDED and words.few(row.comparison) else "proven")
-        made = _row(result, row, named(_qualified(result, row.comparison)), limits=limits)
-        outcome: Meaning = "failed" if undecided_fails and made.outcome == "undecided" else made.outcome
-        rows.append(replace(made, outcome=outcome, folded=folded))
+        made = _row(result, row, named(_qualified(row.comparison, several)), limits=limits)
+        rows.append(replace(made, folded=folded))
+    if undecided_fails:
+        rows = [replace(row, outcome="failed") if row.outcome == "undecided" else row for row in rows]
     columns = (
         Column(""),
         prefixed,
@@ -282,8 +283,10 @@ def _severity(row: GateRow) -> float:
 
 
 def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
+    called, style, kind = _ROWS[absent.outcome]
+    missing = absent.outcome is Outcome.FAIL
     return Row.of(
-        Cell("MISSING", "bad"),
+        Cell("MISSING" if missing else called, style),
         Cell(name, "strong"),
         "",
         "-",
@@ -291,9 +294,9 @@ def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
         "",
         "",
         name=absent.benchmark,
-        outcome="failed",
+        outcome=kind,
         message=f"{absent.benchmark} cannot be compared: {absent.reason}",
-        kind="missing",
+        kind="missing" if missing else kind,
         folded=folded,
     )
 
@@ -328,7 +331,7 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     if (void := result.void(row)) is not None:
         return f"Not proven, because {_VOID[void.kind]}: {_seen(row.comparison)} as measured"
     if row.outcome is Outcome.UNDECIDED:
-        why = row.remark or words.needs(row.comparison)
+        why = words.needs(row.comparison)
         return f"Undecided: {words.range_of(row.comparison)}{f'; {why}' if why else ''}"
     passed = row.outcome is Outcome.PASS
     claim = row.required if passed else row.contradicted
@@ -336,8 +339,10 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     told += _denial(result, row)[1]
     p = "" if math.isnan(claim.adjusted) else f", {p_is(claim.adjusted)}"
     corrected = ""
-    if not passed and len(result.rows) > 1 and result.rules.multiplicity != "none":
-        corrected = f" after {_CORRECTIONS[result.rules.multiplicity]}'s correction over {len(result.rows)}"
+    rules, total = result.rules, len(result.rows)
+    how, over = ("Bonferroni", rules.family) if rules.anytime else (_CORRECTIONS[rules.multiplicity], total)
+    if not passed and over > 1 and (rules.anytime or rules.multiplicity != "none"):
+        corrected = f" after {how}'s correction over {over}"
     shown = "Shown, if the assumptions were met" if _undermined(result, row) else "Proven"
     return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {words.range_of(row.comparison)}{_other_way(row)}"
 
@@ -403,7 +408,9 @@ def _most(bound: str, word: str = "") -> Cell:
 
 def _alone(c: Comparison) -> Verdict:
     """What is proven of a benchmark by itself; equal within the margin, it may still be faster or slower."""
-    return verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha)
+    return (
+        verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha) if c.verdict is Verdict.EQUIVALENT else c.verdict
+    )
 
 
 def _limit(row: GateRow) -> str:

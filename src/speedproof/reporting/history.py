@@ -18,9 +18,9 @@ from speedproof.history.result import FoundHistory
 from speedproof.history.rows import QueriedSample
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
-from speedproof.reporting.caveats import up_to
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
 from speedproof.reporting.names import short_names, shortened
+from speedproof.reporting.notes import up_to
 from speedproof.reporting.numbers import factor, percent, plural, values
 from speedproof.reporting.words import of_metric
 from speedproof.stats.change_scan import LEAST
@@ -68,6 +68,7 @@ def overview(result: FoundHistory, *, everything: bool = False) -> Report:
         *right("at least", drop=1),
         Column("trend", drop=3),
         Column("possible since", drop=4),
+        Column("today" if any(_today(change) for change in changes) else "", drop=5),
         Column("decision" if any(result.decision(change) for change in changes) else "", drop=2),
     )
     rows = [_row(result, change) for change in changes]
@@ -152,6 +153,7 @@ def at_least(change: Change | CorpusChange) -> str:
 def _row(result: FoundHistory, change: Change) -> Row:
     series = result.series[change.track.series]
     times, word, style = size_of(change, series.key.metric, result.slower(change))
+    word += ", drift" if change.drift else ""
     said = result.decision(change)
     ends = [short_name(end.sha) for end in (change.earliest, change.latest)]
     name = of_what(series.key.benchmark, series.key.metric)
@@ -165,11 +167,19 @@ def _row(result: FoundHistory, change: Change) -> Row:
         at_least(change) or "-",
         sparkline(change.track.level.tolist(), _WIDTH),
         " to ".join(ends) if change.earliest != change.latest else "",
+        _today(change),
         Cell(said.state if said else "", "dim"),
         name=name,
         kind=word,
         message=f"{name}: {times} {word} since {short_name(change.commit.sha)}",
     )
+
+
+def _today(change: Change) -> str:
+    """What became of it: nothing where it still stands as it was."""
+    if change.undone is not None:
+        return f"undone at {short_name(change.undone.sha)}"
+    return "" if abs(math.log(change.today / change.factor)) < 1e-3 else f"still {factor(change.today)}"
 
 
 def changed(found: CorpusChanges, versions: Sequence[str], *, everything: bool) -> Report:
@@ -235,6 +245,7 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
         *right("about"),
         Column(""),
         Column("raised at", drop=1),
+        Column("", drop=3),
         Column("decision" if any(a.decision for a in result.alarms) else "", drop=2),
     )
     rows = [_row_of_alarm(result, alarm) for alarm in shown]
@@ -255,6 +266,7 @@ def _row_of_alarm(result: FoundAlarms, alarm: HistoryAlarm) -> Row:
         Cell(times, style),
         Cell(word, style),
         brief_commit(alarm.raised.sha),
+        "shown" if alarm.shown else "unconfirmed",
         Cell(alarm.decision.state if alarm.decision else "", "dim"),
         name=name,
         kind=word,

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from speedproof.data.notes import Note
 from speedproof.protocols.hpt import AS_GIVEN, Hpt, HptBenchmark, Winner
 from speedproof.protocols.hpt_claims import HptClaim, HptClaims
 from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.machine_speeds import MachineSpeeds
-from speedproof.protocols.results import Caveat
-from speedproof.reporting.caveats import caveats as told_caveats
-from speedproof.reporting.caveats import two_speeds
 from speedproof.reporting.model import (
     Cell,
     Column,
@@ -27,6 +25,8 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import benchmark_column, labels, spoken
+from speedproof.reporting.notes import caveats as told_caveats
+from speedproof.reporting.notes import two_speeds
 from speedproof.reporting.numbers import percent, plural, pvalue, values
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def report(
     reference: str,
     candidate: str,
     medians: Medians,
-    caveats: Sequence[Caveat] = (),
+    caveats: Sequence[Note] = (),
     *,
     everything: bool = False,
     details: bool = False,

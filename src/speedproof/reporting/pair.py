@@ -14,9 +14,9 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
-from speedproof.reporting.caveats import beside_medians, failed, undermining
 from speedproof.reporting.model import Cell, Column, Outcome, Report, Row, Table, Text, right
 from speedproof.reporting.names import nicknames, spoken
+from speedproof.reporting.notes import beside_medians, failed, undermining
 from speedproof.reporting.numbers import values
 
 OUTCOMES: dict[Verdict, Outcome] = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter
 
-from speedproof.protocols.results import Check, Comparison, State
+from speedproof.data.notes import Note
+from speedproof.protocols.results import Comparison, State
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.model import Records, Value
 from speedproof.reporting.words import CHANGED
 
 
-def _names(checks: tuple[Check, ...]) -> str:
+def _names(checks: tuple[Note, ...]) -> str:
     return "; ".join(dict.fromkeys(check.name for check in checks))
 
 

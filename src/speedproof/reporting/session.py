@@ -7,19 +7,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
 from speedproof.options import HEADLINE
-from speedproof.protocols.assumptions import Assumption
-from speedproof.protocols.in_blocks import TEST
-from speedproof.protocols.negative_controls import WITHHELD, differs
-from speedproof.protocols.results import Comparison, Needed, State, Verdict
-from speedproof.protocols.sequential import ALL_MEASURED, WORSE_ON_AVERAGE, CandidateResult
+from speedproof.protocols.gate import of_session
+from speedproof.protocols.negative_controls import differs
+from speedproof.protocols.results import Comparison
+from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary, summarise
-from speedproof.reporting import measured_gate, suite, versions
+from speedproof.reporting import gate, suite, versions
 from speedproof.reporting.model import Cell, Report, Table, Text, right
 from speedproof.reporting.names import common_prefix, enumerate_names
 from speedproof.reporting.numbers import percent, plural
@@ -43,18 +43,18 @@ def report(
     load: str = "",
 ) -> Report:
     """The ending of a session; ``sheets`` are what its runs say of each candidate, as files of them would."""
-    rules, gate = question.rules, question.rules.gate
+    rules = question.rules
     if builds:
         counts = {
             (f.benchmark, side): f.result.blocks for f in findings for side in (f.reference, f.candidate)
         }
         sides = {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
-    compared = [(f, _comparison(f, sides, rules.alpha)) for f in findings]
-    held = [(f, c) for f, c in compared if f.gate] if gate else []
-    lacking = {name: versions for name, versions in (absent or {}).items() if gate}
-    results = _results([(f, c) for f, c in compared if _measured(f, sides)], rules, sheets)
-    if gate and (held or lacking):
-        made = measured_gate.report(held, rules, gate, lacking)
+    results = _results(findings, sides, rules, sheets)
+    held = [f for f in findings if f.outcome]
+    lacking = absent or {}
+    judged = rules.demand is not None and bool(held or lacking)
+    if judged:
+        made = gate.report(of_session(findings, sides, rules, lacking))
     elif not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     else:
@@ -62,25 +62,25 @@ def report(
     several = len({f.benchmark for f in findings}) > 1
     once = rules.fixed or any(c.test != TEST for result in results for c in result.headlines)
     # The gate's sheet has told what it withholds.
-    told = {Assumption.NOISE_FLOOR} if gate else set()
+    told = {Assumption.NOISE_FLOOR} if rules.demand else set()
     warnings = list(_warnings(findings, several, told))
     why = [
         Text(f"{f.candidate}: no single speedup fits all pairs.", "dim")
         for f in findings
         if f.result.contradictory
     ]
-    if len(findings) == 1 and spent and not gate:
+    if len(findings) == 1 and spent and not rules.demand:
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
     return replace(
         made,
         headline=(*_differing(findings, question), *made.headline),
         notes=(
-            *(_apart(findings, sides) if gate else ()),
+            *(_apart(findings, sides) if rules.demand else ()),
             *made.notes,
             *dict.fromkeys((*why, *warnings)),
             *(_of_builds(findings, *builds) if builds and findings else []),
-            *(_of_load([f for f, _ in held] if gate else findings, load) if load else []),
-            *([] if gate else [Text(_risks(findings, question, once=once), "dim")]),
+            *(_of_load(held if rules.demand else findings, load) if load else []),
+            *([] if rules.demand else [Text(_risks(findings, question, once=once), "dim")]),
         ),
         hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
         command="run",
@@ -103,15 +103,6 @@ def _warnings(
         names = dict.fromkeys(benchmark[len(prefix) :] for benchmark, _ in found)
         titles = dict.fromkeys(check.kind.title for _, check in found)
         yield Text(f"! Not met in {enumerate_names(names, _NAMED)}: {', '.join(titles)}.", "warning")
-
-
-def sides_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
-    """The runs of a session in numbers, by benchmark and version."""
-    return {
-        (key.benchmark, version): summarise(sample)
-        for (key, version), sample in suite.samples.items()
-        if key.metric == metric
-    }
 
 
 def spent_of(suite: Suite) -> dict[tuple[str, str], dict[str, str]]:
@@ -145,12 +136,12 @@ def _with_spent(
 
 
 def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]) -> Iterator[Text]:
-    """What cannot differ, which a gate does not judge."""
+    """What cannot differ, which no policy judges."""
     told = [
         f"{f.candidate if f.candidate == control_name(f.reference) else f.benchmark} "
         f"({interval(f.certified)})"
         for f in findings
-        if not f.gate and (f.benchmark, f.candidate) in sides and not math.isnan(f.estimate)
+        if not f.outcome and (f.benchmark, f.candidate) in sides and not math.isnan(f.estimate)
     ]
     if told:
         yield Text(f"Not judged: {enumerate_names(told, _NAMED)}.", "dim")
@@ -159,7 +150,7 @@ def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], 
 def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -> Iterator[Text]:
     """What differs that cannot, before everything else: builds of one source, what the change does not touch."""
     withheld = "No smaller verdict is given."
-    if question.rules.gate:
+    if question.rules.demand:
         withheld = "Nothing nearer than that to the margin is decided."
     found = [(f, direction(f.estimate)) for f in findings if differs(f)]
     for f, told in found:
@@ -192,7 +183,7 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
 
 def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
     """Why a session that others disturbed may have come to nothing; it favours no side."""
-    if any((f.gate or f.verdict) == "undecided" and f.reason != WITHHELD for f in findings):
+    if any((f.outcome or f.verdict) == "undecided" and f.reason != WITHHELD for f in findings):
         yield Text(f"! The load was {load}: without other programs fewer runs tell.", "warning")
 
 
@@ -213,12 +204,9 @@ def _risks(findings: Sequence[CandidateResult], question: SessionQuestion, *, on
     return told
 
 
-def _measured(f: CandidateResult, sides: Mapping[tuple[str, str], Summary]) -> bool:
-    return (f.benchmark, f.reference) in sides and (f.benchmark, f.candidate) in sides
-
-
 def _results(
-    compared: Sequence[tuple[CandidateResult, Comparison]],
+    findings: Sequence[CandidateResult],
+    sides: Mapping[tuple[str, str], Summary],
     rules: StopRules,
     sheets: Sequence[SuiteComparison],
 ) -> list[SuiteComparison]:
@@ -228,8 +216,9 @@ def _results(
     is said of all benchmarks together.
     """
     by_candidate: dict[tuple[str, str, str], list[Comparison]] = {}
-    for f, c in compared:
-        by_candidate.setdefault((f.reference, f.candidate, f.metric), []).append(c)
+    for f in findings:
+        if (c := f.comparison(sides, rules.alpha)) is not None:
+            by_candidate.setdefault((f.reference, f.candidate, f.metric), []).append(c)
     results = []
     for names, comparisons in by_candidate.items():
         whole = SuiteComparison(
@@ -256,43 +245,3 @@ def _same(finding: Comparison, row: Comparison) -> Comparison:
     """The row of the sheet where it says what the finding says."""
     alike = (finding.verdict, finding.speedup) == (row.verdict, row.speedup)
     return row if alike else finding
-
-
-def _nothing(version: str) -> Summary:
-    """The runs of a version that has none: a session that was ended early proves nothing of it."""
-    nan = math.nan
-    return Summary(version, 0, 0, nan, nan, nan, nan, nan, nan, "")
-
-
-def _comparison(f: CandidateResult, sides: Mapping[tuple[str, str], Summary], alpha: float) -> Comparison:
-    why, more = "", None
-    if not _measured(f, sides):  # its turn never came
-        why = "not measured"
-    elif f.gate in ("pass", "fail"):
-        # What was asked is answered: runs that would tell faster from slower were not asked for.
-        why = f"a {f.gate} at the gate" if f.verdict is Verdict.UNDECIDED else ""
-    elif f.reason == WITHHELD:
-        why = "withheld, as the machine or the build differs by as much"
-    elif f.reason == WORSE_ON_AVERAGE:
-        why = ""
-    elif f.verdict is Verdict.UNDECIDED and f.reason == ALL_MEASURED:
-        why = "more builds would tell (--plan says how many)"
-    elif f.verdict is Verdict.UNDECIDED:
-        more = math.ceil(f.result.blocks + f.blocks_to_go) if math.isfinite(f.blocks_to_go) else None
-        why = "no end is in sight" if f.blocks_to_go == math.inf else "too early to say"
-    return Comparison(
-        benchmark=f.benchmark,
-        metric=f.metric,
-        protocol=HEADLINE,
-        question=f"is a typical run of {f.candidate} faster?",
-        alpha=alpha,
-        reference=sides.get((f.benchmark, f.reference), _nothing(f.reference)),
-        candidate=sides.get((f.benchmark, f.candidate), _nothing(f.candidate)),
-        state=State.SIGNIFICANT if f.verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
-        test=TEST,
-        pvalue=f.result.pvalue_faster,
-        pvalue_slower=f.result.pvalue_slower,
-        speedup=f.certified,
-        verdict=f.verdict,
-        needed=Needed(more, more, why) if why else None,
-    )

@@ -16,7 +16,9 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
 from speedproof.reporting import pair, words
-from speedproof.reporting.caveats import (
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
+from speedproof.reporting.names import benchmark_column, labels, shortened, spoken
+from speedproof.reporting.notes import (
     beside_medians,
     caveats,
     session_floor,
@@ -24,8 +26,6 @@ from speedproof.reporting.caveats import (
     two_speeds,
     undermining,
 )
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
-from speedproof.reporting.names import benchmark_column, labels, shortened, spoken
 from speedproof.reporting.numbers import level, percent, plural, share, values
 from speedproof.reporting.pair import OUTCOMES, opposite, otherwise, sentence, turned
 from speedproof.reporting.records import records

@@ -15,7 +15,6 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
 from speedproof.reporting import suite, words
-from speedproof.reporting.caveats import caveats, two_speeds, undermining
 from speedproof.reporting.model import (
     Cell,
     Column,
@@ -35,6 +34,7 @@ from speedproof.reporting.names import (
     labels,
     shortened,
 )
+from speedproof.reporting.notes import caveats, two_speeds, undermining
 from speedproof.reporting.numbers import factor, level, percent, plural, values
 from speedproof.reporting.pair import OUTCOMES
 from speedproof.reporting.records import records

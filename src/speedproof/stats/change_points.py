@@ -8,17 +8,18 @@ all values or what is left best, and those are dropped that are not missed.
 from __future__ import annotations
 
 import math
+from itertools import groupby, pairwise
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.change_scan import confidence_set
+from speedproof.stats.change_scan import confidence_set, normal_scores
 from speedproof.stats.levels import LEAST, MARGIN, best_levels, levels
 from speedproof.stats.two_levels import places_of_step, two_levels
 
-_ROUNDS = 5
+_ROUNDS = 10
 
 
 class ChangePoint(Struct, frozen=True):
@@ -27,7 +28,10 @@ class ChangePoint(Struct, frozen=True):
     split: int  # best estimate: the number of values before the change
     low: int  # the smallest and largest number of values before it that the data leave possible
     high: int
-    pvalue: float  # of the interval that shows it
+    pvalue: float  # where the other changes are taken out
+    drift: bool = (
+        False  # a line explains the values better than steps: it happened little by little, low to high
+    )
 
 
 def _share(n: int) -> float:
@@ -62,10 +66,39 @@ def find_changes(x: npt.ArrayLike, alpha: float, *, known: float | None = None) 
     bounds = [0, *splits, series.size]
     alone = np.stack([_without(series, splits, kept) for kept in range(len(splits))])
     pvalues = _shows(alone, 1).tolist()
-    return tuple(
+    located = [
         _located(series, start, split, end, pvalue, alpha, rho)
         for start, split, end, pvalue in zip(bounds, splits, bounds[2:], pvalues, strict=False)
-    )
+    ]
+    return _with_drifts(series, located)
+
+
+def _with_drifts(series: FloatArray, changes: list[ChangePoint]) -> tuple[ChangePoint, ...]:
+    """Changes in one direction that a line explains better than they do are one, a drift."""
+    bounds = [0, *(change.split for change in changes), series.size]
+    heights = [float(np.median(series[start:end])) for start, end in pairwise(bounds)]
+    ups = [after > before for before, after in pairwise(heights)]
+    found: list[ChangePoint] = []
+    for _, group in groupby(range(len(changes)), key=ups.__getitem__):
+        run = list(group)
+        first, last = run[0], run[-1]
+        if _is_line(series[bounds[first] : bounds[last + 2]], [bounds[k + 1] - bounds[first] for k in run]):
+            change = changes[min(run, key=lambda k: changes[k].pvalue)]
+            low, high = changes[first].low, changes[last].high
+            found.append(ChangePoint(change.split, low, high, change.pvalue, drift=True))
+        else:
+            found += changes[first : last + 1]
+    return tuple(found)
+
+
+def _is_line(x: FloatArray, splits: list[int]) -> bool:
+    """Whether normal scores lie nearer to a line than to levels; each after the second has the price of BIC."""
+    scores = normal_scores(x)
+    levels_apart = sum(float(np.square(part - part.mean()).sum()) for part in np.split(scores, splits))
+    time = np.arange(x.size) - (x.size - 1) / 2.0
+    line_apart = float(np.square(scores).sum() - (time @ scores) ** 2 / (time @ time))
+    price = (len(splits) - 1) * math.log(x.size)
+    return line_apart < levels_apart * math.exp(price / x.size)
 
 
 def _fewest(series: FloatArray, alpha: float, step: int | None) -> tuple[list[int], float]:
@@ -118,8 +151,12 @@ def _located(
     part = series[start:end]
     possible = confidence_set(part, alpha, dependence=rho, best=split - start)
     low, high = int(possible.min()), int(possible.max())
-    undermined = part[low:high]
-    before, after = (np.abs(undermined - np.median(side)) for side in (part[:low], part[high:]))
-    costs = np.concatenate([[0.0], np.cumsum(before)]) + np.concatenate([np.cumsum(after[::-1])[::-1], [0.0]])
-    best = low + int(costs.argmin())
+    best = place_of_step(part, low, high, part[:low], part[high:])
     return ChangePoint(start + best, start + low, start + high, pvalue)
+
+
+def place_of_step(x: FloatArray, low: int, high: int, before: FloatArray, after: FloatArray) -> int:
+    """The place from one to another with the least absolute deviations from the medians of two levels."""
+    one, two = (np.abs(x[low:high] - np.median(level)) for level in (before, after))
+    costs = np.concatenate([[0.0], np.cumsum(one)]) + np.concatenate([np.cumsum(two[::-1])[::-1], [0.0]])
+    return low + int(costs.argmin())

@@ -1,4 +1,4 @@
-"""An alarm while commits come in: the cumulative sum of scores, with a stated mean time between false alarms.
+"""A change while values come in: the cumulative sum of scores, with a stated mean time between false alarms.
 
 Each new value is ranked among those so far; without a change these sequential ranks are independent and uniform
 whatever the distribution of the values. Their normal scores, freed from the dependence of neighbours, run into
@@ -12,7 +12,6 @@ from bisect import bisect_left, bisect_right
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
@@ -58,19 +57,9 @@ def run_limit(mean: float) -> float:
     return halved(lambda limit: mean_run(limit) >= mean, 0.0, high)
 
 
-def alarms(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
-    """All alarms that a series raises as its values come in; each new level is watched from then on."""
-    values = np.asarray(x, dtype=np.float64)
-    limit, start, found = run_limit(mean), 0, []
-    while (alarm := _first(values, start, limit)) is not None:
-        found.append(alarm)
-        start = alarm.since
-    return tuple(found)
-
-
-def _first(values: FloatArray, start: int, limit: float) -> Alarm | None:
-    """The first alarm of the values from a place on."""
-    scores = ndtri(_sequential_ranks(values[start:].tolist()))
+def first_alarm(values: FloatArray, limit: float) -> Alarm | None:
+    """The first alarm of values that come in."""
+    scores = ndtri(_sequential_ranks(values.tolist()))
     before = np.concatenate([[0.0], scores[:-1]])
     # The likeness of neighbours so far, raised by the bias of its estimate.
     products, squares = (np.cumsum(before * v) - before * v for v in (scores, before))
@@ -85,9 +74,7 @@ def _first(values: FloatArray, start: int, limit: float) -> Alarm | None:
         if above.size:
             at = int(above[0])
             zeros = np.flatnonzero(sums[:at] == 0.0)
-            found.append(
-                Alarm(start + _FIRST + at, start + _FIRST + (int(zeros[-1]) + 1 if zeros.size else 0), up)
-            )
+            found.append(Alarm(_FIRST + at, _FIRST + (int(zeros[-1]) + 1 if zeros.size else 0), up))
     return min(found, key=lambda alarm: alarm.raised, default=None)
 
 

@@ -35,7 +35,7 @@ MOST = 3
 """Steps that the test looks for; of more than that, any three."""
 _COEFFICIENTS = np.arange(9) / 10.0
 _PRICE = 4.0  # of a coefficient of one, in logarithms of the likelihood
-_MOST_SPLITS = 20
+_MOST_SPLITS = 12
 _PLACES = 80  # of longer series, where steps may be: those of the largest local contrasts
 
 
@@ -46,7 +46,7 @@ def _load_compiled() -> ModuleType | None:
         return None
 
 
-_COMPILED = _load_compiled()
+COMPILED = _load_compiled()
 
 
 class Levels(Struct, frozen=True):
@@ -73,8 +73,8 @@ def least_squares(
     rows, n = scores.shape
     sums = np.empty((rows, coefficients.size, most + 1))
     splits = np.zeros((rows, coefficients.size, most + 1, most), dtype=np.int64)
-    if _COMPILED is not None:
-        _COMPILED.levels(
+    if COMPILED is not None:
+        COMPILED.levels(
             np.ascontiguousarray(scores),
             n,
             np.ascontiguousarray(places),
@@ -184,7 +184,7 @@ def best_levels(x: FloatArray) -> list[tuple[list[int], float]]:
     """Of one step and more the splits that explain one series best, and the dependence that is left."""
     scores = normal_scores(x)[None]
     most = max(1, min(_MOST_SPLITS, x.size // (2 * MARGIN) - 1))
-    sums, splits = least_squares(scores, step_places(scores, 2 * _PLACES), _COEFFICIENTS, most)
+    sums, splits = least_squares(scores, step_places(scores, 3 * _PLACES // 2), _COEFFICIENTS, most)
     _, at = _gains(scores, sums)
     return [(splits[0, g, k, :k].tolist(), float(_COEFFICIENTS[g])) for k, g in enumerate(at[0].tolist(), 1)]
 

@@ -84,19 +84,31 @@ def upper_tail(doubled_ranks: tuple[int, ...]) -> FloatArray:
     Exact while there are at most 53 ranks; read-only.
     """
     step = math.gcd(*doubled_ranks) or 1
-    ways = np.zeros(sum(doubled_ranks) // step + 1)
+    most = sum(doubled_ranks) // step
+    ways, spare = np.zeros(most // 2 + 1), np.empty(most // 2 + 1)
     ways[0] = 1.0
-    top = 0
     for rank in doubled_ranks:
-        kept = rank // step
-        ways[kept : top + kept + 1] += ways[: top + 1].copy()
-        top += kept
-    # As many ways leave out a sum as keep it.
-    tail = np.ldexp(np.cumsum(ways)[::-1], -len(doubled_ranks))
+        _add_rank(ways, spare, rank // step)
+    tail = _tail(ways, most, len(doubled_ranks))
     # Between two multiples of the step lies no sum: there the tail is that of the next multiple.
-    sparse: FloatArray = np.minimum(np.repeat(tail, step)[step - 1 :], 1.0)
+    sparse: FloatArray = np.repeat(tail, step)[step - 1 :]
     sparse.flags.writeable = False
     return sparse
+
+
+def _add_rank(ways: FloatArray, spare: FloatArray, rank: int) -> None:
+    """Let every sum be kept with a rank and without."""
+    size = ways.size - rank
+    if size > 0:
+        spare[:size] = ways[:size]
+        ways[rank:] += spare[:size]
+
+
+def _tail(ways: FloatArray, most: int, n: int) -> FloatArray:
+    """P[S >= s] for s = 0 ... most, from the ways to reach each sum up to the middle; the others mirror them."""
+    lower = ways[: most // 2 + 1]
+    below = np.cumsum(np.concatenate((lower, lower[: most - most // 2][::-1])))
+    return np.minimum(np.ldexp(below[::-1], -n), 1.0)
 
 
 def table_pvalue(rank_sum: float, n: int) -> float:
@@ -116,23 +128,24 @@ def _corrected_normal(doubled_sum: int, doubled_ranks: IntArray) -> float:
 
 def squares_of_runs(marks: BoolArray) -> FloatArray:
     """Per row the sum of t squared over groups of t neighbours that t - 1 marks in a row join."""
-    total = np.zeros(marks.shape[0])
-    length = np.zeros(marks.shape[0])
-    for column in marks.T:
-        # A group of t - 1 marks adds t^2 in steps: 4 for the first, 2 t - 1 for each further.
-        total += np.where(column, np.where(length == 0, 4, 2 * length + 3), 0)
-        length = np.where(column, length + 1, 0)
-    return total
+    rows, columns = marks.shape
+    edged = np.zeros((rows, columns + 2), dtype=np.int8)
+    edged[:, 1:-1] = marks
+    steps = np.diff(edged.ravel())
+    starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
+    squares = np.square(ends - starts + 1.0)
+    return np.bincount(starts // (columns + 2), weights=squares, minlength=rows).astype(np.float64)
 
 
 def tails_above(zeros: Sequence[int], n: int) -> Iterator[tuple[int, FloatArray]]:
     """P[S >= s], s = 0, 1, ..., for the ranks above those of z zeros, for several z: each from the next larger."""
-    ways = np.ones(1)
-    rank = n
+    least = min(zeros, default=n)
+    half = (n * (n + 1) - least * (least + 1)) // 4
+    ways, spare = np.zeros(half + 1), np.empty(half + 1)
+    ways[0] = 1.0
+    last = n
     for z in sorted(zeros, reverse=True):
-        while rank > z:
-            longer = np.concatenate([ways, np.zeros(rank)])
-            longer[rank:] += ways
-            ways, rank = longer, rank - 1
-        tail = np.minimum(np.ldexp(np.cumsum(ways)[::-1], z - n), 1.0)
-        yield z, np.append(tail, 0.0)
+        for rank in range(last, z, -1):
+            _add_rank(ways, spare, rank)
+        last = z
+        yield z, np.append(_tail(ways, (n * (n + 1) - z * (z + 1)) // 2, n - z), 0.0)

@@ -9,10 +9,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
+from speedproof.data.notes import Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair, Suite
 from speedproof.data.units import format_value, format_values
-from speedproof.protocols.results import Check, Comparison
+from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary
 from speedproof.protocols.units import typical_units
@@ -66,13 +67,13 @@ def _panel(
 
 def _checks(found: Sequence[Comparison]) -> list[list[str]]:
     """Every check once: first those that undermine the headline, then those that fail, then those that hold."""
-    seen: dict[tuple[str, str], Check] = {}
+    seen: dict[tuple[str, str], Note] = {}
     of_headline = found[0].checks
     for c in found:
         for check in c.checks:
             seen.setdefault((check.name, check.message), check)
 
-    def rank(check: Check) -> int:
+    def rank(check: Note) -> int:
         return 2 if check.held else 0 if check.kind.undermines == "risk" and check in of_headline else 1
 
     words = ("undermines", "fails", "holds")

@@ -1,9 +1,12 @@
-"""What procedures assume of the runs, and what is lost without it: the kinds of checks and caveats."""
+"""What a user is told of what was measured: an assumption, and what was seen against it."""
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 from typing import Literal
+
+from msgspec import Struct
 
 Undermines = Literal["risk", "question", "bounds", "power", "nothing"]
 
@@ -265,3 +268,51 @@ class Assumption(Enum):
 
 UNDERMINING = frozenset(assumption for assumption in Assumption if assumption.undermines == "risk")
 """Assumptions without which the stated risk may be far from the true one, whatever the test."""
+
+
+class Note(Struct, frozen=True):
+    """What was seen of an assumption, or cannot be known of it.
+
+    Attributes
+    ----------
+    kind : Assumption
+        Which, with its title, its question and its remedy.
+    message : str
+        What was seen, what it means and what to do; empty when the kind says all.
+    versions : tuple of str
+        Whose runs: their names, in a comparison ``"X"`` or ``"Y"``; empty for all. Of an order of measuring the
+        first was measured first.
+    benchmarks : tuple of str
+        Where; empty for everywhere.
+    statistic, pvalue : float
+        Of its test, or what was seen as a number; NaN where there is none.
+    held : bool
+        Whether the assumption held.
+
+    Examples
+    --------
+    >>> print(Note(Assumption.NORMALITY, "normality is not rejected", ("X",), held=True))
+    normality of X: normality is not rejected
+    """
+
+    kind: Assumption
+    message: str = ""
+    versions: tuple[str, ...] = ()
+    benchmarks: tuple[str, ...] = ()
+    statistic: float = math.nan
+    pvalue: float = math.nan
+    held: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}" if self.message else self.name
+
+    @property
+    def name(self) -> str:
+        """The assumption and whose: ``"normality of X"``."""
+        whose = " and ".join(self.versions)
+        return f"{self.kind.value} of {whose}" if whose else self.kind.value
+
+    @property
+    def alike(self) -> tuple[object, ...]:
+        """What two notes have in common that say the same, wherever they say it."""
+        return self.kind, self.versions, self.message, f"{self.statistic:g}"

@@ -1,24 +1,23 @@
-"""What may be claimed of a speedup at a gate, and the decision from the p-values of the claims.
-
-How the decision holds its risk is told in :mod:`speedproof.protocols.gate`.
-"""
+"""What may be claimed of a speedup, what a policy asks of it, and what follows from the claims that are proven."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
-from speedproof.options import Location, Multiplicity, Policy
-from speedproof.protocols.aggregates import MeanLogRatio
-from speedproof.protocols.pair import Rules
-from speedproof.protocols.results import Comparison
+from speedproof.options import Multiplicity, Policy
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
+
+if TYPE_CHECKING:
+    from speedproof.protocols.aggregates import MeanLogRatio
+    from speedproof.protocols.results import Comparison
 
 MULTIPLICITIES: dict[Multiplicity, Callable[[npt.ArrayLike], FloatArray]] = {
     "holm": holm,
@@ -29,11 +28,16 @@ MULTIPLICITIES: dict[Multiplicity, Callable[[npt.ArrayLike], FloatArray]] = {
 
 
 class Outcome(StrEnum):
-    """Of one benchmark, and of the gate."""
+    """What a policy says of one benchmark, and of all together."""
 
     PASS = "pass"
     FAIL = "fail"
     UNDECIDED = "undecided"
+
+    @property
+    def exit_code(self) -> int:
+        """What a command ends with."""
+        return {"pass": 0, "fail": 1, "undecided": 3}[self]
 
 
 class Demand(Struct, frozen=True):
@@ -57,24 +61,6 @@ class Demand(Struct, frozen=True):
         ]
 
 
-class GateRules(Struct, frozen=True):
-    """How the gate decides."""
-
-    # The risk of a false pass, and (corrected) of a false fail, in the range that
-    # :class:`speedproof.protocols.pair.Rules` allows; of one look, where there are several
-    alpha: float = 0.05
-    multiplicity: Multiplicity = "holm"  # how p-values are corrected where one claim among many is enough
-    protocol: Location = "typical"  # whose test decides; by default that of the headline of ``compare``
-    # How many benchmarks there are, where some were decided at an earlier look and are not among those here
-    family: int = 0
-    # Which look this is, and how many there will be
-    look: int = 1
-    looks: int = 1
-
-    def __post_init__(self) -> None:
-        Rules(alpha=self.alpha)  # refuses a risk out of range
-
-
 _SAYS = {
     "not_worse": "speedup > {low}",
     "regression": "speedup < {low}",
@@ -89,7 +75,7 @@ def evidence(comparison: Comparison) -> dict[str, float]:
     """P-values against the nulls of what may be claimed of a speedup, from one comparison at a margin."""
     at = comparison.at_margin
     if at is None:
-        raise ValueError("a gate needs comparisons that were made with a margin")
+        raise ValueError("claims need comparisons that were made with a margin")
     pvalues = (
         at.not_worse,
         at.worse,
@@ -109,14 +95,15 @@ def evidence_of_mean(mean: MeanLogRatio, margin: float) -> dict[str, float]:
     return {"regression": worse, "slowdown": mean.pvalue(less=True), "difference": either}
 
 
-def judge(required: npt.ArrayLike, contradicted: npt.ArrayLike, alpha: float) -> Outcome:
-    """The gate's answer from the p-values of all benchmarks."""
-    if (np.asarray(contradicted) <= alpha).any():
+def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome:
+    """What a policy says of all together: what a candidate lacks must not look like what passes."""
+    found = set(outcomes)
+    if incomplete or Outcome.FAIL in found:
         return Outcome.FAIL
-    return Outcome.PASS if (np.asarray(required) <= alpha).all() else Outcome.UNDECIDED
+    return Outcome.PASS if found == {Outcome.PASS} else Outcome.UNDECIDED
 
 
-class Hypothesis(Struct, frozen=True):
+class Claim(Struct, frozen=True):
     """One statement on a benchmark's speedup and whether it is proven."""
 
     name: str  # a key of :func:`evidence` in words: ``"not worse"``, ``"regression"``, ...
@@ -124,7 +111,14 @@ class Hypothesis(Struct, frozen=True):
     pvalue: float  # of the test of its opposite; NaN where the protocol stopped before a test
     # What is compared with alpha: corrected over all benchmarks, or the p-value itself for a requirement
     adjusted: float
-    proven: bool  # whether ``adjusted`` is at most alpha
+    proven: bool  # whether ``adjusted`` is at most alpha, and nothing withholds it
+
+
+def judge(required: Claim, contradicted: Claim) -> Outcome:
+    """What a policy says of one benchmark when this much is proven of what it asks, and of its opposite."""
+    if contradicted.proven:
+        return Outcome.FAIL
+    return Outcome.PASS if required.proven else Outcome.UNDECIDED
 
 
 ASKS = {
@@ -138,7 +132,7 @@ CLAIMED = ("not_worse", "regression", "improvement", "equivalence")
 """The claims that are made of every benchmark, whatever the policy."""
 
 
-def claim(name: str, margin: float, pvalue: float, adjusted: float, alpha: float) -> Hypothesis:
+def claim(name: str, margin: float, pvalue: float, adjusted: float, alpha: float) -> Claim:
     """A claim by its key of :func:`evidence`."""
     text = _SAYS[name].format(low=f"{1 / (1 + margin):.4g}", high=f"{1 + margin:.4g}")
-    return Hypothesis(name.replace("_", " "), text, pvalue, adjusted, bool(adjusted <= alpha))
+    return Claim(name.replace("_", " "), text, pvalue, adjusted, bool(adjusted <= alpha))

@@ -7,31 +7,31 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from speedproof.protocols.assumptions import Assumption
+from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.machine_speeds import MachineSpeeds
-from speedproof.protocols.results import Caveat, Comparison, Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting.model import Text
 from speedproof.reporting.names import nicknames
 from speedproof.reporting.numbers import level, percent, plural
 from speedproof.reporting.words import direction
 
 
-def caveats(found: Sequence[Caveat], versions: Sequence[str] = ()) -> Iterator[Text]:
+def caveats(found: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Text]:
     """What the data cannot know, a sentence each, with the command that cures it.
 
     Versions are named as ``versions``, if given, are told apart; of two the second need not be named.
     """
     names = list(dict.fromkeys([*versions, *(name for caveat in found for name in caveat.versions)]))
     short = dict(zip(names, nicknames(names), strict=True))
-    distinct = list(dict.fromkeys(found))
+    distinct = list({(note.alike, note.benchmarks): note for note in found}.values())
     places = Counter((caveat.kind, i, name) for caveat in distinct for i, name in enumerate(caveat.versions))
-    groups: dict[tuple[object, ...], list[Caveat]] = {}
+    groups: dict[tuple[object, ...], list[Note]] = {}
     for caveat in distinct:
         alike: tuple[object, ...] = caveat.versions
         if caveat.kind in _OF_TWO and len(caveat.versions) == 2:
             shared = max((0, 1), key=lambda i, c=caveat: places[c.kind, i, c.versions[i]])  # type: ignore[misc]
             alike = (shared, caveat.versions[shared])
-        groups.setdefault((caveat.kind, alike, caveat.benchmarks, caveat.detail), []).append(caveat)
+        groups.setdefault((*caveat.alike[2:], caveat.kind, alike, caveat.benchmarks), []).append(caveat)
     for alike_ones in groups.values():
         yield Text(_sentence(alike_ones, short), "warning")
 
@@ -102,7 +102,7 @@ def beside_medians(shown: Iterable[Comparison]) -> Iterator[Text]:
             return
 
 
-def _sentence(alike: Sequence[Caveat], short: Mapping[str, str]) -> str:
+def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
     """Caveats of one kind that have one version, or all of them, in common."""
     caveat = alike[0]
     firsts = [short[name] for name in dict.fromkeys(c.versions[0] for c in alike if c.versions)]
@@ -120,11 +120,12 @@ def _sentence(alike: Sequence[Caveat], short: Mapping[str, str]) -> str:
     if caveat.kind is Assumption.ONE_LAYOUT:
         return f"Builds of one source can differ as much{some}: run --builds tells code from layout"
     if caveat.kind is Assumption.SEVERAL_SESSIONS:
-        return f"Few sessions{some}, of which {caveat.detail}. Cure: four of each version"
+        differ = f"{100 * caveat.statistic:.2g} %"
+        return f"Few sessions{some}, of which those of one version differ by {differ}. Cure: four of each version"
     if caveat.kind is Assumption.PLANNED_SIZE:
-        if not caveat.detail:
+        if not caveat.message:
             return f"Stopped on its result{some}: only the verdict of the session itself holds."
-        file = shlex.quote(caveat.detail)
+        file = shlex.quote(caveat.message)
         return f"Stopped on its result{some}. The verdict that holds: speedproof run --review {file}"
     if caveat.kind is Assumption.USUAL_CONFIDENCE:
         return "At 50 % confidence or less even the slower version can be 'proven' faster."
@@ -132,10 +133,10 @@ def _sentence(alike: Sequence[Caveat], short: Mapping[str, str]) -> str:
         who = "Each side" if len(caveat.versions) != 1 else firsts[0]
         return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
     if caveat.kind is Assumption.SEVERAL_RUNS:
-        units, risk = caveat.detail.split(", ")
+        units, risk = caveat.message, f"{100 * caveat.statistic:g} %"
         who = f"of {firsts[0]}" if len(caveat.versions) == 1 else "a side"
         return f"Under 4 {units} {who}{some}, assumed to vary alike; else risk up to {risk}. Cure: more"
-    detail = f" ({caveat.detail})" if caveat.detail else ""
+    detail = f" ({caveat.message})" if caveat.message else ""
     title, remedy = caveat.kind.title, caveat.kind.remedy
     told = f"Not known{some}: {title}{detail}"
     return f"{told}; {remedy}." if remedy else f"{told}."

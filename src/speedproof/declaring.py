@@ -1,0 +1,147 @@
+"""How a field of a struct says in which words it is asked for; importing this takes no time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from inspect import get_annotations
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
+
+from speedproof import values
+
+if TYPE_CHECKING:
+    from msgspec import Struct
+
+
+class Option(NamedTuple):
+    """How a field is asked for on the command line: ``Annotated[int, "-j, --jobs N", "threads", parser]``.
+
+    Of the texts the last is the help; one before it has names, where they are not the field's, and what stands for
+    the value. The type of the field says the rest: a bool is a flag, a tuple may be repeated, a Literal is a
+    choice; what has no default must be given.
+    """
+
+    help: str
+    usage: str = ""
+    parse: Callable[[str], object] | None = None  # by default as what stands for the value says (KINDS)
+    title: str = ""  # of the group that it opens
+    needs: str = ""  # the field of an option that must be given, too
+    excludes: str = ""  # the fields of options that must not
+
+    @property
+    def names(self) -> list[str]:
+        """Its names, where they are not the field's."""
+        return [word.rstrip(",") for word in self.usage.split() if word.startswith("-")]
+
+    @property
+    def metavar(self) -> str:
+        """What stands for the value; several words are several values, none is a flag or a choice."""
+        return " ".join(word for word in self.usage.split() if not word.startswith("-"))
+
+    @property
+    def parser(self) -> Callable[[str], object] | None:
+        """What makes a value of a text, or of a number."""
+        return self.parse or KINDS.get(self.metavar)
+
+
+class Title(str):
+    """The title of a group that an option opens."""
+
+
+class Needs(str):
+    """The field of an option that must be given, too."""
+
+
+class Excludes(str):
+    """The fields of options that must not be given, too."""
+
+
+class Argument(NamedTuple):
+    """How a field is given without a dash: a file, or several where it is a tuple."""
+
+    metavar: str
+    help: str
+    is_file: bool = True
+
+
+class Formats(NamedTuple):
+    """A mapping from formats of reports to the files that are to hold them: an option for each format."""
+
+
+class Taken:
+    """Which fields of a struct a command takes, under which title, with help texts of its own."""
+
+    def __init__(self, title: str = "", take: str = "", leave: str = "", **help: str) -> None:
+        self.title, self.take, self.leave, self.help = title, take.split(), leave.split(), help
+
+    def takes(self, name: str) -> bool:
+        """Whether a field is an option of the command."""
+        return name not in self.leave and (not self.take or name in self.take)
+
+
+class Field(NamedTuple):
+    """A field of a struct as it is declared."""
+
+    name: str
+    kind: Any  # its type
+    asked: Option | Argument | Formats | Taken | None  # how it is asked for, where that is declared
+    default: Any
+    required: bool  # it has no default
+
+    @property
+    def struct(self) -> type[Struct] | None:
+        """The struct that it holds, where it holds one."""
+        return self.kind if hasattr(self.kind, "__struct_fields__") else None
+
+
+def fields(kind: type[Struct]) -> Iterator[Field]:
+    """The fields of a struct, in order."""
+    from msgspec import NODEFAULT
+
+    hints: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        own = get_annotations(base)
+        postponed = any(isinstance(hint, str) for hint in own.values())
+        hints |= get_annotations(base, eval_str=True) if postponed else own
+    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    before = (NODEFAULT,) * (len(names) - len(defaults))
+    for name, default in zip(names, (*before, *defaults), strict=True):
+        hint = hints[name]
+        metadata = getattr(hint, "__metadata__", ())
+        asked = (
+            _option(metadata) if any(type(part) is str for part in metadata) else next(iter(metadata), None)
+        )
+        yield Field(name, hint.__origin__ if metadata else hint, asked, default, default is NODEFAULT)
+
+
+def _option(metadata: Sequence[Any]) -> Option:
+    *usage, text = (part for part in metadata if type(part) is str)
+    more: dict[str, str] = {
+        type(p).__name__.lower(): p for p in metadata if isinstance(p, Title | Needs | Excludes)
+    }
+    parse = next((part for part in metadata if callable(part)), None)
+    return Option(text, "".join(usage), parse, **more)
+
+
+def words_of(kind: Any) -> list[str]:
+    """The words that a field is chosen among: of a Literal, or of an enum."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [str(member.value) for member in kind]
+    if get_origin(kind) is Literal:
+        return list(get_args(kind))
+    return [word for part in get_args(kind) for word in words_of(part)]
+
+
+KINDS: dict[str, Callable[[str], object]] = {
+    **dict.fromkeys(["SHARE", "P", "R"], values.proportion),
+    "C": values.share,
+    **dict.fromkeys(["K", "N", "SEED", "THREADS"], values.whole),
+    "FACTOR": values.positive,
+    "LEVEL": values.level,
+    "RISK": values.risk,
+    "S": values.seconds,
+}
+"""The parser of what stands for a value in the help of an option."""
+
+EXAMPLES = {"LEVEL": '0.95 or "95%"', "SHARE": '0.02 or "2%"'}
+"""How Python and settings write such a value."""

@@ -1,0 +1,87 @@
+"""A jump in the newest values: all of them beyond those before, and farther than dependent noise would go.
+
+The ranks of a few new values say little, however far they lie; how far they lie says more, but outliers lie far,
+too. Both are asked: two to five new values, all larger or all smaller than each of the level's last hundred, with
+a mean whose distance from theirs, in deviations of an autoregression, has a small enough p-value of Student's
+distribution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from speedproof.arrays import FloatArray, IntArray
+from speedproof.stats.cusum import Alarm
+from speedproof.stats.scaling import usual
+from speedproof.stats.special import t_sf
+
+_FIRST = 10  # values of a level before it can be left
+_NEW = (2, 3, 4, 5)
+_BEFORE = 100
+_MOST_DEPENDENT = 0.9
+# By simulation (studies/history_alarms.py): of the p-value, for looks at all lengths and dependent values; of the
+# chance of such ranks and its power of the mean, for outliers
+_STRICTER, _RANKS, _POWER = 2.0, 8700.0, 1.8
+
+
+def first_jump(x: FloatArray, mean: float) -> Alarm | None:
+    """The first jump of values that come in, where false ones are as rare as one in so many values."""
+    values = usual(x)
+    n = values.size
+    found: list[tuple[int, float, int]] = []
+    for new in _NEW:
+        ends = np.arange(_FIRST, n - new + 1)  # of what is before
+        before = np.minimum(ends, _BEFORE)
+        chance = 2.0 * np.prod([k / (before + k) for k in range(1, new + 1)], axis=0)
+        ends = ends[chance * mean**_POWER <= _RANKS]
+        if not ends.size:
+            continue
+        pvalues = _pvalues(values, ends, new)
+        small = np.flatnonzero(pvalues * mean * _STRICTER <= 1.0)
+        if small.size:
+            at = int(small[0])
+            found.append((int(ends[at]) + new - 1, float(pvalues[at]), int(ends[at])))
+    if not found:
+        return None
+    shown, _, since = min(found)
+    return Alarm(shown, since, bool(values[since] > values[since - 1]))
+
+
+def _sums(v: FloatArray) -> FloatArray:
+    return np.concatenate([[0.0], np.cumsum(v)])
+
+
+def _pvalues(x: FloatArray, ends: IntArray, new: int) -> FloatArray:
+    """Of so many values from each place on, against up to a hundred before it; 1 where one is not beyond."""
+    starts = np.maximum(ends - _BEFORE, 0)
+    count = (ends - starts).astype(np.float64)
+    centred = x - np.median(x)
+    plain, squares = _sums(centred), _sums(centred * centred)
+    products = np.concatenate([[0.0], _sums(centred[1:] * centred[:-1])])
+    level = (plain[ends] - plain[starts]) / count
+    power = np.maximum(squares[ends] - squares[starts] - count * level**2, 0.0)
+    pairs = products[ends] - products[starts + 1]
+    ends_of_sum = 2.0 * (plain[ends] - plain[starts]) - centred[starts] - centred[ends - 1]
+    lagged = pairs - level * ends_of_sum + (count - 1.0) * level**2
+    raw = np.divide(lagged, power, out=np.zeros_like(power), where=power > 0.0)
+    rho = np.clip(raw + (1.0 + 3.0 * np.maximum(raw, 0.0)) / count, 0.0, _MOST_DEPENDENT)
+    of_level, of_new = _of_mean(rho, count), _of_mean(rho, np.full(ends.size, float(new)))
+    variance = power / (count * np.maximum(1.0 - of_level, 0.1))
+    after = (plain[ends + new] - plain[ends]) / new
+    windows = np.lib.stride_tricks.sliding_window_view(centred, new)[ends]
+    longest = np.concatenate([np.full(_BEFORE, np.nan), centred])
+    before = np.lib.stride_tricks.sliding_window_view(longest, _BEFORE)[ends]
+    beyond = (windows.min(axis=1) > np.nanmax(before, axis=1)) | (
+        windows.max(axis=1) < np.nanmin(before, axis=1)
+    )
+    spread = np.sqrt(variance * (of_level + of_new))
+    distance = np.divide(np.abs(after - level), spread, out=np.full(ends.size, np.inf), where=spread > 0.0)
+    degrees = np.maximum(count * (1.0 - rho) / (1.0 + rho) - 1.0, 2.0)
+    pvalues: FloatArray = np.where(beyond, 2.0 * t_sf(distance, degrees), 1.0)
+    return pvalues
+
+
+def _of_mean(rho: FloatArray, count: FloatArray) -> FloatArray:
+    """Variance of the mean of so many values of an autoregression of variance 1."""
+    powers = rho * (1.0 - rho**count) / (1.0 - rho)
+    return np.asarray((1.0 + 2.0 * rho / (1.0 - rho)) / count - 2.0 * powers / (count**2 * (1.0 - rho)))

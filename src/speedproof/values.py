@@ -1,0 +1,132 @@
+"""Values as people write them, in Python, in settings or on the command line; a ValueError says what is wrong."""
+
+from __future__ import annotations
+
+from typing import Literal, SupportsFloat
+
+_LEAST_RISK, _MOST_RISK = 1e-9, 0.5
+_SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
+
+
+def proportion(given: object, least: float = 0.01, most: float = 1.0) -> float:
+    """A number between 0 and 1, or a percentage; neither end is allowed, and ValueError says what is wrong."""
+    from decimal import Decimal, InvalidOperation
+
+    text = ""
+    if isinstance(given, str):
+        text = given.strip()
+    elif isinstance(given, SupportsFloat) and not isinstance(given, bool):
+        text = repr(float(given))
+    number = text.removesuffix("%").rstrip()
+    try:
+        value = float(Decimal(number).scaleb(-2 if text.endswith("%") else 0))
+    except InvalidOperation:
+        raise ValueError(f"{given!r} is not a number") from None
+    if not 0 < value < 1:
+        percent = (
+            least <= value / 100 < most and number == text and not (isinstance(given, float) and value == 1)
+        )
+        hint = f"; do you mean {Decimal(number).normalize():f}%?" if percent else ""
+        raise ValueError(f"{given!r} does not lie between 0 and 1{hint}")
+    return value
+
+
+def share(given: object) -> float:
+    """A proportion, or all of it: 1 or 100%."""
+    return 1.0 if str(given).strip() in ("1", "1.0", "100%") and given is not True else proportion(given)
+
+
+def risk(given: object) -> float:
+    """A risk that the tests support; beyond one half a bound would fail more often than it holds."""
+    value = proportion(given, most=_MOST_RISK)
+    if value > _MOST_RISK:
+        raise ValueError(f"{given!r} is no risk but a confidence; do you mean {rest(value):g}?")
+    if value < _LEAST_RISK:
+        raise ValueError(f"{given!r} is a risk below {_LEAST_RISK:g}, the smallest that the tests support")
+    return value
+
+
+def level(given: object) -> float:
+    """A confidence, one minus such a risk."""
+    value = any_level(given)
+    if value < 1 - _MOST_RISK:
+        raise ValueError(f"{given!r} is a risk; do you mean a confidence of {rest(value):g}?")
+    return value
+
+
+def any_level(given: object) -> float:
+    """A confidence that may lie below one half, as in the papers' examples."""
+    value = proportion(given, 1 - _MOST_RISK)
+    if min(value, 1 - value) < 0.999999 * _LEAST_RISK:
+        what = "lies" if value < 0.5 else "leaves a risk"
+        raise ValueError(f"{given!r} {what} below {_LEAST_RISK:g}, the smallest that the tests support")
+    return value
+
+
+def rest(share: float) -> float:
+    """One minus a share, in decimals: 1 - 0.95 is not 0.05 in binary."""
+    from decimal import Decimal
+
+    return float(1 - Decimal(repr(share)))
+
+
+def positive(text: str) -> float:
+    """A factor: positive and finite."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number") from None
+    if not 0 < value < float("inf"):
+        raise ValueError(f"{text!r} is not a positive number")
+    return value
+
+
+def seconds(text: str) -> float:
+    """A time to wait: seconds, or with a unit as in 2m, finite and not negative."""
+    number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyz")
+    unit = text.strip().removeprefix(number)
+    try:
+        value = float(number) * _SECONDS[unit or "s"]
+    except (ValueError, KeyError):
+        raise ValueError(f"{text!r} is not a time; give seconds, or a unit as in 90s, 2m or 1h") from None
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{text!r} is not a waiting time; give seconds, 0 or more")
+    return value
+
+
+def positive_seconds(text: str) -> float:
+    """A time that something may take, in seconds: finite and above 0."""
+    value = seconds(text)
+    if value == 0:
+        raise ValueError(f"{text!r} leaves no time; give more than 0 seconds")
+    return value
+
+
+def place(text: str) -> str:
+    """A file or folder that is written beside standard output."""
+    if text == "-":
+        raise ValueError("- is standard output; name a file or folder")
+    return text
+
+
+def whole(text: str) -> int:
+    """A whole number that is not negative."""
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A positive whole number."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{text} is not a positive number")
+    return int(text)
+
+
+def runs_or_auto(text: str) -> int | Literal["auto"]:
+    """A number of runs, or "auto"."""
+    if text == "auto":
+        return "auto"
+    if not text.isdecimal():
+        raise ValueError(f"{text!r} is neither a number nor 'auto'")
+    return int(text)

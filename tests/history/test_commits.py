@@ -1,0 +1,129 @@
+"""What git says of commits: names, dates, order along first parents, branches and tags of a real repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from speedproof.errors import UsageError
+from speedproof.history.commits import (
+    Commit,
+    current_branch,
+    first_parent_order,
+    in_utc,
+    ordered,
+    resolve,
+    resolve_label,
+    short_name,
+    tags,
+)
+
+WHO = {f"GIT_{of}_{what}": "a@b" for of in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+
+def git(folder: Path, *words: str, at: int = 0) -> str:
+    when = {"GIT_COMMITTER_DATE": f"2026-03-0{at}T23:30:00-02:00"} if at else {}
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words],
+        env=os.environ | WHO | when,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str]]:
+    """Commits one, two, side, merge: the last is a merge of ``side``, which left at ``one``."""
+    folder = tmp_path_factory.mktemp("commits")
+    git(folder, "init", "-q", "-b", "main", ".")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one", at=1)
+    git(folder, "branch", "side")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "two", at=2)
+    git(folder, "checkout", "-q", "side")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "side", at=3)
+    git(folder, "checkout", "-q", "main")
+    git(folder, "merge", "-q", "--no-ff", "-m", "merge\n\nmore of it", "side", at=4)
+    git(folder, "tag", "plain", "HEAD~1")
+    git(folder, "tag", "-a", "-m", "a tag", "annotated", "HEAD~1")
+    at = {name: git(folder, "rev-parse", where) for name, where in
+          (("one", "side~1"), ("two", "HEAD~1"), ("side", "side"), ("merge", "HEAD"))}  # fmt: skip
+    return str(folder), at
+
+
+def test_a_revision_is_what_git_calls_it(repository: tuple[str, dict[str, str]]) -> None:
+    """In any spelling, with the first line of its message and its date in UTC; other names are names."""
+    folder, at = repository
+    merge = Commit(at["merge"], "merge", "2026-03-05T01:30:00+00:00")
+    for revision in ("HEAD", "main", at["merge"], at["merge"][:8]):
+        assert resolve(revision, folder) == merge
+    assert resolve("plain", folder) == resolve("annotated", folder) == resolve("HEAD~1", folder)
+    assert resolve("v9", folder, date="2026-03-05T01:30:00+02:00") == Commit(
+        "v9", "", "2026-03-04T23:30:00+00:00"
+    )
+    for unknown in ("HEAD~99", "other^", "v1~2"):
+        with pytest.raises(UsageError, match="no git repository here knows it"):
+            resolve(unknown, folder)
+    with pytest.raises(UsageError, match="'-x' names no commit"):
+        resolve("-x", folder)
+
+
+def test_a_label_may_begin_with_a_hash(repository: tuple[str, dict[str, str]]) -> None:
+    """Seven digits or more and a subject; what git does not know, or no hash, is a name with all its words."""
+    folder, at = repository
+    two = resolve(at["two"], folder)
+    assert resolve_label(f"{at['two'][:7]} two", folder) == resolve_label(f"{at['two']} x", folder) == two
+    for label in (f"{at['two'][:6]} two", "0123456 two", f"{at['two'][:7].upper()}x two", "feature two"):
+        assert resolve_label(label, folder) == Commit(label)
+
+
+def test_the_order_is_that_of_first_parents(repository: tuple[str, dict[str, str]], tmp_path: Path) -> None:
+    """Oldest first, without what a merge brought; by date without git, where no other branch was followed."""
+    folder, at = repository
+    assert first_parent_order("main", folder) == (at["one"], at["two"], at["merge"])
+    assert first_parent_order("gone", folder) == first_parent_order("main", str(tmp_path)) == ()
+    known = [Commit(at[name]) for name in ("merge", "side", "one", "two")]
+    assert ordered(known, "main", folder) == [known[2], known[3], known[0]]
+    dated = [Commit("a", "", "2026-02"), Commit("c", "", "2026-01"), Commit("b", "", "2026-01")]
+    assert ordered(dated, folder=str(tmp_path)) == dated[::-1]
+    assert ordered([], "gone", folder) == []
+    with pytest.raises(UsageError, match=r"no measured commit is on main in .* \(main, side\)") as refused:
+        ordered(dated, "main", folder)
+    assert "repository" in str(refused.value)
+    with pytest.raises(UsageError, match=r"no measured commit is on HEAD in .* \(trunk\)"):
+        ordered(dated, folder=str(tmp_path), added_on=["trunk"])
+
+
+def test_a_shallow_clone_is_no_history(repository: tuple[str, dict[str, str]], tmp_path: Path) -> None:
+    """What lies before its cut may have been measured; where nothing is missing it will do."""
+    folder, at = repository
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{folder}", "clone")
+    clone = str(tmp_path / "clone")
+    assert ordered([Commit(at["merge"])], folder=clone) == [Commit(at["merge"])]
+    with pytest.raises(UsageError, match="git fetch --unshallow"):
+        ordered([Commit(at["merge"]), Commit(at["two"])], folder=clone)
+
+
+def test_branches_and_tags(repository: tuple[str, dict[str, str]], tmp_path: Path) -> None:
+    folder, at = repository
+    assert current_branch(folder) == "main"
+    assert tags(folder) == {at["two"]: "annotated, plain"}
+    git(tmp_path, "clone", "-q", folder, "clone")
+    git(tmp_path / "clone", "checkout", "-q", "--detach")
+    assert current_branch(str(tmp_path / "clone")) == "HEAD"
+    (tmp_path / "none").mkdir()
+    assert (current_branch(str(tmp_path / "none")), tags(str(tmp_path / "none"))) == ("", {})
+
+
+def test_names_and_dates() -> None:
+    """A hash is cut, any other name may be told apart by its end; a date without a zone is in UTC."""
+    sha = "0123456789abcdef0123456789abcdef01234567"
+    assert (short_name(sha), short_name(sha, 12)) == (sha[:9], sha[:12])
+    assert short_name("release-2026-03-01") == "release-2026-03-01"
+    assert in_utc("2026-03-01T12:00:00+02:00") == "2026-03-01T10:00:00+00:00"
+    assert in_utc("2026-03-01T12:00:00.9") == "2026-03-01T12:00:00+00:00"
+    assert in_utc("yesterday") == ""

@@ -1,0 +1,137 @@
+"""Alarms of jumps and small changes: a loop over values, simulated rates and delays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+from speedproof.stats import jumps
+from speedproof.stats.alarms import alarms
+from speedproof.stats.cusum import Alarm, first_alarm, run_limit
+from speedproof.stats.jumps import first_jump
+
+Series = npt.NDArray[np.float64]
+
+
+def noise(kind: str, rng: np.random.Generator, shape: tuple[int, int]) -> Series:
+    x = rng.standard_normal(shape)
+    match kind:
+        case "log-normal":
+            x = np.exp(x)
+        case "outliers":
+            x += (rng.random(shape) < 0.05) * rng.exponential(10.0, shape)
+        case "AR .3" | "AR .6":
+            rho = float(kind.split()[1])
+            x[:, 1:] *= math.sqrt(1 - rho**2)
+            for t in range(1, shape[1]):
+                x[:, t] += rho * x[:, t - 1]
+    return x
+
+
+def naive_pvalue(before: Series, new: Series) -> float:
+    """Student's test of the new values' mean against those before, with the variances of an autoregression."""
+    if not (new.min() > before.max() or new.max() < before.min()):
+        return 1.0
+    r, m, level = before.size, new.size, before.mean()
+    rest = before - level
+    raw = float(rest[1:] @ rest[:-1]) / float(rest @ rest)
+    rho = min(max(raw + (1 + 3 * max(raw, 0.0)) / r, 0.0), 0.9)
+
+    def of_mean(k: int) -> float:
+        return sum(rho ** abs(i - j) for i in range(k) for j in range(k)) / k**2
+
+    variance = float(rest @ rest) / (r * max(1 - of_mean(r), 0.1))
+    distance = abs(new.mean() - level) / math.sqrt(variance * (of_mean(m) + of_mean(r)))
+    return 2 * float(stats.t.sf(distance, max(r * (1 - rho) / (1 + rho) - 1, 2.0)))
+
+
+def naive_jump(x: Series, mean: float) -> Alarm | None:
+    """Commit by commit: two to five new values against up to a hundred."""
+    for raised in range(x.size):
+        found = []
+        for new in range(2, 6):
+            end = raised + 1 - new
+            before = x[max(0, end - 100) : max(end, 0)]
+            if end < 10 or 2 / math.comb(before.size + new, new) * mean**1.8 > 8700:
+                continue
+            pvalue = naive_pvalue(before, x[end : raised + 1])
+            if pvalue * mean * 2 <= 1:
+                found.append((pvalue, end))
+        if found:
+            since = min(found)[1]
+            return Alarm(raised, since, bool(x[since] > x[since - 1]))
+    return None
+
+
+@pytest.mark.parametrize("n", [1, 11, 12, 30, 140])
+@pytest.mark.parametrize("mean", [5.0, 300.0, 4000.0])
+def test_jumps_against_a_loop(n: int, mean: float) -> None:
+    """Steps up and down, a trend, dependence; in any unit."""
+    for seed in range(6):
+        rng = np.random.default_rng([n, seed])
+        x = noise(("normal", "AR .6", "outliers")[seed % 3], rng, (1, n))[0]
+        x += (8.0, -4.0, 0.0, 5.0, 0.0, -9.0)[seed] * (np.arange(n) >= n - 6) + 0.3 * (seed == 4) * np.arange(
+            n
+        )
+        expected = naive_jump(x, mean)
+        for unit in (1.0, 1e-9):
+            assert first_jump(unit * x, mean) == expected
+    assert first_jump(np.ones(n), mean) is None
+
+
+def test_the_variance_of_a_mean() -> None:
+    """Of k values with correlations rho^|i-j|: the mean of that matrix."""
+    for rho in (0.0, 0.3, 0.9):
+        for k in (1, 2, 17):
+            matrix = rho ** np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
+            assert jumps._of_mean(np.array([rho]), np.array([float(k)]))[0] == pytest.approx(matrix.mean())
+
+
+@pytest.mark.parametrize("kind", ["normal", "AR .3", "AR .6", "log-normal", "outliers"])
+def test_false_alarms_are_as_rare_as_stated(kind: str) -> None:
+    """One in 500 values: of 20,000 at most 40, and four deviations of that."""
+    x = noise(kind, np.random.default_rng(8), (50, 400))
+    count = sum(len(alarms(row, 500.0)) for row in x)
+    assert count <= 40 + 4 * math.sqrt(40)
+
+
+@pytest.mark.parametrize(("before", "step", "commits"), [(20, 10.0, 2), (40, 5.0, 3)])
+def test_large_steps_are_announced_soon(before: int, step: float, commits: int) -> None:
+    """Nine of ten within so many commits where one false alarm in 1,000 is allowed, at the very commit."""
+    soon = exact = 0
+    for seed in range(60):
+        x = np.random.default_rng([2, seed]).standard_normal(before + 10) + step * (
+            np.arange(before + 10) >= before
+        )
+        new = [alarm for alarm in alarms(x, 1000.0) if alarm.raised >= before]
+        soon += bool(new) and new[0].raised < before + commits
+        exact += bool(new) and new[0].since == before
+    assert soon >= 54
+    assert exact >= 51
+
+
+def test_each_change_is_announced() -> None:
+    """+9, -5 and +6 deviations, fifteen values apart: the watch begins anew at each."""
+    told = 0
+    for seed in range(40):
+        x = np.random.default_rng([3, seed]).standard_normal(75) * 0.7
+        x += np.repeat([0.0, 9.0, 4.0, 10.0], [30, 15, 15, 15])
+        since = {alarm.since for alarm in alarms(x, 1000.0)}
+        told += sum(any(abs(at - k) <= 2 for k in since) for at in (30, 45, 60))
+    assert told >= 0.9 * 120
+
+
+def test_the_earlier_of_both_kinds_counts() -> None:
+    """Small changes are left to the cumulative sum, at half of the stated rate."""
+    x = np.random.default_rng(6).standard_normal(120) + 1.5 * (np.arange(120) >= 60)
+    alarm = alarms(x, 500.0)[0]
+    slow = first_alarm(x, run_limit(1000.0))
+    assert slow is not None
+    assert first_jump(x, 1000.0) is None
+    assert (alarm.raised, alarm.up) == (slow.raised, True)
+    assert abs(alarm.since - 60) <= 10
+    assert alarms([], 500.0) == ()

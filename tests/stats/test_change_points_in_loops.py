@@ -1,0 +1,222 @@
+"""The search for several changes of level written out: one interval, one place, one series at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from speedproof.stats import change_points
+from speedproof.stats.change_points import ChangePoint, change_pvalues, find_changes
+from speedproof.stats.change_scan import confidence_set, normal_scores
+from speedproof.stats.levels import best_levels, levels
+from speedproof.stats.two_levels import places_of_step, two_levels
+
+Series = npt.NDArray[np.float64]
+
+
+def naive_change_pvalue(x: np.ndarray) -> float:
+    """Two levels with a share of the risk, several levels with the rest."""
+    n = x.size
+    share = min(1.0, max(0.03, 200 / math.comb(n, 3))) if n >= 12 else 1.0
+    found = [float(two_levels(x[None]).pvalue[0]) / share]
+    if share < 1:
+        found.append(float(levels(x[None]).pvalue[0]) / (1 - share))
+    return min(1.0, *found)
+
+
+@pytest.mark.parametrize("n", [8, 11, 20, 39, 41, 90])
+def test_pvalues_of_any_change(n: int) -> None:
+    rng = np.random.default_rng(n)
+    x = rng.standard_normal((6, n))
+    x[1] += 4.0 * (np.arange(n) >= n // 2)
+    x[2] += 2.0 * (np.arange(n) >= n - 3)
+    x[3, n // 3 : n // 2 + 4] += 9.0
+    expected = [naive_change_pvalue(row) for row in x]
+    assert change_points.change_pvalues(x).tolist() == pytest.approx(expected)
+
+
+def share_of(n: int) -> float:
+    """What shows three values at the end of n at 1 %, of the risk; at least 3 %."""
+    return min(1.0, max(0.03, 2 / math.comb(n, 3) / 0.01)) if n >= 12 else 1.0
+
+
+def shown(x: Series, most: int | None) -> float:
+    """The smaller p-value of two levels and of several, each over its share of the risk."""
+    share = share_of(x.size)
+    found = [float(two_levels(x[None]).pvalue[0]) / share, 1.0]
+    if share < 1:
+        found.append(float(levels(x[None], most=most).pvalue[0]) / (1 - share))
+    return min(found)
+
+
+def levelled(x: Series, splits: list[int], kept: int | None = None) -> Series:
+    """Every level brought to zero, value by value; those behind the kept step to its height."""
+    ends = [0, *splits, x.size]
+    found = []
+    for k, value in enumerate(x.tolist()):
+        level = sum(k >= split for split in splits)
+        value -= np.median(x[ends[level] : ends[level + 1]])
+        if kept is not None and level > kept:
+            value += np.median(x[ends[kept + 1] : ends[kept + 2]]) - np.median(x[ends[kept] : ends[kept + 1]])
+        found.append(value)
+    return np.array(found)
+
+
+def fewest(x: Series, alpha: float, step: int | None) -> tuple[list[int], float]:
+    """Steps are added while what they leave shows some, then those are dropped that are not missed."""
+    n, ways = x.size, best_levels(x)
+    splits = ways[0][0] if step is None else [step]
+    for _ in range(10):
+        rest = levelled(x, splits)
+        if shown(rest, None) > alpha:
+            break
+        ends = [0, *splits, n]
+        more = [k for k in levels(rest[None]).splits[0].tolist() if all(abs(k - end) >= 3 for end in ends)]
+        if not more:
+            break
+        many = len(splits)
+        candidates = [sorted(splits + more)]
+        candidates += [ways[k][0] for k in range(many, many + len(more)) if k < len(ways)]
+        splits = min(candidates, key=lambda way: math.fsum(abs(v) for v in levelled(x, way)))
+    while len(splits) > 1:
+        pvalues = [shown(levelled(x, splits[:k] + splits[k + 1 :]), None) for k in range(len(splits))]
+        if max(pvalues) <= alpha:
+            break
+        spared = pvalues.index(max(pvalues))
+        splits = splits[:spared] + splits[spared + 1 :]
+    return splits, ways[min(len(splits), len(ways)) - 1][1]
+
+
+def located(
+    x: Series, start: int, split: int, end: int, pvalue: float, alpha: float, rho: float
+) -> ChangePoint:
+    """The place with the least absolute deviations from the medians of what surely lies on either side."""
+    part = x[start:end]
+    possible = confidence_set(part, alpha, dependence=rho, best=split - start).tolist()
+    low, high = min(possible), max(possible)
+    one, two = np.median(part[:low]), np.median(part[high:])
+
+    def cost(k: int) -> float:
+        return float(np.abs(part[low:k] - one).sum() + np.abs(part[k:high] - two).sum())
+
+    best = min(range(low, high + 1), key=cost)
+    return ChangePoint(start + best, start + low, start + high, pvalue)
+
+
+def naive_changes(x: Series, alpha: float) -> list[ChangePoint]:
+    if naive_change_pvalue(x) > alpha:
+        return []
+    plain = two_levels(x[None])
+    apart, step = float(plain.pvalue[0]) / share_of(x.size), int(plain.split[0])
+    splits, rho = fewest(x, alpha, step if apart <= alpha else None)
+    if splits == [step] and apart <= alpha:
+        return [ChangePoint(step, *places_of_step(x, step, alpha), apart)]
+    ends = [0, *splits, x.size]
+    return drifting(
+        x,
+        [
+            located(x, ends[k], splits[k], ends[k + 2], shown(levelled(x, splits, k), 1), alpha, rho)
+            for k in range(len(splits))
+        ],
+    )
+
+
+def drifting(x: Series, changes: list[ChangePoint]) -> list[ChangePoint]:
+    """Of changes in one direction one, where the line through the scores leaves less than the levels do."""
+    ends = [0, *(change.split for change in changes), x.size]
+    medians = [np.median(x[ends[k] : ends[k + 1]]) for k in range(len(ends) - 1)]
+    found: list[ChangePoint] = []
+    k = 0
+    while k < len(changes):
+        last = k
+        while last + 1 < len(changes) and (medians[last + 2] > medians[last + 1]) == (
+            medians[k + 1] > medians[k]
+        ):
+            last += 1
+        part = x[ends[k] : ends[last + 2]]
+        scores = normal_scores(part)
+        line = np.polyval(np.polyfit(np.arange(part.size), scores, 1), np.arange(part.size))
+        steps = np.concatenate(
+            [
+                np.full(ends[j + 1] - ends[j], scores[ends[j] - ends[k] : ends[j + 1] - ends[k]].mean())
+                for j in range(k, last + 2)
+            ]
+        )
+        gain = part.size * math.log(((scores - line) ** 2).sum() / ((scores - steps) ** 2).sum())
+        if gain < (last - k) * math.log(part.size):
+            best = min(changes[k : last + 1], key=lambda change: change.pvalue)
+            found.append(ChangePoint(best.split, changes[k].low, changes[last].high, best.pvalue, drift=True))
+        else:
+            found += changes[k : last + 1]
+        k = last + 1
+    return found
+
+
+def series_of(kind: int, n: int) -> Series:
+    """Noise, independent or not, with no change to four, continuous or in steps."""
+    rng = np.random.default_rng([kind, n])
+    x, t = rng.standard_normal(n), np.arange(n)
+    match kind:
+        case 1:
+            x += 9.0 * (t >= n // 2)
+        case 2:
+            x += 3.0 * (t >= n // 3) - 3.0 * (t >= 2 * n // 3)
+        case 3:
+            x = np.round(x + 2.5 * (t >= n // 4) + 2.5 * (t >= n // 2) + 2.5 * (t >= 3 * n // 4))
+        case 4:
+            for k in range(1, n):
+                x[k] += 0.6 * x[k - 1]
+            x[n // 2 : n // 2 + 9] += 20.0
+        case 5:
+            x = x.cumsum()
+        case 6:
+            x = np.round(x, 1) + 5.0 * (t >= n - 4)
+        case 7:
+            x += 2.0 * (t >= n // 2)
+    return x
+
+
+@pytest.mark.parametrize("n", [8, 9, 12, 15, 16, 24, 45, 80])
+@pytest.mark.parametrize("kind", range(8))
+def test_all_changes_in_loops(kind: int, n: int) -> None:
+    x = series_of(kind, n)
+    for alpha in (0.05, 0.4):
+        assert list(find_changes(x, alpha)) == naive_changes(x, alpha)
+
+
+def test_what_is_known_of_a_series_is_not_asked_again() -> None:
+    """Its p-value decides whether there is a change at all; at equality there is."""
+    x = series_of(1, 30)
+    pvalue = float(change_pvalues(x[None])[0])
+    assert find_changes(x, pvalue) == find_changes(x, pvalue, known=pvalue) != ()
+    assert find_changes(x, 0.99 * pvalue) == find_changes(x, 0.05, known=0.051) == ()
+    assert find_changes(x, 0.05, known=0.05) == find_changes(x, 0.05)
+    assert find_changes(series_of(0, 30), 0.05, known=0.01) != ()
+
+
+@pytest.mark.parametrize("n", [8, 11, 12, 20, 40, 72, 120])
+def test_what_a_series_shows(n: int) -> None:
+    """Of rows at once: each the answer of the better test."""
+    rows = np.stack([series_of(kind, n) for kind in range(8)])
+    for most in (None, 1):
+        pvalue = change_points._shows(rows, most)
+        assert pvalue.tolist() == pytest.approx([shown(row, most) for row in rows], rel=1e-12)
+
+
+def test_shares_of_the_risk() -> None:
+    for n in range(8, 60):
+        assert change_points._share(n) == pytest.approx(share_of(n))
+    assert [change_points._share(n) for n in (0, 3, 7)] == [1.0, 1.0, 1.0]
+
+
+def test_steps_are_taken_out() -> None:
+    """What is left has one level, or the one step that is kept."""
+    level = np.repeat([3.0, 5.0, 1.0], [10, 6, 9])
+    noise = np.random.default_rng(0).uniform(-0.1, 0.1, 25)
+    for kept, left in ((None, [0, 0, 0]), (0, [0, 2, 2]), (1, [0, 0, -4])):
+        rest = change_points._without(level + noise, [10, 16], kept)
+        assert rest == pytest.approx(levelled(level + noise, [10, 16], kept))
+        assert np.abs(rest - np.repeat(left, [10, 6, 9])).max() < 0.4
