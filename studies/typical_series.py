@@ -55,10 +55,30 @@ def simulated(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
             yield f"{r:g}", str(n), *(f"{100 * share:.1f}" for share in shares)
 
 
-def _share(x: FloatArray, y: FloatArray, traits: frozenset[Trait], counted: tuple[Verdict, ...]) -> float:
-    pairs = [
-        Pair(Key(str(i)), Sample(x[i], traits=traits), Sample(y[i], traits=traits)) for i in range(len(x))
-    ]
+def slow_drift(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
+    """A row a walk: halves of one series that are told apart, in %, without and with the rule for slow drift.
+
+    Noise of variance 1 on a walk whose level moves by a variance of k / n within each half.
+    """
+    for k in (0, 10, 30, 100, 300):
+        shares = []
+        for n in (50, 100, 200):
+            rng = np.random.default_rng([seed, n, k])
+            level = np.cumsum(rng.normal(0.0, np.sqrt(k) / n, (pairs, 2 * n)), axis=1)
+            series = 1000.0 + level + rng.normal(size=level.shape)
+            told = (
+                _share(series[:, :n], series[:, n:], _ORDER, (Verdict.FASTER, Verdict.SLOWER), tool)
+                for tool in ("", "hyperfine")
+            )
+            shares.append(" / ".join(f"{100 * share:.1f}" for share in told))
+        yield str(k), *shares
+
+
+def _share(
+    x: FloatArray, y: FloatArray, traits: frozenset[Trait], counted: tuple[Verdict, ...], tool: str = ""
+) -> float:
+    samples = [[Sample(values, traits=traits, tool=tool) for values in side] for side in (x, y)]
+    pairs = [Pair(Key(str(i)), *both) for i, both in enumerate(zip(*samples, strict=True))]
     results = typical_runs(PreparedPairs(pairs, Rules()))
     return float(np.mean([result.verdict in counted for result in results]))
 
@@ -124,7 +144,7 @@ def _table(title: str, head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> 
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=4000)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
@@ -134,6 +154,11 @@ def main() -> None:
         "Autoregressive series: 'faster' in % of pairs",
         ("r", "runs a side", "A/A, taken as independent", "A/A", "shift, taken as independent", "shift"),
         simulated(args.pairs, args.seed),
+    )
+    _table(
+        "Slow drift: halves of one series told apart, in % of pairs, without and with the rule",
+        ("k", *(f"{n} + {n}" for n in (50, 100, 200))),
+        slow_drift(args.pairs, args.seed),
     )
     if args.data.is_dir():
         head = [text for cut in CUTS for text in (cut, "marked")]

@@ -18,7 +18,12 @@ from speedproof.measuring.session import Session
 from speedproof.protocols.caveats import within_layout
 from speedproof.protocols.claims import Outcome, overall
 from speedproof.protocols.negative_controls import is_control, withheld
-from speedproof.protocols.sequential import WITHHELD, CandidateResult, SequentialComparison
+from speedproof.protocols.sequential import (
+    WITHHELD,
+    WORSE_ON_AVERAGE,
+    CandidateResult,
+    SequentialComparison,
+)
 from speedproof.protocols.stopping import SessionQuestion
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
@@ -136,7 +141,7 @@ class ComparedSession:
         on_result = self._last_end.on_result if self._last_end else {}
         findings = tuple(
             f
-            if f.candidate in on_result.get(f.benchmark, ()) or f.reason == WITHHELD
+            if f.candidate in on_result.get(f.benchmark, ()) or f.reason in (WITHHELD, WORSE_ON_AVERAGE)
             else replace(f, reason="")
             for f in result.findings
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from msgspec.structs import replace
 from scipy import signal, stats
 from tests.protocols.asking import (
     compare_samples,
@@ -593,6 +594,42 @@ def test_sessions_that_are_no_pairs() -> None:
         (sessions(a, number, span=(0.0, 1.0)), sessions(a, number, span=(1.0, 2.0))),
     ):
         assert paired_units(Pair(KEY, x, y)) is not None
+
+
+def test_slow_drift_of_one_after_the_other() -> None:
+    """Halves of one walk under noise, n q^2 = 3 s^2 a half: a true variance of 101 times that of the noise.
+
+    Where nobody knows that one ran before the other, three in four are told apart (normal deviates: 0.86).
+    """
+    rng, n, rows = np.random.default_rng(12), 100, 600
+    noise = 1000.0 + rng.normal(size=(rows, 2 * n))
+    series = noise + np.cumsum(rng.normal(0, np.sqrt(300.0) / n, (rows, 2 * n)), axis=1)
+
+    def told(x: FloatArray, y: FloatArray, tool: str) -> float:
+        samples = [[Sample(v, traits=ORDER, tool=tool) for v in side] for side in (x, y)]
+        pairs = [Pair(Key(str(i)), *both) for i, both in enumerate(zip(*samples, strict=True))]
+        return float(
+            np.mean([r.verdict is not Verdict.UNDECIDED for r in typical_runs(PreparedPairs(pairs))])
+        )
+
+    assert (
+        told(series[:, :n], series[:, n:], "hyperfine") < 0.1 < 0.6 < told(series[:, :n], series[:, n:], "")
+    )
+    same, shift = (noise[:, :n], noise[:, n:]), 2.5 * np.sqrt(2.0 / n)
+    assert told(*same, "hyperfine") <= told(*same, "")
+    assert told(same[0] + shift, same[1], "hyperfine") > told(same[0] + shift, same[1], "") - 0.03
+
+
+def test_slow_drift_in_words() -> None:
+    drift = np.linspace(0.0, 2.0, 240) + np.random.default_rng(5).normal(100.0, 1.0, 240)
+    x, y = (Sample(v, traits=ORDER, tool="hyperfine") for v in (drift[:120], drift[120:]))
+    found = compare_typical(x, y)
+    assert found.verdict is Verdict.UNDECIDED
+    (drifts,) = (c.message for c in found.failed_checks if c.kind is Assumption.EFFECTIVE_RUNS)
+    assert drifts.startswith("the runs drift")
+    assert found.needed is not None
+    assert found.needed.reason == "the runs drift: measure in turns, with 'speedproof run'"
+    assert compare_typical(replace(x, tool=""), replace(y, tool="")).verdict is Verdict.SLOWER
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import stats
+from scipy import fft, optimize, stats
 from scipy import stats as scipy_stats
 
 from speedproof.stats.dependence import (
@@ -20,6 +20,7 @@ from speedproof.stats.dependence import (
     lag1,
     midranks,
     variance_inflation,
+    walk_inflation,
 )
 from speedproof.stats.normality import lilliefors, shapiro_wilk
 
@@ -295,6 +296,58 @@ def test_variance_inflation(n: int, m: int, rho: float) -> None:
     assert found.tolist() == pytest.approx([naive_inflation(*pair) for pair in zip(x, y, strict=True)])
     assert variance_inflation(x[3], y[3]) == pytest.approx(found[3])  # one pair without a row
     assert variance_inflation(x, y, (midranks(x), midranks(y))).tolist() == found.tolist()
+
+
+@pytest.mark.parametrize(("n", "m"), [(60, 60), (52, 120), (300, 90)])
+def test_walk_inflation_is_that_of_the_likeliest_walk(n: int, m: int) -> None:
+    """By SciPy's cosine transform and ranks, and a search of the likelihood without its scale."""
+    rng = np.random.default_rng([n, m])
+    walks = 1.0 + np.cumsum(rng.normal(0, 0.15, (20, n + m)), axis=1) + rng.normal(size=(20, n + m))
+    x, y = walks[:, :n], walks[:, n:]
+    found = walk_inflation(x, y)
+    assert found.tolist() == [float(walk_inflation(*pair)) for pair in zip(x, y, strict=True)]
+    assert (
+        found.tolist() == walk_inflation(np.exp(x), np.exp(y)).tolist() == pytest.approx(walk_inflation(y, x))
+    )
+    assert (found > 1.0).sum() >= 5
+    for factor, *sides in zip(found, x, y, strict=True):
+        power, share, first, share_first = [], [], 0.0, 0.0
+        for own, other in zip(sides, (m, n), strict=True):
+            ranks = stats.rankdata(own)
+            kept = min(25, own.size // 4) + 1
+            power.append((fft.dct(ranks, norm="ortho")[1:kept] / ranks.std()) ** 2)
+            share.append(own.size / other / (np.pi * np.arange(1, kept)) ** 2)
+            first, share_first = first + power[-1][0], share_first + share[-1][0]
+        powers, shares = np.concatenate(power), np.concatenate(share)
+
+        def minus(walk: float, powers: FloatArray = powers, shares: FloatArray = shares) -> float:
+            expected = 1 + walk * shares
+            return float(
+                0.5 * np.sum(np.log(expected)) + 0.5 * powers.size * np.log(np.mean(powers / expected))
+            )
+
+        best = optimize.minimize_scalar(lambda log: minus(np.exp(log)), bounds=(-3, 12), method="bounded")
+        gain = minus(0.0) - best.fun
+        if abs(gain - 2.0) < 0.1:
+            continue
+        assert (factor > 1.0) == (gain > 2.0)
+        walk = np.exp(best.x)
+        level = np.mean(powers / (1 + walk * shares))
+        walk = max(walk, (first / level - 2) / share_first)
+        # The search of the module is in steps of a third.
+        if gain > 2.0:
+            assert factor == pytest.approx(min(level * (1 + walk / 2), min(n, m) / 2), rel=0.35)
+
+
+def test_walk_inflation_of_little() -> None:
+    rng = np.random.default_rng(4)
+    x = np.linspace(1.0, 2.0, 60) + rng.normal(0, 0.01, 60)
+    assert walk_inflation(x, x) > 1.0
+    assert walk_inflation(x[:49], x) == walk_inflation(x, x[:49]) == 1.0
+    assert walk_inflation(np.ones(60), np.full(80, 3.0)) == 1.0
+    assert np.isfinite(walk_inflation(x, np.ones(60)))
+    noise = rng.normal(size=(2, 2000, 60))
+    assert np.mean(walk_inflation(*noise) > 1.0) < 0.035
 
 
 def test_what_may_be_a_random_walk() -> None:

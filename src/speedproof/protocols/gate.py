@@ -58,12 +58,19 @@ from speedproof.protocols.claims import (
     overall,
 )
 from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
+from speedproof.protocols.in_blocks import blocks_of
 from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import Comparison, Needed, Verdict
-from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
+from speedproof.protocols.sequential import (
+    TEST,
+    WITHHELD,
+    WORSE_ON_AVERAGE,
+    CandidateResult,
+    mean_of_blocks,
+)
 from speedproof.protocols.stopping import StopRules
 from speedproof.protocols.summaries import Summary
 from speedproof.stats.estimate import Estimate
@@ -278,12 +285,17 @@ class _Case(Struct, frozen=True, eq=False):
 
     def against(self, alpha: float) -> float:
         """The p-value of what contradicts the policy: of the mean, where that alone does."""
+        by_mean = self.by_mean(alpha)
+        if by_mean <= alpha and not self.looks:
+            return by_mean
+        return self.evidence[ASKS[self.demand.policy][1]]
+
+    def by_mean(self, alpha: float) -> float:
+        """The p-value of the mean that contradicts the policy, where typical runs meet it; else 1."""
         asks, denies = ASKS[self.demand.policy]
-        if self.average is not None and self.evidence[asks] <= alpha:
-            by_mean = evidence_of_mean(self.average, self.demand.margin)[denies]
-            if by_mean <= alpha:
-                return by_mean
-        return self.evidence[denies]
+        if self.average is None or not self.evidence[asks] <= alpha:
+            return 1.0
+        return evidence_of_mean(self.average, self.demand.margin)[denies]
 
     def on_average(self, alpha: float) -> Comparison:
         """The comparison of means, with the speedup that the ratio of means gives."""
@@ -292,10 +304,15 @@ class _Case(Struct, frozen=True, eq=False):
         return replace(self.in_mean, speedup=self.average.estimate(2 * alpha))
 
     @property
+    def looks(self) -> bool:
+        """Whether it was measured with looks, which the test of means does not allow for: it proves no fail."""
+        return self.comparison.test == TEST
+
+    @property
     def other_way(self) -> Estimate | None:
         """The ratio of means, where it is proven to go the other way than the typical run."""
         mean, typical = self.in_mean.speedup, self.comparison.speedup.value
-        proven = self.average and (mean.high < 1.0 < typical or typical < 1.0 < mean.low)
+        proven = self.average and not self.looks and (mean.high < 1.0 < typical or typical < 1.0 < mean.low)
         return mean if proven else None
 
     def claim(self, name: str, adjusted: float, alpha: float) -> Claim:
@@ -319,13 +336,23 @@ def _cases(
         asked = *(answers(name, prepared) for name in names), QUESTIONS[rules.protocol].sides(prepared)
         for pair, comparison, in_mean, sides in zip(own, *asked, strict=True):
             average: MeanLogRatio | None = None
-            # The test of means allows for no looks.
-            if in_mean.log is not None and rules.protocol == "typical" and comparison.test != TEST:
+            if comparison.test == TEST:
+                average = _of_blocks(pair)
+            elif in_mean.log is not None and rules.protocol == "typical":
                 average = log_ratios([in_mean], [pair], floor).mean(like_these=False)
             demand = demands[pair.key]
             found[pair.key] = _Case(demand, comparison, evidence(comparison), sides, in_mean, average)
             done()
     return [found[pair.key] for pair in pairs]
+
+
+def _of_blocks(pair: Pair) -> MeanLogRatio | None:
+    """The mean ratio of the blocks that both sides have."""
+    blocks = blocks_of(pair)
+    if blocks is None:
+        return None
+    x, y = reversed(blocks) if pair.reference.higher_is_better else blocks
+    return mean_of_blocks(np.log(x) - np.log(y))
 
 
 def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
@@ -342,9 +369,12 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     for i, (case, (asks, denies)) in enumerate(zip(cases, asked, strict=True)):
         required = case.claim(asks, case.evidence[asks], alpha)
         contradicted = claim(denies, case.demand.margin, against[i], float(corrected[i]), alpha)
+        withheld = required.proven and case.looks and case.by_mean(alpha) <= alpha
+        if withheld:
+            required = replace(required, proven=False)
         outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
-            why = _why(case, required, contradicted, family, rules)
+            why = WORSE_ON_AVERAGE if withheld else _why(case, required, contradicted, family, rules)
             needed = Needed(None, None, why) if why else _needed(case, family, rules)
         on_average = contradicted.proven and required.proven
         comparison = case.on_average(alpha) if on_average else replace(case.comparison, needed=needed)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Assumption, Note
@@ -24,7 +25,7 @@ from speedproof.protocols.results import Comparison
 from speedproof.stats.normality import TestResult, shapiro_wilk
 from speedproof.stats.power import runs_needed_means
 from speedproof.stats.ratio_means import log_ratio_of_means, ratio_of_means, ratio_of_means_test
-from speedproof.stats.scaling import location_ratio, mean
+from speedproof.stats.scaling import location_ratio, mean, middle
 from speedproof.stats.ttests import TTest, VarianceRatio, student, variance_ratio, welch
 
 SHAPIRO_MOST = 5000
@@ -120,7 +121,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     decide = partial(decide_mean, tests, always_welch=rules.always_welch)
     decision = decide(rules.alpha)
     pooled, tested = decision.equal_variances, ~np.isnan(decision.pvalue)
-    return conclusions(
+    found = conclusions(
         "mean",
         own,
         (slow, fast),
@@ -137,6 +138,24 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         runs_needed=runs_needed_means,
         errors=log_ratio_of_means(slow, fast),
     )
+    return [
+        c if seen is None else replace(c, slow_runs=seen)
+        for c, seen in zip(found, _slow_runs(own, slow, fast), strict=True)
+    ]
+
+
+def _slow_runs(
+    own: Sequence[Sides], slow: FloatArray, fast: FloatArray
+) -> Iterator[tuple[float, float] | None]:
+    """Of each pair, how many runs of the candidate take how long, where that alone makes its mean worse."""
+    typical = middle(fast)
+    turned = (fast.mean(axis=-1) > slow.mean(axis=-1)) & (typical > 0.0) & (typical < middle(slow))
+    for side, other_way, median, x, y in zip(own, turned, typical, slow, fast, strict=True):
+        beyond = y > x.max()
+        if side.turned or not other_way or not beyond.any() or mean(y[~beyond]) > mean(x):
+            yield None
+        else:
+            yield float(beyond.mean()), float(middle(y[beyond]) / median)
 
 
 def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) -> list[list[Note]]:

@@ -206,6 +206,9 @@ class Comparison(Struct, frozen=True):
         Of reference and candidate in base units, where the question is about a quantile.
     log : LogSpeedup or None
         Of the typical run and the mean: what a geometric mean over benchmarks is made of; None without a ratio.
+    slow_runs : (float, float) or None
+        Of the mean, where it is worse though the median is better: the share of the candidate's values above all
+        of the reference, and their median over the candidate's. None where they do not explain it.
     """
 
     benchmark: str
@@ -233,6 +236,7 @@ class Comparison(Struct, frozen=True):
     floor: SessionFloor | None = None
     quantiles: tuple[float, float] | None = None
     log: LogSpeedup | None = None
+    slow_runs: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.log is not None and self.speedup.value <= 0:

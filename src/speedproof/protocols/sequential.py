@@ -14,6 +14,7 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import clock_of, written_unit
 from speedproof.errors import DataError
 from speedproof.options import HEADLINE
+from speedproof.protocols.aggregates import MeanLogRatio
 from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.stopping import StopRules
@@ -35,6 +36,8 @@ PROVEN = "proven"
 """Why measuring a candidate ended when there was a verdict."""
 ALL_MEASURED = "all of its blocks were measured"
 """Why a session of builds ended, which is tested once, then."""
+WORSE_ON_AVERAGE = "on average it is worse by more than the margin"
+"""Why a gate does not pass what is proven of typical runs."""
 # How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
 _SHARE = 0.5
 # The rounding of a sum of logarithms is far below this.
@@ -148,6 +151,8 @@ class CandidateResult(Struct, frozen=True):
             return Needed(None, None, "withheld, as the machine or the build differs by as much")
         if self.verdict is not Verdict.UNDECIDED:
             return None
+        if self.reason == WORSE_ON_AVERAGE:
+            return Needed(None, None, self.reason)
         if self.reason == ALL_MEASURED:
             return Needed(None, None, "more builds would tell ('speedproof run --plan' says how many)")
         return forecast(self.result.blocks, self.blocks_to_go)
@@ -274,9 +279,18 @@ class SequentialComparison:
             result = sequence.result()
             passes = required.proven and result.low > edge
             sound = passes != contradicted.proven and not result.contradictory
+            passes = passes and not self._worse_on_average(name, result)
             required = replace(required, proven=passes and sound)
             contradicted = replace(contradicted, proven=contradicted.proven and sound)
         return judge(required, contradicted), required, contradicted
+
+    def _worse_on_average(self, name: str, result: SequentialResult) -> bool:
+        """Whether typical runs meet the policy, and the mean of as many blocks would prove the margin lost."""
+        demand = self._rules.demand
+        if demand is None or not result.low > demand.edges[0]:
+            return False
+        mean = mean_of_blocks(self._sequences[name].differences)
+        return mean.pvalue(math.log(demand.edges[0]), less=True) <= result.alpha
 
     def _shown(self, name: str, side: int) -> bool:
         """Whether the bound holds half of the effect, in logarithms, or as much as it ever may."""
@@ -337,7 +351,7 @@ class SequentialComparison:
                     self._verdict(name, result),
                     result,
                     sequence.estimate(),
-                    self._reasons.get(name, ""),
+                    WORSE_ON_AVERAGE if self._worse_on_average(name, result) else self._reasons.get(name, ""),
                     self._blocks_to_go(name, sequence, result),
                     self.metric,
                     (),
@@ -381,6 +395,14 @@ def blocks_needed(sequence: PairedSequence, margin: float | None) -> float:
         ways.append(float(np.maximum(above, below)))
     # What is proven already is known, even where the other ways are not.
     return float(np.fmin.reduce(ways))
+
+
+def mean_of_blocks(differences: FloatArray) -> MeanLogRatio:
+    """The mean of the logarithms of the block ratios, for Student's t test; no looks are allowed for."""
+    n = differences.size
+    mean = float(differences.mean()) if n else math.nan
+    error = float(differences.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+    return MeanLogRatio(mean, mean, error, n - 1.0)
 
 
 def forecast(blocks: int, more: float) -> Needed:

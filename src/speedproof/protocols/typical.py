@@ -17,15 +17,16 @@ from itertools import count
 import numpy as np
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Assumption, Note
+from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, log_speedups, verdict_of
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison, HighestConfidence, Needed, State, Verdict
 from speedproof.protocols.summaries import summarise_all
 from speedproof.protocols.units import paired_units, typical_units
-from speedproof.stats.dependence import drifting, variance_inflation
+from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.paired_ratio import paired_error, paired_ratio, paired_ratio_test, runs_needed_pairs
 from speedproof.stats.permutation import PROVING, one_order
@@ -42,6 +43,8 @@ _SAME_SESSIONS = (
     "two runs in one session"
 )
 _DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
+# One side ran before the other.
+_APART = (Order.X_FIRST, Order.Y_FIRST, Order.APART)
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
 ADJUSTED = frozenset(
     {
@@ -109,16 +112,21 @@ def _equal(one: Sample, other: Sample) -> bool:
     return one is other or np.array_equal(one.values, other.values)
 
 
-def _inflation(own: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> FloatArray:
-    """By how much dependence inflates the variances, where the order of the runs is known and was not drawn."""
+def _inflation(own: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """By how much dependence inflates the variances, where the order of the runs is known and was not drawn.
+
+    And whether it is by slow drift, which counts where one version was measured before the other.
+    """
     serial = np.array([_in_sequence(side.x) and _in_sequence(side.y) for side in own])
-    factors = np.ones(len(own))
+    factors, walks = np.ones(len(own)), np.ones(len(own))
     if serial.any():
         known = [side.ranks for side, counts in zip(own, serial, strict=True) if counts and side.ranks]
         all_known = len(known) == serial.sum()
         ranks = (np.stack([r[0] for r in known]), np.stack([r[1] for r in known])) if all_known else None
         factors[serial] = variance_inflation(slow[serial], fast[serial], ranks)
-    return factors
+        walks[serial] = walk_inflation(slow[serial], fast[serial], ranks)
+        walks[[order_of_measuring(side.x, side.y) not in _APART for side in own]] = 1.0
+    return np.maximum(factors, walks), np.asarray(walks > factors)
 
 
 def _in_sequence(sample: Sample) -> bool:
@@ -131,13 +139,13 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     steps[[side.x.exact and side.y.exact for side in own]] = 0.0
     test: Callable[[float], RatioTest]
     if own[0].paired:
-        factors = np.ones(len(own))
+        factors, slowly = np.ones(len(own)), np.zeros(len(own), dtype=np.bool_)
         found = paired_ratio(slow, fast, rules.alpha, steps=steps)
         errors = paired_error(slow, fast)
         test = partial(paired_ratio_test, slow, fast, steps=steps)
         test_name = "signed-rank and t test of session ratios"
     else:
-        factors = _inflation(own, slow, fast)
+        factors, slowly = _inflation(own, slow, fast)
         inflation = np.repeat(factors[:, None], 2, axis=1)
         found = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
         errors = typical_error(slow, fast, factors, steps)
@@ -153,8 +161,8 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     ]
     ratios = lists(found.estimate, found.low, found.high)
     logs = log_speedups(ratios[0], errors)
-    needed = _needed(own, slow, fast, rules, verdicts, factors, ratios[0])
-    order = _of_order(own, slow, fast, rules, pvalues, factors)
+    needed = _needed(own, slow, fast, rules, verdicts, (factors, slowly), ratios[0])
+    order = _of_order(own, slow, fast, rules, pvalues, (factors, slowly))
     chances = lists(found.chance, found.chance_low, found.chance_high)
     return [
         side.answer(
@@ -188,9 +196,10 @@ def _of_order(
     fast: FloatArray,
     rules: Rules,
     pvalues: Sequence[Sequence[float]],
-    factors: FloatArray,
+    inflation: tuple[FloatArray, BoolArray],
 ) -> dict[int, tuple[Note, ...]]:
     """What the likeness of neighbouring runs did: it holds when the answer at a ratio of 1 stayed what it was."""
+    factors, slowly = inflation
     alike = np.flatnonzero(factors > 1.0)
     if not alike.size:
         return {}
@@ -199,13 +208,14 @@ def _of_order(
     loose = drifting(slow.shape[-1], fast.shape[-1], factors[alike])
     found: dict[int, tuple[Note, ...]] = {}
     for i, was_decided, drifts in zip(*lists(alike, decided, loose), strict=True):
+        seen = "the runs drift slowly" if slowly[i] else "neighbouring runs are alike"
         factor = float(factors[i])
         runs = f"{own[i].x.n} and {own[i].y.n} runs"
         sizes = " and ".join(f"{side.n / factor:.3g}" for side in (own[i].x, own[i].y))
         message = (
             f"the runs drift: {runs} tell no more than {sizes} would, so only a gap larger than the drift counts"
             if drifts
-            else f"neighbouring runs are alike: the test takes {runs} for {sizes}"
+            else f"{seen}: the test takes {runs} for {sizes}"
         )
         held = min(pvalues[0][i], pvalues[1][i]) <= rules.alpha or not (was_decided or drifts)
         likeness = (factor - 1.0) / (factor + 1.0)
@@ -219,7 +229,7 @@ def _needed(
     fast: FloatArray,
     rules: Rules,
     verdicts: Sequence[Verdict],
-    factors: FloatArray,
+    inflation: tuple[FloatArray, BoolArray],
     speedups: Sequence[float],
 ) -> dict[int, Needed]:
     """Runs that can decide at all, or that would find the difference that was observed."""
@@ -229,7 +239,9 @@ def _needed(
         if own[0].paired:
             return forecasts(own, slow, fast, rules, undecided, runs_needed_pairs, speedups)
         found = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
-        drifts = drifting(n, m, factors).tolist()
+        factors, slowly = inflation
+        # Of runs that drift more tell no more.
+        drifts = (drifting(n, m, factors) | slowly).tolist()
         for i, need in found.items():
             # As many runs more as dependent ones tell less.
             x, y = (

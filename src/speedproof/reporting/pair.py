@@ -53,7 +53,7 @@ def _notes(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
             yield Text(f"{words.chance(of, estimate, new, old)}.")
     for other in opposite(result.comparisons, head):
         told = f"{head.candidate.label} is {words.natural(other)} than {head.reference.label}"
-        yield Text(f"But {otherwise(other)} {told}.", "warning")
+        yield Text(f"But {otherwise(other)} {told}{words.slow_runs(other)}.", "warning")
     if turned(head):
         why = "runs fall into groups that ranks see and medians miss."
         yield Text(f"The medians differ the other way: {why}", "dim")

@@ -216,7 +216,7 @@ def row(
         bound = words.effect(head).bound
         proven = Cell(words.at_least(bound), key=None if math.isnan(bound) else bound)
     marks = ["!"] if head.undermining and head.verdict is not Verdict.UNDECIDED else []
-    marks += [f"{otherwise(c)} {words.natural(c)}" for c in opposite(answers, head)]
+    marks += [f"{otherwise(c)} {words.natural(c)}{words.slow_runs(c)}" for c in opposite(answers, head)]
     marks += ["medians: the other way"] if turned(head) else []
     return Row.of(
         *names,

@@ -131,6 +131,14 @@ _TYPICAL = "typical run"
 AVERAGE = "on average"
 
 
+def slow_runs(result: Comparison) -> str:
+    """Why a mean is worse though the typical run is better: ``": 20 % of runs take 1.5x"``."""
+    if result.slow_runs is None:
+        return ""
+    often, times = result.slow_runs
+    return f": {case_share(often)} of {several(result.repeated)} take {factor(times)}"
+
+
 def asked_of(protocol: str) -> str:
     """What a protocol speaks of, in brackets behind a count: ``"typical run"``, ``"in mean"``."""
     # A session's test is of typical runs, too, and holds however often one looks.

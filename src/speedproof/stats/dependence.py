@@ -14,6 +14,12 @@ from speedproof.stats.special import betainc, t_sf
 _FEW_PROCESSES = 5
 _FEWEST_IN_ORDER, _ENOUGH_IN_ORDER = 8, 20
 _MOST_ALIKE = 0.999
+# Slow drift: the fewest runs of a side that show it, the cosine coefficients of a side that are looked at, which
+# rise of the log-likelihood stands out (independent runs: in 2 %), how much variance few coefficients may hide.
+_FEWEST_WALKING, _COEFFICIENTS = 50, 25
+_WALKS = 2.0
+_UNSURE = 1.5  # the square of Student's 95 % quantile with five degrees of freedom over that of the normal
+_WALK_VARIANCES = np.concatenate([[0.0], np.geomspace(0.5, 5000.0, 30)])  # n m q^2 / s^2, see walk_inflation
 
 
 class Autocorrelation(Struct, frozen=True):
@@ -107,6 +113,47 @@ def variance_inflation(
     least = 0.5 * max(1.0, (2.0 * _ENOUGH_IN_ORDER / (n + m)) ** (4.0 / 3.0)) / np.sqrt(n + m)
     r = np.where(r > least, np.minimum(r, _MOST_ALIKE), 0.0)
     return np.asarray(np.minimum((1.0 + r) / (1.0 - r), 0.5 * min(n, m)))
+
+
+def walk_inflation(
+    x: npt.ArrayLike, y: npt.ArrayLike, ranks: tuple[FloatArray, FloatArray] | None = None
+) -> FloatArray:
+    """By how much slow drift multiplies the variance of what two series tell, one measured after the other.
+
+    Of noise of variance s^2 on a random walk of variance q^2 a step, the j-th cosine coefficient of n values
+    (DCT-II) has about the variance s^2 + (n q / pi j)^2, whatever the mean; the means of two adjacent series of n
+    and m differ by a variance of (1 / n + 1 / m) s^2 + q^2 (n + m) / 3. The ranks of both sides together give the
+    most likely q, at least that of their first coefficients, so that a trend is covered, too. 1 where a walk is
+    not likelier than noise by far, and with fewer than 50 runs of a side; at most half the smaller size.
+    """
+    sides = ranks or (midranks(np.asarray(x, dtype=np.float64)), midranks(np.asarray(y, dtype=np.float64)))
+    n, m = (side.shape[-1] for side in sides)
+    shape = np.broadcast_shapes(*(side.shape[:-1] for side in sides))
+    if min(n, m) < _FEWEST_WALKING:
+        return np.ones(shape)
+    powers, shares = [], []
+    for side, other in zip(sides, (m, n), strict=True):
+        size = side.shape[-1]
+        j = np.arange(1, min(_COEFFICIENTS, size // 4) + 1)
+        cosines = np.sqrt(2.0 / size) * np.cos(np.pi * j[:, None] * (np.arange(size) + 0.5) / size)
+        centred = side - 0.5 * (size + 1)
+        variance = (centred * centred).mean(axis=-1, keepdims=True)
+        found = np.stack([(centred * cosine).sum(axis=-1) for cosine in cosines], axis=-1)
+        power = found * found / np.where(variance > 0.0, variance, np.inf)
+        powers.append(np.broadcast_to(power, (*shape, j.size)))
+        shares.append(size / other / (np.pi * j) ** 2)
+    power, share = np.concatenate(powers, axis=-1), np.concatenate(shares)
+    expected = 1.0 + _WALK_VARIANCES[:, None] * share
+    noise = np.stack([(power / own).mean(axis=-1) for own in expected], axis=-1)
+    noise = np.maximum(noise, np.finfo(np.float64).tiny)
+    likelihood = -0.5 * (share.size * np.log(noise) + np.log(expected).sum(axis=-1))
+    best = likelihood.argmax(axis=-1)
+    level = np.take_along_axis(noise, best[..., None], axis=-1)[..., 0]
+    gain = likelihood.max(axis=-1) - likelihood[..., 0]
+    first = [0, powers[0].shape[-1]]
+    rise = (power[..., first].sum(axis=-1) / level - 2.0) / share[first].sum()
+    inflation = level * (1.0 + _UNSURE / 3.0 * np.maximum(_WALK_VARIANCES[best], rise))
+    return np.where(gain > _WALKS, np.clip(inflation, 1.0, 0.5 * min(n, m)), 1.0)
 
 
 def drifting(n: int, m: int, inflation: npt.ArrayLike) -> BoolArray:
