@@ -153,7 +153,8 @@ def _coarse(x: FloatArray, y: FloatArray, unit: float) -> list[Note]:
     places = [
         last_place(float(side.min()), unit) for side in (measured, measured[measured > least]) if side.size
     ]
-    step = float(np.diff(distinct).min()) if distinct.size > 2 else float(np.ldexp(max(places), shift))
+    guess = min(max(places), float(np.abs(measured).max()))  # of numbers beyond a unit, none is larger
+    step = float(np.diff(distinct).min()) if distinct.size > 2 else float(np.ldexp(guess, shift))
     spread = max(float(part.std()) for part in np.split(pooled, [x.size]))
     if step <= spread or step <= _COARSE * size:
         return []

@@ -149,13 +149,17 @@ def _slow_runs(
 ) -> Iterator[tuple[float, float] | None]:
     """Of each pair, how many runs of the candidate take how long, where that alone makes its mean worse."""
     typical = middle(fast)
-    turned = (fast.mean(axis=-1) > slow.mean(axis=-1)) & (typical > 0.0) & (typical < middle(slow))
+    with np.errstate(over="ignore"):
+        dearer = fast.mean(axis=-1) > slow.mean(axis=-1)
+    turned = dearer & (typical > 0.0) & (typical < middle(slow))
     for side, other_way, median, x, y in zip(own, turned, typical, slow, fast, strict=True):
         beyond = y > x.max()
         if side.turned or not other_way or not beyond.any() or mean(y[~beyond]) > mean(x):
             yield None
         else:
-            yield float(beyond.mean()), float(middle(y[beyond]) / median)
+            with np.errstate(over="ignore"):
+                times = float(middle(y[beyond]) / median)
+            yield (float(beyond.mean()), times) if times < np.inf else None
 
 
 def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) -> list[list[Note]]:
