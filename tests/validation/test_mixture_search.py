@@ -6,9 +6,3 @@ from studies.mixture_best_fits import worse_and_better
 def test_never_worse_than_the_best_of_random_starts() -> None:
     worse, _ = worse_and_better(500, 1)
     assert worse == []
-
-
-def test_never_worse_in_large_samples() -> None:
-    """Nor of up to 3,000 values, beside mclust's rules, too."""
-    worse, _ = worse_and_better(1000, 1, large=True)
-    assert worse == []
