@@ -34,7 +34,7 @@ from speedproof.protocols.planning import RunPlan
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.protocols.sequential import SessionAnswer
-from speedproof.protocols.speedup_test_tool import SuiteReport
+from speedproof.protocols.speedup_test import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.bisection import ToldBisection
 from speedproof.reporting.json import SCHEMA_VERSION

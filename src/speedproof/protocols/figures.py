@@ -4,8 +4,8 @@ S. Touati, J. Worms, S. Briais, "The Speedup-Test: a statistical methodology for
 and computation", Concurrency and Computation: Practice and Experience 25(10), 2013.
 
 Each protocol comes in two steps. The tests do not depend on the risk, so they are made once, for a single
-pair of samples or for arrays of them; the figure is then a function of their p-values and of the risk.
-That is also what makes the highest confidence level exact: the figure can be read at every risk that matters.
+pair of samples or for arrays of them; the figure is then a function of their p-values and of the risk, which can
+be read at every risk that matters.
 
 X is the reference and Y the candidate; "significant" means that X takes longer. The other direction, a
 slowdown, is read from the same tests with the other tail.
@@ -22,12 +22,10 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Note
-from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.results import (
     AtMargin,
     Comparison,
-    HighestConfidence,
     LogSpeedup,
     Needed,
     State,
@@ -159,14 +157,6 @@ def fewest(sides: Sequence[Sides], wanted: Sequence[int], least: int) -> dict[in
     return found
 
 
-def highest_of(
-    decide: Callable[[FloatArray], Decision], pvalues: Sequence[FloatArray]
-) -> list[HighestConfidence]:
-    """The highest confidence of each pair, from all p-values that its figure compares with a risk."""
-    rows = np.stack([np.atleast_1d(pvalue) for pvalue in pvalues], axis=-1)
-    return highest_confidences(rows, lambda alpha: alpha >= decide(alpha.T).pvalue.T)
-
-
 def conclusions(
     location: Literal["mean", "median"],
     sides: Sequence[Sides],
@@ -174,7 +164,6 @@ def conclusions(
     rules: Rules,
     decision: Decision,
     *,
-    highest: Sequence[HighestConfidence],
     bounds: Interval,
     margins: Sequence[AtMargin | None],
     observed: Sequence[float],
@@ -218,7 +207,6 @@ def conclusions(
                 verdict=verdicts[i],
                 checks=(*checks[i], *side.checks),
                 needed=needed.get(i),
-                highest_confidence=highest[i],
                 at_margin=margins[i],
                 log=logs[i],
             )

@@ -17,7 +17,6 @@ from speedproof.protocols.figures import (
     Decision,
     at_margins,
     conclusions,
-    highest_of,
     lists,
 )
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
@@ -127,7 +126,6 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         (slow, fast),
         rules,
         decision,
-        highest=highest_of(decide, tests.pvalues),
         bounds=ratio_of_means(slow, fast, rules.alpha, pooled),
         margins=at_margins(
             lambda gamma: ratio_of_means_test(slow, fast, gamma, pooled), rules.margin, tested, tested

@@ -16,7 +16,6 @@ from speedproof.protocols.figures import (
     Decision,
     at_margins,
     conclusions,
-    highest_of,
     lists,
 )
 from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, Sides, in_batches
@@ -86,7 +85,6 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         (slow, fast),
         rules,
         decision,
-        highest=highest_of(partial(decide_median, tests), tests.pvalues),
         bounds=bounds,
         margins=at_margins(
             lambda gamma: ratio_of_medians_test(slow, fast, gamma, at_one=tests.ranks),

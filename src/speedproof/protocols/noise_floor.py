@@ -19,7 +19,6 @@ from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.results import (
     AtMargin,
     Comparison,
-    HighestConfidence,
     Needed,
     SessionFloor,
     State,
@@ -141,7 +140,6 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
         speedup=even(speedup) if c.quantity == "probability" else speedup,
         chance=None if chance is None else even(chance),
         needed=Needed(None, None, in_turns if sound else _NO_RATIO) if lost else c.needed,
-        highest_confidence=_at_risks_from(pvalue, c.highest_confidence),
         at_margin=margin,
         floor=told,
     )
@@ -156,12 +154,3 @@ def _at_margin(own: AtMargin | None, at: float, down: Widened, up: Widened) -> A
     not_better, better = max(own.not_better, up.pvalue(edge - at)), max(own.better, down.pvalue(at - edge))
     equivalent = own.equivalent if math.isnan(own.equivalent) else max(not_worse, not_better)
     return AtMargin(own.margin, not_worse, worse, not_better, better, equivalent)
-
-
-def _at_risks_from(least: float, own: HighestConfidence | None) -> HighestConfidence | None:
-    """The risks at which a protocol says "significant", without those that the floor takes away."""
-    return own and HighestConfidence.of(
-        (max(low, least), high, low_in or low < least, high_in)
-        for low, high, low_in, high_in in own.intervals
-        if high > least
-    )
