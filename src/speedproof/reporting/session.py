@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -12,9 +12,10 @@ from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
 from speedproof.options import HEADLINE
-from speedproof.protocols.gate import of_session
+from speedproof.protocols.claims import Demand, Outcome, judge, overall
+from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.negative_controls import differs
-from speedproof.protocols.results import Comparison
+from speedproof.protocols.results import Comparison, Needed
 from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import SuiteComparison
@@ -45,43 +46,32 @@ def report(
     """The ending of a session; ``sheets`` are what its runs say of each candidate, as files of them would."""
     rules = question.rules
     if builds:
-        counts = {
-            (f.benchmark, side): f.result.blocks for f in findings for side in (f.reference, f.candidate)
-        }
+        counts = {(f.benchmark, of): f.result.blocks for f in findings for of in (f.reference, f.candidate)}
         sides = {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
     results = _results(findings, sides, rules, sheets)
-    held = [f for f in findings if f.outcome]
-    lacking = absent or {}
-    judged = rules.demand is not None and bool(held or lacking)
-    if judged:
-        made = gate.report(of_session(findings, sides, rules, lacking))
+    judged = [f for f in findings if f.outcome] if rules.demand else list(findings)
+    if rules.demand is not None and (judged or absent):
+        made = gate.report(_decision(judged, sides, rules, rules.demand, absent or {}))
     elif not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     else:
         made = sheet.report(results[0]) if len(results) == 1 else versions.report(results)
-    several = len({f.benchmark for f in findings}) > 1
     once = rules.fixed or any(c.test != TEST for result in results for c in result.headlines)
-    # The gate's sheet has told what it withholds.
-    told = {Assumption.NOISE_FLOOR} if rules.demand else set()
-    warnings = list(_warnings(findings, several, told))
-    why = [
-        Text(f"{f.candidate}: no single speedup fits all pairs.", "dim")
-        for f in findings
-        if f.result.contradictory
-    ]
-    if len(findings) == 1 and spent and not rules.demand:
+    notes: list[Text] = [*made.notes]
+    if rules.demand:
+        notes[:0] = _apart(findings, sides)
+    elif len(findings) == 1 and spent:
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
+    skewed = [f.candidate for f in findings if f.result.contradictory]
+    why = [Text(f"{candidate}: no single speedup fits all pairs.", "dim") for candidate in skewed]
+    notes += dict.fromkeys((*why, *_warnings(findings, withheld=rules.demand is None)))
+    notes += _of_builds(findings, *builds) if builds and findings else []
+    notes += _of_load(judged, load) if load else []
+    notes += [] if rules.demand else [Text(_risks(findings, question, once=once), "dim")]
     return replace(
         made,
         headline=(*_differing(findings, question), *made.headline),
-        notes=(
-            *(_apart(findings, sides) if rules.demand else ()),
-            *made.notes,
-            *dict.fromkeys((*why, *warnings)),
-            *(_of_builds(findings, *builds) if builds and findings else []),
-            *(_of_load(held if rules.demand else findings, load) if load else []),
-            *([] if rules.demand else [Text(_risks(findings, question, once=once), "dim")]),
-        ),
+        notes=tuple(notes),
         hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
         command="run",
         data=tuple(findings),
@@ -89,19 +79,63 @@ def report(
     )
 
 
-def _warnings(
-    findings: Sequence[CandidateResult], several: bool, told: Collection[Assumption]
-) -> Iterator[Text]:
-    """What speaks against the assumptions; of several benchmarks its gist, with their names."""
-    found = [(f.benchmark, check) for f in findings for check in f.warnings if check.kind not in told]
-    if not several:
-        for message in dict.fromkeys(check.message for _, check in found):
+def _decision(
+    judged: Sequence[CandidateResult],
+    sides: Mapping[tuple[str, str], Summary],
+    rules: StopRules,
+    demand: Demand,
+    lacking: Mapping[str, Sequence[str]],
+) -> GateDecision:
+    """What a policy says of the findings that it judges; ``lacking`` are by benchmark the candidates that lack it.
+
+    Rows are named by what tells them apart.
+    """
+    lost = [(name, version) for name, lack in lacking.items() for version in lack]
+    both = [*((f.benchmark, f.candidate) for f in judged), *lost]
+    several, candidates = (len({pair[i] for pair in both}) > 1 for i in (0, 1))
+
+    def named(name: str, candidate: str) -> str:
+        return (f"{name} ({candidate})" if several else candidate) if candidates else name
+
+    metric, rows, absent = judged[0].metric if judged else "time", [], list[Absent]()
+    for f in judged:
+        name, c, of_policy = named(f.benchmark, f.candidate), f.comparison(sides, rules.alpha), f.held
+        if of_policy is None:
+            continue
+        outcome = judge(*of_policy)
+        if c is None:
+            absent.append(Absent(name, metric, "not measured", outcome))
+            continue
+        known = c.needed is not None and c.needed.reference is not None
+        if outcome is Outcome.UNDECIDED and f.reason not in ("", WITHHELD) and not known:
+            c = replace(c, needed=Needed(None, None, f.reason))
+        rows.append(GateRow(replace(c, benchmark=name), demand, outcome, *of_policy, ()))
+    absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
+    return GateDecision(
+        reference=judged[0].reference if judged else "the reference",
+        candidate=enumerate_names(dict.fromkeys(candidate for _, candidate in both), 3),
+        rules=GateRules(rules.alpha, family=rules.family, anytime=True),
+        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
+        rows=tuple(rows),
+        absent=tuple(absent),
+    )
+
+
+def _warnings(findings: Sequence[CandidateResult], *, withheld: bool) -> Iterator[Text]:
+    """What speaks against the assumptions; of several benchmarks its gist, with their names.
+
+    What is ``withheld`` a policy's sheet says itself.
+    """
+    seen = [(f.benchmark, check) for f in findings for check in f.warnings]
+    seen = [(name, check) for name, check in seen if withheld or check.kind is not Assumption.NOISE_FLOOR]
+    benchmarks = [f.benchmark for f in findings]
+    if len(set(benchmarks)) < 2:
+        for message in dict.fromkeys(check.message for _, check in seen):
             yield Text(f"! {message[:1].upper()}{message[1:]}.", "warning")
-        return
-    if found:
-        prefix = common_prefix([f.benchmark for f in findings])
-        names = dict.fromkeys(benchmark[len(prefix) :] for benchmark, _ in found)
-        titles = dict.fromkeys(check.kind.title for _, check in found)
+    elif seen:
+        start = len(common_prefix(benchmarks))
+        names = dict.fromkeys(benchmark[start:] for benchmark, _ in seen)
+        titles = dict.fromkeys(check.kind.title for _, check in seen)
         yield Text(f"! Not met in {enumerate_names(names, _NAMED)}: {', '.join(titles)}.", "warning")
 
 
