@@ -26,8 +26,7 @@ from speedproof.history.rows import Added, QueriedSample
 from speedproof.mixture.results import Analysis, Indices
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateDecision
-from speedproof.protocols.hpt import Hpt
-from speedproof.protocols.hpt_claims import HptClaims
+from speedproof.protocols.hpt import Hpt, HptClaims
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.planning import RunPlan

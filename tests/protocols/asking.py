@@ -15,7 +15,6 @@ from speedproof.options import DETAILS
 from speedproof.protocols import (
     aggregates,
     hpt,
-    hpt_claims,
     modes,
     planning,
     ranking,
@@ -35,7 +34,7 @@ compare_2009 = partial(ask, "touati2009")
 compare_modes = partial(modes.compare_modes, alpha=0.05)
 rank_runs = partial(run_ranking.rank_runs, alpha=0.05, K_max=9, resamples=200, seed=0, jobs=1)
 plan_runs = partial(planning.plan_runs, alpha=0.05)
-claims = partial(hpt_claims.claims, alpha=0.05, literal_signs=False)
+claims = partial(hpt.claims, alpha=0.05, literal_signs=False)
 article_mean = partial(speedup_test.finding, "mean")
 article_median = partial(speedup_test.finding, "median")
 original_mean = partial(article_mean, original=True)

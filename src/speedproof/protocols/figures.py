@@ -23,14 +23,7 @@ from msgspec import Struct
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Note
 from speedproof.protocols.pair import Rules, Sides
-from speedproof.protocols.results import (
-    AtMargin,
-    Comparison,
-    LogSpeedup,
-    Needed,
-    State,
-    Verdict,
-)
+from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import Interval, LogErrors, RatioTest, scaled

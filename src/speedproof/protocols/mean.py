@@ -12,13 +12,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Assumption, Note
-from speedproof.protocols.figures import (
-    SMALL,
-    Decision,
-    at_margins,
-    conclusions,
-    lists,
-)
+from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.normality import TestResult, shapiro_wilk

@@ -11,13 +11,7 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Assumption, Note
-from speedproof.protocols.figures import (
-    SMALL,
-    Decision,
-    at_margins,
-    conclusions,
-    lists,
-)
+from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
 from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.power import runs_needed_ranks
@@ -51,10 +45,7 @@ class MedianDecision(Decision, frozen=True):
 def median_tests(x: FloatArray, y: FloatArray, ks_rule: KSRule = "legacy") -> MedianTests:
     """Make all tests of figure 2."""
     return MedianTests(
-        n=x.shape[-1],
-        m=y.shape[-1],
-        location=ks_location(x, y, rule=ks_rule),
-        ranks=rank_sum(x, y),
+        n=x.shape[-1], m=y.shape[-1], location=ks_location(x, y, rule=ks_rule), ranks=rank_sum(x, y)
     )
 
 

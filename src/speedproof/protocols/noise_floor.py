@@ -16,14 +16,7 @@ from msgspec.structs import replace
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.figures import verdict_of
-from speedproof.protocols.results import (
-    AtMargin,
-    Comparison,
-    Needed,
-    SessionFloor,
-    State,
-    Verdict,
-)
+from speedproof.protocols.results import AtMargin, Comparison, Needed, SessionFloor, State, Verdict
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.session_spread import SessionSpread, Widened, widened

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from speedproof.data.notes import Note
-from speedproof.protocols.hpt import AS_GIVEN, Hpt, HptBenchmark, Winner
-from speedproof.protocols.hpt_claims import HptClaim, HptClaims
+from speedproof.protocols.hpt import AS_GIVEN, Hpt, HptBenchmark, HptClaim, HptClaims, Winner
 from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.reporting.model import (
@@ -102,10 +101,7 @@ def report(
         ),
         (table,),
         tuple(notes),
-        (
-            *hint_of_all("benchmark", table),
-            *(() if details else ("--details: tests, bounds, claims",)),
-        ),
+        (*hint_of_all("benchmark", table), *(() if details else ("--details: tests, bounds, claims",))),
         tuple(sections),
         command="hpt",
         data=result,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from speedproof.data.names import begin_alike
 from speedproof.data.names import enumerate_names as enumerate_names
-from speedproof.reporting.cells import cut_left, cut_right, visible, width_of
+from speedproof.data.names import visible as visible
+from speedproof.data.names import visible_lines as visible_lines
 from speedproof.reporting.model import Cell, Column
 
 _BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
@@ -21,6 +23,36 @@ _FILES, _COMMANDS, _NICKNAME = 24, 40, 12
 """The width of a name in a sentence, and of one that is mentioned again."""
 _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
 """How much of the room the beginning of a name gets, in the order in which they are tried."""
+
+
+def width_of(text: str) -> int:
+    """How many columns a text takes: wide characters of East Asia take two, combining ones none."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(char: str) -> int:
+    return 0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def cut_right(text: str, width: int) -> str:
+    """The longest beginning of a text that is no wider."""
+    used = 0
+    for i, char in enumerate(text):
+        used += _columns(char)
+        if used > width:
+            return text[:i]
+    return text
+
+
+def cut_left(text: str, width: int) -> str:
+    """The longest end of a text that is no wider."""
+    return cut_right(text[::-1], width)[::-1]
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """A text filled up with spaces, on the left when it is set flush right."""
+    fill = " " * (width - width_of(text))
+    return fill + text if right else text + fill
 
 
 def common_prefix(names: Sequence[str]) -> str:

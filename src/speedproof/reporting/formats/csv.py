@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from speedproof.reporting.cells import visible
+from speedproof.data.names import visible
 from speedproof.reporting.formats import Reported, ReportFormat
 from speedproof.reporting.model import Records, Report
 

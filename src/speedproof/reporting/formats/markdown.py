@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from speedproof.reporting.cells import visible
+from speedproof.data.names import visible
 from speedproof.reporting.formats import Reported, ReportFormat
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from speedproof.reporting.cells import visible
+from speedproof.data.names import visible
 from speedproof.reporting.html.axis import RatioAxis, ratio_axis
 from speedproof.reporting.html.panels import Panel
 from speedproof.reporting.model import Cell, Report, Style, Table
