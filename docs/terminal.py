@@ -1,7 +1,7 @@
 """Make pictures of what commands show, from real sessions in a real terminal.
 
 ``python docs/terminal.py [run] [bisect] [reading]`` runs real programs under tmux, takes the screen while they are
-measured and when they are done, and writes docs/pictures/run.svg and bisect.svg; of ``reading`` a sheet whose parts
+measured and when they are done, and writes docs/pictures/run.svg and bisect.svg. ``reading`` is a sheet whose parts
 are numbered. It needs tmux, git, make, a C compiler and the coreutils.
 """
 
