@@ -504,7 +504,9 @@ def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path)
     assert "b.txt: line 2: 'FAILED' is not a number" in skipped[3].reason
     assert all(r.values.tolist() == [1e-6, 2e-6] for r in records), "the samples name their unit"
     for record in records:
-        assert any("names the unit us, so ms, which was asked for, was not used" in note for note in record.notes)
+        assert any(
+            "names the unit us, so ms, which was asked for, was not used" in note for note in record.notes
+        )
     remarks = " ".join(records[-1].notes)
     assert "line 7: 'x' is the name in line 3 too; here it is 'x #2'" in remarks
     assert "line 7: 1 cell beyond the header not used" in remarks

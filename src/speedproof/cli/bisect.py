@@ -30,7 +30,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
         speedproof bisect v1.2..main --build 'make' './bench'
         speedproof bisect --good v1.2 --bad HEAD --build make -- ./bench input
         speedproof bisect v1.2..main --min-change 2% './bench.py'
-        speedproof bisect --resume bisect-20261122-101500.jsonl
+        speedproof bisect --resume bisect.jsonl
 
       exit codes: 0 a commit is found, or nothing changed; 3 undecided;
                   2 error; 130 interrupted
@@ -63,7 +63,11 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
         float, "S", "seconds of measuring, builds not counted; 0 for no limit (default: 600)"
     ] = 600.0
     save: Annotated[
-        str | None, "FILE", "where every run is kept (default: a fresh name)", place, Title("files")
+        str | None,
+        "FILE",
+        "where every run is kept (default: with the sessions of 'run')",
+        place,
+        Title("files"),
     ] = None
     resume: Annotated[str | None, "FILE", "go on with a bisection"] = None
     json: Annotated[bool, "the result as JSON"] = False
@@ -74,7 +78,8 @@ def run(asked: BisectOptions, console: Console) -> int:
     if platform.system() != "Linux":
         raise UsageError("'speedproof bisect' measures on Linux only")
     from speedproof.api.bisections import INTERRUPTED, BisectionFinding, BisectRequest, bisect_revisions
-    from speedproof.cli.run_session import ends_as_ctrl_c, fresh_name
+    from speedproof.api.run_plan import new_session
+    from speedproof.cli.run_session import ends_as_ctrl_c
     from speedproof.reporting.bisection import progress_line
 
     if asked.resume is not None:
@@ -99,7 +104,7 @@ def run(asked: BisectOptions, console: Console) -> int:
             seed=asked.seed,
             runs=asked.runs,
         )
-        path = Path(asked.save or fresh_name("bisect", datetime.now()))
+        path = Path(asked.save) if asked.save else new_session("bisect", datetime.now())
     shown, told = time.monotonic(), set[str]()
 
     def watch(stage: str, finding: Callable[[], BisectionFinding]) -> None:
