@@ -92,7 +92,8 @@ class _File(click.Path):
         if latest and before[-1:] in ("", "=") and after[:1] in ("", ":"):
             from speedproof.api.run_plan import latest_session
 
-            value = f"{before}{latest_session()}{after}"
+            what = "bisect" if ctx and ctx.info_name == "bisect" else "run"
+            value = f"{before}{latest_session(what)}{after}"
         return super().convert(value, param, ctx)
 
 

@@ -49,11 +49,11 @@ def new_session(what: str, started: datetime) -> Path:
     return next(name for name in names if not name.exists())
 
 
-def latest_session() -> Path:
-    """The file of the session of ``run`` that was measured last."""
+def latest_session(what: str) -> Path:
+    """The file of the session of a command that was measured last."""
     folder = sessions_folder()
-    if not (found := [*folder.glob("run-*.jsonl")]):
-        raise UsageError(f"@last: no session is in {folder}, where 'speedproof run' keeps the latest")
+    if not (found := [*folder.glob(f"{what}-*.jsonl")]):
+        raise UsageError(f"@last: no session is in {folder}, where 'speedproof {what}' keeps the latest")
     return max(found, key=_changed)
 
 
