@@ -21,6 +21,8 @@ from speedproof.declaring import refuse
 from speedproof.errors import UsageError
 from speedproof.measuring.build import BuildCache as BuildCache
 from speedproof.measuring.build import build_all
+from speedproof.measuring.cache import latest_session as latest_session
+from speedproof.measuring.cache import new_session as new_session
 from speedproof.measuring.plan import (
     Hooks,
     idle_parameters,

@@ -216,7 +216,7 @@ def _add(asked: AddOptions, console: Console) -> int:
                     where=asked.where,
                 )
             except sp.SpeedproofError as error:
-                failed.setdefault(str(error).removeprefix(f"{path}: "), []).append(path)
+                failed.setdefault(error.on_command_line().removeprefix(f"{path}: "), []).append(path)
             else:
                 several = len(added.commits) > 3
                 names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)

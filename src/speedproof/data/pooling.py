@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from speedproof.data.names import enumerate_names
 from speedproof.data.record import Record
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.units import direction_of
-from speedproof.errors import Parameter
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Key
@@ -31,7 +29,7 @@ class Residue(Struct, frozen=True):
     @property
     def remedy(self) -> str:
         """How to tell the values apart, to follow what the residue says."""
-        return f"; {Parameter('by', self.field, f'by {shlex.quote(self.field)}')} tells them apart"
+        return f"; tell them apart by {self.field!r}"
 
     def __str__(self) -> str:
         shown = enumerate_names(self.values, 3, 50)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from speedproof.data.units import Unit, parse_unit
-from speedproof.errors import Parameter
 from speedproof.formats.source import Source
 
 # Possessive: of a long row of digits none is given back to be matched again.
@@ -112,7 +111,7 @@ def settle_unit(written: str | None, asked: str | None, place: str) -> tuple[Uni
     unit = parse_unit(written)
     if asked is None or parse_unit(asked) == unit:
         return unit, ()
-    reason = f"names the unit {written}, so {Parameter('unit', asked)} was not used"
+    reason = f"names the unit {written}, so {asked}, which was asked for, was not used"
     return unit, (f"{place} {reason}; if {asked} is right, correct the file",)
 
 

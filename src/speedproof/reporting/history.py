@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from speedproof.data.units import format_value
-from speedproof.errors import Parameter
 from speedproof.history.alarms import FoundAlarms, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import short_name
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from speedproof.corpus.changes import CorpusChange, CorpusChanges
 
 _SHOWN = 7
-_ALL = Parameter("everything", True, "all")
 _FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
 _LEAST = 8  # and fewer show none
 _SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
@@ -211,7 +209,7 @@ def changed(found: CorpusChanges, versions: Sequence[str], *, everything: bool) 
         Column("machine", drop=2),
     )
     if len(found.changes) > len(shown):
-        notes.append(Text(f"... {len(found.changes) - len(shown)} earlier changes: {_ALL}"))
+        notes.append(Text(f"... {len(found.changes) - len(shown)} earlier changes: ask for all"))
     return Report(
         f"corpus {found.corpus}",
         tuple(headline),
@@ -251,7 +249,7 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     rows = [_row_of_alarm(result, alarm) for alarm in shown]
     return Report(
         f"alarms in {result.store}", headline, (Table.of(columns, rows),) if shown else (),
-        (Text(f"... {more} more alarms: {_ALL}"),) if more else (), hints=hints, command="history watch",
+        (Text(f"... {more} more alarms: ask for all"),) if more else (), hints=hints, command="history watch",
         data=result,
     )  # fmt: skip
 

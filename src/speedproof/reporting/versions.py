@@ -9,7 +9,6 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from speedproof.errors import Parameter
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -143,7 +142,7 @@ def _two_speeds(of: _Versions) -> Iterator[Text]:
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
     """What some version lacks, in one line."""
     names = {name for r in results for name in (*r.only_reference, *r.only_candidate)}
-    lacking = f"Not in every version: {plural(len(names), 'benchmark')} ({Parameter('details', True)})"
+    lacking = f"Not in every version: {plural(len(names), 'benchmark')} (see the details)"
     lines = [lacking] if names else []
     lines += [f"Left out: {problem}" for r in results for problem in r.problems][:1]
     return [Text(text, "warning") for text in lines]
