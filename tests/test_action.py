@@ -58,12 +58,12 @@ class Runner:
         path.chmod(0o755)
 
     def run(self, pull: str = "", base: str = "", **inputs: str) -> Ran:
-        values = {
+        values: dict[str, str] = {
             "github.event.pull_request.number": pull,
             "github.event.pull_request.base.sha": base,
             "github.token": "secret",
         }
-        values |= {f"inputs.{name}": spec.get("default", "") for name, spec in ACTION["inputs"].items()}
+        values |= {f"inputs.{name}": str(spec.get("default", "")) for name, spec in ACTION["inputs"].items()}
         values |= {f"inputs.{name.replace('_', '-')}": value for name, value in inputs.items()}
         files = {name: self.home / name for name in ("output", "step_summary")}
         for file in files.values():
