@@ -57,10 +57,10 @@ class Runner:
         path.write_text(f"#!/bin/bash\n{text}\n", encoding="utf-8")
         path.chmod(0o755)
 
-    def run(self, pull: str = "", base: str = "", **inputs: str) -> Ran:
-        values: dict[str, str] = {
+    def run(self, pull: str = "", against: str = "", **inputs: str) -> Ran:
+        values = {
             "github.event.pull_request.number": pull,
-            "github.event.pull_request.base.sha": base,
+            "github.event.pull_request.base.sha": against,
             "github.token": "secret",
         }
         values |= {f"inputs.{name}": str(spec.get("default", "")) for name, spec in ACTION["inputs"].items()}
@@ -210,7 +210,7 @@ def test_the_example_project_measures_its_pull_requests(runner: Runner) -> None:
         runner.home / "bin" / "gh",
         f'for last; do :; done; case $* in *POST*) cp "${{last#body=@}}" {comment} ;; esac',
     )
-    ran = runner.run(pull="7", base=git(runner.work, "rev-parse", "HEAD~1"), **inputs)
+    ran = runner.run(pull="7", against=git(runner.work, "rev-parse", "HEAD~1"), **inputs)
     assert (ran.verdict, ran.code) == ("fail", 1), ran.log
     text = comment.read_text(encoding="utf-8")
     assert "FAIL" in text
