@@ -160,7 +160,7 @@ def test_the_table_without_ties_is_of_every_order(n: int, m: int) -> None:
     ],
 )  # fmt: skip
 def test_which_sizes_are_enumerated(sizes: tuple[int, int], enumerated: tuple[int, int] | None) -> None:
-    """At most 200,000 orders; beside eight runs or fewer the other side is cut to that, and to three times them."""
+    """At most 200,000 orders; beside eight runs or fewer the other side is cut to that and three times them."""
     found = null_distribution(*sizes, True)
     assert (found.n, found.m) == sizes
     assert not null_distribution(*sizes, False).exact

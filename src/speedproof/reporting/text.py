@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.reporting.cells import pad, visible, width_of
-from speedproof.reporting.model import Report, Row, Style, Table, Text, grouped
+from speedproof.reporting.model import Cell, Report, Row, Style, Table, Text, grouped
 from speedproof.reporting.names import common_prefix, shortened
 
 Paint = Callable[..., str]
@@ -235,7 +235,13 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
                 if fuller.needed <= width:
                     laid, gone = fuller, [other for other in gone if other != i]
             return laid
-    # What is too wide goes on lines of its own: the names beside it need not be short for that.
+    # What is too wide goes on lines of its own: nothing beside it need be short or go for that.
+    remarks = [visible(row.cells[-1].text) for row in rows]
+    if any(remarks) and not table.columns[-1].title:
+        plain = [replace(row, cells=(*row.cells[:-1], Cell(""))) for row in rows]
+        laid = _layout(table, plain, width)
+        texts = [[*texts[:-1], remark] for texts, remark in zip(laid.texts, remarks, strict=True)]
+        return replace(laid, texts=texts)
     if all(laid.before_last + width_of(texts[-1]) > width for texts in laid.texts):
         for cap in (None, *_NAMES):
             hanging = _laid(table, rows, laid.kept, _BREVITY, cap, brief=True)
