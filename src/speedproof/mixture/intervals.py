@@ -40,8 +40,8 @@ def sample_intervals(
     """I3 of every sample with its two-sided interval.
 
     The best of several is so partly by chance. Where they are ``ranked``, estimates of three or more are drawn
-    towards their mean, onto it where their spread is at most 2.5 times what their errors explain: whether versions are
-    equal or far apart, the best then is on average what it says, to a point or two (``tests/protocols``).
+    towards their mean, onto it where their spread is at most 2.5 times what their errors explain: whether
+    versions are equal or far apart, the best then is on average what it says, to a point or two.
     """
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"a risk lies between 0 and 1, not at {alpha:g}")
