@@ -9,7 +9,6 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from speedproof.stats import jumps
 from speedproof.stats.alarms import alarms
 from speedproof.stats.cusum import Alarm, first_alarm, run_limit
 from speedproof.stats.jumps import first_jump
@@ -81,14 +80,6 @@ def test_jumps_against_a_loop(n: int, mean: float) -> None:
         for unit in (1.0, 1e-9):
             assert first_jump(unit * x, mean) == expected
     assert first_jump(np.ones(n), mean) is None
-
-
-def test_the_variance_of_a_mean() -> None:
-    """Of k values with correlations rho^|i-j|: the mean of that matrix."""
-    for rho in (0.0, 0.3, 0.9):
-        for k in (1, 2, 17):
-            matrix = rho ** np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
-            assert jumps._of_mean(np.array([rho]), np.array([float(k)]))[0] == pytest.approx(matrix.mean())
 
 
 @pytest.mark.parametrize("kind", ["normal", "AR .3", "AR .6", "log-normal", "outliers"])
