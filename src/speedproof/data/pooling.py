@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import IntArray
-from speedproof.data.groups import numbered
+from speedproof.data.groups import from_zero, numbered
 from speedproof.data.names import enumerate_names
 from speedproof.data.record import Record
 from speedproof.data.sample import Sample, Trait
@@ -81,10 +81,7 @@ def pool(group: list[Record], version: str) -> Sample:
         parts: list[IntArray] = []
         start = 0
         for record in group:
-            own = np.arange(record.values.size) if record.processes is None else record.processes
-            steps = np.diff(own, prepend=0)
-            if not ((steps == 0) | (steps == 1)).all():  # else they count up from 0 already
-                own = np.unique(own, return_inverse=True)[1]
+            own = np.arange(record.values.size) if record.processes is None else from_zero(record.processes)
             parts.append(own + start)
             start += int(own.max(initial=-1)) + 1
         processes = np.concatenate(parts)
