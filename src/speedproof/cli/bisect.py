@@ -125,8 +125,8 @@ def run(asked: BisectOptions, console: Console) -> int:
     if asked.json:
         console.out.write(to_json("bisect", [report.data for report in result.reports()]))
     else:
-        kept = asked.resume or asked.save
-        console.write(*(result if kept else replace(result, file=LATEST)).reports())
+        named = asked.resume or asked.save
+        console.write(*replace(result, file=named or LATEST).reports())
     if result.reason == INTERRUPTED:
         return CTRL_C
     return NOT_FOUND if result.finding.open else 0
