@@ -126,7 +126,7 @@ def run(asked: BisectOptions, console: Console) -> int:
         console.out.write(to_json("bisect", [report.data for report in result.reports()]))
     else:
         named = asked.resume or asked.save
-        console.write(*(result if named else replace(result, file=LATEST)).reports())
+        console.write(*replace(result, file=named or LATEST).reports())
     if result.reason == INTERRUPTED:
         return CTRL_C
     return NOT_FOUND if result.finding.open else 0
