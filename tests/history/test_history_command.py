@@ -66,6 +66,7 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     assert all(len(line) <= 100 for line in out.splitlines())
     (line,) = (line for line in out.splitlines() if "slower" in line)
     assert "parse" in line
+    (line,) = (line for line in run(repository, "--benchmark", "parse")[1].splitlines() if "slower" in line)
     bars = [ch for ch in line if "\u2581" <= ch <= "\u2588"]
     assert max(bars[:7]) < min(bars[8:])  # the step is seen, two thirds along the line
     (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]
@@ -83,6 +84,93 @@ def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) ->
     code, out, _ = run(repository, "--fail-on-change")
     assert code == 0
     assert "blessed" in out
+
+
+@pytest.fixture(scope="module")
+def triage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """40 commits: at the 11th three of six benchmarks are 20 % slower until the 26th, at the 31st two are faster.
+
+    The times of the others do not change, nor does anybody's number of instructions but that of the last.
+    """
+    folder = tmp_path_factory.mktemp("triage")
+    git(folder, "init", "-q", "-b", "main")
+    rng = np.random.default_rng(7)
+    history = sp.History(folder / "s.db", folder)
+    for i in range(40):
+        git(folder, "commit", "-q", "--allow-empty", "-m", f"Change {i}")
+        rows = ["benchmark,metric,value,unit"]
+        for b in range(6):
+            level = (1.2 if b < 3 and 10 <= i < 25 else 1.0) * (0.8 if b > 3 and i >= 30 else 1.0)
+            rows += [f"b{b},time,{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(3))]
+            rows += [
+                f"b{b},instructions,{v:.0f},"
+                for v in 1e6 * (1 + 0.01 * rng.standard_normal(3) + (b > 4 and i >= 20))
+            ]
+        (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
+        history.add(folder / f"{i}.csv")
+    return folder
+
+
+def test_one_row_a_commit(triage: Path) -> None:
+    """Those that stand come first, then the newest; a commit alone has a row each benchmark."""
+    code, out, err = run(triage)
+    assert (code, "others with --metric: instructions, or all" in err) == (0, True)
+    assert out.startswith("8 changes at 3 commits in 6 benchmarks over 40 commits")
+    shas = git(triage, "rev-list", "--reverse", "HEAD").split()
+    rows = [line.split() for line in out.splitlines() if line[:9] in {sha[:9] for sha in shas}]
+    assert [shas.index(next(s for s in shas if s.startswith(row[0]))) for row in rows] == [30, 25, 10]
+    assert [row[1:3] for row in rows] == [[str(n), "benchmarks"] for n in (2, 3, 3)]
+    assert ("stands" in rows[0], "undone" in rows[2]) == (True, True)
+    one = run(triage, "--commit", shas[30])[1]
+    assert all(f"{name} " in one for name in ("b4", "b5"))
+    assert f"{shas[30][:9]} Change 30 (t)" in one
+
+
+def test_metrics_that_do_not_decide_stand_apart(triage: Path) -> None:
+    """A counter is neither shown nor alarms unless it is asked for."""
+    (time,) = json.loads(run(triage, "--json")[1])["results"]
+    (every,) = json.loads(run(triage, "--json", "--metric", "all")[1])["results"]
+    (counter,) = json.loads(run(triage, "--json", "--metric", "instructions")[1])["results"]
+    assert {change["metric"] for change in time["changes"]} == {"time"}
+    assert [change["benchmark"] for change in counter["changes"]] == ["b5"]
+    assert (time["benchmarks"], counter["benchmarks"], every["benchmarks"]) == (6, 6, 12)
+
+
+def test_changes_are_chosen_by_state_and_machine(triage: Path) -> None:
+    """Of how many is said; a machine that there is not is an error that names those that are."""
+    (undone,) = json.loads(run(triage, "--json", "--state", "undone")[1])["results"]
+    assert {change["state"] for change in undone["changes"]} == {"undone"}
+    assert run(triage, "--state", "undone")[1].startswith(
+        f"{len(undone['changes'])} of 8 changes in 6 benchmarks"
+    )
+    assert run(triage, "--machine", "*")[1] == run(triage)[1]
+    code, _, err = run(triage, "--machine", "Cray*")
+    assert (code, "holds no machine Cray*; it has " in err) == (2, True)
+
+
+def test_a_change_is_noted_and_assigned(triage: Path) -> None:
+    """Both are kept and shown, and settle nothing."""
+    sha = git(triage, "rev-list", "--reverse", "HEAD").split()[30]
+    assert run(triage, "note", sha[:9], "looks", "real", "--assign", "ann")[0] == 0
+    assert "stands, ann on it" in run(triage)[1]
+    assert "noted: looks real (" in run(triage, "--commit", sha)[1]
+    change = json.loads(run(triage, "--json", "--commit", sha)[1])["results"][0]["changes"][0]
+    assert (change["state"], change["decision"], change["assigned"]) == ("stands", None, "ann")
+    assert "give a remark, or --assign WHO" in run(triage, "note", sha)[2]
+
+
+def test_an_alarm_is_handed_to_a_command(repository: Path, tmp_path: Path) -> None:
+    """What --json writes is its input; without an alarm it is not carried out; its failure is an error."""
+    file = tmp_path / "body.json"
+    words = ("watch", "--metric", "time", "--last")
+    run(repository, "note", "HEAD", "fresh")
+    code, out, _ = run(repository, *words, "60", "--on-alarm", f"cat > {file}", "--json")
+    if code:  # unless somebody has blessed it by now
+        assert json.loads(file.read_text()) == json.loads(out)
+        assert "ended with code 3" in run(repository, *words, "60", "--on-alarm", "exit 3")[2]
+    file.unlink(missing_ok=True)
+    run(repository, *words, "3", "--on-alarm", f"touch {file}")
+    assert not file.exists()
 
 
 FOLLOWING = [("--fail-on-change",), ("watch",), ("show", "parse"), ("page", "-o", "site")]

@@ -18,8 +18,8 @@ from speedproof.history.commits import Commit
 from speedproof.history.result import FoundHistory
 from speedproof.history.rows import StoredSeries
 from speedproof.history.tracks import Track, tracks_of
-from speedproof.reporting.history import overview
 from speedproof.reporting.text import render
+from speedproof.reporting.triage import overview
 
 ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
 KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}

@@ -20,7 +20,7 @@ from speedproof.api.history_files import (
     start_of,
     version_named,
 )
-from speedproof.api.history_reading import measured_in, no_store, opened, tracks_in, user
+from speedproof.api.history_reading import ALL, deciding, measured_in, no_store, opened, tracks_in, user
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
@@ -35,7 +35,7 @@ from speedproof.history.commits import (
     tags,
 )
 from speedproof.history.importers import importer_of
-from speedproof.history.rows import Added, State
+from speedproof.history.rows import DECIDED, Added, State
 from speedproof.values import level
 
 if TYPE_CHECKING:
@@ -222,6 +222,7 @@ class History:
         confidence: float | str = 0.95,
         metric: str | None = None,
         benchmark: str | None = None,
+        machine: str | None = None,
         branch: str = "HEAD",
         correction: Literal["holm", "bh"] = "holm",
     ) -> HistoryResult:
@@ -231,8 +232,11 @@ class History:
         ----------
         confidence : float or str
             That a history without any change shows none.
-        metric, benchmark : str, optional
-            Only these.
+        metric : str, optional
+            Which decides, or ``"all"``; by default the time of a benchmark, or else its first metric. The risk is
+            that of these.
+        benchmark, machine : str, optional
+            Only these; of machines with ``*``.
         branch : str
             Whose first parents are followed. Where git named none of the commits, their dates give the order.
         correction : {"holm", "bh"}
@@ -252,7 +256,9 @@ class History:
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
 
-        series, measured, commits, tracks = tracks_in(self.store, self.repository, metric, benchmark, branch)
+        series, measured, commits, tracks = tracks_in(
+            self.store, self.repository, metric, benchmark, branch, machine
+        )
         return HistoryResult(
             self.store.where,
             proportion_given("confidence", confidence, '0.95 or "95%"', level),
@@ -268,8 +274,14 @@ class History:
         """How much sessions of one commit differ, which ``store=`` of comparisons and gates counts in."""
         from speedproof.history.floor import noise_floor
 
-        series, measured = measured_in(self.store, None, None)
+        series, measured = measured_in(self.store, ALL, None)
         return noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
+
+    def metrics(self, benchmark: str | None = None) -> tuple[list[str], list[str]]:
+        """The metrics that decide where none is named, and the others; of all benchmarks or one."""
+        series = [s for s in self.store.all_series() if benchmark in (None, s.key.benchmark)]
+        shown = list(dict.fromkeys(s.key.metric for s in deciding(series).values()))
+        return shown, list(dict.fromkeys(s.key.metric for s in series if s.key.metric not in shown))
 
     @checked()
     def alarms(
@@ -279,6 +291,7 @@ class History:
         last: int = 30,
         metric: str | None = None,
         benchmark: str | None = None,
+        machine: str | None = None,
         branch: str = "HEAD",
     ) -> AlarmResult:
         """Alarms that the newest commits raised: earlier than a change can be shown, to be confirmed.
@@ -289,7 +302,7 @@ class History:
             Mean number of commits between false alarms, over all benchmarks together.
         last : int
             Look at what so many commits raised.
-        metric, benchmark, branch
+        metric, benchmark, machine, branch
             As in :meth:`changes`.
 
         Returns
@@ -300,9 +313,12 @@ class History:
         from speedproof.api.history_results import AlarmResult
         from speedproof.history.alarms import find_alarms
 
-        series, _, commits, tracks = tracks_in(self.store, self.repository, metric, benchmark, branch)
+        series, _, commits, tracks = tracks_in(
+            self.store, self.repository, metric, benchmark, branch, machine
+        )
+        decided = [said for said in self.store.decisions() if said.state in DECIDED]
         line = first_parent_order(branch, self.repository)
-        found = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)
+        found = find_alarms(tracks, series, decided, every=every, last=last, line=line)
         watched = len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, found)
 
@@ -362,7 +378,8 @@ class History:
     ) -> None:
         """Say of a change that it is accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
 
-        The commits that are called noise are left out of a benchmark's history from then on.
+        The commits that are called noise are left out of a benchmark's history from then on. ``"noted"`` keeps the
+        reason as a remark and ``"assigned"`` as the name of who looks after it: neither settles anything.
         """
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=benchmark)
 
