@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -171,6 +172,26 @@ def test_an_alarm_is_handed_to_a_command(repository: Path, tmp_path: Path) -> No
     file.unlink(missing_ok=True)
     run(repository, *words, "3", "--on-alarm", f"touch {file}")
     assert not file.exists()
+
+
+def test_the_notifications_of_the_manual(
+    triage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both examples send the benchmark of a slowdown, and the command that measures it again."""
+    if shutil.which("jq") is None:
+        pytest.skip("needs jq")
+    page = (Path(__file__).parents[2] / "docs" / "history.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```sh\n(.*?)```", page.partition("## Notifications")[2], re.DOTALL)
+    for name in ("curl", "gh"):
+        (tmp_path / name).write_text(f"#!/bin/sh\ncat > {tmp_path}/{name}.txt\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    for command in re.findall(r"--on-alarm '(.*?)'\n", block, re.DOTALL):
+        assert run(triage, "watch", "--last", "40", "--on-alarm", command)[0] == 1
+    for name in ("b0", "b1", "b2"):
+        assert f"{name}: 1." in json.loads((tmp_path / "curl.txt").read_text())["text"]
+        (line,) = [x for x in (tmp_path / "gh.txt").read_text().splitlines() if f"- {name}: 1." in x]
+        assert "; speedproof run --revisions " in line
 
 
 FOLLOWING = [("--fail-on-change",), ("watch",), ("show", "parse"), ("page", "-o", "site")]

@@ -252,12 +252,26 @@ class History:
         UsageError
             A benchmark that the store does not hold, a branch without measured commits, a shallow clone.
         """
+        return self._changes(confidence, correction, metric, branch, benchmark=benchmark, machine=machine)
+
+    def _changes(
+        self,
+        confidence: float | str,
+        correction: Literal["holm", "bh"],
+        metric: str | None,
+        branch: str,
+        *,
+        benchmark: str | None = None,
+        machine: str | None = None,
+        apart: bool = False,
+    ) -> HistoryResult:
+        """Changes of metrics that decide; ``apart`` of the others, at a risk of their own."""
         from speedproof.api.history_results import HistoryResult
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
 
         series, measured, commits, tracks = tracks_in(
-            self.store, self.repository, metric, benchmark, branch, machine
+            self.store, self.repository, metric, benchmark, branch, machine, apart=apart
         )
         return HistoryResult(
             self.store.where,
@@ -359,11 +373,12 @@ class History:
         """
         from speedproof.reporting.site import write_site
 
-        def found(rev: str) -> HistoryResult:
-            return self.changes(confidence=confidence, metric=metric, branch=rev, correction=correction)
+        def found(rev: str, *, apart: bool = False) -> HistoryResult:
+            return self._changes(confidence, correction, metric, rev, apart=apart)
 
+        others = metric is None and self.metrics()[1]
         return write_site(
-            found(branch),
+            [found(branch), *([found(branch, apart=True)] if others else [])],
             folder,
             made=f"Made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by speedproof {__version__}",
             link=commit_address(self.repository),

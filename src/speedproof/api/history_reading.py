@@ -29,11 +29,13 @@ def tracks_in(
     benchmark: str | None,
     branch: str,
     machine: str | None = None,
+    *,
+    apart: bool = False,
 ) -> tuple[dict[int, StoredSeries], Measurements, list[Commit], tuple[Track, ...]]:
     """Series, measurements, commits in order and tracks."""
     from speedproof.history.tracks import tracks_of
 
-    series, measured = measured_in(store, metric, benchmark)
+    series, measured = measured_in(store, metric, benchmark, apart=apart)
     commits = ordered(store.commits(), branch, repository, store.branches())
     machines = store.machines()
     if machine is not None:
@@ -57,13 +59,17 @@ def deciding(series: Iterable[StoredSeries]) -> dict[int, StoredSeries]:
 
 
 def measured_in(
-    store: HistoryStore, metric: str | None, benchmark: str | None
+    store: HistoryStore, metric: str | None, benchmark: str | None, *, apart: bool = False
 ) -> tuple[dict[int, StoredSeries], Measurements]:
-    """Series and measurements of a metric, all, or those that decide; without what somebody called noise."""
+    """Series and measurements of a metric, all, or those that decide; without what somebody called noise.
+
+    ``apart`` takes those that do not decide instead.
+    """
     every = store.all_series(metric=None if metric == ALL else metric)
     series = {s.id: s for s in every if benchmark in (None, s.key.benchmark)}
     if metric is None:
-        series = deciding(series.values())
+        first = deciding(series.values())
+        series = {number: s for number, s in series.items() if (number in first) != apart}
     if benchmark is not None and not series:
         names = list(dict.fromkeys(s.key.benchmark for s in every))
         told = f"; {nearest_of(benchmark, names)}" if names else ""

@@ -78,7 +78,7 @@ def overview(
     hints += ["One benchmark: history show NAME", *(["All: --all"] if more else [])]
     return Report(
         f"history in {result.store}",
-        (*_headline(result, len(commits), of), *(_said(result, groups[0].commit) if one else ())),
+        (*headline_of(result, of), *(_said(result, groups[0].commit) if one else ())),
         (Table.of(columns, shown),) if shown else (),
         tuple(notes),
         hints=tuple(hints) if rows else (),
@@ -87,12 +87,13 @@ def overview(
     )
 
 
-def _headline(result: FoundHistory, commits: int, of: int | None) -> Iterator[Text]:
+def headline_of(result: FoundHistory, of: int | None = None) -> Iterator[Text]:
+    """How many changes in how many benchmarks, and at which risk."""
     series = {track.series for track in result.tracks}
     metrics = {result.series[number].key.metric for number in series}
     of_them = plural(len(series), "benchmark metric" if len(metrics) > 1 else "benchmark")
     many = f"{of_them} over {plural(result.measured, 'commit')}"
-    count = len(result.changes)
+    count, commits = len(result.changes), len({change.commit.sha for change in result.changes})
     if of is not None:
         yield Text(f"{count} of {plural(of, 'change')} in {many}", "strong")
     elif not count:
@@ -164,7 +165,7 @@ def _row(result: FoundHistory, group: CommitChanges, *, alone: bool) -> Row:
         name,
         Cell(times, style),
         Cell(word, style),
-        Cell(today_of(result, group), "" if group.stands else "dim"),
+        Cell(_states(result, group), "" if group.stands else "dim"),
         "" if several else at_least(first) or "-",
         "" if several else sparkline(first.track.level.tolist(), _WIDTH),
         " to ".join(ends) if not several and first.earliest != first.latest else "",
@@ -186,12 +187,12 @@ def _name(result: FoundHistory, change: Change) -> str:
     return name
 
 
-def today_of(result: FoundHistory, group: CommitChanges) -> str:
+def _states(result: FoundHistory, group: CommitChanges) -> str:
     """What became of a commit's changes: of several, of how many of them."""
     states = list(map(result.state, group.changes))
     most = max(states, key=lambda state: (state == STANDS, states.count(state)))
     if len(states) == 1:
-        told = _today(result, group.changes[0])
+        told = today_of(result, group.changes[0])
     elif states.count(most) == len(states):
         told = most
     else:
@@ -200,7 +201,7 @@ def today_of(result: FoundHistory, group: CommitChanges) -> str:
     return f"{told}, {' and '.join(assigned)} on it" if group.stands and assigned else told
 
 
-def _today(result: FoundHistory, change: Change) -> str:
+def today_of(result: FoundHistory, change: Change) -> str:
     """What became of it."""
     if (said := result.decision(change)) is not None:
         return said.state
