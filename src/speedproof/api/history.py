@@ -35,7 +35,7 @@ from speedproof.history.commits import (
     tags,
 )
 from speedproof.history.importers import importer_of
-from speedproof.history.rows import DECIDED, Added, State
+from speedproof.history.rows import Added, State
 from speedproof.values import level
 
 if TYPE_CHECKING:
@@ -313,7 +313,8 @@ class History:
         Parameters
         ----------
         every : float
-            Mean number of commits between false alarms, over all benchmarks together.
+            Mean number of commits between false confirmed alarms, over all benchmarks together; unconfirmed ones
+            come twenty times as often.
         last : int
             Look at what so many commits raised.
         metric, benchmark, machine, branch
@@ -322,7 +323,7 @@ class History:
         Returns
         -------
         AlarmResult
-            ``undecided`` are the slowdowns that nobody has decided about.
+            ``undecided`` are the slowdowns that nobody has decided about, ``confirmed`` the sure ones of them.
         """
         from speedproof.api.history_results import AlarmResult
         from speedproof.history.alarms import find_alarms
@@ -330,9 +331,8 @@ class History:
         series, _, commits, tracks = tracks_in(
             self.store, self.repository, metric, benchmark, branch, machine
         )
-        decided = [said for said in self.store.decisions() if said.state in DECIDED]
         line = first_parent_order(branch, self.repository)
-        found = find_alarms(tracks, series, decided, every=every, last=last, line=line)
+        found = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)
         watched = len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, found)
 

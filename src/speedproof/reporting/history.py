@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from speedproof.data.units import format_value
 from speedproof.errors import Parameter
-from speedproof.history.alarms import FoundAlarms, HistoryAlarm
+from speedproof.history.alarms import ASKED, FoundAlarms, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import short_name
 from speedproof.history.rows import QueriedSample
@@ -109,17 +109,17 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
     many = f"{plural(result.series, 'benchmark')}, last {plural(result.last, 'commit')} of {result.commits}"
     told = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
-    often = f"once in {result.every:,.0f} commits, all benchmarks together."
+    often = f"once in {result.every:,.0f} commits, an unconfirmed one in {result.every / ASKED:,.0f}."
     headline = (
         Text(f"{told} in {many}", "strong"),
-        Text(f"Without a change an alarm comes about {often}", "dim"),
+        Text(f"Without a change a confirmed alarm comes about {often}", "dim"),
     )
     shown = result.alarms if everything else result.alarms[:_SHOWN]
     more = len(result.alarms) - len(shown)
     hints: tuple[str, ...] = ()
     if result.undecided:
         first = result.undecided[0]
-        what = "Which commit" if first.between > 1 else "Confirm"
+        what = "Which commit" if first.between > 1 else "Measure again"
         hints = (f"{what}: {first.confirmed_by(_SHA)} -- COMMAND", "Accept: history bless COMMIT")
     columns = (
         Column("since"),
@@ -148,7 +148,7 @@ def _row_of_alarm(result: FoundAlarms, alarm: HistoryAlarm) -> Row:
         Cell(times, style),
         Cell(word, style),
         brief_commit(alarm.raised.sha),
-        "shown" if alarm.shown else "unconfirmed",
+        "confirmed" if alarm.confirmed else "unconfirmed",
         Cell(alarm.decision.state if alarm.decision else "", "dim"),
         name=name,
         kind=word,
