@@ -40,6 +40,7 @@ from speedproof.values import level
 
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
+    from speedproof.history.alarms import HistoryAlarm
     from speedproof.history.rows import QueriedSample
     from speedproof.history.store import HistoryStore
     from speedproof.protocols.noise_floor import NoiseFloor
@@ -335,6 +336,40 @@ class History:
         found = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)
         watched = len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, found)
+
+    @checked()
+    def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool:
+        """File a session that measured both commits of an alarm again.
+
+        Parameters
+        ----------
+        alarm : HistoryAlarm
+            One of :meth:`alarms`.
+        session : str or path
+            What ``speedproof run --revisions GOOD BAD`` wrote.
+        machine : str
+            As in :meth:`add`.
+
+        Returns
+        -------
+        bool
+            Whether the session shows the change, too, at 95 %: then the alarm is confirmed from now on.
+        """
+        from speedproof.api.suites import compare_suite
+
+        path = os.fspath(session)
+        suite = read_suite(path)
+        series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
+        key, only = series.key, len({key.benchmark for key in suite.keys}) == 1
+        good, bad = (version_named(c.sha, suite, path, self.repository) for c in (alarm.good, alarm.bad))
+        measured = compare_suite(suite, reference=good, metric=key.metric).against(bad)
+        own = next((row for row in measured if only or row.benchmark == key.benchmark), None)
+        self.add(path, benchmark=key.benchmark if only else "", machine=machine)
+        worse = (alarm.factor > 1.0) != series.higher_is_better
+        shown = own is not None and own.verdict == ("slower" if worse else "faster")
+        if shown:
+            self.store.decide(alarm.bad.sha, "confirmed", reason=path, who=user(), benchmark=key.benchmark)
+        return shown
 
     @checked()
     def page(

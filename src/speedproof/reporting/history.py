@@ -119,8 +119,13 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     hints: tuple[str, ...] = ()
     if result.undecided:
         first = result.undecided[0]
-        what = "Which commit" if first.between > 1 else "Measure again"
-        hints = (f"{what}: {first.confirmed_by(_SHA)} -- COMMAND", "Accept: history bless COMMIT")
+        again = (
+            ""
+            if first.confirmed
+            else f"Measure again: history confirm {short_name(first.bad.sha)} -- COMMAND"
+        )
+        what = "Which commit" if first.between > 1 else "Confirm"
+        hints = (again or f"{what}: {first.confirmed_by(_SHA)} -- COMMAND", "Accept: history bless COMMIT")
     columns = (
         Column("since"),
         Column("benchmark", names=True),
