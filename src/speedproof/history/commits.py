@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names
 from speedproof.errors import Parameter, UsageError
@@ -22,6 +23,7 @@ class Commit(Struct, frozen=True):
     sha: str  # its full name, or whatever names it where no repository is at hand
     subject: str = ""  # first line of its message; empty when unknown
     date: str = ""  # ISO 8601 in UTC; empty when unknown
+    author: str = ""  # as git names it now; empty where it does not
 
 
 def in_utc(moment: str) -> str:
@@ -37,12 +39,13 @@ def in_utc(moment: str) -> str:
     )
 
 
-def _git(folder: str, *arguments: str) -> str | None:
+def _git(folder: str, *arguments: str, given: str = "") -> str | None:
     """What git prints, or None when there is no git, no repository or no such thing."""
     try:
         done = subprocess.run(
-            ["git", "-C", folder, *arguments], capture_output=True, text=True, errors="replace", check=False
-        )
+            ["git", "-C", folder, *arguments],
+            input=given, capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
     except OSError:
         return None
     return done.stdout if done.returncode == 0 else None
@@ -100,7 +103,7 @@ def ordered(
     if cut and len(on_branch) < len(known):
         raise UsageError(f"{folder}: the clone lacks older commits; fetch them: git fetch --unshallow")
     if on_branch:
-        return sorted(on_branch, key=lambda commit: place[commit.sha])
+        return with_authors(sorted(on_branch, key=lambda commit: place[commit.sha]), folder)
     if not known or (branch == "HEAD" and not added_on):
         return sorted(known, key=lambda commit: (commit.date, commit.sha))
     listed = _git(folder, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes")
@@ -109,6 +112,14 @@ def ordered(
         f"no measured commit is on {branch} in the repository {folder}; name another with ",
         Parameter("branch"), f" ({enumerate_names(names, 5)}) or " if names else " or ", Parameter("repository"),
     )  # fmt: skip
+
+
+def with_authors(commits: Sequence[Commit], folder: str) -> list[Commit]:
+    """Commits that git knows, with their authors."""
+    wanted = "".join(f"{commit.sha}\n" for commit in commits)
+    listed = _git(folder, "log", "--no-walk=unsorted", "--format=%H%x1f%an", "--stdin", given=wanted)
+    names = dict(line.split("\x1f", 1) for line in (listed or "").splitlines())
+    return [replace(commit, author=names.get(commit.sha, "")) for commit in commits]
 
 
 def current_branch(folder: str = ".") -> str:
