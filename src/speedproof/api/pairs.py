@@ -22,7 +22,7 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
-from speedproof.reporting import suite
+from speedproof.reporting import sheet
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report
 
@@ -152,7 +152,7 @@ class PairResult(Shown, Struct, frozen=True):
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [suite.report(self.result)]
+        return [sheet.report(self.result)]
 
     def written(self) -> Reported:
         """With the comparison that a page draws."""
