@@ -231,7 +231,7 @@ def test_the_machine_is_told_under_the_names_of_the_headline(make_suite: Callabl
 def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callable[..., Made]) -> None:
     """Not by speed; their medians are a line, a bar each."""
     rng = np.random.default_rng(1)
-    first, means = "aaaaaaa One", {"bbbbbbb Two": 1.0, "1234567 Three": 2.0, "WORKTREE on 1234567": 2.5}
+    first, means = "aaaaaaa One", {"bbbbbbb Two": 1.0, "1234567 Three": 2.1, "WORKTREE on 1234567": 2.5}
     x = rng.normal(3.0, 0.01, 20)
     results = [
         replace(make_suite({"b": (x, rng.normal(mean, 0.01, 20))})[0], reference=first, candidate=name)
