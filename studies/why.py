@@ -2,14 +2,14 @@
 
     python -m studies.why [--draws 400] [--seed 1]
 
-A run of time has a slow state in 30 % of cases, a tenth slower than the rest, whose runs deviate by 2 %. Beside it
-are six counts of mixed kinds: normal, log-normal, of few and of rare events, rounded, and a multiple of another.
-"named" is the share of draws, in %, in which any count is named though none has to do with time ("in turn": where
-the values of time and of all counts follow an autoregression of that coefficient); "found" that in which a seventh
-one is named, a normal one shifted by so many of its deviations in the slow state; "blamed" that in which then any of
-the six is named. "covered" is the share of pairs of versions whose interval holds the true share of the speedup that
-goes with the weights of the states, "off" the mean error of that share; the versions are slow in 30 and 10 % of runs,
-and differ by 3.4 % at equal state.
+Half of the runs are in a slow state, a tenth slower than the others, whose runs deviate by 2 %. Beside
+it are six counts of mixed kinds: normal, log-normal, of few and of rare events, rounded, and a multiple of
+another. "named" is the share of draws, in %, in which any count is named though none has to do with time ("in
+turn": where the values of time and of all counts follow an autoregression of that coefficient); "found" that in
+which a seventh one is named, a normal one shifted by so many of its deviations in the slow state; "blamed" that
+in which then any of the six is named. "covered" is the share of pairs of versions whose interval holds the true
+share of the speedup that goes with the weights of the states, "off" the mean error of that share; the versions
+are slow in 30 and 10 % of runs, and differ by 3.4 % at equal state.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def false_share(n: int, draws: int, rng: np.random.Generator) -> float:
     """The share of draws in which a count is named, in %."""
     wrong = 0
     for draw in range(draws):
-        time = time_of(rng.random(n) < 0.3, rng)
+        time = time_of(rng.random(n) < 0.5, rng)
         wrong += bool(named(time, counts(rng.normal(size=(n, 5))), draw).any())
     return 100.0 * wrong / draws
 
@@ -76,7 +76,7 @@ def found(n: int, shift: float, draws: int, rng: np.random.Generator) -> tuple[f
     """The shares of draws in which the cause is named, and any other one, in %."""
     right = wrong = 0
     for draw in range(draws):
-        slow = rng.random(n) < 0.3
+        slow = rng.random(n) < 0.5
         metrics = np.column_stack((shift * slow + rng.normal(size=n), counts(rng.normal(size=(n, 5)))))
         cause, *others = named(time_of(slow, rng), metrics, draw).tolist()
         right += cause

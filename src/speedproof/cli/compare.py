@@ -1,7 +1,9 @@
 """``speedproof compare``: is the candidate faster than the reference, and by at least how much."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.cli.asked import CommandOptions
@@ -23,9 +25,11 @@ from speedproof.options import (
     Store,
 )
 from speedproof.reporting.model import Report
+from speedproof.reporting.why import beside
 
 if TYPE_CHECKING:
     from speedproof.api.suites import SuiteComparison
+    from speedproof.protocols.why import Why
 
 FAILED = 1
 
@@ -65,6 +69,11 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
         bool,
         "fit Gaussian mixtures and say whether the modes that runs fall into moved or changed their weights",
     ] = False
+    why: Annotated[
+        bool,
+        "say which other metrics of the same runs (page faults, counters) go with time, and with how much of the "
+        "difference",
+    ] = False
     with_samples: Annotated[
         bool, "JSON: with all values, for the charts of 'speedproof report'", Needs("json")
     ] = False
@@ -83,7 +92,10 @@ def run(asked: CompareOptions, console: Console) -> int:
     else:
         protocols = ("mean", "median") if asked.protocol == "both" else (asked.protocol,)
     rules = rules_of(asked, asked.judging, protocols)
-    suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
+    # What a metric goes with are the others.
+    choosing = replace(asked.choosing, metric="all") if asked.why else asked.choosing
+    whole, reference = load_chosen(asked.files, asked.reading, choosing, console)
+    suite = whole.select(metric=asked.choosing.metric) if asked.why else whole
     reference, candidates = suite.sides(reference)
     report_leftovers(suite, console)
     with console.progress("comparing", len(suite.keys) * len(candidates)) as ticker:
@@ -102,9 +114,14 @@ def run(asked: CompareOptions, console: Console) -> int:
     if asked.modes:
         with console.progress("fitting mixtures", len(suite.keys) * len(candidates)) as ticker:
             modes = result.modes(done=ticker.advance)
+    explained: Mapping[str, Sequence[Why]] = {}
+    if asked.why:
+        explained = sp.why(
+            whole, reference=reference, metric=suite.main_metric, confidence=1 - rules.alpha
+        ).by_candidate
 
     def reports(**shown: bool) -> Iterator[Report]:
-        yield from result.reports(**shown)
+        yield from beside(tuple(result.reports(**shown)), explained, **shown)
         if asked.modes:
             from speedproof.reporting.modes import report
 
@@ -113,6 +130,8 @@ def run(asked: CompareOptions, console: Console) -> int:
 
     def to_json() -> str:
         more: dict[str, object] = {"modes": modes} if asked.modes else {}
+        if asked.why:
+            more["why"] = [one for of in explained.values() for one in of]
         if asked.with_samples:
             from speedproof.reporting.stored import store
 

@@ -135,32 +135,35 @@ def joint_states(
         if icl > best and np.bincount(assigned, minlength=K).min() >= FEW_RUNS:
             best, labels = icl, assigned
     if any(own):
-        labels = _merged(labels, x[:, ~model.own], model.floors[~model.own])
+        labels = _merged(labels, model.all[:, ~model.own], model.floors[~model.own])
     order = np.argsort([x[labels == k, 0].mean() for k in range(int(labels.max()) + 1)])
     labels = np.argsort(order)[labels]
     return States(labels, np.array([x[labels == k].mean(axis=0) for k in range(order.size)]), best)
 
 
 def _merged(labels: IntArray, common: FloatArray, floors: FloatArray) -> IntArray:
-    """States that differ in what is common to all versions: others are joined, by the BIC of that alone.
+    """States that differ by a deviation or more in what is common to all versions; nearer ones are joined.
 
     Else time, which may fall into states of its own, would count as the metric that it is held against.
     """
-    scaled = common / np.where((sd := common.std(axis=0)) > 0.0, sd, 1.0)
-
-    def height(rows: npt.NDArray[np.bool_]) -> float:
-        n = int(rows.sum())
-        return float(-0.5 * n * np.log(np.maximum(scaled[rows].var(axis=0), floors)).sum()) + n * log(n)
-
     while labels.max() > 0:
         K = int(labels.max()) + 1
-        parts = [height(labels == k) for k in range(K)]
-        lost, j, k = min(
-            (parts[j] + parts[k] - height((labels == j) | (labels == k)), j, k)
+        means = np.array([common[labels == k].mean(axis=0) for k in range(K)])
+        variances = np.array([common[labels == k].var(axis=0) for k in range(K)])
+        distance, j, k = min(
+            (
+                float(
+                    (
+                        (means[j] - means[k]) ** 2 / np.maximum(0.5 * (variances[j] + variances[k]), floors)
+                    ).max()
+                ),
+                j,
+                k,
+            )
             for k in range(K)
             for j in range(k)
         )
-        if 2.0 * lost > (2 * common.shape[1] + 1) * log(len(labels)):
+        if distance >= 1.0:
             break
         labels = np.where(labels == k, j, labels)
         labels = np.where(labels > k, labels - 1, labels)

@@ -159,7 +159,8 @@ def why(
     order = sorted(
         range(len(names)), key=lambda k: (tested[k].pvalue > alpha, tested[k].part, -tested[k].strength)
     )
-    shown = [k for k in order if tested[k].pvalue <= alpha][:_DECOMPOSED]
+    # What is a part of time has its states from time.
+    shown = [k for k in order if tested[k].pvalue <= alpha and not tested[k].part][:_DECOMPOSED]
     metrics = []
     for k in order:
         one = tested[k]

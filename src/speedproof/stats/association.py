@@ -86,7 +86,7 @@ def associations(
     ranks = _ranked(np.column_stack((t, np.asarray(metrics, dtype=np.float64))), places)
     r, m = ranks[:, 0], ranks[:, 1:]
     # Where a metric never varies in a stratum, time counts for nothing there either.
-    varies = np.array([(m[at] != 0.0).any(axis=0) for at in places]).reshape(-1, m.shape[1])
+    varies = np.array([(m[at] != 0.0).any(axis=0) for at in places])
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = m / np.sqrt((m * m).sum(axis=0))
         against = 1.0 / np.sqrt(np.array([(r[at] @ r[at]) for at in places]) @ varies)
@@ -100,7 +100,7 @@ def associations(
 
     def statistics(order: IntArray) -> tuple[FloatArray, FloatArray]:
         """Of orders, shape (draws, n): correlations and shares between states, shape (draws, metrics)."""
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # of what is constant
             correlation = (r[order] @ scaled) * against
         between = np.zeros_like(correlation)
         for direction in directions:
@@ -109,7 +109,7 @@ def associations(
 
     (correlation,), (between,) = statistics(np.arange(n)[None])
     observed = np.maximum(correlation**2, between)
-    known = np.flatnonzero(~np.isnan(scaled[0])) if n else np.array([], dtype=np.int64)
+    known = np.flatnonzero(~np.isnan(correlation))
     by_strength = known[np.argsort(-observed[known], kind="stable")]
     exceeded = np.zeros(known.size)
     rng = np.random.default_rng(seed)
