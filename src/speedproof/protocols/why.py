@@ -19,7 +19,7 @@ It is observation, no experiment: a metric goes with time, and only changing it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp
+from math import ceil, exp, log10
 
 import numpy as np
 from msgspec import Struct
@@ -37,6 +37,7 @@ LEAST_RUNS = 10
 _DRAWS = 999
 _ALIKE = 0.1  # two-sided p-value of von Neumann's ratio, at which neighbours count as alike
 _DECOMPOSED = 6  # metrics at most, the strongest
+_DIGITS = 12
 _AT_A_TIME = 2_000_000
 
 
@@ -189,7 +190,9 @@ def _usable(
         elif all(np.ptp(sample.values) == 0.0 for _, sample in both):
             left_out.append((name, "the same in every run"))
         else:
-            usable[name] = np.concatenate([sample.per_process("mean").values for _, sample in both])
+            column = np.concatenate([sample.per_process("mean").values for _, sample in both])
+            # Means of equal counts are equal.
+            usable[name] = np.round(column, _DIGITS - ceil(log10(np.abs(column).max() or 1.0)))
     return usable, left_out
 
 
