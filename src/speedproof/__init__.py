@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from speedproof.api.history_results import HistoryResult as HistoryResult
     from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
-    from speedproof.api.measured import RaceResult as RaceResult
     from speedproof.api.models import ModelResult as ModelResult
     from speedproof.api.models import model as model
     from speedproof.api.pairs import PairResult as PairResult
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from speedproof.api.rankings import RankResult as RankResult
     from speedproof.api.rankings import rank as rank
     from speedproof.api.reports import report as report
+    from speedproof.api.sessions import RaceResult as RaceResult
     from speedproof.api.sessions import measure as measure
     from speedproof.api.sessions import race as race
     from speedproof.api.speedup_test import SpeedupTestResult as SpeedupTestResult
@@ -65,7 +65,7 @@ _HOME = {
     "HptResult": "api.hpt",
     "ModelResult": "api.models",
     "PairResult": "api.pairs",
-    "RaceResult": "api.measured",
+    "RaceResult": "api.sessions",
     "RankResult": "api.rankings",
     "Sample": "data.sample",
     "SpeedproofError": "errors",

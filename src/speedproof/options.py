@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from speedproof import values
 from speedproof.declaring import Argument, Excludes, Formats, Needs, Taken, Title
@@ -51,6 +51,9 @@ ResultFiles = Annotated[tuple[str, ...], Argument("FILE...", "result files or fo
 ReferenceFirst = Annotated[
     tuple[str, ...], Argument("FILE...", "result files or folders, the reference first")
 ]
+Positive = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(gt=0, lt=1)]
 Store = Annotated[
     str | None,
     "PLACE",
@@ -273,7 +276,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
     build: Annotated[str, "CMD", "builds a revision, in a tree of its own"] = ""
     build_env: Annotated[tuple[str, ...], "NAME", "a variable that builds depend on, as CFLAGS"] = ()
     builds: Annotated[
-        int | None,
+        Positive | None,
         "K",
         "build each revision K times, {seed} in --build being another number every time, and give every block "
         "builds of its own: what is proven is then of the code; --runs are those of one build (default: 5)",
@@ -326,7 +329,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
     ] = ()
     cwd: Annotated[str, "DIR", "working directory of the commands"] = ""
     timeout: Annotated[
-        float | None, "S", "end a run, or a command around it, after this", values.positive_seconds
+        Seconds | None, "S", "end a run, or a command around it, after this", values.positive_seconds
     ] = None
     no_shell: Annotated[bool, "--no-shell, -N", "start the commands directly (the default)"] = False
     ignore_failure: Annotated[
@@ -345,28 +348,32 @@ class Measuring(Struct, frozen=True, kw_only=True):
     perf: Annotated[str | None, "EVENTS", "counters of 'perf stat', for example instructions"] = None
     energy: Annotated[bool, "energy of the processor packages (RAPL)"] = False
     alpha: Annotated[
-        float | None,
+        Annotated[float, Meta(ge=1e-9, lt=0.5)] | None,
         "RISK",
         "risk of a wrong verdict, in each direction (default: 0.05)",
         Title("stopping"),
         Excludes("confidence"),
     ] = None
-    confidence: Annotated[float | None, "LEVEL", "1 - alpha: how sure every bound is (default: 0.95)"] = None
+    confidence: Annotated[
+        Annotated[float, Meta(gt=0.5, le=1 - 1e-9)] | None,
+        "LEVEL",
+        "1 - alpha: how sure every bound is (default: 0.95)",
+    ] = None
     gate: Annotated[
         bool,
         "hold every benchmark to --margin (default: 2%): stop when it is proven lost or kept; exit with 0 "
         "(pass), 1 (fail) or 3 (undecided)",
     ] = False
-    margin: Annotated[float | None, "SHARE", "stop also when proven equal within this, for example 1%"] = None
-    precision: Annotated[float | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
+    margin: Annotated[Share | None, "SHARE", "stop also when proven equal within this, for example 1%"] = None
+    precision: Annotated[Share | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
         None
     )
     min_runs: Annotated[int | None, "N", "no fewer runs of each version (default: 10)"] = None
     max_runs: Annotated[int | None, "N", "no more runs of each version"] = None
-    runs: Annotated[int | None, "--runs, -r N", "exactly N runs of each version"] = None
-    max_time: Annotated[
-        float, "S", "seconds (or 2m, 1h) for each benchmark (default: 60); with --gate for all together"
-    ] = 60.0
+    runs: Annotated[Positive | None, "--runs, -r N", "exactly N runs of each version"] = None
+    max_time: Annotated[float, "S", "seconds (or 2m, 1h) for all benchmarks together (default: 60 each)"] = (
+        60.0
+    )
     stop_at_proof: Annotated[
         bool,
         "stop at the first verdict; by default measuring goes on until the bound holds at least half of the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def test_numpys_scalars_are_numbers() -> None:
     with pytest.raises(sp.SpeedproofError, match="seed=-1: expected a whole number, 0 or more"):
         sp_.rank(one, seed=np.int64(-1))
     assert seconds_given(np.float32(9)) == 9.0
-    assert seconds_given(None) is None
+    assert seconds_given(None) == math.inf
     for wrong in ("9", 0, np.nan):
         with pytest.raises(sp.SpeedproofError, match="a positive number of seconds"):
             seconds_given(wrong)

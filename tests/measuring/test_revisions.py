@@ -639,7 +639,7 @@ def test_builds_of_a_session_that_was_cut_are_all_measured(
     told = " ".join(out.split())
     assert "Pairs that count: 4 of 5, too few to prove anything; runs of the others failed" in told, out + err
     # All is measured, so nothing is early.
-    assert "more builds would tell ('speedproof run --plan' says how many)" in told
+    assert "needs more builds ('speedproof run --plan' says how many)" in told
     assert "too early" not in told
 
 

@@ -154,7 +154,7 @@ class CandidateResult(Struct, frozen=True):
         if self.reason == WORSE_ON_AVERAGE:
             return Needed(None, None, self.reason)
         if self.reason == ALL_MEASURED:
-            return Needed(None, None, "more builds would tell ('speedproof run --plan' says how many)")
+            return Needed(None, None, "needs more builds ('speedproof run --plan' says how many)")
         return forecast(self.result.blocks, self.blocks_to_go)
 
 

@@ -23,8 +23,8 @@ from speedproof.reporting.names import short_names, shortened
 from speedproof.reporting.notes import up_to
 from speedproof.reporting.numbers import factor, percent, plural, values
 from speedproof.reporting.words import of_metric
-from speedproof.stats.change_scan import LEAST
 from speedproof.stats.session_spread import widened
+from speedproof.stats.two_levels import LEAST
 
 if TYPE_CHECKING:
     from speedproof.corpus.changes import CorpusChange, CorpusChanges

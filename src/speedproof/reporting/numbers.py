@@ -80,10 +80,15 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def rounded_up(count: int, digits: int = 2) -> int:
+    """A forecast with the digits that it is good for."""
+    step = int(10 ** max(0, len(str(count)) - digits))
+    return -(-count // step) * step
+
+
 def rough(count: int, digits: int = 2) -> str:
-    """A forecast with the digits that it is good for, rounded up."""
-    step = 10 ** max(0, len(str(count)) - digits)
-    return str(-(-count // step) * step)
+    """A forecast as text: ``"1,300"``."""
+    return f"{rounded_up(count, digits):,}"
 
 
 def values(

@@ -176,8 +176,8 @@ def _answer(of: _Versions) -> str:
             own = f"each row stands alone at {percent(of.first.alpha)}"
             if len(first) == len(of.names):
                 return f"At a joint risk of {percent(of.ranking.alpha)} no order is shown; {own}"
-            return f"{superlative.capitalize()}: one of {shown}, not told apart jointly; {own}"
-        return f"{superlative.capitalize()}: one of {shown}, not told apart"
+            return f"{superlative.capitalize()}: one of {shown}, undecided jointly; {own}"
+        return f"{superlative.capitalize()}: one of {shown}, undecided"
     if not leading:
         return f"No version is {superlative}: each is proven {of.gain_loss[1]} than another"
     (best,) = leading
