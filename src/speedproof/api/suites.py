@@ -233,7 +233,8 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     def written(self) -> Reported:
         """With the samples that a page draws."""
-        return Reported(tuple(self.reports()), self.suite, results=self.results)
+        sheets = reports(self.results, self.rankings, short=False)
+        return Reported(tuple(sheets), self.suite, results=self.results)
 
     def __repr__(self) -> str:
         versions = ", ".join(dict.fromkeys(r.candidate for r in self.results))

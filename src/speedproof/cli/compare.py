@@ -25,7 +25,6 @@ from speedproof.options import (
     Store,
 )
 from speedproof.reporting.model import Report
-from speedproof.reporting.why import beside
 
 if TYPE_CHECKING:
     from speedproof.api.suites import SuiteComparison
@@ -121,7 +120,12 @@ def run(asked: CompareOptions, console: Console) -> int:
         ).by_candidate
 
     def reports(**shown: bool) -> Iterator[Report]:
-        yield from beside(tuple(result.reports(**shown)), explained, **shown)
+        sheets = result.reports(**shown)
+        if asked.why:
+            from speedproof.reporting.why import beside
+
+            sheets = beside(tuple(sheets), explained, **shown)
+        yield from sheets
         if asked.modes:
             from speedproof.reporting.modes import report
 

@@ -36,7 +36,7 @@ _NARROWEST = 1e-3  # of a state, in deviations of all runs
 _TINY = 1e-3  # of a run: what an empty state of one version has of the other's
 
 
-class States(Struct, frozen=True, eq=False):
+class RunStates(Struct, frozen=True, eq=False):
     """The states of runs, in ascending order of their first metric's mean."""
 
     labels: IntArray  # of every run
@@ -104,7 +104,7 @@ def joint_states(
     own: Sequence[bool] = (),
     versions: npt.ArrayLike | None = None,
     K_max: int = MOST_STATES,
-) -> States:
+) -> RunStates:
     """The states of runs by several metrics.
 
     Parameters
@@ -138,7 +138,7 @@ def joint_states(
         labels = _merged(labels, model.all[:, ~model.own], model.floors[~model.own])
     order = np.argsort([x[labels == k, 0].mean() for k in range(int(labels.max()) + 1)])
     labels = np.argsort(order)[labels]
-    return States(labels, np.array([x[labels == k].mean(axis=0) for k in range(order.size)]), best)
+    return RunStates(labels, np.array([x[labels == k].mean(axis=0) for k in range(order.size)]), best)
 
 
 def _merged(labels: IntArray, common: FloatArray, floors: FloatArray) -> IntArray:

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.sample import Sample, Trait
-from speedproof.mixture.states import States, joint_states, states_of, step_of
+from speedproof.mixture.states import RunStates, joint_states, states_of, step_of
 from speedproof.stats.association import associations
 from speedproof.stats.dependence import lag1
 from speedproof.stats.estimate import Estimate
@@ -223,7 +223,7 @@ def _logs(values: FloatArray) -> FloatArray:
     return np.log(values) if values.min() > 0.0 else values
 
 
-def _states(column: FloatArray, time: FloatArray, version: IntArray, unit: str) -> States:
+def _states(column: FloatArray, time: FloatArray, version: IntArray, unit: str) -> RunStates:
     """The states of a metric and of time together."""
     step = step_of(column, whole=not unit and not (column % 1.0).any())
     low, time_step = column.min(), step_of(time)

@@ -31,7 +31,7 @@ def headline(why: Why) -> tuple[Text, ...]:
     if not shown:
         return (Text(f"why: {_nothing(why)}."),)
     also = [_name(m) for m in shown[1:] if not m.part]
-    beside = f"So {'do' if len(also) > 1 else 'does'} {enumerate_names(also, 3)}. " if also else ""
+    beside = f"Also: {enumerate_names(also, 3)}. " if also else ""
     proof = f"Only changing it alone shows a cause. Next: {_next(shown[0].metric)}"
     return (Text(f"why: {sentence(why, shown[0])}", "strong"), Text(f"{beside}{proof}", "dim"))
 
