@@ -4,6 +4,7 @@ import io
 import json
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,6 +34,11 @@ def two(
         found["time"].append((factor, 1.0)[k] * (1.0 + state) * rng.lognormal(0.0, 0.01, n))
         found["faults"].append(110.0 + 2000.0 * state + rng.poisson(2.0, n))
     return found
+
+
+def two_samples(found: dict[str, list[np.ndarray]], **options: Any) -> sp.PairResult:
+    """The times of both, compared."""
+    return sp.compare(found["time"][0], found["time"][1], **options)
 
 
 def test_the_sheet_of_one_benchmark() -> None:
@@ -81,7 +87,7 @@ def test_the_same_answer_everywhere() -> None:
 def test_arrays() -> None:
     """Of two samples in Python the other metrics are arrays, one value a run."""
     found = two()
-    r = sp.compare(*found["time"], metrics={"minor-faults": tuple(found["faults"])})
+    r = two_samples(found, metrics={"minor-faults": tuple(found["faults"])})
     assert r.why[0].metric == "minor-faults"
     assert 0.75 < r.why[0].share.value < 0.95
 
@@ -105,10 +111,10 @@ def test_a_metric_of_one_side() -> None:
         ({"faults": ([np.nan] * 100, [1.0] * 100)}, "not a finite number"),
     ],
 )
-def test_bad_metrics(metrics: dict[str, object], told: str) -> None:
+def test_bad_metrics(metrics: dict[str, Any], told: str) -> None:
     """Say what is wrong, and of which metric."""
     with pytest.raises(sp.SpeedproofError, match=told) as error:
-        sp.compare(*two()["time"], metrics=metrics)
+        two_samples(two(), metrics=metrics)
     assert "faults" in str(error.value)
 
 
@@ -117,7 +123,7 @@ def test_without_other_metrics() -> None:
     gcc = [str(Path(EXAMPLE).parents[1] / f"gcc/{name}.json") for name in ("O2", "O3")]
     assert "no metric beside time" in printed("compare", *gcc, "--why", code=2)
     with pytest.raises(sp.SpeedproofError, match="metrics="):
-        attrgetter("why")(sp.compare(*two()["time"]))
+        attrgetter("why")(two_samples(two()))
     with pytest.raises(sp.SpeedproofError, match="nothing"):
         sp.why(sp.read(EXAMPLE), metric="nothing")
 
@@ -127,7 +133,7 @@ def test_nothing_goes_with_it() -> None:
     found = two()
     rng = np.random.default_rng(9)
     noise = tuple(rng.normal(50.0, 5.0, 100) for _ in "ab")
-    told = " ".join(str(sp.compare(*found["time"], metrics={"misses": noise})).split())
+    told = " ".join(str(two_samples(found, metrics={"misses": noise})).split())
     assert (
         "why: none of 1 other metric goes with time, which has 2 states; next: speedproof run --perf" in told
     )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.given import floor_of, options_of, rules_of
+from speedproof.api.given import floor_of, options_of, quantile_given, rules_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.given import metric_given, samples_given
@@ -17,7 +17,7 @@ from speedproof.data.notes import Note
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.errors import UsageError
-from speedproof.options import DETAILS, QUANTILES, Judging, QuestionName
+from speedproof.options import DETAILS, Judging, QuestionName, quantile_name
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -211,7 +211,7 @@ def compare(
     names: tuple[str, str] | None = None,
     benchmark: str = "",
     nested: Literal["process", "pool"] = "process",
-    quantile: float | None = None,
+    quantile: float | str | None = None,
     metrics: Mapping[str, Any] | None = None,
     store: str | Path | None = None,
 ) -> PairResult:
@@ -236,8 +236,8 @@ def compare(
         What was measured, for the report.
     nested : {"process", "pool"}
         Values of one process are not independent: use one value a process, or pool them all the same.
-    quantile : float, optional
-        0.9, 0.95, 0.99 or 0.999: compare this quantile of both, where the slowest runs begin, and nothing else.
+    quantile : float or str, optional
+        From 0.5 to 0.9999: compare this quantile of both, where the slowest runs begin, and nothing else.
     metrics : mapping of str to pairs, optional
         Other metrics of the same runs, ``{"minor-faults": (of_reference, of_candidate)}``: which of them the
         difference goes with (``why``).
@@ -284,8 +284,7 @@ def compare(
         rules = replace(rules, floor=floor_of(store))
     asked: tuple[QuestionName, ...] = DETAILS
     if quantile is not None:
-        one_of("quantile", quantile, tuple(QUANTILES.values()))
-        asked = tuple(name for name, q in QUANTILES.items() if q == quantile)
+        asked = (quantile_name(quantile_given(quantile)),)
     explained = None
     if metrics is not None:
         from speedproof.api.whys import metrics_given

@@ -1,18 +1,19 @@
 """``speedproof compare``: is the candidate faster than the reference, and by at least how much."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec.structs import replace
 
 import speedproof as sp
+from speedproof import values
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load_chosen, report_leftovers, report_no_floor
 from speedproof.cli.options import FAILING, rules_of
 from speedproof.cli.outputs import check_outputs, context_of, outputs_wanted, write_answer
-from speedproof.declaring import Needs, Taken, Title
+from speedproof.declaring import Excludes, Needs, Taken, Title
 from speedproof.options import (
     ASKED,
     DETAILS,
@@ -23,12 +24,12 @@ from speedproof.options import (
     Reading,
     ReferenceFirst,
     Store,
+    quantile_name,
 )
 from speedproof.reporting.model import Report
 
 if TYPE_CHECKING:
     from speedproof.api.suites import SuiteComparison
-    from speedproof.protocols.why import Why
 
 FAILED = 1
 
@@ -56,6 +57,14 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
         "both, single-run or touati2009 alone; of the slowest runs p90, p95, p99 or p99.9",
         Title("deciding"),
     ] = "all"
+    quantile: Annotated[
+        tuple[float, ...],
+        "Q",
+        "compare this quantile instead, where the slowest runs begin: 0.975, from 0.5 to 0.9999; may be repeated, "
+        "the first is shown",
+        values.quantile,
+        Excludes("protocol"),
+    ] = ()
     judging: Annotated[Judging, Taken("deciding")]
     store: Store = None
     fail_on: Annotated[
@@ -86,7 +95,9 @@ def run(asked: CompareOptions, console: Console) -> int:
     # All protocols only where somebody reads what they say.
     read = output.details or output.explain or output.json or outputs_wanted(output)
     protocols: tuple[QuestionName, ...]
-    if asked.protocol == "all":
+    if asked.quantile:
+        protocols = tuple(dict.fromkeys(map(quantile_name, asked.quantile)))
+    elif asked.protocol == "all":
         protocols = DETAILS if read else ASKED
     else:
         protocols = ("mean", "median") if asked.protocol == "both" else (asked.protocol,)
@@ -113,18 +124,17 @@ def run(asked: CompareOptions, console: Console) -> int:
     if asked.modes:
         with console.progress("fitting mixtures", len(suite.keys) * len(candidates)) as ticker:
             modes = result.modes(done=ticker.advance)
-    explained: Mapping[str, Sequence[Why]] = {}
+    explained = None
     if asked.why:
-        explained = sp.why(
-            whole, reference=reference, metric=suite.main_metric, confidence=1 - rules.alpha
-        ).by_candidate
+        confidence = 1 - rules.alpha
+        explained = sp.why(whole, reference=reference, metric=suite.main_metric, confidence=confidence)
 
     def reports(**shown: bool) -> Iterator[Report]:
         sheets = result.reports(**shown)
-        if asked.why:
+        if explained is not None:
             from speedproof.reporting.why import beside
 
-            sheets = beside(tuple(sheets), explained, **shown)
+            sheets = beside(tuple(sheets), explained.by_candidate, **shown)
         yield from sheets
         if asked.modes:
             from speedproof.reporting.modes import report
@@ -134,8 +144,8 @@ def run(asked: CompareOptions, console: Console) -> int:
 
     def to_json() -> str:
         more: dict[str, object] = {"modes": modes} if asked.modes else {}
-        if asked.why:
-            more["why"] = [one for of in explained.values() for one in of]
+        if explained is not None:
+            more["why"] = list(explained)
         if asked.with_samples:
             from speedproof.reporting.stored import store
 
