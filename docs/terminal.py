@@ -1,8 +1,8 @@
 """Make pictures of what commands show, from real sessions in a real terminal.
 
-``python docs/terminal.py [run] [bisect] [reading]`` runs real programs under tmux, takes the screen while they are
-measured and when they are done, and writes docs/pictures/run.svg and bisect.svg. ``reading`` is a sheet whose parts
-are numbered. It needs tmux, git, make, a C compiler and the coreutils.
+``python docs/terminal.py [run] [bisect] [reading]`` runs real programs under tmux, takes the screen while they
+are measured and when they are done, and writes docs/pictures/run.svg and bisect.svg. ``reading`` numbers the parts
+of a sheet. It needs tmux, git, make, a C compiler and the coreutils.
 """
 
 from __future__ import annotations

@@ -161,8 +161,8 @@ def test_every_metric_is_named_and_counters_have_no_clock(tmp_path: Path) -> Non
     assert (code, sheets) == (0, ["time:", "faults:", "switches:"])
     assert "clock" not in out[out.index("faults:") : out.index("switches:")]
     _, short, _ = speedproof("compare", str(tmp_path / "runs.csv"), "--metric", "all")
-    rows = [line.split() for line in short.split("\n\n")[1].splitlines()]
-    assert [row[0] for row in rows] == ["metric", "time", "faults", "switches"]
+    lines = short.split("\n\n")[1].splitlines()
+    assert [line.split()[0] for line in lines] == ["metric", "time", "faults", "switches"]
 
 
 def test_a_metric_of_two_units_is_left_out_under_its_own_name() -> None:

@@ -96,7 +96,8 @@ def test_the_criterion_of_one_state() -> None:
     x = (x - x.mean(axis=0)) / x.std(axis=0)
     expected = 2.0 * stats.norm.logpdf(x).sum() - 4.0 * np.log(50)
     found = joint_states(x, (0.0, 0.0))
-    assert (found.count, found.icl) == (1, pytest.approx(expected))
+    assert found.count == 1
+    assert found.icl == pytest.approx(expected)
 
 
 def test_many_runs() -> None:

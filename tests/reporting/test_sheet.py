@@ -15,8 +15,7 @@ from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.reporting import suite as sheet
-from speedproof.reporting import versions
+from speedproof.reporting import sheet, versions
 from speedproof.reporting.cells import width_of
 from speedproof.reporting.formats import FORMATS, Reported
 from speedproof.reporting.html.page import render as page

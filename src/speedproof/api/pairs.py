@@ -23,7 +23,7 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.protocols.why import GoesWith, Why
-from speedproof.reporting import suite
+from speedproof.reporting import sheet
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report
 
@@ -172,12 +172,12 @@ class PairResult(Shown, Struct, frozen=True):
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
-        sheet = suite.report(self.result)
+        made = sheet.report(self.result)
         if self.explained is None:
-            return [sheet]
+            return [made]
         from speedproof.reporting.why import beside
 
-        return list(beside([sheet], {"": [self.explained]}))
+        return list(beside([made], {"": [self.explained]}))
 
     def written(self) -> Reported:
         """With the comparison that a page draws."""

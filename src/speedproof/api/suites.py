@@ -33,7 +33,7 @@ from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report
-from speedproof.reporting.records import records
+from speedproof.reporting.rows import records
 from speedproof.reporting.versions import reports
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
 from speedproof.reporting.model import Outcome as Meaning
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened
-from speedproof.reporting.notes import beside_medians, caveats, session_floor, two_speeds, undermining
+from speedproof.reporting.notes import beside_medians, caveats, held_against, two_speeds, undermining
 from speedproof.reporting.numbers import factor, level, p_is, percent, plural, share, values
 
 # How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.
@@ -59,7 +59,7 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
     headline = (
         Text(_conclusion(result), _ROWS[result.outcome][1], asked),
         *caveats(result.caveats),
-        *session_floor(comparisons),
+        *held_against(comparisons),
         *two_speeds(result.machine, *labels([result.reference, result.candidate], _LABEL)),
     )
     made = _table(result, everything=everything, undecided_fails=undecided_fails)

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting import suite, words
+from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
 from speedproof.reporting.names import spoken
 from speedproof.reporting.numbers import level, plural
-from speedproof.reporting.records import records
+from speedproof.reporting.rows import Voice, records, version_columns
 
 
 def named(reports: Mapping[str, Report]) -> list[Report]:
@@ -35,7 +35,7 @@ def report(results: Sequence[SuiteComparison]) -> Report:
     one = len({c.benchmark for result in known for c in result.headlines}) == 1
     rows = [_of_one(result) if one else _of_several(result) for result in known]
     columns = (
-        (*suite.version_columns(first.reference, first.candidate), *suite.proven())
+        (*version_columns(first.reference, first.candidate), *Voice("better", "worse").columns)
         if one
         else (Column("benchmarks"), Column("geometric mean", brief="mean"))
     )
@@ -55,16 +55,15 @@ def report(results: Sequence[SuiteComparison]) -> Report:
 
 def _of_one(result: SuiteComparison) -> Row:
     (head,) = result.headlines
-    kinds = words.verdict_words(*words.gain_and_loss(head))
     answers = result.by_benchmark[head.benchmark]
-    made = suite.row(head, (Cell(result.metric, "strong"),), kinds, answers, result.margin)
+    made = Voice.of(result).row(head, (Cell(result.metric, "strong"),), answers)
     return replace(made, name=result.metric)
 
 
 def _of_several(result: SuiteComparison) -> Row:
     heads, means = result.headlines, result.geometric_means
     better_worse = words.gain_and_loss(heads[0])
-    counts = words.counted(words.counts_of(heads), words.verdict_words(*better_worse))
+    counts = words.counted(words.counts_of(heads), Voice.of(result).kinds)
     mean = Cell("")
     if means is not None and means.these.value > 0:
         brief = words.observed(means.these.value, *better_worse)

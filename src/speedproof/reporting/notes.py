@@ -60,24 +60,23 @@ def two_speeds(
     yield Text(f"{seen}: the machine, not the program. At equal speed {candidate} is {change}.", "warning")
 
 
-def session_floor(found: Sequence[Comparison]) -> Iterator[Text]:
+def held_against(found: Sequence[Comparison]) -> Iterator[Text]:
     """How much sessions of identical code differ, where verdicts were held against that."""
     reaches = [c.floor.reach for c in found if c.floor is not None]
     if reaches:
-        yield held_against(reaches, len(reaches), len(found), 1 - found[0].alpha)
+        yield sessions_differ(reaches, len(reaches), len(found), 1 - found[0].alpha)
 
 
-def held_against(reaches: Sequence[float], known: int, of: int, confidence: float) -> Text:
+def sessions_differ(reaches: Sequence[float], known: int, of: int, confidence: float) -> Text:
     """That sessions differ by so much at least and at most, known for some comparisons of all."""
     some = f" (known for {plural(known, 'benchmark')})" if known < of else ""
-    told = f"Sessions of the same code differ by {up_to(reaches, confidence)}{some}"
-    return Text(f"{told}: verdicts are held against that.", "dim")
+    reach = up_to(reaches, confidence)
+    return Text(f"Sessions of the same code differ by {reach}{some}: verdicts are held against that.", "dim")
 
 
-def told_of_sessions(found: Comparison) -> bool:
+def says_sessions(c: Comparison) -> bool:
     """Whether the reason why a comparison is undecided says it already."""
-    needed = found.needed
-    return found.floor is not None and needed is not None and needed.reference is needed.candidate is None
+    return c.floor is not None and c.needed is not None and c.needed.reference is c.needed.candidate is None
 
 
 def up_to(reaches: Sequence[float], confidence: float = 0.95) -> str:

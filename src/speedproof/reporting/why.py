@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from speedproof.data.units import format_value
 from speedproof.protocols.why import LEAST_RUNS, GoesWith, StateOfRuns, Why
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, right
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, right
 from speedproof.reporting.names import benchmark_column, called, enumerate_names
 from speedproof.reporting.numbers import case_share, factor, percent, plural, pvalue
 from speedproof.reporting.words import direction, inverse
@@ -145,7 +145,7 @@ def _metrics(why: Why) -> Table:
     for m in why.metrics:
         states = ", ".join(_value(m, s.level) for s in m.states)
         share = "" if m.share is None else f"{percent(m.share.value, 2)} [{_ends(m.share)}]"
-        style = "strong" if m.pvalue <= why.alpha else "dim"
+        style: Style = "strong" if m.pvalue <= why.alpha else "dim"
         cells = (
             Cell(_name(m), style),
             f"{m.correlation:.2f}",
