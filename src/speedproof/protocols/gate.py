@@ -44,7 +44,7 @@ from msgspec.structs import replace
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
-from speedproof.options import Location, Multiplicity
+from speedproof.options import Multiplicity
 from speedproof.protocols.aggregates import MeanLogRatio, log_ratios
 from speedproof.protocols.caveats import caveats_of, few_runs, one_layout
 from speedproof.protocols.claims import (
@@ -82,7 +82,7 @@ class GateRules(Struct, frozen=True):
     # :class:`speedproof.protocols.pair.Rules` allows; of one look, where there are several
     alpha: float = 0.05
     multiplicity: Multiplicity = "holm"  # how p-values are corrected where one claim among many is enough
-    protocol: Location = "typical"  # whose test decides; by default that of the headline of ``compare``
+    protocol: str = "typical"  # whose test decides; by default that of the headline of ``compare``
     # How many benchmarks there are, where some were decided at an earlier look and are not among those here
     family: int = 0
     # Which look this is, and how many there will be
@@ -114,7 +114,8 @@ class GateRow(Struct, frozen=True):
     # Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
     # over all benchmarks: what may be said of this one, whatever the policy
     claims: tuple[Claim, ...]
-    # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run
+    # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run, or
+    # withholds a pass
     average: Estimate | None = None
 
 
@@ -322,7 +323,9 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
         claims = tuple(
             claim(name, demand.margin, p[name], float(q[i]), alpha) for name, q in adjusted.items()
         )
-        average = None if on_average else case.other_way
+        average = case.in_mean.speedup if withheld else None if on_average else case.other_way
+        if average is not None:
+            comparison = replace(comparison, slow_runs=case.in_mean.slow_runs)
         rows.append(GateRow(comparison, demand, outcome, required, contradicted, claims, average))
     return tuple(rows)
 
@@ -375,7 +378,7 @@ def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
 
 
 def next_of(
-    before: GateDecision, alpha: float | None, multiplicity: Multiplicity | None, protocol: Location | None
+    before: GateDecision, alpha: float | None, multiplicity: Multiplicity | None, protocol: str | None
 ) -> GateRules:
     """The rules of the look after; what is asked for must be what the first was asked."""
     rules = before.rules

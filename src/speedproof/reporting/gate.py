@@ -68,7 +68,8 @@ class _Line:
         self.by_mean = f" {words.AVERAGE}" if self.of.protocol != result.rules.protocol else ""
         self.other_way = ""
         if row.average is not None:
-            self.other_way = f", {words.AVERAGE} {words.direction(row.average.value, better, worse)}"
+            average = words.direction(row.average.value, better, worse)
+            self.other_way = f"{words.AVERAGE} {average}{words.slow_runs(self.of)}"
 
     def says(self, claim: str, margin: str = "") -> str:
         """A claim in words; of a margin that all rows have, or its own."""
@@ -98,12 +99,15 @@ class _Line:
     def change(self) -> str:
         """What is seen of it, or proven by itself."""
         if self.by_mean:
-            shown = f"{words.natural(self.of)}{self.by_mean}"
-        elif self.void or self.alone not in words.CHANGED:
-            shown = self.seen
-        else:
-            shown = words.change(replace(self.of, verdict=self.alone))
-        return f"{shown}{self.other_way}"
+            return f"{words.natural(self.of)}{self.by_mean}"
+        if self.void or self.alone not in words.CHANGED:
+            return self.seen
+        return words.change(replace(self.of, verdict=self.alone))
+
+    @property
+    def range(self) -> str:
+        """Where the speedup lies, and what the mean says against it."""
+        return ", ".join(filter(None, (words.range_of(self.of), self.other_way)))
 
     @property
     def severity(self) -> float:
@@ -140,16 +144,15 @@ class _Line:
     def shown(self, name: Cell, *, limits: bool) -> Row:
         """The row."""
         outcome, style, meaning = _ROWS[self.row.outcome]
-        change_style: Style = (
-            style if self.row.outcome is not Outcome.PASS else "warning" if self.other_way else ""
-        )
+        remark = self.other_way or words.slow_runs(self.of).removeprefix(": ")
         return Row.of(
             Cell(f"{outcome}{' !' * self.marked}", style),
             name,
             *times(self.of),
-            Cell(self.change, change_style, speedup=self.of.certified),
+            Cell(self.change, "" if self.row.outcome is Outcome.PASS else style, speedup=self.of.certified),
             (None if self.marked else self.proof) or Cell("-", "dim"),
             Cell(self.limit if limits else "", "dim"),
+            Cell(remark, "warning", spans=True),
             name=self.of.benchmark,
             outcome=meaning,
             kind=meaning,
@@ -337,6 +340,7 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
         Column("change"),
         Column(" or ".join(sorted(held, reverse=True)), brief="proof" if len(held) > 1 else "", drop=-1),
         Column("limit" if limits else ""),
+        Column(""),
     )
     return Table.of(columns, rows)
 
@@ -346,7 +350,7 @@ def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
     missing = absent.outcome is Outcome.FAIL
     reason = Cell(absent.reason, "dim", ("nothing to compare",), spans=True)
     return Row.of(
-        *(Cell("MISSING" if missing else outcome, style), Cell(name, "strong"), "", "-", reason, "", ""),
+        *(Cell("MISSING" if missing else outcome, style), Cell(name, "strong"), "", "-", reason, "", "", ""),
         name=absent.benchmark,
         outcome=meaning,
         message=f"{absent.benchmark} cannot be compared: {absent.reason}",
@@ -362,7 +366,7 @@ def sentence(result: GateDecision, row: GateRow) -> str:
         return f"Not proven, because {line.void}: {line.seen} as measured"
     if row.outcome is Outcome.UNDECIDED:
         why = words.needs(c)
-        return f"Undecided: {words.range_of(c)}{f'; {why}' if why else ''}"
+        return f"Undecided: {line.range}{f'; {why}' if why else ''}"
     passed, rules = row.outcome is Outcome.PASS, result.rules
     claim = row.required if passed else row.contradicted
     p = "" if math.isnan(claim.adjusted) else f", {p_is(claim.adjusted)}"
@@ -372,8 +376,9 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     corrected = not passed and over > 1 and (rules.anytime or rules.multiplicity != "none")
     after = f" after {how}'s correction over {over}" if corrected else ""
     shown = "Shown, if the assumptions were met" if line.marked else "Proven"
-    says = f"{line.says(claim.name)}{line.by_mean} ({claim.hypothesis}{p}{after})"
-    return f"{shown}: {says}; {words.range_of(c)}{line.other_way}"
+    average = f"{line.by_mean}{words.slow_runs(c)}" if line.by_mean else ""
+    says = f"{line.says(claim.name)}{average} ({claim.hypothesis}{p}{after})"
+    return f"{shown}: {says}; {line.range}"
 
 
 def _least(bound: float) -> Cell:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from speedproof.data.units import format_value
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.names import labels, width_of
-from speedproof.reporting.numbers import plural, rough
+from speedproof.reporting.numbers import plural, rounded_up
 from speedproof.reporting.words import interval
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -35,7 +35,7 @@ def _end(f: CandidateResult) -> str:
     if math.isnan(f.blocks_to_go):
         return "too early to say how many more"
     if math.isfinite(f.blocks_to_go):
-        return f"about {plural(int(rough(max(math.ceil(f.blocks_to_go), 1), 1)), 'run')} of each to go"
+        return f"about {plural(rounded_up(max(math.ceil(f.blocks_to_go), 1), 1), 'run')} of each to go"
     return "no end in sight"
 
 

@@ -111,16 +111,18 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
         return f"{_listed(firsts + seconds)} hold the same values{some}: one measurement, given twice"
     if caveat.kind is Assumption.INTERLEAVED and seconds:
         order = "first" if len(short) == 2 else f"before {_listed(seconds)}"
-        return f"{_listed(firsts)} ran {order}{some}, so drift counts as change. Cure: speedproof run"
+        return (
+            f"{_listed(firsts)} ran {order}{some}: drift may look like a change. Interleave: speedproof run"
+        )
     if caveat.kind is Assumption.ONE_SESSION and seconds:
         count = "two" if len(alike) == 1 else "several"
         who = "Measured" if len(short) == 2 else f"{_listed(firsts + seconds)} were measured"
-        return f"{who} in {count} sessions{some}, which may differ, too. Cure: speedproof run"
+        return f"{who} in {count} sessions{some}, which may differ. Interleave: speedproof run"
     if caveat.kind is Assumption.ONE_LAYOUT:
         return f"Builds of one source can differ as much{some}: run --builds tells code from layout"
     if caveat.kind is Assumption.SEVERAL_SESSIONS:
         differ = f"{100 * caveat.statistic:.2g} %"
-        return f"Few sessions{some}, of which those of one version differ by {differ}. Cure: four of each version"
+        return f"Few sessions{some}; those of one version differ by {differ}. Measure four of each version."
     if caveat.kind is Assumption.PLANNED_SIZE:
         if not caveat.message:
             return f"Stopped on its result{some}: only the verdict of the session itself holds."
@@ -134,7 +136,7 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
     if caveat.kind is Assumption.SEVERAL_RUNS:
         units, risk = caveat.message, f"{100 * caveat.statistic:g} %"
         who = f"of {firsts[0]}" if len(caveat.versions) == 1 else "a side"
-        return f"Under 4 {units} {who}{some}, assumed to vary alike; else risk up to {risk}. Cure: more"
+        return f"Fewer than 4 {units} {who}{some}: the risk is up to {risk} unless both vary alike."
     detail = f" ({caveat.message})" if caveat.message else ""
     title, remedy = caveat.kind.title, caveat.kind.remedy
     told = f"Not known{some}: {title}{detail}"

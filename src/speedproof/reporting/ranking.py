@@ -191,7 +191,7 @@ def _matrix(
         medians = {v.version: v.median for v in ranking.versions}
         first, best = ranking.winner, ranking.versions[0]
         mark = " !" if ranking.undermined else ""
-        wins, kind = Cell(f"~ not told apart{mark}", "dim", (f"~{mark}",)), "undecided"
+        wins, kind = Cell(f"~ undecided{mark}", "dim", (f"~{mark}",)), "undecided"
         if first:
             brief, kind = f"{names[first]} wins {case_share(best.chance.value)}", f"with {names[first]} first"
             low = f" (at least {case_share(best.chance.low, -1)})" if _bounded(best, ranking) else ""
@@ -235,12 +235,12 @@ def _separation(ranking: RunRanking) -> Iterator[Text]:
         names = _names(ranking)
         groups = [[names[name] for name in group] for group in ranking.groups]
         listed = "; ".join(f"{', '.join(group[:-1])} and {group[-1]}" for group in groups)
-        yield Text(f"Not told apart by single runs: {listed} ({risk}).", "warning")
+        yield Text(f"Undecided on single runs: {listed} ({risk}).", "warning")
     else:
-        yield Text(f"All neighbours are told apart by single runs ({risk}).")
+        yield Text(f"All neighbours differ on single runs ({risk}).")
     if not ranking.enough_runs:
         few = f"Fewer than {ranking.least_runs} {_units(ranking)} of a version"
-        yield Text(f"{few} never tell {len(ranking.versions)} versions apart.", "warning")
+        yield Text(f"{few} never prove an order of {len(ranking.versions)}.", "warning")
     yield from _undermining([ranking])
 
 

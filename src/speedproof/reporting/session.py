@@ -16,7 +16,7 @@ from speedproof.protocols.claims import Demand, Outcome, judge, overall
 from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.negative_controls import differs
 from speedproof.protocols.results import Comparison, Needed
-from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
+from speedproof.protocols.sequential import TEST, WITHHELD, WORSE_ON_AVERAGE, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary, summarise
@@ -51,7 +51,8 @@ def report(
     results = _results(findings, sides, rules, sheets)
     judged = [f for f in findings if f.outcome] if rules.demand else list(findings)
     if rules.demand is not None and (judged or absent):
-        made = gate.report(_decision(judged, sides, rules, rules.demand, absent or {}))
+        means = [c for files in sheets for c in files.comparisons if c.protocol == "mean"]
+        made = gate.report(decision_of(judged, sides, rules, absent or {}, means))
     elif not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     else:
@@ -79,17 +80,19 @@ def report(
     )
 
 
-def _decision(
+def decision_of(
     judged: Sequence[CandidateResult],
     sides: Mapping[tuple[str, str], Summary],
     rules: StopRules,
-    demand: Demand,
     lacking: Mapping[str, Sequence[str]],
+    means: Sequence[Comparison],
 ) -> GateDecision:
     """What a policy says of the findings that it judges; ``lacking`` are by benchmark the candidates that lack it.
 
-    Rows are named by what tells them apart.
+    ``means`` is what the means of the runs say. Rows are named by what tells them apart.
     """
+    demand = rules.demand or Demand()
+    in_mean = {(c.benchmark, c.candidate.label): c for c in means}
     lost = [(name, version) for name, lack in lacking.items() for version in lack]
     both = [*((f.benchmark, f.candidate) for f in judged), *lost]
     several, candidates = (len({pair[i] for pair in both}) > 1 for i in (0, 1))
@@ -109,7 +112,10 @@ def _decision(
         known = c.needed is not None and c.needed.reference is not None
         if outcome is Outcome.UNDECIDED and f.reason not in ("", WITHHELD) and not known:
             c = replace(c, needed=Needed(None, None, f.reason))
-        rows.append(GateRow(replace(c, benchmark=name), demand, outcome, *of_policy, ()))
+        c, average = replace(c, benchmark=name), None
+        if f.reason == WORSE_ON_AVERAGE and (mean := in_mean.get((f.benchmark, f.candidate))):
+            c, average = replace(c, slow_runs=mean.slow_runs), mean.speedup
+        rows.append(GateRow(c, demand, outcome, *of_policy, (), average))
     absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
     return GateDecision(
         reference=judged[0].reference if judged else "the reference",
