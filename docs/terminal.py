@@ -1,8 +1,8 @@
 """Make pictures of what commands show, from real sessions in a real terminal.
 
-``python docs/terminal.py [run] [bisect]`` runs real programs under tmux, takes the screen while they are measured
-and when they are done, and writes docs/pictures/run.svg and bisect.svg. It needs tmux, git, make, a C compiler and
-the coreutils.
+``python docs/terminal.py [run] [bisect] [reading]`` runs real programs under tmux, takes the screen while they
+are measured and when they are done, and writes docs/pictures/run.svg and bisect.svg. ``reading`` numbers the parts
+of a sheet. It needs tmux, git, make, a C compiler and the coreutils.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ SOCKET = f"picture-{os.getpid()}"
 PICTURES = Path(__file__).with_name("pictures")
 RUN = "speedproof run --precision 0.5% 'sha256sum numbers.txt' 'sha512sum numbers.txt'"
 REVISIONS = "speedproof run --revisions v1.2 main --build make -- ./words"
+# How the lines begin that the page on reading a sheet explains.
+NUMBERED = {
+    "level-5 against": "①", "command": "②", "FILE=table": "③", "FILE=noise": "④", "change:": "⑤", "Geometric": "⑥",
+    "At a joint": "⑦", "--details": "⑧",
+}  # fmt: skip
 BISECT = "speedproof bisect v1.2..main --build make ./words"
 
 
@@ -63,16 +68,16 @@ def session(folder: str, command: str) -> tuple[str, str]:
         tmux("kill-server")
 
 
-def draw(name: str, parts: list[str | Text]) -> None:
+def draw(name: str, parts: list[str | Text], width: int = COLUMNS, title: str = "") -> None:
     """A terminal with these texts, as a picture."""
     console = Console(
-        record=True, width=COLUMNS, file=io.StringIO(), color_system="truecolor", force_terminal=True
+        record=True, width=width, file=io.StringIO(), color_system="truecolor", force_terminal=True
     )
     for part in parts:
         console.print(part if isinstance(part, Text) else Text.from_ansi(part))
     # Any fixed-width font will do: a picture must not send its readers to another site.
-    title = f"speedproof {name}"
-    svg = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title=title), flags=re.DOTALL)
+    svg = console.export_svg(title=f"speedproof {title or name}")
+    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     (PICTURES / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 
@@ -96,6 +101,22 @@ def bisect() -> None:
     draw("bisect", parts[:-1])
 
 
+def reading() -> None:
+    """A sheet whose parts are numbered as the manual's page explains them."""
+    words = ["compare", "examples/gzip/session.jsonl", "--metric", "time", "--color", "always"]
+    environment = {**os.environ, "COLUMNS": "80", "FORCE_COLOR": "1"}
+    command = [sys.executable, "-m", "speedproof", *words]
+    root = Path(__file__).parents[1]
+    done = subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True, text=True)
+    parts: list[str | Text] = []
+    for line in done.stdout.rstrip().splitlines():
+        text = Text.from_ansi(line)
+        number = next((n for start, n in NUMBERED.items() if text.plain.startswith(start)), "")
+        text.append(f"{'':{max(1, 84 - text.cell_len)}}{number}", "bold cyan")
+        parts.append(text)
+    draw("reading", parts, 88, "compare")
+
+
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or ("run", "bisect"):
-        {"run": run, "bisect": bisect}[wanted]()
+    for wanted in sys.argv[1:] or ("run", "bisect", "reading"):
+        {"run": run, "bisect": bisect, "reading": reading}[wanted]()

@@ -12,7 +12,7 @@ from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
-from studies.change_scan_null import autoregression
+from studies.change_points import autoregressive
 
 from speedproof.stats.levels import levels_statistic
 
@@ -30,7 +30,7 @@ def quantiles(n: int, values: int) -> list[float]:
     for i, rho in enumerate(DEPENDENCE):
         rng = np.random.default_rng([n, i])
         parts = np.array_split(np.arange(rows), max(1, rows * n // 400_000))
-        drawn = [levels_statistic(autoregression(rng, (part.size, n), rho))[0] for part in parts]
+        drawn = [levels_statistic(autoregressive(rng, (part.size, n), rho))[0] for part in parts]
         worst = np.maximum(worst, np.quantile(np.concatenate(drawn), 1.0 - np.array(LEVELS)))
     return [round(float(q), 3) for q in worst]
 

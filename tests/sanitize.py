@@ -93,7 +93,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))  # of the studies
     place = Path(sys.argv[1]).resolve()
     load("speedproof.stats._levels", place)
-    load("speedproof.stats._scan", place)
+    load("speedproof.stats._scores", place)
     compiled = load("speedproof.mixture._em", place)
     print(f"{hostile(compiled)} of 12000 hostile calls were refused", flush=True)  # noqa: T201
     sys.exit(pytest.main(["-q", "-x", "-W", "ignore::pytest.PytestAssertRewriteWarning", *TESTS]))

@@ -20,7 +20,8 @@ from speedproof.cli.console import Console
 from speedproof.declaring import Taken
 from speedproof.options import Judging
 from speedproof.protocols import questions
-from speedproof.reporting import formats, records
+from speedproof.reporting import formats
+from speedproof.reporting import rows as sheet_rows
 
 MANUAL = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
@@ -76,7 +77,7 @@ def test_a_column_costs_an_entry(suite: sp.Suite, monkeypatch: pytest.MonkeyPatc
     """Values of CSV and of a frame, beside the two numbers that it is made of."""
     _, entry = example("A column")
     for name, of in entry.items():
-        monkeypatch.setitem(records.COLUMNS, name, of)
+        monkeypatch.setitem(sheet_rows.COLUMNS, name, of)
     frame = sp.compare_suite(suite).to_frame()
     expected = frame["reference_deviation"] / frame["reference_mean"]
     assert frame["reference_spread"].to_list() == expected.to_list()

@@ -40,9 +40,13 @@ from speedproof.measuring.schedule import block_order
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import gate as gate_of
+from speedproof.protocols.gate import of_session
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import SessionQuestion, StopRules
+from speedproof.protocols.suite import compare_suite
+from speedproof.protocols.summaries import summarise
 from speedproof.sessions import ComparedSession, SessionResult
 
 
@@ -227,7 +231,7 @@ def test_one_budget_is_spent_on_what_is_undecided() -> None:
         f"{n}{v}": noisy(1.0, seed, 0.08 if n == "noisy" else 0.001)
         for seed, (n, v) in enumerate(itertools.product(names, "XY"))
     }
-    rules = stop_rules(demand=Demand(margin=0.02), family=3, max_time=None, budget=300.0)
+    rules = stop_rules(demand=Demand(margin=0.02), family=3, max_time=300.0)
     bench = Bench(times, *plan, rules=rules, warmup=1)
     began = bench.clock.now
     outcome = bench.session.run()
@@ -250,7 +254,7 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
     """Neither in a later turn of a budget, nor when the session is gone on with, nor as a build."""
     plan = [benchmark("X", "clear", "close", name=n) for n in "ab"]
     times = {"X": noisy(1.0, 1, 0.02), "clear": noisy(0.5, 2, 0.02), "close": noisy(1.0, 3, 0.05)}
-    rules = stop_rules(demand=Demand(margin=0.02), family=4, max_time=None, budget=150.0)
+    rules = stop_rules(demand=Demand(margin=0.02), family=4, max_time=150.0)
     bench = Bench(dict(times), *plan, rules=rules, warmup=warmup)
     outcome = bench.session.run()
     assert {f.candidate: f.outcome for f in outcome.findings}["clear"] == "pass"
@@ -281,7 +285,7 @@ def test_rounds_of_a_budget_double() -> None:
     """Until one benchmark is left: ten blocks of each, then twenty in all, forty, eighty; the last has no end."""
     plan = [PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n) for v in "XY")) for n in "ab"]
     times = {f"{n}{v}": noisy(1.02 if v == "Y" else 1.0, ord(n) + ord(v), 0.3) for n in "ab" for v in "XY"}
-    rules = stop_rules(demand=Demand(margin=0.02), family=2, max_time=None, budget=350.0)
+    rules = stop_rules(demand=Demand(margin=0.02), family=2, max_time=350.0)
     bench = Bench(dict(times), *plan, rules=rules)
     bench.session.run()
     turns = [
@@ -309,14 +313,14 @@ def test_all_benchmarks_of_a_tool_are_measured_and_timed_together() -> None:
 
     plan = [benchmark("X", "Y", name=name) for name in ("clear", "one", "other")]
     lines: list[Line] = []
-    question = SessionQuestion(stop_rules(stop_at_proof=True, max_time=10.0))
+    question = SessionQuestion(stop_rules(stop_at_proof=True, max_time=30.0))
     session = compared(head(*plan), question, Tool(clock, {}), clock=clock, append=lines.append, warmup=0)
     seen: list[Progress] = []
     outcome = session.run(lambda progress, _: seen.append(progress))
     assert dict(outcome.measured.reasons) == {
         "clear": "decided",
-        "one": "30 s were allowed",
-        "other": "30 s were allowed",
+        "one": "30 s were allowed for all benchmarks",
+        "other": "30 s were allowed for all benchmarks",
     }
     assert len(calls) == 30
     assert {(w, a) for _, w, a in calls[:20]} == {(("clear", "one", "other"),) * 2}
@@ -331,7 +335,7 @@ def test_a_small_budget_gives_every_benchmark_a_block_and_equal_time() -> None:
     plan = [PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n) for v in "XY")) for n in "abcd"]
     times = {f"{n}{v}": 1.0 if v == "X" else noisy(1.0, ord(n), 0.1) for n in "abcd" for v in "XY"}
     for budget, blocks in ((1.0, {1}), (40.0, {5, 6})):
-        rules = stop_rules(demand=Demand(margin=0.02), family=4, max_time=None, budget=budget)
+        rules = stop_rules(demand=Demand(margin=0.02), family=4, max_time=budget)
         outcome = Bench(times, *plan, rules=rules).session.run()
         assert {f.result.blocks for f in outcome.findings} <= blocks
         assert {reason for _, reason in outcome.measured.reasons} == {
@@ -636,14 +640,15 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         assert (lost <= 0.05) == (outcome == "undecided")
         assert finding.result.low > 1 / 1.02
         assert finding.outcome == outcome
-        assert ("on average" in finding.reason) is (outcome == "undecided")
+        assert (finding.reason == "on average it misses its limit") is (outcome == "undecided")
         both = [
             Sample(
                 v,
+                label=name,
                 traits=frozenset({Trait.RANDOM_ORDER, Trait.ORDER_KNOWN, Trait.STOPPED_ON_RESULT}),
                 blocks=np.arange(150),
             )
-            for v in (x, now)
+            for v, name in ((x, "X"), (now, "Y"))
         ]
         key = Key("b")
         suite = Suite(("X", "Y"), {(key, "X"): both[0], (key, "Y"): both[1]})
@@ -651,6 +656,15 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         needed = found.rows[0].comparison.needed
         assert found.outcome == found.rows[0].outcome == outcome
         assert (needed.reason if needed else "") == (finding.reason if outcome == "undecided" else "")
+        # The sheet of the session says as much as that of its file.
+        sides = {("b", v): summarise(sample) for v, sample in zip("XY", both, strict=True)}
+        means = compare_suite(suite.pair("X", "Y"), ("X", "Y"), "time", Rules(), ("mean",)).comparisons
+        (row,), (same,) = found.rows, of_session([finding], sides, rules, {}, means).rows
+        for r in (row, same):
+            assert (r.average is None) == (r.comparison.slow_runs is None) == (outcome == "pass")
+            if r.average and r.comparison.slow_runs:
+                assert r.average.value == pytest.approx(x.mean() / now.mean())
+                assert r.comparison.slow_runs == pytest.approx((0.2, np.median(now[4::5]) / np.median(now)))
 
 
 @pytest.mark.slow

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
 
 from speedproof import values
+from speedproof.errors import UsageError
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -121,6 +122,16 @@ def _option(metadata: Sequence[Any]) -> Option:
     }
     parse = next((part for part in metadata if callable(part)), None)
     return Option(text, "".join(usage), parse, **more)
+
+
+LATEST = "@last"
+"""What stands for the file of the latest session."""
+
+
+def refuse(given: Mapping[str, str], *names: str, because: str) -> None:
+    """Say which of these options were given though they would change nothing; ``because`` tells why."""
+    if needless := [given[name] for name in names if name in given]:
+        raise UsageError(f"{because}; leave out {', '.join(needless)}")
 
 
 def words_of(kind: Any) -> list[str]:

@@ -5,11 +5,12 @@ the checks of ``speedproof.toml``; annotations are read as they stand, so this m
 """
 
 import os
+import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from speedproof import values
 from speedproof.declaring import Argument, Excludes, Formats, Needs, Taken, Title
@@ -18,7 +19,20 @@ QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", 
 """The questions of two samples, in the order in which they are shown."""
 
 QUANTILES: dict[QuestionName, float] = {"p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
-"""The shares of the questions about the slowest runs."""
+"""The shares of the questions about the slowest runs that have a name; any other is named after its share."""
+
+
+def quantile_name(q: float) -> QuestionName:
+    """The question about the quantile of any share: of 0.975 ``"p97.5"``."""
+    from decimal import Decimal
+
+    return cast(QuestionName, f"p{Decimal(repr(q)).scaleb(2).normalize():f}")
+
+
+def quantile_of(name: str) -> float | None:
+    """The share of a question that is named after it."""
+    return values.quantile(f"{name[1:]}%") if re.fullmatch(r"p\d\d(\.\d+)?", name) else None
+
 
 HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
@@ -47,10 +61,16 @@ class Policy(StrEnum):
     EQUIVALENCE = "equivalence"
 
 
-ResultFiles = Annotated[tuple[str, ...], Argument("FILE...", "result files or folders")]
-ReferenceFirst = Annotated[
-    tuple[str, ...], Argument("FILE...", "result files or folders, the reference first")
+ResultFiles = Annotated[
+    tuple[str, ...], Argument("FILE...", "result files or folders; @last is the latest session of 'run'")
 ]
+ReferenceFirst = Annotated[
+    tuple[str, ...],
+    Argument("FILE...", "result files or folders, the reference first; @last is the latest session of 'run'"),
+]
+Positive = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(gt=0, lt=1)]
 Store = Annotated[
     str | None,
     "PLACE",
@@ -206,6 +226,13 @@ class Gating(Struct, frozen=True, kw_only=True):
     protocol: Annotated[
         Location | None, "whose test decides: of the typical run (default), of means, medians or slowest runs"
     ] = None
+    quantile: Annotated[
+        float | None,
+        "Q",
+        "the test of this quantile decides: 0.975, from 0.5 to 0.9999",
+        values.quantile,
+        Excludes("protocol"),
+    ] = None
 
 
 class Modelling(Struct, frozen=True, kw_only=True):
@@ -273,7 +300,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
     build: Annotated[str, "CMD", "builds a revision, in a tree of its own"] = ""
     build_env: Annotated[tuple[str, ...], "NAME", "a variable that builds depend on, as CFLAGS"] = ()
     builds: Annotated[
-        int | None,
+        Positive | None,
         "K",
         "build each revision K times, {seed} in --build being another number every time, and give every block "
         "builds of its own: what is proven is then of the code; --runs are those of one build (default: 5)",
@@ -326,7 +353,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
     ] = ()
     cwd: Annotated[str, "DIR", "working directory of the commands"] = ""
     timeout: Annotated[
-        float | None, "S", "end a run, or a command around it, after this", values.positive_seconds
+        Seconds | None, "S", "end a run, or a command around it, after this", values.positive_seconds
     ] = None
     no_shell: Annotated[bool, "--no-shell, -N", "start the commands directly (the default)"] = False
     ignore_failure: Annotated[
@@ -345,35 +372,44 @@ class Measuring(Struct, frozen=True, kw_only=True):
     perf: Annotated[str | None, "EVENTS", "counters of 'perf stat', for example instructions"] = None
     energy: Annotated[bool, "energy of the processor packages (RAPL)"] = False
     alpha: Annotated[
-        float | None,
+        Annotated[float, Meta(ge=1e-9, lt=0.5)] | None,
         "RISK",
         "risk of a wrong verdict, in each direction (default: 0.05)",
         Title("stopping"),
         Excludes("confidence"),
     ] = None
-    confidence: Annotated[float | None, "LEVEL", "1 - alpha: how sure every bound is (default: 0.95)"] = None
+    confidence: Annotated[
+        Annotated[float, Meta(gt=0.5, le=1 - 1e-9)] | None,
+        "LEVEL",
+        "1 - alpha: how sure every bound is (default: 0.95)",
+    ] = None
     gate: Annotated[
         bool,
         "hold every benchmark to --margin (default: 2%): stop when it is proven lost or kept; exit with 0 "
         "(pass), 1 (fail) or 3 (undecided)",
     ] = False
-    margin: Annotated[float | None, "SHARE", "stop also when proven equal within this, for example 1%"] = None
-    precision: Annotated[float | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
+    margin: Annotated[Share | None, "SHARE", "stop also when proven equal within this, for example 1%"] = None
+    precision: Annotated[Share | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
         None
     )
     min_runs: Annotated[int | None, "N", "no fewer runs of each version (default: 10)"] = None
     max_runs: Annotated[int | None, "N", "no more runs of each version"] = None
-    runs: Annotated[int | None, "--runs, -r N", "exactly N runs of each version"] = None
-    max_time: Annotated[
-        float, "S", "seconds (or 2m, 1h) for each benchmark (default: 60); with --gate for all together"
-    ] = 60.0
+    runs: Annotated[Positive | None, "--runs, -r N", "exactly N runs of each version"] = None
+    max_time: Annotated[float, "S", "seconds (or 2m, 1h) for all benchmarks together (default: 60 each)"] = (
+        60.0
+    )
     stop_at_proof: Annotated[
         bool,
         "stop at the first verdict; by default measuring goes on until the bound holds at least half of the "
         "observed difference",
     ] = False
     save: Annotated[
-        str | None, "FILE", "results file to append to (default: a new one)", values.place, Title("results")
+        str | None,
+        "FILE",
+        "results file to append to (default: a new one, of which the last 100 are kept in "
+        "$XDG_STATE_HOME/speedproof/sessions)",
+        values.place,
+        Title("results"),
     ] = None
     export_hyperfine: Annotated[
         str | None, "--export-hyperfine, --export-json FILE", "also write hyperfine's JSON", values.place

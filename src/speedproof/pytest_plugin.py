@@ -56,11 +56,12 @@ class Racer:
         Arguments are as of :func:`speedproof.race`; ``max_seconds`` is by default what ``--race-seconds`` says, 2.
         The result's ``verdict``, ``lower`` and ``upper`` may be asserted, too.
         """
-        from speedproof.api.given import alpha_of, proportion_given
+        from speedproof.api.given import proportion_given
+        from speedproof.api.run_plan import Request
         from speedproof.api.sessions import raced, seconds_given
         from speedproof.measuring.schedule import seed_or_new
-        from speedproof.protocols.claims import Demand, Outcome
-        from speedproof.protocols.stopping import StopRules
+        from speedproof.options import Measuring
+        from speedproof.protocols.claims import Outcome
         from speedproof.reporting.numbers import share
 
         seed = seed_or_new(seed)
@@ -68,8 +69,8 @@ class Racer:
         confidence = proportion_given("confidence", confidence, '0.99 or "99%"')
         longest = seconds_given(self._seconds if max_seconds is None else max_seconds)
         # Until it is known whether it is slower by more than the margin: a race would stop at any difference.
-        rules = StopRules(alpha_of(confidence), max_time=longest, demand=Demand(margin=margin))
-        result = raced((reference, candidate), rules, confidence, args, kwargs, seed=seed, clock=clock)
+        m = Measuring(gate=True, margin=margin, confidence=confidence, max_time=longest, seed=seed)
+        result = raced((reference, candidate), Request(m), args, kwargs, clock=clock)
         self.results.append(result)
         self._node.user_properties.append(("speedup", result.speedup))
         if result.finding.outcome is Outcome.FAIL:

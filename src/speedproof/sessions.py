@@ -99,7 +99,7 @@ class ComparedSession:
         self._session = Session(
             runs,
             self.comparisons,
-            limits=Limits(rules.max_blocks, rules.max_time, rules.budget),
+            limits=Limits(rules.max_blocks, rules.max_time, in_rounds=rules.demand is not None),
             warmup=warmup,
             changed=changed,
             repeats=question.repeats,

@@ -22,7 +22,7 @@ import pytest
 import speedproof as sp
 from speedproof.arrays import FloatArray
 from speedproof.cli.main import every_command, main
-from speedproof.errors import FormatError, Parameter, on_command_line
+from speedproof.errors import FormatError, Parameter
 
 ROOT = Path(__file__).parents[2]
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
@@ -127,18 +127,18 @@ def test_bounds_say_what_they_promise() -> None:
 def test_few_runs_that_prove_something_are_named() -> None:
     """Of two or three runs separation is proof, and what is assumed of them is said, once; of four it is not."""
     x, y = 2.0 * pair()[0], pair()[1]
-    told = "Under 4 runs of old, assumed to vary alike; else risk up to {} %. Cure: more"
+    told = "Fewer than 4 runs of old: the risk is up to {} % unless both vary alike."
     for n, risk in ((2, 25), (3, 12.5)):
         r = sp.compare(x[:n], y, names=("old", "new"))
         assert (r.verdict, r.benchmark) == (sp.Verdict.FASTER, "benchmark")
         assert " ".join(str(r).split()).count(told.format(risk)) == 1
     suite = sp.Suite.of_samples({"a": {"old": x[:3], "new": y}, "b": {"old": x, "new": y}})
-    in_one = told.format(12.5).replace("old,", "old in 1 benchmark,")
+    in_one = told.format(12.5).replace("old:", "old in 1 benchmark:")
     for shown in (sp.compare_suite(suite), sp.gate(suite)):
         assert " ".join(str(shown).split()).count(in_one) == 1
     mixed = np.append(x[:2], y[:1])
     for few, many in ((x[:4], y), (x, y), (x[:4], x[4:8]), (mixed, y)):
-        assert "Under 4" not in str(sp.compare(few, many, names=("old", "new")))
+        assert "Fewer than 4" not in str(sp.compare(few, many, names=("old", "new")))
 
 
 @pytest.mark.slow
@@ -147,7 +147,7 @@ def test_few_runs_of_both_sides_that_prove_something_are_named(n: int, m: int) -
     """Runs of X lie far above or below a narrow Y, with 1/2 each: 2^-n of all cases are wrong, up to 25 %."""
     k = min(n, m)
     who = "a side" if max(n, m) < 4 else "of old" if n < m else "of new"
-    told = f"Under 4 runs {who}, assumed to vary alike; else risk up to {100 * 0.5**k:g} %. Cure: more"
+    told = f"Fewer than 4 runs {who}: the risk is up to {100 * 0.5**k:g} % unless both vary alike."
     y = 10.0 + 0.001 * np.arange(m)
     wrong = 0
     for signs in itertools.product((-1.0, 1.0), repeat=n):
@@ -166,7 +166,7 @@ def test_few_runs_of_both_sides_that_prove_something_are_named(n: int, m: int) -
         assert (told in text, "at most 5 % each, if as assumed above." in text) == (settled, settled)
     assert wrong / 2**n == 2.0**-n
     loose = sp.compare(y[:3] + 1.0, y[:3], names=("old", "new"), confidence=0.8)
-    assert "Under 4" not in str(loose)  # 12.5 % is less than the risk that was chosen
+    assert "Fewer than 4" not in str(loose)  # 12.5 % is less than the risk that was chosen
 
 
 @pytest.mark.parametrize(
@@ -347,8 +347,7 @@ def test_results_survive_pickling() -> None:
         sp.read("no-such-file.json")
     assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
     found = FormatError("a.csv", "line 2", "give ", Parameter("by", "rev"))
-    with on_command_line():
-        assert str(pickle.loads(pickle.dumps(found))) == "a.csv: line 2: give --by rev"
+    assert pickle.loads(pickle.dumps(found)).on_command_line() == "a.csv: line 2: give --by rev"
 
 
 def test_samples_and_suites_are_equal_by_content() -> None:

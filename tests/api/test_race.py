@@ -11,9 +11,9 @@ import pytest
 
 import speedproof as sp
 from speedproof.api.notebook import race_cell
+from speedproof.api.run_plan import Request
 from speedproof.api.sessions import raced
-from speedproof.protocols.claims import Demand
-from speedproof.protocols.stopping import StopRules
+from speedproof.options import Measuring
 
 pytest_plugins = ["pytester"]
 
@@ -140,9 +140,9 @@ def test_two_functions_of_one_name_are_numbered() -> None:
 def test_a_margin_is_decided_either_way(seconds: float, slower: bool) -> None:
     """Beyond the first proof of a difference: 4 % slower is proven to be within 10 %."""
     clock = Lap()
-    rules = StopRules(0.05, max_time=1e6, demand=Demand(margin=0.1), family=1)
+    asked = Request(Measuring(gate=True, margin=0.1, max_time=1e6, seed=2))
     functions = (clock.takes(1.0, 0.01), clock.takes(seconds, 0.01))
-    r = raced(functions, rules, 0.95, (), None, clock=clock, seed=2)
+    r = raced(functions, asked, (), None, clock=clock)
     assert (r.upper < 1 / 1.1, r.lower > 1 / 1.1) == (slower, not slower)
 
 

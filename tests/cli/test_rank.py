@@ -38,7 +38,7 @@ def test_winner_advice_and_states(pair: list[str]) -> None:
     code, out, _ = speedproof("rank", *pair)
     assert code == 0
     assert places(out)[0] == ["1", "new"]
-    assert "All neighbours are told apart by single runs (joint risk 5 %)." in out
+    assert "All neighbours differ on single runs (joint risk 5 %)." in out
     assert out.startswith("Run new: ")
     _, out, _ = speedproof("rank", *pair, "--resamples", "50", "--details")
     assert "Modes: same modes, other weights" in out
@@ -109,12 +109,12 @@ def test_ties_and_warnings_are_marked_as_compare_marks_them(tmp_path: Path) -> N
     assert err == ""
     assert "The commands of one file are ranked as versions of one thing." in out
     assert sorted(places(out)) == [["1", "fast"], ["2-3", "drifting"], ["2-3", "same"]]
-    assert "Not told apart by single runs: " in out
+    assert "Undecided on single runs: " in out
     assert "Not met" not in out  # the test takes care of drift
     speedproof("rank", path, "--resamples", "20", "--markdown", str(page), "--html", str(tmp_path / "p.html"))
     for name in ("page.md", "p.html"):
         text = (tmp_path / name).read_text(encoding="utf-8")
-        for part in ("2-3", "Not told apart by single runs", "commands of"):
+        for part in ("2-3", "Undecided on single runs", "commands of"):
             assert part in text
     _, out, _ = speedproof("rank", path, "--resamples", "20", "--json")
     found = json.loads(out)["results"][0]["ranking"]
@@ -137,7 +137,7 @@ def test_too_few_runs_are_told(tmp_path: Path) -> None:
     """Three runs a side can never decide at 5 %: 1 in 20 orders is complete; of four a side it is 1 in 70."""
     files = [write(tmp_path / f"{n}.txt", [n, n + 0.1, n + 0.2]) for n in (1, 2)]
     _, out, _ = speedproof("rank", *files)
-    assert "Fewer than 4 runs of a version never tell 2 versions apart." in out
+    assert "Fewer than 4 runs of a version never prove an order of 2." in out
 
 
 def test_processes_are_counted_where_they_are_independent(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_processes_are_counted_where_they_are_independent(tmp_path: Path) -> Non
             ["3", "(30", "runs)"]
         ]
         assert "processes" in next(line for line in out.splitlines() if "median" in line and "mean" in line)
-    assert "Fewer than 4 processes of a version never tell 2 versions apart." in out
+    assert "Fewer than 4 processes of a version never prove an order of 2." in out
     _, out, _ = speedproof("rank", *files, "--json")
     versions = json.loads(out)["results"][0]["ranking"]["versions"]
     assert [(v["n"], v["units"], v["repeated"]) for v in versions] == 2 * [(30, 3, "process")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import signal
@@ -22,7 +21,6 @@ from speedproof.corpus import answers as answering
 from speedproof.corpus import compare as comparing
 from speedproof.corpus.answers import How
 from speedproof.corpus.compare import Asked, compare, pairs_in_file
-from speedproof.corpus.conclude import survivors
 from speedproof.corpus.engine import Failure, Interrupted, run
 from speedproof.corpus.read import query
 from speedproof.data.record import FileResults, Record
@@ -31,7 +29,6 @@ from speedproof.options import DETAILS
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.reporting.numbers import pvalue
-from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
 Results = list[tuple[str, FileResults]]
 Make = Callable[..., Results]
@@ -289,19 +286,6 @@ def test_mixed_units_are_said(tmp_path: Path, made_up: Make, put: Put) -> None:
     assert seen.incomparable == 1
     assert "they cannot be compared" in seen.problems[0]
     assert "Left out: " in str(found)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_counting_alone_finds_what_holds_together(seed: int) -> None:
-    """The fixed points are Holm's and Benjamini and Hochberg's steps, ties and ones and zeros among them."""
-    rng = np.random.default_rng(seed)
-    p = np.concatenate(
-        [rng.random(rng.integers(0, 30)), rng.random(rng.integers(1, 30)) ** 6, [0.0, 1.0, 0.01, 0.01]]
-    )
-    for method, adjust in (("holm", holm), ("benjamini-hochberg", benjamini_hochberg)):
-        factor = survivors(lambda f: int((f * p <= 0.05).sum()), p.size, method)  # type: ignore[arg-type]
-        kept = int((factor * p <= 0.05).sum()) if math.isfinite(factor) else 0
-        assert kept == int((adjust(p) <= 0.05).sum())
 
 
 def _work(task: tuple[int, str]) -> int:

@@ -22,13 +22,14 @@ from speedproof.data.session_file import (
     PlannedVersion,
     RunLine,
     SessionLine,
-    SessionOptions,
     decode_lines,
+    options_stored,
     read_sessions,
 )
 from speedproof.data.suite import Record
 from speedproof.errors import FormatError
 from speedproof.formats import read
+from speedproof.options import Measuring
 
 PLAN = tuple(
     PlannedBenchmark(
@@ -45,7 +46,7 @@ HEAD = SessionLine(
     1,
     PLAN,
     {"score": ("ops/s", "higher"), "cycles": ("cycles", "lower")},
-    SessionOptions(metric=("score:ops/s=(.+)",), margin=0.02, perf="cycles").texts(),
+    options_stored(Measuring(metric=("score:ops/s=(.+)",), margin=0.02, perf="cycles")),
     {"host": "h", "load": "0.1"},
     ("the load is high",),
     {"/no/such/file": "sha256:00"},
@@ -158,7 +159,7 @@ def _read(path: Path) -> tuple[int, bool]:
 def test_a_sound_header_has_no_damage() -> None:
     (session,), unusable = read_sessions("f", lines(msgspec.json.encode(HEAD)).splitlines())
     assert (session.head, session.damage, unusable) == (HEAD, (), [])
-    assert session.options == SessionOptions(metric=("score:ops/s=(.+)",), margin=0.02, perf="cycles")
+    assert session.options == Measuring(metric=("score:ops/s=(.+)",), margin=0.02, perf="cycles")
 
 
 @pytest.mark.parametrize(
@@ -207,7 +208,7 @@ def test_deep_nesting_is_one_bad_line() -> None:
 
 def calibration(*versions: str, **metrics: float) -> bytes:
     plan = (PlannedBenchmark("calibration", tuple(PlannedVersion(v, ("true",), "true") for v in versions)),)
-    head = msgspec.structs.replace(HEAD, benchmarks=plan, options=SessionOptions(calibrate=True).texts())
+    head = msgspec.structs.replace(HEAD, benchmarks=plan, options=options_stored(Measuring(calibrate=True)))
     runs = [RunLine("s", "calibration", v, i, 0, 0.1, metrics) for i in range(3) for v in versions]
     return b"\n".join(msgspec.json.encode(line) for line in (head, *runs))
 
@@ -224,7 +225,7 @@ def test_a_calibration_is_one_command_twice(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_plan_for_builds_has_builds(tmp_path: Path) -> None:
-    head = msgspec.structs.replace(HEAD, options=SessionOptions(plan=True, builds=3, runs=5).texts())
+    head = msgspec.structs.replace(HEAD, options=options_stored(Measuring(plan=True, builds=3, runs=5)))
     (tmp_path / "s.jsonl").write_bytes(lines(msgspec.json.encode(head)))
     code, err = speedproof("run", "--review", str(tmp_path / "s.jsonl"))
     assert (code, "line 1: benchmarks" in err) == (2, True), err

@@ -18,7 +18,6 @@ from speedproof.data.session_file import (
     PlannedVersion,
     RunLine,
     SessionLine,
-    SessionOptions,
     StoredSession,
 )
 from speedproof.measuring.execute import Run, RunError
@@ -26,8 +25,9 @@ from speedproof.measuring.results import Limits, Tally
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.schedule import BuildOrder, block_order
 from speedproof.measuring.session import Session
+from speedproof.options import Measuring
 
-UNLIMITED = Limits(None, None, None)
+UNLIMITED = Limits(None, None)
 
 
 class Judge:
@@ -190,7 +190,7 @@ def test_rounds_share_one_budget() -> None:
     """Ten blocks each, then twenty, then forty in all, of those that are open; the last one takes what is left."""
     executor = Alone(lambda name: {"time": 0.5})
     judges = {"a": Judge("XY", 10), "b": Judge("XY", 30), "c": Judge("XY")}
-    found, lines = session(plan("a", "b", "c"), executor, judges, limits=Limits(None, None, 100.0))
+    found, lines = session(plan("a", "b", "c"), executor, judges, limits=Limits(None, 100.0, in_rounds=True))
     assert [*found.steps()]
     order = [r.benchmark for r in lines if isinstance(r, RunLine) and r.position == 0]
     assert [(name, len([*some])) for name, some in itertools.groupby(order)] == [
@@ -208,18 +208,20 @@ def test_rounds_share_one_budget() -> None:
     ]
 
 
-@pytest.mark.parametrize(("seconds", "blocks"), [(0.1, 1), (2.0, 1), (2.1, 2), (7.9, 4), (8.0, 4)])
 @pytest.mark.parametrize("together", [False, True])
-def test_a_benchmark_has_its_time(seconds: float, blocks: int, together: bool) -> None:
-    """Of two seconds a block; the first one is always measured; two at once have twice as much."""
+@pytest.mark.parametrize(
+    ("seconds", "one_by_one"), [(0.1, [1, 1]), (4.0, [1, 1]), (4.1, [2, 1]), (16.0, [4, 4]), (16.1, [5, 4])]
+)
+def test_benchmarks_share_the_time(seconds: float, one_by_one: list[int], together: bool) -> None:
+    """Of two seconds a block; what one takes beyond its share the next one lacks, but the first block."""
     executor = (Together if together else Alone)(lambda name: {"time": 1.0 + together})
     judges = {name: Judge("XY") for name in "ab"}
-    found, lines = session(plan("a", "b"), executor, judges, limits=Limits(None, seconds, None))
+    found, lines = session(plan("a", "b"), executor, judges, limits=Limits(None, seconds))
     assert [*found.steps()]
-    assert [judge.blocks for judge in judges.values()] == [blocks, blocks]
-    assert [line.reason for line in lines if isinstance(line, EndLine)] == [
-        f"{seconds * (2 if together else 1):g} s were allowed"
-    ]
+    whole = [math.ceil(seconds / 4.0)] * 2
+    assert [judge.blocks for judge in judges.values()] == (whole if together else one_by_one)
+    ends = [line.reason for line in lines if isinstance(line, EndLine)]
+    assert ends == [f"{seconds:g} s were allowed for all benchmarks"]
 
 
 @pytest.mark.parametrize("warmup", [0, 1, None])
@@ -339,7 +341,7 @@ def test_a_block_of_builds_is_whole_without_what_is_hopeless(
             for name in ("XYZ" if block < 10 else last)
         ]
         order.use(drawn)
-    before = structs.replace(stored(plans, *runs), options=SessionOptions(ignore_failure=True))
+    before = structs.replace(stored(plans, *runs), options=Measuring(ignore_failure=True))
     judge = Judge("XYZ")
     found, _ = session(plans, Alone(lambda name: {}), {"b": judge})
     assert found.recall([before]) == counted
@@ -431,7 +433,7 @@ def test_one_round_warms_up_again_whatever_was_measured_before() -> None:
     ]
     executor = Alone(lambda name: {"time": 5.0 if name[0] == "a" else 0.1})
     judges = {"a": Judge(["aX", "aY"], 4), "b": Judge(["bX", "bY"], 1)}
-    found, lines = session(plans, executor, judges, limits=Limits(None, None, 130.0), warmup=None)
+    found, lines = session(plans, executor, judges, limits=Limits(None, 130.0, in_rounds=True), warmup=None)
     assert [*found.steps()]
     rounds = [
         (name, warm, len([*some]))

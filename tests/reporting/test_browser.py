@@ -22,7 +22,7 @@ from selenium.webdriver.support.ui import Select
 
 from speedproof.data.suite import Suite
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting import suite as sheet
+from speedproof.reporting import sheet
 from speedproof.reporting.cells import visible
 from speedproof.reporting.html import panels, render
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text

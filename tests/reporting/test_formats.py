@@ -24,14 +24,13 @@ from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import gate
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting import fragment, html, text, versions
+from speedproof.reporting import fragment, html, sheet, text, versions
 from speedproof.reporting import gate as gate_report
-from speedproof.reporting import suite as sheet
 from speedproof.reporting.cells import visible
 from speedproof.reporting.formats import FORMATS, Reported, latex
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
-from speedproof.reporting.records import COLUMNS
+from speedproof.reporting.rows import COLUMNS
 
 Made = tuple[SuiteComparison, Suite]
 
@@ -90,7 +89,7 @@ def test_every_result_in_every_format(every: dict[str, Report], result: str, for
 
 def test_a_format_is_one_module() -> None:
     """No format imports a result or another format; no result imports a format."""
-    results = {"suite", "versions", "gate", "hpt", "ranking", "session", "details", "modes"}
+    results = {"sheet", "versions", "gate", "hpt", "ranking", "session", "details", "modes"}
     folder = Path(text.__file__).parent
     formats = {"text": folder / "text.py", "fragment": folder / "fragment.py"}
     formats |= {path.stem: path for path in (folder / "formats").glob("[a-z]*.py")}
@@ -98,7 +97,7 @@ def test_a_format_is_one_module() -> None:
     assert results <= {module.name for module in pkgutil.iter_modules([str(folder)])}
     for name, path in (formats | {name: folder / f"{name}.py" for name in results}).items():
         imported = set(
-            re.findall(r"from speedproof\.report(?:\.formats)?(?:\.| import )(\w+)", path.read_text())
+            re.findall(r"from speedproof\.reporting(?:\.formats)?(?:\.| import )(\w+)", path.read_text())
         )
         assert not imported & (set(formats) - {name}), name
         assert name not in formats or not imported & results, name

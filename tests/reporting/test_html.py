@@ -18,7 +18,7 @@ import pytest
 
 from speedproof.data.suite import Suite
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting import suite as sheet
+from speedproof.reporting import sheet
 from speedproof.reporting.cells import visible
 from speedproof.reporting.html import panels, render
 from speedproof.reporting.html.panels import STEPS
@@ -212,7 +212,7 @@ def test_the_same_results_give_the_same_page() -> None:
 import sys
 from hashlib import sha256
 import numpy as np
-from speedproof.reporting import suite as sheet
+from speedproof.reporting import sheet
 from speedproof.reporting.html import panels, render
 sys.path.insert(0, sys.argv[1])
 from conftest import make

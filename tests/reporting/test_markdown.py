@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from speedproof.data.suite import Suite
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting import suite as sheet
+from speedproof.reporting import sheet
 from speedproof.reporting.cells import visible
 from speedproof.reporting.formats.markdown import code, escape, render
 from speedproof.reporting.model import Report

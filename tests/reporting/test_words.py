@@ -113,12 +113,12 @@ def test_memory_is_not_fast() -> None:
 @pytest.mark.parametrize(
     ("needed", "told"),
     [
-        (Needed(12, 12, ""), "about 12 runs would tell"),
-        (Needed(1234, 1201, ""), "about 1300 runs would tell"),
-        (Needed(40, 60, ""), "about 40 runs of old and 60 of new would tell"),
-        (Needed(None, 60, ""), "about 60 runs of new would tell"),
-        (Needed(31, 31, "", least=True), "at least 31 runs are needed"),
-        (Needed(None, 101, "", least=True), "at least 101 runs of new are needed"),
+        (Needed(12, 12, ""), "needs about 12 runs"),
+        (Needed(1234, 1201, ""), "needs about 1,300 runs"),
+        (Needed(40, 60, ""), "needs about 40 runs of old and 60 of new"),
+        (Needed(None, 60, ""), "needs about 60 runs of new"),
+        (Needed(31, 31, "", least=True), "needs at least 31 runs"),
+        (Needed(None, 101, "", least=True), "needs at least 101 runs of new"),
         (Needed(None, None, "no number of runs would tell"), "no number of runs would tell"),
     ],
 )

@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.change_points import change_pvalues
-from speedproof.stats.change_scan import change_scan
 from speedproof.stats.dependence import drift, hurst_factor, lag1, variance_inflation
 from speedproof.stats.normality import lilliefors, shapiro_wilk
 from speedproof.stats.ranks import brunner_munzel, rank_sum
@@ -40,7 +39,7 @@ OF_TWO: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 OF_ONE: dict[str, Callable[..., Any]] = {"Shapiro-Wilk": shapiro_wilk, "Lilliefors": lilliefors}
 IN_ORDER: dict[str, Callable[..., Any]] = {
-    "lag 1": lag1, "drift": drift, "Hurst": hurst_factor, "scan": change_scan,
+    "lag 1": lag1, "drift": drift, "Hurst": hurst_factor,
     "changes": lambda x: change_pvalues(np.reshape(x, (-1, np.shape(x)[-1]))).reshape(np.shape(x)[:-1]),
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import integrate, special, stats
 from tests.stats.test_superiority import naive_pvalue
 
 from speedproof.stats.permutation import one_order
@@ -13,6 +14,8 @@ from speedproof.stats.ratio import edges
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
 FloatArray = npt.NDArray[np.float64]
+TYPICAL = 0.9707242190682612
+"""A normal value of deviation 3 and this mean exceeds an exponential one as often as not (quadrature)."""
 
 
 @pytest.mark.parametrize(("n", "m"), [(3, 5), (6, 3), (4, 5), (2, 6)])
@@ -42,6 +45,19 @@ def test_scattered_runs_beside_a_narrow_side_hold_the_risk(m: int) -> None:
         risk = sum(math.comb(n, int(k)) for k in np.flatnonzero(rejected)) / 2**n
         assert rejected[-1]  # n of n are separated
         assert risk <= 0.08
+
+
+@pytest.mark.parametrize("m", [20, 30, 100])
+def test_four_runs_that_scatter_more_than_many_others(m: int) -> None:
+    """Normal runs beside exponential ones, of which one exceeds the other as often as not: in 8 % at most."""
+    excess = integrate.quad(lambda u: np.exp(-u) * special.ndtr((TYPICAL - u) / 3.0), 0.0, 60.0)[0]
+    assert excess == pytest.approx(0.5, abs=1e-9)
+    rng, wrong, pairs = np.random.default_rng(m), 0, 20_000
+    for _ in range(4):
+        x = 100.0 + TYPICAL + rng.normal(0.0, 3.0, (pairs // 4, 4))
+        y = 100.0 + rng.exponential(1.0, (pairs // 4, m))
+        wrong += int(np.sum(typical_ratio_test(x, y, 1.0).above <= 0.05))
+    assert wrong <= stats.binom.isf(1e-3, pairs, 0.08)
 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 6), (3, 3), (3, 4), (3, 40), (90, 3)])

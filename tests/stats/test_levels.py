@@ -13,8 +13,16 @@ import pytest
 from scipy import linalg, stats
 
 from speedproof.stats import levels as module
-from speedproof.stats.change_scan import normal_scores, power
-from speedproof.stats.levels import MARGIN, best_levels, least_squares, levels, levels_pvalue, most_steps
+from speedproof.stats.levels import (
+    MARGIN,
+    best_levels,
+    least_squares,
+    levels,
+    levels_pvalue,
+    most_steps,
+    places_of_step,
+)
+from speedproof.stats.normal_scores import normal_scores, power
 
 Series = npt.NDArray[np.float64]
 COEFFICIENTS = np.array([0.0, 0.3, 0.7])
@@ -204,3 +212,28 @@ def test_false_alarms_keep_the_risk(n: int, rho: float) -> None:
     for alpha in (0.05, 0.2):
         alarms = float((levels(x).pvalue <= alpha).mean())
         assert alarms <= alpha + 4 * np.sqrt(alpha * (1 - alpha) / runs)
+
+
+@pytest.mark.parametrize("n", [6, 8, 11])
+@pytest.mark.parametrize("rho", [0.0, 0.5])
+def test_where_a_step_may_be(n: int, rho: float) -> None:
+    """Where the squares that are left exceed the least by few of their means, on n - 2 degrees of freedom."""
+    rng = np.random.default_rng(n)
+    for _ in range(40):
+        x = rng.normal(size=n) + 1.5 * (np.arange(n) >= n // 2)
+        left = {k: naive_cost(x[:k], rho) + naive_cost(x[k:], rho) for k in range(1, n)}
+        split = min(left, key=left.__getitem__)
+        for alpha in (0.01, 0.05, 0.3, 0.6, 0.9):
+            limit = -2 * math.log(1 - math.sqrt(1 - alpha))
+            kept = [k for k, own in left.items() if (own - left[split]) / (left[split] / (n - 2)) <= limit]
+            assert places_of_step(x, split, rho, alpha) == (min(kept), max(kept))
+
+
+def test_where_a_step_may_be_holds_its_split() -> None:
+    """Without any noise it is the only place; at nearly no risk every place is one."""
+    x = np.repeat([1.0, 5.0], [4, 6])
+    noisy = x + 2.0 * np.random.default_rng(1).normal(size=10)
+    assert places_of_step(noisy, 4, 0.0, 1e-9) == (1, 9)
+    for unit in (2.0**-200, 1.0, 2.0**200):
+        assert places_of_step(unit * x, 4, 0.0, 0.05) == (4, 4)
+        assert places_of_step(unit * noisy, 4, 0.0, 0.3) == places_of_step(noisy, 4, 0.0, 0.3) != (1, 9)

@@ -1,11 +1,13 @@
 """Adjusted p-values: R, SciPy, the closed test by enumeration, error rates by simulation."""
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
 # R 4.2.2: p.adjust(p, "holm") and p.adjust(p, "BH"), NA for NaN.
@@ -60,6 +62,16 @@ def test_order_does_not_matter_and_larger_stays_larger(adjust: object) -> None:
 def test_tests_not_carried_out_do_not_count(adjust: object, p: list[float]) -> None:
     assert callable(adjust)
     np.testing.assert_array_equal(adjust(p), p)
+
+
+@pytest.mark.parametrize("adjust", [holm, benjamini_hochberg])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_significant_ones_of_a_family_decide(adjust: Callable[..., FloatArray], seed: int) -> None:
+    """Their decisions at a risk are those that all p-values together give, ties, zeros and ones among them."""
+    rng = np.random.default_rng(seed)
+    p = np.concatenate([rng.random(rng.integers(0, 30)), rng.random(20) ** 6, [0.0, 1.0, 0.01, 0.01]])
+    few = p[p <= 0.05]
+    np.testing.assert_array_equal(adjust(few, p.size) <= 0.05, adjust(p)[p <= 0.05] <= 0.05)
 
 
 @pytest.mark.parametrize("p", [[1.1], [-0.1, 0.5]])

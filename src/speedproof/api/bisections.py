@@ -244,7 +244,7 @@ def bisect_revisions(
                     ready=runner.ready,
                     runs=request.runs,
                     spared=RunError,
-                    left_out=lambda error: tell(f"left out: {error}"),
+                    left_out=lambda error: tell(f"left out: {error.on_command_line()}"),
                     block=before.block,
                 ):
                     watch(stage.value, search.finding)

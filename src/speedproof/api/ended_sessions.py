@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,9 @@ from speedproof.data.suite import Record, Suite
 from speedproof.data.units import format_value
 from speedproof.formats import read
 from speedproof.measuring.environment import load_of
+from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.export import to_hyperfine
+from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.pair import Rules
@@ -30,7 +33,7 @@ from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
-from speedproof.sessions import SessionOrigin
+from speedproof.sessions import ComparedSession, SessionOrigin
 from speedproof.sessions import SessionResult as SessionResult
 
 _OF_BLOCKS = (Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
@@ -145,6 +148,14 @@ class EndedSession:
     def to_hyperfine(self) -> str:
         """The runs as hyperfine writes them."""
         return to_hyperfine(self.sessions)
+
+
+def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> SessionResult:
+    """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
+    runs = RunLoop(stored[-1].head, CommandExecutor(), time.monotonic, lambda line: None, question.metric)
+    session = ComparedSession(runs, question)
+    session.recall(stored)
+    return session.review()
 
 
 def _at_once(f: CandidateResult, c: Comparison) -> CandidateResult:

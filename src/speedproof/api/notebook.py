@@ -8,8 +8,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from speedproof.api.measured import RaceResult
-from speedproof.api.sessions import race
+from speedproof.api.sessions import RaceResult, race
 from speedproof.errors import UsageError
 
 _SEPARATOR = re.compile(r"^(?:#[ \t]*)?---+[ \t]*(.*?)[ \t]*$", re.MULTILINE)

@@ -1,27 +1,31 @@
-"""What happens before a session of ``run`` measures: plan, builds, metrics, machine, a tool's benchmarks.
+"""What happens before a session measures: rules, metrics, machine, what was measured before, a tool's benchmarks.
 
 It is imported before anything is known to be measured, so nothing here imports what computes.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from speedproof.data.session_file import PlannedBenchmark as PlannedBenchmark
-from speedproof.data.session_file import PlannedBuild, control_name
-from speedproof.data.session_file import SessionLine as SessionLine
-from speedproof.data.session_file import SessionOptions as SessionOptions
+from speedproof.api.given import alpha_of, confidence_of
+from speedproof.api.run_plan import PLANNED, Absent, Plan, Request, Tell
+from speedproof.data.session_file import (
+    STORED,
+    SessionLine,
+    control_name,
+    options_stored,
+)
 from speedproof.data.session_file import StoredSession as StoredSession
 from speedproof.errors import FormatError, UsageError
-from speedproof.measuring.build import BuildCache as BuildCache
-from speedproof.measuring.build import build_all
 from speedproof.measuring.cache import untold
 from speedproof.measuring.drivers import ToolExecutor as ToolExecutor
 from speedproof.measuring.drivers import absent_from, planned
@@ -36,110 +40,61 @@ from speedproof.measuring.metrics import (
     perf_counters,
     units_of,
 )
-from speedproof.measuring.plan import Hooks as Hooks
-from speedproof.measuring.plan import idle_parameters as idle_parameters
-from speedproof.measuring.plan import leftover_placeholders as leftover_placeholders
-from speedproof.measuring.plan import plan_calibration as plan_calibration
-from speedproof.measuring.plan import plan_commands as plan_commands
-from speedproof.measuring.plan import plan_trees
-from speedproof.measuring.plan import read_plan as read_plan
-from speedproof.measuring.programs import fingerprints, lacks, not_found, other_executables, was_changed
-from speedproof.measuring.schedule import seed_or_new as seed_or_new
+from speedproof.measuring.programs import fingerprints, not_found, other_executables, was_changed
+from speedproof.measuring.schedule import seed_or_new
 from speedproof.measuring.store import new_head
 from speedproof.measuring.store import read_sessions as read_sessions
-from speedproof.protocols.claims import Demand as Demand
-from speedproof.protocols.stopping import SessionQuestion as SessionQuestion
-from speedproof.protocols.stopping import StopRules as StopRules
+from speedproof.options import Measuring
+from speedproof.protocols.claims import Demand
+from speedproof.protocols.stopping import SessionQuestion, StopRules
 
 _LONG_INVOCATION_SECONDS = 3.0
-_Tell = Callable[[str], None]
+# Builds of each revision and runs of each build from which --plan plans.
+_PILOT = (3, 5)
+# Runs of a build are cheap beside the build, and what they vary by must not hide what builds differ by.
+_RUNS_OF_A_BUILD = 5
+_LEAST_RUNS = 10
+# Nothing decides a single version, and a minute of it is more than anybody asked for.
+_ALONE_RUNS = 30
+# Of a resumed session's options these are what is asked, and a new answer to one of them may be wanted; all
+# others change what is measured.
+_ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
+_MEASURED = [name for name in STORED if name not in _ASKED]
+# What means something when nothing is measured.
+_LOOKED_AT = (
+    "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
+)  # fmt: skip
+_VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
 
 
-def _recorded(units: Iterable[str], *, counted: bool, energy: bool) -> list[str]:
-    """The metrics of each run; under perf the kernel's accounting would be of perf itself."""
-    return ["time", *([] if counted else ACCOUNTED), *units, *(["energy"] if energy else [])]
+def inherit(asked: Request, stored: StoredSession, *, review: bool) -> Request:
+    """Take options over from a stored session, except for the questions that are asked anew.
 
-
-def recorded_in(session: StoredSession) -> list[str]:
-    """The metrics of each run of a session."""
-    units, options = session.head.units, session.options
-    counted = any(event in units for event in _events(options.perf))
-    return _recorded(units, counted=counted, energy=options.energy)
-
-
-def _events(text: str | None) -> list[str]:
-    return [] if text is None else [event.strip() for event in text.split(",")]
-
-
-def check_decider(metric: str | None, known: Sequence[str]) -> None:
-    """See to it that the metric that decides is measured."""
-    if metric not in known:
-        raise UsageError(f"--decide-by {metric}: no such metric; available: {', '.join(known)}")
-
-
-def begun(
-    plan: Sequence[PlannedBenchmark],
-    options: SessionOptions,
-    stored: Sequence[StoredSession],
-    folder: Path,
-    tell: _Tell,
-    *,
-    shell: str,
-    **kept: Any,
-) -> tuple[SessionLine, CommandExecutor | ToolExecutor]:
-    """The first line of a session, and what executes its runs, with every metric that is to be had here.
-
-    Told is what is not, and what may disturb the measurements but was not told today; ``kept`` are other fields
-    of the line.
+    Others are refused: they would change nothing, or make blocks that cannot be compared with the stored ones.
     """
-    output, events = tuple(map(parse_metric, options.metric)), _events(options.perf)
-    perf, energy = None, None
-    check_names(output, events)
-    if events:
-        perf, absent = perf_counters(events, folder / "perf.txt")
-        if perf is not None:
-            tell(
-                "note: perf starts the programs and takes their time; user time, memory and the like are "
-                "left out"
-            )
-        if absent:
-            tell(f"note: {absent}")
-    if options.energy:
-        energy, absent = energy_meter()
-        if absent:
-            tell(f"note: {absent}")
-    units = dict(units_of(output, perf))
-    check_decider(options.decide_by, _recorded(units, counted=perf is not None, energy=energy is not None))
-    capture = options.output == "capture" or bool(output)
-    executor = CommandExecutor(options.input, capture, options.timeout, output, perf, energy)
-    environment = snapshot()
-    warnings = disturbances(environment)
-    for warning in untold(warnings):
-        tell(f"note: {warning}")
-    if shell:
-        tell(
-            f"note: every run includes the start of {shell}, about "
-            f"{1e3 * shell_start(shell_command('', shell)):.2g} ms; it brings speedups closer to 1"
+    given, m = asked.given, asked.measuring
+    if review:
+        if needless := [option for name, option in given.items() if name not in _LOOKED_AT]:
+            raise UsageError(f"--review measures nothing; leave out {', '.join(needless)}")
+    elif taken := [given[name] for name in (*PLANNED, "revisions", "build_env", *_MEASURED) if name in given]:
+        raise UsageError(
+            f"--resume goes on with what the session measured, and how; leave out {', '.join(taken)}, or measure "
+            "anew without --resume"
         )
-    if stored and (changed := differences(stored[-1].head.environment, environment)):
-        tell(f"note: the machine differs from the last session's: {'; '.join(changed)}")
-    head = new_head(
-        plan,
-        units=units,
-        options=options.texts(),
-        environment=environment,
-        warnings=warnings,
-        resumes=tuple(session.head.session for session in stored),
-        executables=other_executables(plan, kept["files"]),
-        **kept,
-    )
-    if options.driver is None:
-        return head, executor
-    # The reader of its files is loaded with the first of them.
-    return head, ToolExecutor(options.driver, executor, folder, partial(_times_in, options.driver))
+    names = list(_MEASURED)
+    if m.decide_by is None:
+        names.append("decide_by")
+    if m.alpha is None and m.confidence is None:
+        names += ["alpha", "confidence"]
+    if m.margin is None and m.precision is None:
+        names += ["margin", "precision"]
+    m = replace(m, **{name: getattr(stored.options, name) for name in names})
+    counted = any(event in stored.head.units for event in _events(m.perf))
+    _check_decider(m.decide_by, _recorded(stored.head.units, counted=counted, energy=m.energy))
+    return replace(asked, measuring=m)
 
 
-def stored_chain(file: str, tell: _Tell) -> tuple[list[StoredSession], int]:
+def stored_chain(file: str, tell: Tell) -> tuple[list[StoredSession], int]:
     """The last session of a file and those that it went on with, oldest first; how many others there are."""
     sessions = read_sessions(Path(file), left_out=lambda what: tell(f"left out: {what}"))
     last = sessions[-1].head
@@ -156,9 +111,185 @@ def stored_chain(file: str, tell: _Tell) -> tuple[list[StoredSession], int]:
     return chain, len(sessions) - len(chain)
 
 
-def same_files(
-    file: str | None, stored: Sequence[StoredSession], plan: Sequence[PlannedBenchmark]
-) -> dict[str, str]:
+def completed(asked: Request) -> Request:
+    """With the numbers of builds, of runs of each, and with the seed that builds are drawn from."""
+    m = asked.measuring
+    if not (m.plan or m.builds):
+        return asked
+    builds, runs = _PILOT if m.plan else (None, _RUNS_OF_A_BUILD)
+    m = replace(m, builds=m.builds or builds, runs=m.runs or runs, seed=seed_or_new(m.seed))
+    return replace(asked, measuring=m)
+
+
+def refuse_verdicts(asked: Request) -> None:
+    """What asks for a verdict, or when to stop for it, means nothing where there is none, or another rule."""
+    m = asked.measuring
+    if m.calibrate:
+        none = "--calibrate has no verdict, and does not stop for one"
+        asked.refuse(*_VERDICTS, "min_runs", because=none)
+    elif m.plan:
+        asked.refuse(*_VERDICTS, because="--plan has no verdict: its runs are a pilot")
+    if m.gate:
+        asked.refuse("fail_on", "stop_at_proof", because="--gate has its own end and its own exit codes")
+    if m.precision is not None:
+        asked.refuse("stop_at_proof", because="--precision goes on until the bounds are close")
+    if m.runs is not None:
+        asked.refuse("stop_at_proof", because=f"--runs {m.runs} stops at no other number")
+    if m.builds is not None:
+        asked.refuse("min_runs", "max_runs", because=f"--builds {m.builds} is the number of blocks")
+    elif m.runs is not None:
+        asked.refuse("min_runs", "max_runs", because=f"--runs {m.runs} is both the least and the most")
+
+
+def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]) -> SessionQuestion:
+    """What is asked of the runs."""
+    m = asked.measuring
+    metric = m.decide_by or "time"
+    return SessionQuestion(
+        _rules_of(asked, plan),
+        metric,
+        units.get(metric, ("", ""))[1] == "higher",
+        m.control,
+        _unaffected(m.unaffected, plan),
+        m.runs if m.builds and m.runs else 1,
+    )
+
+
+def _rules_of(asked: Request, plan: Plan) -> StopRules:
+    """When each benchmark ends, and at which risk."""
+    m = asked.measuring
+    alone = max(len(benchmark.versions) for benchmark in plan) == 1
+    if alone and not m.driver:
+        asked.refuse(*_VERDICTS, because="a single version has no verdict")
+    least, most = m.min_runs, m.max_runs
+    longest: float | None = m.max_time if "max_time" in asked.given else m.max_time * len(plan)
+    # Every block has a build of its own, so there are as many; --runs are those of one build, then.
+    exact = m.runs if m.builds is None else m.builds
+    if exact is not None:
+        least = most = exact
+        longest = longest if "max_time" in asked.given else None
+    if least is None:
+        least = _LEAST_RUNS if most is None else min(_LEAST_RUNS, most)
+    if m.calibrate:
+        # The question is how large the noise is, not whether A differs from A.
+        least = 10**9 if most is None else most
+    elif alone and most is None:
+        most = max(_ALONE_RUNS, least)
+    demand, family = None, 1
+    if m.gate:
+        if m.precision is not None or m.calibrate:
+            raise UsageError("--gate asks whether a margin is lost; leave out --precision and --calibrate")
+        demand = Demand(margin=m.margin) if m.margin else Demand()
+        # How many comparisons it judges: not those of what cannot differ.
+        touched = [b for b in plan if not any(fnmatchcase(b.name, p) for p in m.unaffected)]
+        family = max(sum(len(benchmark.versions) - (2 if m.control else 1) for benchmark in touched), 1)
+    margin = None if demand else m.margin
+    alpha, fixed = alpha_of(confidence_of(m)), m.builds is not None
+    return StopRules(alpha, margin, m.precision, least, most, longest, m.stop_at_proof, demand, fixed, family)
+
+
+def _unaffected(patterns: Sequence[str], plan: Plan) -> tuple[str, ...]:
+    """The benchmarks that the change cannot touch; each pattern must mean some, and not all."""
+    names = [benchmark.name for benchmark in plan]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UsageError(f"--unaffected {pattern}: no such benchmark; available: {', '.join(names)}")
+    found = tuple(name for name in names if any(fnmatchcase(name, p) for p in patterns))
+    if found and len(found) == len(names):
+        raise UsageError("--unaffected leaves no benchmark that the change can touch")
+    return found
+
+
+def pin(cpus: str | None) -> None:
+    """Keep this process, and with it everything that it starts, on some CPUs."""
+    if cpus is None:
+        return
+    try:
+        os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
+    except (ValueError, OSError):
+        allowed = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+        raise UsageError(f"--cpu {cpus}: give CPUs of {allowed}, separated by commas") from None
+
+
+def _recorded(units: Iterable[str], *, counted: bool, energy: bool) -> list[str]:
+    """The metrics of each run; under perf the kernel's accounting would be of perf itself."""
+    return ["time", *([] if counted else ACCOUNTED), *units, *(["energy"] if energy else [])]
+
+
+def _events(text: str | None) -> list[str]:
+    return [] if text is None else [event.strip() for event in text.split(",")]
+
+
+def _check_decider(metric: str | None, known: Sequence[str]) -> None:
+    """See to it that the metric that decides is measured."""
+    if (metric or "time") not in known:
+        raise UsageError(f"--decide-by {metric}: no such metric; available: {', '.join(known)}")
+
+
+def begun(
+    plan: Plan,
+    m: Measuring,
+    stored: Sequence[StoredSession] = (),
+    folder: Path = Path(),
+    tell: Tell | None = None,
+    **kept: Any,
+) -> tuple[SessionLine, CommandExecutor | ToolExecutor]:
+    """The first line of a session, and what executes its runs, with every metric that is to be had here.
+
+    Somebody there is to tell learns of what is not, and of what may disturb the measurements, once a day;
+    ``kept`` are other fields of the line.
+    """
+    output, events = tuple(map(parse_metric, m.metric)), _events(m.perf)
+    perf = energy = None
+    notes = []
+    check_names(output, events)
+    if events:
+        perf, absent = perf_counters(events, folder / "perf.txt")
+        if perf is not None:
+            notes.append(
+                "perf starts the programs and takes their time; user time, memory and the like are left out"
+            )
+        notes.append(absent)
+    if m.energy:
+        energy, absent = energy_meter()
+        notes.append(absent)
+    units = dict(units_of(output, perf))
+    _check_decider(m.decide_by, _recorded(units, counted=perf is not None, energy=energy is not None))
+    capture = m.output == "capture" or bool(output)
+    executor = CommandExecutor(m.input, capture, m.timeout, output, perf, energy)
+    environment = snapshot()
+    warnings = disturbances(environment)
+    if tell is not None:
+        notes += untold(warnings)
+        if m.shell:
+            notes.append(
+                f"every run includes the start of {m.shell}, about "
+                f"{1e3 * shell_start(shell_command('', m.shell)):.2g} ms; it brings speedups closer to 1"
+            )
+        if stored and (changed := differences(stored[-1].head.environment, environment)):
+            notes.append(f"the machine differs from the last session's: {'; '.join(changed)}")
+        for note in filter(None, notes):
+            tell(f"note: {note}")
+    files = kept.pop("files", None) or fingerprints(plan)
+    head = new_head(
+        plan,
+        units=units,
+        options=options_stored(replace(m, decide_by=m.decide_by or "time"), str(Path.cwd())),
+        environment=environment,
+        warnings=warnings,
+        resumes=tuple(session.head.session for session in stored),
+        files=files,
+        executables=other_executables(plan, files),
+        seed=m.seed,
+        **kept,
+    )
+    if m.driver is None:
+        return head, executor
+    # The reader of its files is loaded with the first of them.
+    return head, ToolExecutor(m.driver, executor, folder, partial(_times_in, m.driver))
+
+
+def same_files(file: str | None, stored: Sequence[StoredSession], plan: Plan) -> dict[str, str]:
     """Look at what the commands consist of; blocks of other programs are not gone on with."""
     if file and stored and (gone := _gone(plan)):
         head = stored[-1].head
@@ -173,19 +304,19 @@ def same_files(
     files = fingerprints(plan)
     known = next((session for session in reversed(stored) if session.head.files), None)
     if file and known and (changed := was_changed(known, files)):
-        before = known.head
-        where = known.options.directory
+        head = known.head
+        where = head.options.get("directory", "")
         elsewhere = f" (it was started in {where})" if where != str(Path.cwd()) else ""
         raise FormatError(
             file,
-            f"session {before.session}",
+            f"session {head.session}",
             f"{', '.join(changed)}: not what was measured then{elsewhere}, and blocks of different programs make "
             "no comparison; measure anew without --resume, or put back what was there",
         )
     return files
 
 
-def _gone(plan: Sequence[PlannedBenchmark]) -> str:
+def _gone(plan: Plan) -> str:
     """A folder of a plan that is not there any more, as that of a build; empty for none."""
     versions = [version for benchmark in plan for version in benchmark.versions]
     folders = [v.cwd for v in versions] + [build.cwd for v in versions for build in v.builds]
@@ -213,7 +344,7 @@ def _times_in(format: str, path: Path) -> dict[str, float]:
 def discovered(
     tool: ToolExecutor,
     head: SessionLine,
-    tell: _Tell,
+    tell: Tell,
     *,
     resumed: bool,
     meanwhile: AbstractContextManager[None],
@@ -221,11 +352,11 @@ def discovered(
     """The benchmarks of another tool: what one invocation of each side finds, which counts for nothing else."""
     sides = list({v.name: v for benchmark in head.benchmarks for v in benchmark.versions}.values())
     tell(f"looking for the benchmarks of {tool.driver}")
-    begun = time.monotonic()
+    start = time.monotonic()
     with meanwhile:
         measured = {v.name: tool.discover(v) for v in sides}
-    found, tool.aliases, absent = planned(sides, measured)
-    each = (time.monotonic() - begun) / len(sides)
+    plan, tool.aliases, absent = planned(sides, measured)
+    each = (time.monotonic() - start) / len(sides)
     if each > _LONG_INVOCATION_SECONDS:
         tell(
             f"note: an invocation takes {each:.0f} s; shorter ones decide sooner; see the tool's own options"
@@ -235,90 +366,9 @@ def discovered(
         tell(f"left out: {absent_from(name, versions, first)}")
     # Who lacked one before lacks it still, and a revision that was not built lacks all of them.
     before = head.absent if resumed else dict.fromkeys(measured[first], sum(head.absent.values(), ()))
-    lacking: dict[str, tuple[str, ...]] = {}
+    lacking: Absent = {}
     for name in dict.fromkeys((*before, *absent)):
         sides_of = dict.fromkeys((*before.get(name, ()), *absent.get(name, ())))
         if left := tuple(side for side in sides_of if side not in (first, control_name(first))):
             lacking[name] = left
-    return replace(head, benchmarks=head.benchmarks if resumed else found, absent=lacking)
-
-
-def plan_revisions(
-    command: str | Sequence[str],
-    names: Sequence[str],
-    parameters: Mapping[str, Sequence[str]],
-    hooks: Hooks,
-    *,
-    build: str,
-    variables: Sequence[str],
-    builds: int | None,
-    seed: int | None,
-    control: bool,
-    enough: Callable[[int], None],
-    benchmark: str,
-    held: ExitStack,
-    tell: _Tell,
-) -> tuple[tuple[PlannedBenchmark, ...], dict[str, tuple[str, ...]]]:
-    """Build every revision, and plan the command in each of them; the builds are in use while ``held`` is.
-
-    Beside the plan, the candidates that it had to leave out, by benchmark.
-    """
-    from speedproof.measuring.revisions import control_of, repository, resolve
-
-    top = repository(Path.cwd())
-    revisions = resolve(top, names)
-    if control:
-        revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
-    enough(len(revisions) - 1)
-    inside = str(Path.cwd().relative_to(top)) if Path.cwd() != top else ""
-    if builds and "{seed}" in build:
-        # Layouts are drawn anew in every session, as its orders are: those of another one are no new builds.
-        revisions = tuple(replace(revision, drawn=seed) for revision in revisions)
-        tell(f"the builds' layouts are of --seed {seed}, which builds the same again")
-    builder = BuildCache().builder(top, build, inside=inside, variables=variables, tell=tell)
-    made = build_all(held.enter_context(builder), revisions, tell, builds)
-    if reused := sum(build.cached for build in made):
-        tell(f"{reused} of {len(made)} builds are from the cache (see: speedproof cache)")
-    trees: dict[str, list[PlannedBuild]] = {}
-    for one in made:
-        padding = replace(one.revision, drawn=seed).padding if builds else 0
-        trees.setdefault(one.revision.name, []).append(PlannedBuild(str(one.folder), padding, one.seconds))
-    plan = plan_trees(command, trees, parameters, hooks, benchmark=benchmark)
-    plan = tuple(_present(benchmark, build, tell) for benchmark in plan)
-    candidates = [revision.name for revision in revisions if not revision.again]
-    planned = {b.name: {v.name for v in b.versions} for b in plan}
-    lacking = {b: tuple(name for name in candidates if name not in here) for b, here in planned.items()}
-    return plan, {b: names for b, names in lacking.items() if names}
-
-
-def _present(benchmark: PlannedBenchmark, build: str, tell: _Tell) -> PlannedBenchmark:
-    """Without the revisions that do not have the program yet, or any more."""
-    here = []
-    for number, version in enumerate(benchmark.versions):
-        if missing := not_found([PlannedBenchmark(benchmark.name, (version,))]):
-            text = lacks(version.name, missing, build)
-            if number == 0 or len(benchmark.versions) == 2:
-                raise UsageError(text)
-            tell(f"left out: {text}")
-        else:
-            here.append(version)
-    if len(here) < 2:
-        raise UsageError(f"no revision but {here[0].name} has the program of {benchmark.name}")
-    return replace(benchmark, versions=tuple(here))
-
-
-def with_environments(benchmark: PlannedBenchmark, own: Mapping[str, Mapping[str, str]]) -> PlannedBenchmark:
-    """A benchmark whose versions have variables of their own."""
-    names = [version.name for version in benchmark.versions]
-    if unknown := [name for name in own if name not in names]:
-        raise UsageError(f"--env: there is no version {unknown[0]!r}; available: {', '.join(names)}")
-    versions = (replace(v, env={**v.env, **own.get(v.name, {})}) for v in benchmark.versions)
-    return replace(benchmark, versions=tuple(versions))
-
-
-def led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
-    """A benchmark with its reference first."""
-    names = [version.name for version in benchmark.versions]
-    if reference not in names:
-        raise UsageError(f"--reference {reference}: there is no such version; available: {', '.join(names)}")
-    return replace(benchmark, versions=tuple(sorted(benchmark.versions, key=lambda v: v.name != reference)))
+    return replace(head, benchmarks=head.benchmarks if resumed else plan, absent=lacking)

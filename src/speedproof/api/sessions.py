@@ -2,29 +2,291 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from numbers import Real
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from speedproof.api.given import alpha_of, callable_given, confidence_of, options_of, proportion_given
-from speedproof.api.measured import Measurement as Measurement
-from speedproof.api.measured import RaceResult as RaceResult
-from speedproof.api.measured import RaceState as RaceState
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from speedproof.api.ended_sessions import comparisons_of
+from speedproof.api.given import callable_given, options_of
+from speedproof.api.pairs import Bound
+from speedproof.api.run_plan import Request, plan_of
+from speedproof.api.run_start import begun, question_of
+from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
-from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
+from speedproof.data.sample import Trait
+from speedproof.data.session_file import (
+    Line,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+    StoredSession,
+)
+from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
 from speedproof.measuring.callables import CallableExecutor, calls_needed
-from speedproof.measuring.environment import snapshot
-from speedproof.measuring.executor import CommandExecutor
-from speedproof.measuring.plan import Hooks, plan_commands
-from speedproof.measuring.programs import fingerprints, other_executables
+from speedproof.measuring.programs import fingerprints, replaced
+from speedproof.measuring.results import Progress as Progress
+from speedproof.measuring.runs import Executor, Harness, RunLoop
+from speedproof.measuring.store import ResultsFile, new_head
 from speedproof.options import Measuring
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.sequential import SequentialComparison as SequentialComparison
+from speedproof.protocols.stopping import SessionQuestion, StopRules
+from speedproof.protocols.summaries import summaries_of
+from speedproof.reporting import session
+from speedproof.reporting.model import Report
+from speedproof.sessions import ComparedSession, SessionResult
+from speedproof.stats.estimate import Estimate
+from speedproof.values import rest
 
-_MIN_RUNS = 10
+
+class _HasFinding(Protocol):
+    @property
+    def finding(self) -> CandidateResult: ...
+
+
+class WithVerdict:
+    """What a finding says; it holds however often one looks."""
+
+    __slots__ = ()
+
+    @property
+    def verdict(self: _HasFinding) -> Verdict:
+        """Faster, slower, equivalent (within the margin) or undecided."""
+        return self.finding.verdict
+
+    @property
+    def speedup(self: _HasFinding) -> float:
+        """The typical speedup X / Y: above 1 the candidate is faster; NaN before the first block."""
+        return self.finding.estimate
+
+    @property
+    def lower(self: _HasFinding) -> Bound:
+        """The speedup is at least this."""
+        return Bound(self.finding.result.low, 1 - self.finding.result.alpha)
+
+    @property
+    def upper(self: _HasFinding) -> Bound:
+        """The speedup is at most this."""
+        return Bound(self.finding.result.high, 1 - self.finding.result.alpha)
+
+    @property
+    def blocks(self: _HasFinding) -> int:
+        """How many blocks were measured: runs of each version."""
+        return self.finding.result.blocks
+
+
+class RaceState(WithVerdict, Struct, frozen=True):
+    """Where a comparison stands after a block, in which every version ran once."""
+
+    finding: CandidateResult  # of the first candidate that is still open
+    findings: tuple[CandidateResult, ...]  # of all candidates
+    elapsed: float  # seconds since the start
+
+    def __str__(self) -> str:
+        seen = Estimate(self.speedup, self.lower, self.upper, self.lower.confidence)
+        blocks = f"{self.blocks} block{'s' * (self.blocks != 1)}"
+        return f"{self.finding.candidate}: {self.verdict.value} after {blocks}, speedup {seen}"
+
+    def __repr__(self) -> str:
+        return f"<RaceState: {self}>"
+
+    @property
+    def benchmark(self) -> str:
+        """What is measured."""
+        return self.finding.benchmark
+
+
+class RaceResult(WithVerdict, Shown, Struct, frozen=True):
+    """What measuring has proven. ``print`` says it in words.
+
+    Attributes
+    ----------
+    findings : tuple of CandidateResult
+        For every candidate of every benchmark.
+    suite : Suite
+        Every run, for ``compare_suite``, pictures and mixtures. Measuring stopped on what they showed, so only
+        this result's own verdict keeps its risk.
+    confidence : float
+        Of each direction and each bound.
+    margin : float or None
+        Of equivalence.
+    calls : dict of str to int
+        By version, how many calls made one run of a Python function; empty for commands.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> r = sp.race(lambda: sum(range(2000)), lambda: sum(range(20)), names=["old", "new"], seed=1)
+    >>> r.finding.candidate, r.verdict.value, r.suite.versions
+    ('new', 'faster', ('old', 'new'))
+    """
+
+    findings: tuple[CandidateResult, ...]
+    suite: Suite
+    confidence: float
+    margin: float | None = None
+    calls: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def finding(self) -> CandidateResult:
+        """The only finding.
+
+        Raises
+        ------
+        SpeedproofError
+            There are several, or none.
+        """
+        if len(self.findings) == 1:
+            return self.findings[0]
+        raise UsageError(f"there are {len(self.findings)} comparisons; see .findings")
+
+    def to_json(self) -> str:
+        """Every finding, as the command line writes those of a session."""
+        from speedproof.reporting.json import to_json
+
+        sides, alpha = summaries_of(self.suite, self._metric), rest(self.confidence)
+        return to_json("run", [f.answer(sides, alpha) for f in self.findings])
+
+    def reports(self) -> Iterable[Report]:
+        """The result in words, for every format."""
+        question = SessionQuestion(StopRules(rest(self.confidence), self.margin), self._metric)
+        sides, sheets = summaries_of(self.suite, self._metric), comparisons_of(self.suite, question)
+        return [session.report(self.findings, sides, question, sheets)]
+
+    @property
+    def _metric(self) -> str:
+        return self.findings[0].metric if self.findings else "time"
+
+    def __repr__(self) -> str:
+        shown = "; ".join(
+            f"{f.candidate}: {f.verdict.value}, speedup {f.estimate:.4g}" for f in self.findings
+        )
+        return f"<RaceResult: {shown}>"
+
+
+class Measurement:
+    """A session that measures while it is iterated; :meth:`result` measures what is left.
+
+    Leaving the loop early ends the session; what was measured is in the result.
+    """
+
+    def __init__(
+        self,
+        head: SessionLine,
+        executor: Executor | Harness,
+        question: SessionQuestion,
+        *,
+        stored: Sequence[StoredSession] = (),
+        path: str | Path | None = None,
+        warmup: int | None = 1,
+        ignore_failure: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        calls: Mapping[str, int] | None = None,
+    ) -> None:
+        """``stored`` are the sessions that it goes on with; at ``path`` is every run before the next one."""
+        rules = question.rules
+        self._known = rest(rules.alpha), rules.margin, calls or {}
+        self._times: dict[tuple[str, str], list[tuple[float, int]]] = {
+            (b.name, v.name): [] for b in head.benchmarks for v in b.versions
+        }
+        self._held = ExitStack()
+        try:
+            self._file = None if path is None else self._held.enter_context(ResultsFile(Path(path)))
+        except OSError as error:
+            raise UsageError(f"cannot save to {path}: {error.strerror}") from None
+        runs = RunLoop(head, executor, clock, self._append, question.metric, ignore_failure)
+        self._session = ComparedSession(runs, question, warmup=warmup, changed=lambda: _changed(head))
+        self.recalled = self._session.recall(stored)  # how many blocks
+        self._states = self._run()
+        self._result: RaceResult | None = None
+
+    def _append(self, line: Line) -> None:
+        if isinstance(line, RunLine) and not (line.warmup or line.failed) and "time" in line.metrics:
+            self._times[line.benchmark, line.version].append((line.metrics["time"], line.block))
+        if self._file is not None:
+            self._file.append(line)
+
+    def __iter__(self) -> Iterator[RaceState]:
+        return self._states
+
+    def _run(self) -> Generator[RaceState, None, None]:
+        steps = self._session.steps()
+        found: SessionResult | None = None
+        seen, elapsed = Counter[str](), 0.0
+        try:
+            while found is None:
+                try:
+                    elapsed = next(steps).elapsed
+                except StopIteration as end:
+                    found = end.value
+                # A block is complete when the next one has begun, or the session has ended.
+                for comparison in self._session.comparisons.values():
+                    if comparison.blocks > seen[comparison.benchmark]:
+                        seen[comparison.benchmark] = comparison.blocks
+                        findings = comparison.findings()
+                        still = [f for f in findings if not f.reason] or findings
+                        yield RaceState(still[0], findings, elapsed)
+        finally:
+            steps.close()
+            self._finish(found)
+
+    def _finish(self, found: SessionResult | None) -> RaceResult:
+        self._held.close()
+        comparisons = self._session.comparisons.values()
+        findings = found.findings if found else tuple(f for c in comparisons for f in c.findings())
+        self._result = RaceResult(findings, _suite_of(self._times), *self._known)
+        return self._result
+
+    def __reduce__(self) -> str:
+        raise UsageError("a session that measures cannot be pickled: pickle what it found, .result()")
+
+    def __repr__(self) -> str:
+        names = "; ".join(f"{c.benchmark}: {c.blocks} blocks" for c in self._session.comparisons.values())
+        return f"<Measurement: {names or 'not begun'}>"
+
+    def close(self) -> None:
+        """Measure no more."""
+        self._states.close()
+
+    def result(self) -> RaceResult:
+        """What is proven, after measuring what is left."""
+        for _ in self._states:
+            pass
+        return self._result or self._finish(None)  # which is to be done when it was closed before it began
+
+    def run(self, watch: Callable[[Progress, SequentialComparison], None]) -> SessionResult:
+        """Measure to the end for a watcher who is told of every run, and say how it went."""
+        with self._held:
+            return self._session.run(watch)
+
+
+def _changed(head: SessionLine) -> Iterable[tuple[str, str, str]]:
+    return replaced(head.benchmarks, head.files, fingerprints(head.benchmarks)) if head.files else ()
+
+
+def _suite_of(times: Mapping[tuple[str, str], Sequence[tuple[float, int]]]) -> Suite:
+    """The times of all runs that count, in run order; the reference first, whichever ran first."""
+    import numpy as np
+
+    traits = frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT})
+    return Suite.from_records(
+        (version, Record(benchmark, np.array(values), traits=traits, blocks=np.array(blocks)))
+        for (benchmark, version), found in times.items()
+        if found
+        for values, blocks in [zip(*found, strict=True)]
+    )
 
 
 @checked("commands")
@@ -119,53 +381,53 @@ def measure(
             'one command has nothing to be compared with: give two or more, sp.measure({"old": "./old", '
             '"new": "./new"})'
         )
-    rules = _rules(confidence, margin, precision, min_runs, max_runs, max_seconds)
-    plan = plan_commands(list(commands.values()), list(commands), {}, Hooks(shell), benchmark=benchmark)
-    return Measurement(
-        plan,
-        rules,
-        CommandExecutor(capture=output == "capture", timeout=timeout),
-        confidence=proportion_given("confidence", confidence),
-        seed=seed,
-        known={"environment": snapshot(), "executables": other_executables(plan, fingerprints(plan))},
-        warmup=warmup,
+    asked = _asked(
+        confidence,
+        margin,
+        precision,
+        min_runs,
+        max_runs,
+        max_seconds,
+        name=tuple(commands),
+        benchmark=benchmark,
+        shell=shell,
+        timeout=timeout,
+        output=output,
         ignore_failure=ignore_failure,
-        save=save,
+        seed=seed,
     )
+    with ExitStack() as held:
+        plan, _ = plan_of(replace(asked, commands=tuple(commands.values())), print, held)
+    question = question_of(asked, plan, {})
+    head, executor = begun(plan, asked.measuring)
+    return Measurement(head, executor, question, path=save, warmup=warmup, ignore_failure=ignore_failure)
 
 
-def _rules(
+def _asked(
     confidence: float | str,
     margin: float | str | None,
     precision: float | str | None,
     min_runs: int | None,
     max_runs: int | None,
     max_seconds: float | None,
-) -> StopRules:
+    **more: Any,
+) -> Request:
+    """What arguments ask, as options of the command line do."""
     for name, runs in {"min_runs": min_runs, "max_runs": max_runs}.items():
         if runs is not None and runs < 1:
             raise UsageError(f"{name}={runs}: expected a whole number of runs, at least 1")
     m = options_of(Measuring, confidence=confidence, margin=margin, precision=precision)
-    least = min(_MIN_RUNS, max_runs or _MIN_RUNS) if min_runs is None else min_runs
-    if max_runs is not None and least > max_runs:
-        raise UsageError(f"min_runs={min_runs}: expected at most max_runs={max_runs}")
-    return StopRules(
-        alpha_of(confidence_of(m)),
-        m.margin,
-        m.precision,
-        least,
-        max_runs,
-        seconds_given(max_seconds),
-    )
+    longest = seconds_given(max_seconds)
+    return Request(replace(m, min_runs=min_runs, max_runs=max_runs, max_time=longest, **more))
 
 
-def seconds_given(given: object) -> float | None:
-    """How long may be measured."""
+def seconds_given(given: object) -> float:
+    """How long may be measured; None is without end."""
     if given is not None and not (isinstance(given, Real) and float(given) > 0):
         raise UsageError(
             f"max_seconds={given!r}: expected a positive number of seconds, or None for no limit"
         )
-    return None if given is None else float(given)
+    return math.inf if given is None else float(given)
 
 
 @checked("args", "kwargs", "reference", "candidates")
@@ -224,24 +486,20 @@ def race(
     >>> r.verdict.value, r.lower > 2
     ('faster', True)
     """
-    rules = _rules(confidence, margin, precision, min_runs, max_runs, max_seconds)
-    return raced(
-        (reference, *candidates), rules, confidence, args, kwargs, names=names, seed=seed, clock=clock
-    )
+    asked = _asked(confidence, margin, precision, min_runs, max_runs, max_seconds, seed=seed)
+    return raced((reference, *candidates), asked, args, kwargs, names=names, clock=clock)
 
 
 def raced(
     functions: Sequence[Callable[..., object]],
-    rules: StopRules,
-    confidence: float | str,
+    asked: Request,
     args: Sequence[Any],
     kwargs: Mapping[str, Any] | None,
     *,
     names: Sequence[str] | None = None,
-    seed: int | None,
     clock: Callable[[], float],
 ) -> RaceResult:
-    """Race functions until the rules end it, the reference first."""
+    """Race functions until what is asked ends it, the reference first."""
     if len(functions) < 2:
         raise UsageError("a race needs two functions or more: race(old, new)")
     for function in functions:
@@ -258,22 +516,17 @@ def raced(
         for label, f in zip(labels, functions, strict=True)
     }
     calls = calls_needed(calls_of, clock=clock)
-    plan = PlannedBenchmark("function", tuple(PlannedVersion(name, (name,), name) for name in calls_of))
+    plan = (PlannedBenchmark("function", tuple(PlannedVersion(name, (name,), name) for name in calls_of)),)
+    head = new_head(plan, seed=asked.measuring.seed)
+    executor = CallableExecutor(calls_of, calls, clock=clock)
     began, beside = clock(), time.monotonic()
 
     def spent() -> float:
         """A clock that goes slower, as that of the processor, must not make the race longer."""
         return max(clock() - began, time.monotonic() - beside)
 
-    return Measurement(
-        [plan],
-        rules,
-        CallableExecutor(calls_of, calls, clock=clock),
-        confidence=proportion_given("confidence", confidence),
-        seed=seed,
-        clock=spent,
-        calls=calls,
-    ).result()
+    question = question_of(asked, plan, {})
+    return Measurement(head, executor, question, clock=spent, calls=calls).result()
 
 
 def _names(functions: Sequence[Callable[..., object]]) -> list[str]:

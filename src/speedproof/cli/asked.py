@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from speedproof.errors import UsageError
+from speedproof.declaring import refuse
 
 
 class CommandOptions(Struct, frozen=True, kw_only=True):
@@ -17,5 +17,4 @@ class CommandOptions(Struct, frozen=True, kw_only=True):
 
     def refuse(self, *names: str, because: str) -> None:
         """Say which of these options were given though they would change nothing; ``because`` tells why."""
-        if needless := [self.given[name] for name in names if name in self.given]:
-            raise UsageError(f"{because}; leave out {', '.join(needless)}")
+        refuse(self.given, *names, because=because)

@@ -40,7 +40,7 @@ class CacheOptions(CommandOptions, frozen=True, kw_only=True):
 
 def run(asked: CacheOptions, console: Console) -> int:
     """Carry the command out."""
-    from speedproof.api.run_start import BuildCache
+    from speedproof.api.run_plan import BuildCache
 
     cache = BuildCache()
     if asked.clear or asked.limit is not None:

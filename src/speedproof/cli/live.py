@@ -15,7 +15,7 @@ from speedproof.reporting.numbers import plural
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from speedproof.api.measured import Progress, SequentialComparison
+    from speedproof.api.sessions import Progress, SequentialComparison
 
 _SHOWN = 30
 # Redrawing happens between runs only, never during one: no thread of the runner's disturbs the program.

@@ -16,7 +16,7 @@ class RankOptions(CommandOptions, frozen=True, kw_only=True):
     """Rank versions by the chance that one run beats one run of every other, benchmark by benchmark.
 
     The chance is counted in the samples, and by their mixtures, with bootstrap intervals. Beside it: which
-    versions are not told apart (?) and whose runs are not what the tests assume (!); which version to run often or
+    versions are undecided (?) and whose runs are not what the tests assume (!); which version to run often or
     rarely; for two versions, what happened to their modes.
 
         speedproof rank gcc.json clang.json icc.json

@@ -8,125 +8,123 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from importlib import import_module
-from itertools import chain, count
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
+from speedproof.api.run_plan import Request, check_tests, new_session, plan_of
 from speedproof.api.run_start import (
     StoredSession,
     ToolExecutor,
     begun,
+    completed,
     discovered,
+    inherit,
+    pin,
+    question_of,
     read_sessions,
+    refuse_verdicts,
     same_files,
     stored_chain,
 )
 from speedproof.cli.console import Console
-from speedproof.cli.outputs import check_outputs
-from speedproof.cli.run import RunOptions
-from speedproof.cli.run_request import (
-    check_tests,
-    completed,
-    inherit,
-    kept,
-    pin,
-    plan_of,
-    question_of,
-    refuse_verdicts,
-    rules_of,
-)
+from speedproof.cli.options import FAILING
+from speedproof.cli.outputs import check_outputs, write_outputs, write_whole
+from speedproof.cli.run import RunOptions, refuse_file_of_json
+from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
+from speedproof.reporting.names import enumerate_names
 
-_ALONE_RUNS = 30
+if TYPE_CHECKING:
+    from speedproof.api.ended_sessions import EndedSession, SessionResult
+
+FAILED = 1
+ERROR = 2
+INTERRUPTED = 130
 _SAME_EVENT_SECONDS = 1.0
 # In the order in which it is needed; the last two are what NumPy loads at its first median and random number.
 LOADED_LATE = (
-    "speedproof.sessions", "speedproof.formats", "speedproof.cli.live", "speedproof.cli.run_report",
-    "speedproof.protocols.suite", "numpy.ma", "numpy.random",
+    "speedproof.api.sessions", "speedproof.formats", "speedproof.cli.live", "speedproof.protocols.suite",
+    "numpy.ma", "numpy.random",
 )  # fmt: skip
 
 
-def carry_out(asked: RunOptions, console: Console) -> int:
+def carry_out(options: RunOptions, console: Console) -> int:
     """Carry the command out, and give its exit code."""
-    m = asked.measuring
-    read = (m.input, asked.resume, asked.review)
-    check_outputs(asked.output, *read, save=m.save, export_hyperfine=m.export_hyperfine)
-    if asked.review is not None:
-        return _review(asked, asked.review, console)
+    m = options.measuring
+    read = (m.input, options.resume, options.review)
+    check_outputs(options.output, *read, save=m.save, export_hyperfine=m.export_hyperfine)
+    asked = Request(m, options.named, options.given)
+    if options.review is not None:
+        return _review(options, asked, options.review, console)
     with ExitStack() as held:
-        return _carry_out(asked, console, held)
+        return _measure(options, asked, console, held)
 
 
-def _carry_out(asked: RunOptions, console: Console, held: ExitStack) -> int:
-    stored, asked = _stored(asked, console, asked.resume)
-    refuse_verdicts(asked)
-    last = stored[-1].head if stored else None
-    if last is None:
-        asked = replace(asked, measuring=completed(asked.measuring))
+def _measure(options: RunOptions, asked: Request, console: Console, held: ExitStack) -> int:
+    stored: list[StoredSession] = []
+    if options.resume is None:
+        refuse_verdicts(asked)
+        refuse_file_of_json(options.commands, json=options.output.json)
+        asked = completed(asked)
+        plan, absent = plan_of(asked, console.remark, held)
+    else:
+        stored, asked = _stored(options, asked, console, options.resume)
+        plan, absent = stored[-1].head.benchmarks, stored[-1].head.absent
     m = asked.measuring
-    plan, absent = (last.benchmarks, last.absent) if last else plan_of(asked, console, held)
-    rules = rules_of(asked, plan)
-    files = same_files(asked.resume, stored, plan)
+    question_of(asked, plan, {})
+    files = same_files(options.resume, stored, plan)
     warmup = 0 if m.driver else None if m.warmup == "auto" else m.warmup
-    if max(len(benchmark.versions) for benchmark in plan) == 1 and m.max_runs is None and m.runs is None:
-        # Nothing decides it, and a minute of it is more than anybody asked for.
-        rules = replace(rules, max_blocks=max(_ALONE_RUNS, rules.min_blocks))
     pin(m.cpu)
     started = datetime.now().astimezone()
-    path = Path(asked.resume or m.save or fresh_name("speedproof", started))
+    named = options.resume or m.save
+    path = Path(named) if named else new_session("run", started)
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-"))
-        head, executor = begun(
-            plan,
-            kept(m),
-            stored,
-            Path(folder),
-            console.remark,
-            shell=m.shell,
-            seed=m.seed,
-            started=started,
-            files=files,
-            absent=absent,
-        )
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-")))
+        kept = {"started": started, "files": files, "absent": absent}
+        head, executor = begun(plan, m, stored, folder, console.remark, **kept)
         stack.enter_context(ends_as_ctrl_c())
         try:
             if isinstance(executor, ToolExecutor):
                 head = discovered(executor, head, console.remark, resumed=bool(stored), meanwhile=_loading())
-                rules = rules_of(asked, head.benchmarks)
-            question = question_of(m, head, rules)
+            question = question_of(asked, head.benchmarks, head.units)
             if not stored:
                 candidates = max(len(b.versions) for b in head.benchmarks) - 1
                 check_tests(m, len(head.benchmarks), candidates, unaffected=len(question.unaffected))
-            from speedproof.api.run_sessions import measured
+            from speedproof.api.sessions import Measurement
             from speedproof.cli.live import Watcher
 
             with Watcher(console, metric=question.metric) as watcher:
-                outcome = measured(
+                session = Measurement(
                     head,
-                    stored,
-                    question,
                     executor,
-                    path,
-                    watch=watcher,
+                    question,
+                    stored=stored,
+                    path=path,
                     warmup=warmup,
                     ignore_failure=m.ignore_failure,
-                    tell=console.remark,
                 )
-        except (SpeedproofError, OSError):
-            _say_what_is_left(console, path, head.session, named=bool(m.save or asked.resume))
-            raise
-    from speedproof.cli.run_report import report
+                if stored:
+                    from speedproof.reporting.numbers import plural
 
+                    console.remark(f"{plural(session.recalled, 'block')} taken over from {path}")
+                outcome = session.run(watcher)
+        except (SpeedproofError, OSError):
+            _say_what_is_left(console, path, head.session, named)
+            raise
     console.remark(f"results are in {path}")
     if outcome.measured.interrupted:
-        console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")
-    return report(asked, console, path, [*head.resumes, head.session], outcome)
+        console.remark(f"to go on: speedproof run --resume {_called(named)}")
+    return _report(options, console, path, [*head.resumes, head.session], outcome, named)
+
+
+def _called(named: str | None) -> str:
+    """A session's file in a command."""
+    return LATEST if named is None else shlex.quote(named)
 
 
 @contextmanager
@@ -145,24 +143,21 @@ def _loading() -> Iterator[None]:
         thread.join()
 
 
-def _review(asked: RunOptions, file: str, console: Console) -> int:
+def _review(options: RunOptions, asked: Request, file: str, console: Console) -> int:
     """The verdict on what a file holds."""
-    from speedproof.api.run_sessions import reviewed
-    from speedproof.cli.run_report import report
+    from speedproof.api.ended_sessions import reviewed
 
-    stored, asked = _stored(asked, console, file)
-    refuse_verdicts(asked)
+    stored, asked = _stored(options, asked, console, file)
     head, end = stored[-1].head, stored[-1].end
-    question = question_of(asked.measuring, head, rules_of(asked, head.benchmarks))
-    outcome = reviewed(stored, question)
+    outcome = reviewed(stored, question_of(asked, head.benchmarks, head.units))
     how = f"ended: {end.reason}" if end else "was killed before it ended, or goes on"
     console.remark(f"session {head.session}, started {head.started}, {how}")
     if not outcome.measured.tallies:
         raise FormatError(file, f"session {head.session}", "holds no run, so there is nothing to review")
-    return report(asked, console, Path(file), [s.head.session for s in stored], outcome)
+    return _report(options, console, Path(file), [s.head.session for s in stored], outcome, file)
 
 
-def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool) -> None:
+def _say_what_is_left(console: Console, path: Path, session: str, named: str | None) -> None:
     """After an error: the runs before it are not lost; a file without any is not left behind.
 
     Nor is one of warm-up runs, unless it was asked for by name.
@@ -170,18 +165,9 @@ def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool
     with suppress(SpeedproofError, OSError):
         sessions = read_sessions(path) if path.is_file() else []
         if any(not run.warmup for s in sessions if s.head.session == session for run in s.runs):
-            console.remark(
-                f"what was measured before the error: speedproof run --review {shlex.quote(str(path))}"
-            )
+            console.remark(f"what was measured before the error: speedproof run --review {_called(named)}")
         elif sessions and not (named and any(s.runs for s in sessions)):
             path.unlink()
-
-
-def fresh_name(what: str, started: datetime) -> str:
-    """A file that is not there yet, though another session may have begun in the same second."""
-    stem = f"{what}-{started:%Y%m%d-%H%M%S}"
-    names = (f"{stem}{suffix}.jsonl" for suffix in chain([""], map("-{}".format, count(2))))
-    return next(name for name in names if not Path(name).exists())
 
 
 @contextmanager
@@ -211,19 +197,104 @@ def ends_as_ctrl_c(clock: Callable[[], float] = time.monotonic) -> Iterator[None
             signal.signal(number, handler)
 
 
-def _stored(asked: RunOptions, console: Console, file: str | None) -> tuple[list[StoredSession], RunOptions]:
+def _stored(
+    options: RunOptions, asked: Request, console: Console, file: str
+) -> tuple[list[StoredSession], Request]:
     """The last session of a file and those that it went on with, oldest first; its options are taken over."""
-    if file is None:
-        return [], asked
-    option = "--review" if asked.resume is None else "--resume"
-    if asked.review is not None and asked.resume is not None:
+    if options.review is not None and options.resume is not None:
         raise UsageError("--review only looks, --resume measures; give one of them")
-    m = asked.measuring
-    if asked.named or m.suite or m.save or m.name or m.reference:
+    option, m = "--review" if options.resume is None else "--resume", asked.measuring
+    if asked.commands or m.suite or m.save or m.name or m.reference:
         raise UsageError(f"{option} takes commands, names and file from the session; leave them out")
     chain, others = stored_chain(file, console.remark)
-    asked = inherit(asked, chain[-1])
+    asked = inherit(asked, chain[-1], review=options.review is not None)
     if others:
         are = "session of the file is" if others == 1 else "sessions of the file are"
         console.remark(f"note: {others} other {are} not part of this one")
+    refuse_verdicts(asked)
     return chain, asked
+
+
+def _exit_code(options: RunOptions, outcome: SessionResult) -> int:
+    """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
+    if outcome.measured.interrupted:
+        return INTERRUPTED
+    if outcome.measured.fruitless or outcome.measured.unfinished:
+        return ERROR
+    if outcome.outcome is not None:
+        return outcome.outcome.exit_code
+    failing = frozenset[str]().union(*(FAILING[name] for name in options.fail_on))
+    return FAILED if any(finding.verdict in failing for finding in outcome.judged) else 0
+
+
+def _report(
+    options: RunOptions,
+    console: Console,
+    path: Path,
+    names: Collection[str],
+    outcome: SessionResult,
+    named: str | None,
+) -> int:
+    """Write everything that was asked for; the exit code of the command."""
+    from speedproof.api.ended_sessions import EndedSession
+    from speedproof.reporting.formats import Reported
+    from speedproof.reporting.model import Report, Text
+
+    code = _exit_code(options, outcome)
+    found = EndedSession(path, names, outcome)
+    _remark(console, found)
+    if hyperfine := options.measuring.export_hyperfine:
+        write_whole(Path(hyperfine), found.to_hyperfine())
+        if outcome.measured.on_result:
+            console.remark(
+                f"note: {hyperfine} cannot say that measuring stopped on the result, nor which runs "
+                "are of one block"
+            )
+    shown = found.report("" if options.review else _called(named))
+
+    def reported() -> Reported:
+        return Reported((shown,), found.suite, results=found.comparisons)
+
+    taken = write_outputs(options, options.output, reported, console)
+    if options.output.json:
+        console.out.write(found.to_json(code))
+    elif not taken:
+        alone = len(found.suite.versions) == 1
+        if not alone:
+            console.write(shown)
+        for line in found.alone() if alone else ():
+            console.write(Report("", (Text(line),)))
+    return code
+
+
+def _remark(console: Console, found: EndedSession) -> None:
+    """Why each benchmark ended, and what was asked for and is nowhere."""
+    measured = found.outcome.measured
+    reasons: dict[str, list[str]] = {}
+    for benchmark, reason in measured.reasons:
+        reasons.setdefault(reason, []).append(benchmark)
+    for reason, names in reasons.items():
+        if reason == "interrupted":
+            console.remark("interrupted")
+        elif reason not in ("", "decided"):
+            console.remark(f"{enumerate_names(names, 5)}: ended because {reason}")
+    for problem in measured.unfinished:
+        console.remark(f"error: {problem}")
+    for tally in measured.tallies:
+        who = f"{tally.version} ({tally.benchmark})"
+        if tally.useless:
+            console.remark(
+                f"error: {who}: not one of {tally.runs} runs counts; try it without --ignore-failure"
+            )
+            continue
+        for what, runs in (
+            ("failed and were left out", tally.failed),
+            ("lacked the deciding metric and were left out", tally.lacking),
+            ("left processes running", tally.left_behind),
+        ):
+            if runs:
+                console.remark(f"note: {who}: {runs} of {tally.runs} runs {what}")
+        for name in found.sessions[-1].head.units:
+            if tally.runs and name not in tally.metrics:
+                why = tally.absent.get(name, "")
+                console.remark(f"note: {who}: no run gave {name}{f' ({why})' if why else ''}")

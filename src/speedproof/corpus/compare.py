@@ -22,9 +22,9 @@ from msgspec.structs import replace
 from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answered
 from speedproof.corpus.hpt import COLUMNS as HPT
 from speedproof.corpus.hpt import first_level
-from speedproof.corpus.partial import Seen, seen_in
+from speedproof.corpus.partial import Seen
 from speedproof.corpus.place import Place, arrow
-from speedproof.corpus.read import database, matching, of_corpus, rows_of
+from speedproof.corpus.read import fetched, rows_of, tables_of
 from speedproof.corpus.schema import opened, suite_of
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
@@ -35,6 +35,8 @@ from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import answers
 from speedproof.protocols.results import Comparison
+from speedproof.protocols.suite import located
+from speedproof.protocols.suites import LOCATIONS, Location
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,18 +79,15 @@ def nothing_in_common(corpus: str | os.PathLike[str], asked: Asked, versions: Se
     """Why there is no comparison at all: what versions have, by names."""
     chosen = [v for pair in asked.pairs for v in pair] if isinstance(asked.pairs, tuple) else versions
     named = list(dict.fromkeys(chosen))
-    lines = []
-    place, manifest = opened(corpus)
-    with database(place) as connection:
-        of_corpus(connection, place, manifest)
-        matching(connection, asked.where).create_view("chosen")
+    sides = "both versions have" if len(named) == 2 else "two of the versions have"
+    lines = [f"no benchmark that {sides} can be compared:"]
+    with tables_of(corpus, asked.where) as connection:
         sql = "SELECT benchmark FROM chosen WHERE version = ? AND metric = ? GROUP BY 1 ORDER BY min(row)"
         for version in named[:_NAMED]:
-            found = [name for (name,) in connection.execute(sql, (version, asked.metric)).fetchall()]
-            shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
-            lines.append(f"{version} has {shown or 'nothing'} ({asked.metric})")
-    sides = "both versions have" if len(named) == 2 else "two of the versions have"
-    return "".join((f"no benchmark that {sides} can be compared:", *(f"\n  {line}" for line in lines)))
+            names = [name for (name,) in fetched(connection, sql, version, asked.metric)]
+            shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+            lines.append(f"  {version} has {shown or 'nothing'} ({asked.metric})")
+    return "\n".join(lines)
 
 
 def pairs_in_file(path: str) -> tuple[tuple[str, str], ...]:
@@ -124,16 +123,18 @@ def compare_part(task: Task) -> int:
     asked, order = task.asked
     rules = asked.rules if not asked.floor else replace(asked.rules, floor=_floor_in(task.out, asked.floor))
     named = {version for pair in asked.pairs for version in pair} if isinstance(asked.pairs, tuple) else None
-    rows = rows_of(task.part, asked.where, asked.metric, named)
-    suite = suite_of(rows)
+    suite = suite_of(rows_of(task.part, asked.where, metric=[asked.metric], version=named))
     by_versions = _pairs(suite, asked.pairs, order)
     flat = [(versions, pair) for versions, (pairs, _) in by_versions.items() for pair in pairs]
     pairs = [pair for _, pair in flat]
     told: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
+    places: dict[Location, list[float]] = {at: [] for at in LOCATIONS}
     for at in range(0, len(flat), _TOGETHER):
         prepared = PreparedPairs(pairs[at : at + _TOGETHER], rules)
         for protocol in asked.protocols:
             told[protocol] += answers(protocol, prepared)
+        for location, values in located(prepared).items():
+            places[location] += values
     # What is known of each pair itself stands in the rows of the first protocol.
     none = (None,) * len(HPT)
     levels = first_level(pairs) if set(DETAILS) <= set(asked.protocols) else [None] * len(pairs)
@@ -144,13 +145,14 @@ def compare_part(task: Task) -> int:
     rows = [(*_row(*one), *beside) for one, beside in zip(each, own, strict=True)]
     schema = answer_columns()
     columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
-    by_two: dict[tuple[str, str], list[Comparison]] = {}
-    for (versions, _), *found in zip(flat, *told.values(), strict=True):
-        by_two.setdefault(versions, []).extend(found)
-    note = [
-        (versions, msgspec.to_builtins(seen_in(seen, pairs, versions, rules, by_two.get(versions, ()))))
-        for versions, (pairs, seen) in by_versions.items()
-    ]
+    note, start = [], 0
+    for versions, (of_two, seen) in by_versions.items():
+        end = start + len(of_two)
+        seen.take(of_two, versions, rules,
+                  {protocol: found[start:end] for protocol, found in told.items()},
+                  {location: values[2 * start : 2 * end] for location, values in places.items()})  # fmt: skip
+        note.append((versions, msgspec.to_builtins(seen)))
+        start = end
     task.keep(arrow().table(columns, schema=schema), note, use_dictionary=_REPEATED)
     return len(flat)
 

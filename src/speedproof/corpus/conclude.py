@@ -1,12 +1,12 @@
-"""The whole of many comparisons, from the files that hold them: counts by SQL, sums from the footers.
+"""The whole of many comparisons, from the files that hold them: what DuckDB selects, and sums from the footers.
 
-Nothing here grows with the number of comparisons but the columns that DuckDB streams through.
+Nothing here grows with the number of comparisons but the columns that DuckDB streams through and the claims that
+are significant alone.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +17,12 @@ from speedproof.corpus.answers import Answers
 from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, Asked, answer_columns
 from speedproof.corpus.hpt import OverBenchmarks, second_level
 from speedproof.corpus.partial import Seen, Whole, whole_of
-from speedproof.corpus.place import arrow
-from speedproof.corpus.read import database, fetched, matching, register, run
-from speedproof.corpus.schema import columns, digest, opened, records
+from speedproof.corpus.read import Part, fetched, rows_of
+from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
-from speedproof.data.record import Record
 from speedproof.data.suite import Suite
 from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
-from speedproof.protocols.multiplicity import Control
+from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
 from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
@@ -37,8 +35,8 @@ if TYPE_CHECKING:
 
 _BANDS = (0.05, 0.02)
 _PAIRS = 20
-_SHOWN = 50  # changes of either direction that are kept, or more where the other has fewer
 _KINDS = {kind.value: kind for kind in Assumption}
+_SHOWN = 50  # changes of either direction that are kept, or more where the other has fewer
 
 
 class Joint(Struct, frozen=True):
@@ -110,7 +108,6 @@ def conclude(found: Answers, asked: Asked) -> Conclusion:
         undermined, undermining = _undermining(rows, headline)
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
-        families = _claims(rows, alpha)
         return Conclusion(
             corpus=found.corpus,
             answers=found.place.name,
@@ -123,10 +120,10 @@ def conclude(found: Answers, asked: Asked) -> Conclusion:
             versions=versions,
             counts=counts,
             joint=tuple(
-                _joint(rows, protocol, method, families[protocol], alpha, margin is not None)
+                joint
                 for protocol in proven
-                for method in ("holm", "benjamini-hochberg")
                 if total > 1
+                for joint in _jointly(connection, protocol, alpha, margin)
             ),
             accelerated=tuple(
                 (
@@ -153,54 +150,25 @@ def conclude(found: Answers, asked: Asked) -> Conclusion:
 _Query = Callable[..., list[tuple[Any, ...]]]
 
 
-def survivors(count: Callable[[float], int], family: int, method: Control) -> float:
-    """The factor that an adjusted claim's p-value is multiplied by: claims with ``factor * p <= alpha`` survive.
-
-    Holm's steps and those of Benjamini and Hochberg end at a fixed point, which counting alone finds: the first
-    from below, the second from above. ``count`` says how many p-values times a factor are at most alpha.
-    """
-    rejected = 0 if method == "holm" else family
-    while method == "holm" or rejected:
-        factor = float(family - rejected) if method == "holm" else family / rejected
-        if (now := count(factor)) == rejected:
-            return factor
-        rejected = now
-    return math.inf
-
-
-_OWN = {"faster": "pvalue", "slower": "pvalue_slower", "equivalent": "pvalue_equivalent"}
-
-
-def _claims(rows: _Query, alpha: float) -> dict[str, int]:
-    """Put the claims that a correction may leave into a table of their own; how many each protocol makes."""
-    kind = f"ENUM({', '.join(map(repr, QUESTIONS))})"
-    usable = " UNION ALL ".join(  # of few bytes a row: all else may grow with the corpus on the disk alone
-        f"SELECT protocol::{kind} AS protocol, {i}::UTINYINT AS claim, "
-        f"verdict = '{verdict}' AS told, {p} AS p FROM answers WHERE {p} <= {alpha!r}"
-        for i, (verdict, p) in enumerate(_OWN.items())
+def _jointly(
+    connection: duckdb.DuckDBPyConnection, protocol: str, alpha: float, margin: float | None
+) -> Iterator[Joint]:
+    """What is left of the claims that are significant alone; no other can be after a correction."""
+    columns = dict(zip(CLAIMS, ("pvalue", "pvalue_slower", "pvalue_equivalent"), strict=True))
+    known = " + ".join(f"count(*) FILTER ({p} IS NOT NULL AND NOT isnan({p}))" for p in columns.values())
+    ((family,),) = fetched(connection, f"SELECT {known} FROM answers WHERE protocol = ?", protocol)
+    usable = " UNION ALL ".join(
+        f"SELECT {i}::UTINYINT AS claim, verdict = '{verdict}' AS own, {p} AS p FROM answers "
+        f"WHERE protocol = $1 AND {p} <= $2"
+        for i, (verdict, p) in enumerate(columns.items())
     )
-    rows(f"CREATE TEMP TABLE claims AS {usable}")
-    known = " + ".join(f"count(*) FILTER ({p} IS NOT NULL AND NOT isnan({p}))" for p in _OWN.values())
-    return dict(rows(f"SELECT protocol, {known} FROM answers GROUP BY protocol"))
-
-
-def _joint(
-    rows: _Query, protocol: str, method: Control, family: int, alpha: float, equivalence: bool
-) -> Joint:
-    chosen = "FROM claims WHERE protocol = ? AND ? * p <= ?"
-
-    def count(factor: float) -> int:
-        return int(rows(f"SELECT count(*) {chosen}", protocol, factor, alpha)[0][0])
-
-    factor = survivors(count, family, method)
-    if not math.isfinite(factor):
-        return Joint(protocol, method, family, {})
-    sql = f"SELECT claim, count(*) {chosen} AND told GROUP BY claim"
-    kept: dict[int, int] = dict(rows(sql, protocol, factor, alpha))
-    counts = {Verdict(v): kept.get(i, 0) for i, v in enumerate(_OWN)}
-    if not equivalence:
-        del counts[Verdict.EQUIVALENT]
-    return Joint(protocol, method, family, counts)
+    claims: Any = connection.execute(usable, [protocol, alpha]).fetchnumpy()
+    for method, adjust in ADJUSTMENTS.items():
+        kept = claims["claim"][claims["own"] & (adjust(claims["p"], family) <= alpha)]
+        counts = {v: int(np.count_nonzero(kept == i)) for i, v in enumerate(CLAIMS)}
+        if margin is None:
+            del counts[Verdict.EQUIVALENT]
+        yield Joint(protocol, method, family, counts)
 
 
 # How clearly a verdict is proven: its bound, or 1 where none is.
@@ -294,25 +262,16 @@ def in_memory(
     corpus: str, chosen: Mapping[tuple[str, str], Collection[str]], asked: Asked
 ) -> Iterator[tuple[SuiteComparison, Suite]]:
     """Of each pair of versions the benchmarks that are chosen, with the samples that a page draws."""
-    found = _records_of(corpus, sorted(set[str]().union(*chosen.values())), asked)
-    for pair, names in chosen.items():
-        suite = Suite.from_records(
-            (r.version, r) for r in found if r.version in pair and r.benchmark in names
-        )
-        yield compare_suite(suite.pair(*pair), pair, asked.metric, asked.rules, asked.protocols), suite
-
-
-def _records_of(corpus: str, benchmarks: Sequence[str], asked: Asked) -> list[Record]:
-    """Read some benchmarks only: from their own leaves, of which DuckDB skips what their names exclude."""
     place, manifest = opened(corpus)
+    benchmarks = set[str]().union(*chosen.values())
     hashes = [digest(name) for name in benchmarks]
     files = [f.path for f in manifest.files if any(own.startswith(f.prefix) for own in hashes)]
-    with database(place) as connection:
-        register(connection, "corpus", place, files, columns())
-        connection.register("chosen", arrow().table({"benchmark": list(benchmarks)}))
-
-        def chosen() -> Any:
-            return matching(connection, asked.where).filter("benchmark IN (FROM chosen)").order("row")
-
-        rows = run(chosen, asked.where or place.name).cast(columns())
-    return [record for _, record in records(rows) if record.metric == asked.metric]
+    rows = rows_of(
+        Part(place.lasting, tuple(files)), asked.where, metric=[asked.metric], benchmark=benchmarks
+    )
+    found = [record for _, record in records(rows.sort_by("row"))]
+    for pair, names in chosen.items():
+        suite = Suite.from_records(
+            (r.version or "", r) for r in found if r.version in pair and r.benchmark in names
+        )
+        yield compare_suite(suite.pair(*pair), pair, asked.metric, asked.rules, asked.protocols), suite

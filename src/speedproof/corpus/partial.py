@@ -6,22 +6,21 @@ So the whole never depends on who worked on a part, or when.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import Literal
 
 import msgspec
 
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Pair
 from speedproof.protocols.aggregates import GeometricMeans, LogRatios, log_ratios
-from speedproof.protocols.caveats import caveats_of, few_runs
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import headline_of
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.results import Comparison
+from speedproof.protocols.suite import all_caveats
 from speedproof.protocols.suites import LOCATIONS, Location, OverallGain
-from speedproof.protocols.summaries import Summary, summarise_all
-from speedproof.protocols.units import independent_units
+
+_NAMED = 20
 
 
 class Seen(msgspec.Struct):
@@ -38,6 +37,26 @@ class Seen(msgspec.Struct):
     rates: bool = False
     caveats: list[tuple[str, tuple[str, ...], int, str, float | None]] = []
 
+    def take(
+        self,
+        pairs: Sequence[Pair],
+        versions: tuple[str, str],
+        rules: Rules,
+        answers: Mapping[str, Sequence[Comparison]],
+        located: Mapping[Location, Sequence[float]],
+    ) -> None:
+        """Take in pairs of two versions, their answers by protocol, and both locations of each in turn."""
+        self.pairs, self.rates = len(pairs), bool(pairs) and pairs[0].reference.higher_is_better
+        del self.lacking[_NAMED:], self.problems[_NAMED:]
+        self.totals = [[math.fsum(located[at][::2]), math.fsum(located[at][1::2])] for at in LOCATIONS]
+        heads = answers[headline_of(answers)]
+        self.ratios = log_ratios(heads, pairs, rules.floor)
+        comparisons = [c for of_protocol in answers.values() for c in of_protocol]
+        self.caveats = [
+            (c.kind.name, c.versions, len(c.benchmarks) or len(pairs), c.message, c.statistic)
+            for c in all_caveats(pairs, heads, comparisons, versions, rules)
+        ]
+
     def add(self, other: Seen) -> None:
         """Take in what another part says."""
         self.pairs += other.pairs
@@ -50,48 +69,6 @@ class Seen(msgspec.Struct):
         self.totals = [[a + c, b + d] for (a, b), (c, d) in zip(self.totals, other.totals, strict=True)]
         self.rates = self.rates or other.rates
         self.caveats = [*self.caveats, *other.caveats]
-
-
-_NAMED = 20
-
-
-def seen_in(
-    seen: Seen,
-    pairs: Sequence[Pair],
-    versions: tuple[str, str],
-    rules: Rules,
-    found: Sequence[Comparison],
-) -> Seen:
-    """Add what pairs of two versions, and all answers about them, say of the whole to what has no partner."""
-    seen.pairs, seen.rates = len(pairs), bool(pairs) and pairs[0].reference.higher_is_better
-    seen.lacking, seen.problems = seen.lacking[:_NAMED], seen.problems[:_NAMED]
-    measured = [sample for pair in pairs for sample in (pair.reference, pair.candidate)]
-    means = _summaries(pairs, "mean")
-    # As in a benchmark's own row: of its units; the minimum is of all values.
-    plain = all(side.n == sample.n for side, sample in zip(means, measured, strict=True))
-    pooled = means if plain else summarise_all(measured, measured)
-    at_once = rules.nested == "pool"
-    medians = pooled if at_once or plain else _summaries(pairs, "median")
-    by_location = {
-        "min": [side.minimum for side in pooled],
-        "mean": [side.mean for side in (pooled if at_once else means)],
-        "median": [side.median for side in medians],
-    }
-    seen.totals = [[math.fsum(by_location[at][::2]), math.fsum(by_location[at][1::2])] for at in LOCATIONS]
-    name = headline_of(c.protocol for c in found)
-    seen.ratios = log_ratios((c for c in found if c.protocol == name), pairs, rules.floor)
-    decided = [c for c in found if c.verdict is not Verdict.UNDECIDED]
-    seen.caveats = [
-        (c.kind.name, c.versions, len(c.benchmarks) or len(pairs), c.message, c.statistic)
-        for c in (*caveats_of(pairs, versions, rules.floor), *few_runs(decided, versions, len(pairs)))
-    ]
-    return seen
-
-
-def _summaries(pairs: Sequence[Pair], location: Literal["mean", "median"]) -> list[Summary]:
-    sides = [(pair.reference, pair.candidate) for pair in pairs]
-    used = [unit for both in sides for unit in independent_units(both, location)]
-    return summarise_all([sample for both in sides for sample in both], used)
 
 
 class Whole(msgspec.Struct, frozen=True):

@@ -56,26 +56,34 @@ def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
     return [Part(place.lasting, tuple(files)) for files in parts.values()]
 
 
-def rows_of(
-    part: Part, where: str | None = None, metric: str | None = None, versions: Collection[str] | None = None
-) -> pa.Table:
-    """The rows of a part that a condition lets through, sorted by benchmark, metric and version."""
+def rows_of(part: Part, where: str | None = None, **chosen: Collection[str] | None) -> pa.Table:
+    """The rows of a part that a condition lets through, sorted by benchmark, metric and version.
+
+    Of ``benchmark``, ``metric`` and ``version`` those that are ``chosen``.
+    """
     pa, place = arrow(), Place.of(part.place)
-    chosen = {"metric": [metric] if metric is not None else None, "version": versions}
     tables = []
     for file in part.files:  # one at a time, so that memory holds what is chosen and one file
         rows = place.table(file, columns())
         for column, names in chosen.items():
             if names is not None:
-                wanted = pa.array(sorted(names), pa.string())
-                rows = rows.filter(pa.compute.is_in(rows[column], value_set=wanted))
+                rows = within(rows, column, names)
         if where:
             with database() as connection:
                 connection.register("corpus", rows)
                 rows = run(lambda: matching(connection, where), where).cast(columns())
         tables.append(rows)
+    if len(tables) == 1:  # a file is sorted as it is written
+        return tables[0]
     rows = pa.concat_tables(tables)
     return rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
+
+
+def within(rows: pa.Table, column: str, names: Collection[str]) -> pa.Table:
+    """The rows whose text in a column is one of these."""
+    pa = arrow()
+    mask = pa.compute.is_in(rows[column], value_set=pa.array(sorted(names), pa.string()))
+    return rows if pa.compute.all(mask).as_py() else rows.filter(mask)  # which copies all values
 
 
 def read_records(name: str, where: str | None = None) -> Iterator[Record]:
@@ -202,6 +210,16 @@ def _plain(given: pa.Schema) -> pa.Schema:
         if pa.types.is_decimal(field.type):
             given = given.set(i, pa.field(field.name, pa.float64() if field.type.scale else pa.int64()))
     return given
+
+
+@contextmanager
+def tables_of(name: str | os.PathLike[str], where: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database with the tables of a corpus, and as ``chosen`` the rows that a condition lets through."""
+    place, manifest = opened(name)
+    with database(place) as connection:
+        of_corpus(connection, place, manifest)
+        matching(connection, where).create_view("chosen")
+        yield connection
 
 
 def of_corpus(connection: duckdb.DuckDBPyConnection, place: Place, manifest: Manifest) -> None:

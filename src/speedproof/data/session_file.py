@@ -10,21 +10,19 @@ therefore gives what is sound of a damaged header, and a :class:`Damage` for eac
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
 from speedproof.errors import FormatError
+from speedproof.options import Measuring
 
 SCHEMA = 1
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
-_Share = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
-_Risk = Annotated[float, msgspec.Meta(ge=1e-9, lt=0.5)]
 
 
 class PlannedBuild(msgspec.Struct, frozen=True, array_like=True):
@@ -71,7 +69,7 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True
     benchmarks: Annotated[tuple[PlannedBenchmark, ...], msgspec.Meta(min_length=1)]  # what is measured
     # Unit and direction of each metric beyond the built-in ones, ``{"score": ("ops/s", "higher")}``
     units: dict[str, tuple[str, str]] = {}
-    options: dict[str, str] = {}  # the options of the session as JSON texts, see :class:`SessionOptions`
+    options: dict[str, str] = {}  # those of :data:`STORED` as JSON texts, and the folder it was started in
     environment: dict[str, str] = {}  # the machine, see :mod:`speedproof.measuring.environment`
     warnings: tuple[str, ...] = ()  # what may disturb the measurements
     # What the commands consist of, by path: :mod:`speedproof.measuring.programs` says how a file is known again
@@ -127,36 +125,18 @@ class EndLine(msgspec.Struct, frozen=True, tag="end", omit_defaults=True):
 Line = SessionLine | RunLine | EndLine
 
 
-class SessionOptions(msgspec.Struct, frozen=True):
-    """How a session measured and what it asked; the command line's options of the same names."""
+STORED = (
+    "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate", "control", "driver",
+    "build", "builds", "runs", "unaffected", "plan", "gate",
+    "decide_by", "alpha", "confidence", "margin", "precision",
+)  # fmt: skip
+"""The options that a session stores: how it measured, and in the last line what it asked."""
 
-    input: str = os.devnull
-    output: Literal["null", "capture"] = "null"
-    timeout: Annotated[float, msgspec.Meta(gt=0.0)] | None = None
-    metric: tuple[str, ...] = ()
-    perf: str | None = None
-    energy: bool = False
-    ignore_failure: bool = False
-    calibrate: bool = False
-    control: bool = False
-    driver: str | None = None
-    build: str = ""  # these change what is measured
-    builds: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    runs: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    unaffected: tuple[str, ...] = ()
-    plan: bool = False
-    gate: bool = False
-    decide_by: str | None = None  # these are the question
-    alpha: _Risk | None = None
-    confidence: Annotated[float, msgspec.Meta(gt=0.5, le=1 - 1e-9)] | None = None
-    margin: _Share | None = None
-    precision: _Share | None = None
-    directory: str = ""  # where it was started
 
-    def texts(self) -> dict[str, str]:
-        """As a header stores them."""
-        values = {name: msgspec.json.encode(getattr(self, name)).decode() for name in self.__struct_fields__}
-        return values | {"directory": self.directory}
+def options_stored(measuring: Measuring, directory: str = "") -> dict[str, str]:
+    """Options as a header stores them, with the folder that the session was started in."""
+    texts = {name: msgspec.json.encode(getattr(measuring, name)).decode() for name in STORED}
+    return texts | {"directory": directory}
 
 
 def control_name(reference: str) -> str:
@@ -183,7 +163,7 @@ class StoredSession(msgspec.Struct, frozen=True):
     runs: tuple[RunLine, ...]  # its runs in order, warm-up included
     end: EndLine | None = None  # its last line; None when it was killed, or goes on
     damage: tuple[Damage, ...] = ()  # what is not sound of its first line
-    options: SessionOptions = SessionOptions()  # decoded
+    options: Measuring = Measuring()  # decoded
 
     def check(self, path: str) -> None:
         """Refuse to go on with, or to look again at, a session of which something is not known."""
@@ -200,7 +180,7 @@ class StoredSession(msgspec.Struct, frozen=True):
 _ANY_LINE = msgspec.json.Decoder(Line)
 _RAW = msgspec.json.Decoder()
 _FIELDS = {field.encode_name: field.type for field in msgspec.structs.fields(SessionLine)}
-_OPTIONS = {field.encode_name: field.type for field in msgspec.structs.fields(SessionOptions)}
+_OPTIONS = {field.name: field.type for field in msgspec.structs.fields(Measuring) if field.name in STORED}
 # What stands in for a field that is not sound.
 _BLANK: dict[str, Any] = {"schema": SCHEMA, "session": "?", "started": "", "seed": 0, "benchmarks": ()}
 _NESTED = "nested too deeply"
@@ -346,18 +326,15 @@ def _strings(version: PlannedVersion) -> Iterator[str]:
     yield from version.env.values()
 
 
-def _options(texts: Mapping[str, str]) -> tuple[SessionOptions, list[tuple[str, str]]]:
+def _options(texts: Mapping[str, str]) -> tuple[Measuring, list[tuple[str, str]]]:
     values: dict[str, Any] = {}
     faults = []
-    for name, text in texts.items():
-        if name not in _OPTIONS:
-            continue
+    for name in (name for name in texts if name in _OPTIONS):
         try:
-            raw = text if name == "directory" else _decoded(_RAW, text)
-            values[name] = msgspec.convert(raw, _OPTIONS[name])
+            values[name] = msgspec.convert(_decoded(_RAW, texts[name]), _OPTIONS[name])
         except (ValueError, RecursionError) as error:
             faults.append(_placed(f"options.{name}", error))
-    return SessionOptions(**values), faults
+    return Measuring(**values), faults
 
 
 def read_sessions(name: str, lines: Iterable[str | bytes]) -> tuple[list[StoredSession], list[Damage]]:

@@ -169,8 +169,8 @@ class HistoryStore:
             there = known[key]
             if (sample.unit, sample.higher_is_better) != (there.unit, there.higher_is_better):
                 raise SpeedproofError(
-                    f"{path}: {key.benchmark} ({key.metric}) is in {sample.unit or 'plain numbers'}, in the "
-                    f"store in {there.unit or 'plain numbers'}; nothing of the file was added"
+                    f"{path}: {key.benchmark} ({key.metric}) is in {_kind(sample)}, in the store in "
+                    f"{_kind(there)}; nothing of the file was added"
                 )
         return {key: there.id for key, there in known.items()}
 
@@ -194,7 +194,7 @@ class HistoryStore:
         """Every commit, in no order."""
         with self.transaction() as connection:
             rows = connection.execute(select(schema.commits)).all()
-        return tuple(Commit(row.sha, row.subject, row.date) for row in rows)
+        return tuple(Commit(row.sha, row.subject, row.date, branch=row.branch) for row in rows)
 
     def branches(self) -> tuple[str, ...]:
         """Where git's commits were added."""
@@ -325,6 +325,11 @@ _REMEDIES = {
     "not a database": "; name another store",
     "refused": "; is the server running?",
 }
+
+
+def _kind(of: Sample | StoredSeries) -> str:
+    """The unit and the direction, in words."""
+    return f"{of.unit or 'plain numbers'}, {'more' if of.higher_is_better else 'less'} being better"
 
 
 def _configure(connection: Any, _: object) -> None:

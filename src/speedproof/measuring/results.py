@@ -36,9 +36,8 @@ class Limits(Struct, frozen=True):
     """What ends a benchmark whatever was found."""
 
     max_blocks: int | None  # blocks after which it ends
-    max_time: float | None  # seconds of one session after which it ends
-    # Seconds for all benchmarks together, spent on those that are open; ``max_time`` then means nothing
-    budget: float | None
+    max_time: float | None  # seconds of one session, shared by those that are open
+    in_rounds: bool = False  # whether benchmarks take turns, instead of one after the other
 
 
 class Progress(Struct, frozen=True):

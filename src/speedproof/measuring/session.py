@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import NamedTuple
-
-import numpy as np
 
 from speedproof.data.session_file import EndLine, PlannedBenchmark, PlannedVersion, StoredSession
 from speedproof.measuring.earlier import Block, blocks_of, counted
@@ -23,7 +22,7 @@ _STEADY_SHARE = 0.98
 _STEADY_MAX = 30
 # A version of which nothing else was seen in so many runs will not succeed in the next thousand.
 _HOPELESS = 10
-# With one budget for all, blocks that every open benchmark has after the first round; each round doubles them.
+# In rounds, blocks that every open benchmark has after the first round; each round doubles them.
 _FIRST_ROUND = 10
 
 _Built = tuple[PlannedVersion, int | None]
@@ -101,7 +100,7 @@ class Session:
                         continue
                     self._deciders[benchmark].add(
                         {
-                            name: float(np.median([run.metrics[self._runs.metric] for run in lines]))
+                            name: median(run.metrics[self._runs.metric] for run in lines)
                             for name, lines in runs.items()
                             if all(map(self._runs.counts, lines))
                         }
@@ -193,19 +192,14 @@ class Session:
         )
 
     def _turns(self) -> Iterator[_Turn]:
-        """One group after the other; with one budget for all, in rounds, among those that are still open."""
-        budget, longest = self._limits.budget, self._limits.max_time
+        """One group after the other, each with its share of the time; in rounds, those that are still open."""
+        longest, blocks = self._limits.max_time, _FIRST_ROUND
         groups = list(enumerate(self._groups))
-        if budget is None:
-            for number, group in groups:
-                seconds = math.inf if longest is None else longest * len(group)
-                yield _Turn(number, group, self._clock(), seconds, math.inf)
-            return
-        blocks = _FIRST_ROUND
         while groups := [(number, group) for number, group in groups if self._still_open(group)]:
+            most = blocks if self._limits.in_rounds and len(groups) > 1 else math.inf
             for place, (number, group) in enumerate(groups):
-                share = (budget - self._spent()) / (len(groups) - place)
-                yield _Turn(number, group, self._clock(), share, blocks if len(groups) > 1 else math.inf)
+                left = math.inf if longest is None else longest - self._spent()
+                yield _Turn(number, group, self._clock(), left / (len(groups) - place), most)
             blocks *= 2
 
     def _spent(self) -> float:
@@ -223,9 +217,8 @@ class Session:
         # The first block is always measured: without it there is nothing to say.
         some = all(self._deciders[benchmark.name].blocks for benchmark in turn.group)
         late = self._clock() - turn.start >= turn.seconds and some
-        if late and self._limits.budget is None:
-            told = f"{turn.seconds:g} s were allowed"
-            self._why.update({benchmark.name: told for benchmark in self._still_open(turn.group)})
+        if late and not self._limits.in_rounds:
+            self._why.update({benchmark.name: self._late() for benchmark in self._still_open(turn.group)})
         return [] if done >= turn.blocks or (late and done > first) else self._still_open(turn.group)
 
     def _measure(self, turn: _Turn) -> Generator[Progress, None, None]:
@@ -290,7 +283,7 @@ class Session:
                     values[benchmark.name].setdefault(name, []).append(run.metrics[self._runs.metric])
         for benchmark in wanting:
             own = values[benchmark.name].items()
-            whole = {name: float(np.median(found)) for name, found in own if len(found) == self._repeats}
+            whole = {name: median(found) for name, found in own if len(found) == self._repeats}
             self._deciders[benchmark.name].add(whole)
         order.use(builds)
         self._blocks[turn.number] += 1
@@ -350,12 +343,16 @@ class Session:
                 if len(decider.runners) <= 2 or name == names[0]:
                     return reason
                 decider.drop(name, reason)
-        most, budget = self._limits.max_blocks, self._limits.budget
+        most, longest = self._limits.max_blocks, self._limits.max_time
         if most is not None and decider.blocks >= most:
             return f"{most} runs of each version were allowed"
-        if budget is not None and decider.blocks and self._spent() >= budget:
-            return f"{budget:g} s were allowed for all benchmarks"
+        if longest is not None and decider.blocks and self._spent() >= longest:
+            return self._late()
         return ""
+
+    def _late(self) -> str:
+        together = " for all benchmarks" if len(self._names) > 1 else ""
+        return f"{self._limits.max_time:g} s were allowed{together}"
 
     def _hopeless(self, benchmark: str, version: str) -> bool:
         tally = self._runs.tallies[benchmark, version]
@@ -380,6 +377,7 @@ def _steady(times: Sequence[Sequence[float]]) -> bool:
     """Whether the rounds of a warm-up are steady, or so many that they never will be."""
     if len(times) < 2 * _STEADY_ROUNDS:
         return False
-    recent = np.median(times[-_STEADY_ROUNDS:], axis=0)
-    before = np.median(times[-2 * _STEADY_ROUNDS : -_STEADY_ROUNDS], axis=0)
-    return len(times) >= _STEADY_MAX or bool(np.all(recent >= _STEADY_SHARE * before))
+    recent = map(median, zip(*times[-_STEADY_ROUNDS:], strict=True))
+    before = map(median, zip(*times[-2 * _STEADY_ROUNDS : -_STEADY_ROUNDS], strict=True))
+    steady = all(now >= _STEADY_SHARE * then for now, then in zip(recent, before, strict=True))
+    return steady or len(times) >= _STEADY_MAX

@@ -11,7 +11,7 @@ given, each equivalent. Both directions count, so a controlled risk alpha is alp
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -23,6 +23,11 @@ from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
 Control = Literal["holm", "benjamini-hochberg"]
 METHODS = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}
+ADJUSTMENTS: dict[Control, Callable[..., FloatArray]] = {
+    "holm": holm,
+    "benjamini-hochberg": benjamini_hochberg,
+}
+CLAIMS = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
 
 _PROMISE = {
     "holm": "any false claim at all has a probability of at most {alpha:g}, however the benchmarks depend on "
@@ -103,8 +108,7 @@ def control_verdicts(
     promise = _PROMISE[method].format(alpha=alpha)
     if marked := sum(bool(comparison.undermining) for comparison in comparisons):
         promise += f"; in {marked} of {len(comparisons)} benchmarks the runs are not what the tests assume"
-    adjust = holm if method == "holm" else benjamini_hochberg
-    adjusted = adjust(plain.ravel()).reshape(plain.shape)
+    adjusted = ADJUSTMENTS[method](plain.ravel()).reshape(plain.shape)
     return Controlled(
         protocol=next(iter(protocols), ""),
         method=method,
@@ -116,15 +120,12 @@ def control_verdicts(
     )
 
 
-_CLAIMS = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
-
-
 def _decide(c: Comparison, plain: FloatArray, adjusted: FloatArray, alpha: float) -> ControlledVerdict:
     own = c.verdict
     if np.isnan(adjusted).all():
         return ControlledVerdict(c.benchmark, Verdict.UNDECIDED, own, math.nan, math.nan, math.nan)
-    tested = own in _CLAIMS[: adjusted.size]
-    claim = _CLAIMS.index(own) if tested else int(np.nanargmin(adjusted))
+    tested = own in CLAIMS[: adjusted.size]
+    claim = CLAIMS.index(own) if tested else int(np.nanargmin(adjusted))
     p = float(adjusted[claim])
     verdict = own if tested and p <= alpha else Verdict.UNDECIDED
     return ControlledVerdict(c.benchmark, verdict, own, p, 1 - p, 1 - float(plain[claim]))

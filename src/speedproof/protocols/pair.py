@@ -117,14 +117,14 @@ class PreparedPairs:
                     f"samples of two units or directions are not comparable: {x.unit!r} and {y.unit!r}"
                 )
         self.pairs, self.rules = tuple(pairs), rules
+        self._measured = [sample for pair in pairs for sample in (pair.reference, pair.candidate)]
         self._reduced = rules.nested == "process" and any(
-            sample.nested or sample.session_count >= LEAST_SESSIONS
-            for pair in pairs
-            for sample in (pair.reference, pair.candidate)
+            sample.nested or sample.session_count >= LEAST_SESSIONS for sample in self._measured
         )
         # The same with values at places that both sides have
         self.matched = tuple(map(matched_pair, self.pairs)) if self._reduced else self.pairs
         self._sides: dict[StandsForAProcess, tuple[Sides, ...]] = {}
+        self._summaries: dict[StandsForAProcess, list[Summary]] = {}
         # What does not depend on what stands for a process: checks of each pair and its sides, and steadiness.
         self._lasting: tuple[list[tuple[list[Note], ...]], list[Tested | None]] | None = None
 
@@ -135,19 +135,22 @@ class PreparedPairs:
             self._sides[location] = self._prepare(location)
         return self._sides[location]
 
+    def summaries(self, location: StandsForAProcess) -> list[Summary]:
+        """Of both sides of every pair, in order, as their rows show them."""
+        location = location if self._reduced else "median"
+        if location not in self._summaries:
+            self._summaries[location] = summarise_all(self._measured, self._used(location))
+        return self._summaries[location]
+
+    def _used(self, location: StandsForAProcess) -> list[Sample]:
+        if not self._reduced:
+            return self._measured
+        matched = [(pair.reference, pair.candidate) for pair in self.matched]
+        reduce_together([side for sides in matched for side in sides], location)
+        return [sample for sides in matched for sample in independent_units(sides, location)]
+
     def _prepare(self, location: StandsForAProcess) -> tuple[Sides, ...]:
-        measured = [sample for pair in self.pairs for sample in (pair.reference, pair.candidate)]
-        used = measured
-        if self._reduced:
-            reduce_together(
-                [side for pair in self.matched for side in (pair.reference, pair.candidate)], location
-            )
-            used = [
-                sample
-                for pair in self.matched
-                for sample in independent_units((pair.reference, pair.candidate), location)
-            ]
-        summaries = summarise_all(measured, used)
+        measured, used, summaries = self._measured, self._used(location), self.summaries(location)
         if self._lasting is None:
             checks: list[tuple[list[Note], ...]] = [
                 (

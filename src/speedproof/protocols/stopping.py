@@ -20,7 +20,7 @@ class StopRules(Struct, frozen=True):
     precision: float | None = None
     min_blocks: int = 10  # blocks before any verdict may end the benchmark
     max_blocks: int | None = None  # blocks after which it ends
-    max_time: float | None = None  # seconds of one session after which it ends
+    max_time: float | None = None  # seconds of one session, for all its benchmarks
     # Stop when there is a verdict; otherwise only when its bound holds at least half of the observed effect,
     # as "at least 1.001x" is of little use to somebody who sees 1.05x
     stop_at_proof: bool = False
@@ -28,7 +28,6 @@ class StopRules(Struct, frozen=True):
     demand: Demand | None = None
     # There will be ``max_blocks`` blocks, whatever they show: they are tested once, at the end
     fixed: bool = False
-    budget: float | None = None  # seconds for all benchmarks together, instead of ``max_time`` for each
     # How many comparisons are held to the demand. To pass wrongly, all tests must reject, also that of a benchmark
     # that lost too much, so a pass needs no correction; one false fail is enough, so a fail has the risk over
     # their number

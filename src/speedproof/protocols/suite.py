@@ -116,7 +116,6 @@ def compare_suite(
     comparisons = list(_answers(prepared, protocols, done))
     several, alpha = len(pairs) > 1, rules.alpha
     heads = [c for c in comparisons if c.protocol == headline_of(protocols)]
-    decided = [c for c in comparisons if c.verdict is not Verdict.UNDECIDED]
     asked = {
         protocol: [c for c in comparisons if c.protocol == protocol]
         for protocol in (protocols if pairs else ())
@@ -129,11 +128,7 @@ def compare_suite(
         margin=rules.margin,
         nested=rules.nested,
         comparisons=tuple(comparisons),
-        caveats=(
-            *caveats_of(pairs, versions, rules.floor),
-            *few_runs(decided, versions, len(pairs)),
-            *one_layout(pairs, heads, versions),
-        ),
+        caveats=all_caveats(pairs, heads, comparisons, versions, rules),
         machine=machine_speeds(pairs),
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
@@ -159,6 +154,22 @@ def compare_suite(
     )
 
 
+def all_caveats(
+    pairs: Sequence[Pair],
+    heads: Sequence[Comparison],
+    comparisons: Sequence[Comparison],
+    versions: tuple[str, str],
+    rules: Rules,
+) -> tuple[Note, ...]:
+    """What the data of pairs cannot know; ``heads`` are the answers to the headline question, one a pair."""
+    decided = [c for c in comparisons if c.verdict is not Verdict.UNDECIDED]
+    return (
+        *caveats_of(pairs, versions, rules.floor),
+        *few_runs(decided, versions, len(pairs)),
+        *one_layout(pairs, heads, versions),
+    )
+
+
 def _answers(
     prepared: Sequence[PreparedPairs], protocols: Sequence[QuestionName], done: Callable[[], None]
 ) -> Iterator[Comparison]:
@@ -169,22 +180,24 @@ def _answers(
             done()
 
 
+def located(prepared: PreparedPairs) -> dict[Location, list[float]]:
+    """Of reference and candidate of every pair in turn, as in their rows: of units; the minimum of all values."""
+    samples = [sample for pair in prepared.pairs for sample in (pair.reference, pair.candidate)]
+    return {
+        "min": [float(sample.values.min()) for sample in samples],
+        "mean": [side.mean for side in prepared.summaries("mean")],
+        "median": [side.median for side in prepared.summaries("median")],
+    }
+
+
 def _overall(prepared: Sequence[PreparedPairs]) -> tuple[tuple[Location, OverallGain], ...]:
     pairs = [pair for part in prepared for pair in part.pairs]
     if not pairs or any(pair.reference.higher_is_better for pair in pairs):
         return ()
-    # The same locations as in the benchmarks' own rows: of their units; the minimum is of all values.
-    found: dict[Location, list[tuple[float, float]]] = {
-        "min": [(float(pair.reference.values.min()), float(pair.candidate.values.min())) for pair in pairs]
-    }
-    for location in ("mean", "median"):
-        sides = [side.summaries for part in prepared for side in part.sides(location)]
-        found[location] = [(getattr(x, location), getattr(y, location)) for x, y in sides]
     equal = [1.0] * len(pairs)
-    return tuple(
-        (location, overall_gain([x for x, _ in found[location]], [y for _, y in found[location]], equal))
-        for location in LOCATIONS
-    )
+    parts = [located(part) for part in prepared]
+    whole = {at: [value for part in parts for value in part[at]] for at in LOCATIONS}
+    return tuple((at, overall_gain(sides[::2], sides[1::2], equal)) for at, sides in whole.items())
 
 
 def _hpt(pairs: list[Pair], alpha: float) -> Hpt | None:

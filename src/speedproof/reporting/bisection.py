@@ -102,7 +102,7 @@ def _more_runs(told: EndedBisection) -> str:
     more = told.finding.outlook.more_runs if told.finding.tick <= told.min_change else 0.0
     if not 0 < more < _ENDLESS:
         return ""
-    return f": about {rough(math.ceil(more), 1)} more {'builds' if told.varied else 'runs'} would tell"
+    return f": needs about {rough(math.ceil(more), 1)} more {'builds' if told.varied else 'runs'}"
 
 
 def _runs(told: EndedBisection) -> str:

@@ -12,17 +12,16 @@ from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Verdict
-from speedproof.reporting import suite
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.reporting import sheet, words
 from speedproof.reporting.cells import cut_left, width_of
 from speedproof.reporting.details import of_all
-from speedproof.reporting.hpt import conclusion
+from speedproof.reporting.hpt import conclusion as outperforms
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, most_of, right
 from speedproof.reporting.names import benchmark_column, short_names, shortened, spoken
-from speedproof.reporting.notes import beside_medians, caveats, held_against, risk_of_many, two_speeds
+from speedproof.reporting.notes import beside_medians, caveats, risk_of_many, sessions_differ, two_speeds
 from speedproof.reporting.numbers import factor, percent, plural
-from speedproof.reporting.suite import answered, asked_at, bands, held_jointly, proven, row, version_columns
-from speedproof.reporting.words import gain_and_loss, geometric_mean, verdict_words
+from speedproof.reporting.rows import Voice, version_columns
 
 if TYPE_CHECKING:
     from speedproof.corpus.conclude import Conclusion
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from speedproof.corpus.partial import Seen
     from speedproof.protocols.suite import SuiteComparison
 
-_UP, _DOWN = Verdict.FASTER, Verdict.SLOWER
 _LINE = 80
 _WHOLE = 76
 
@@ -128,37 +126,37 @@ def _said(value: Any) -> str:
     return str(value)
 
 
-def of_few(found: Conclusion, result: SuiteComparison, *, details: bool, pairs: int = 0) -> Report:
+def of_few(conclusion: Conclusion, result: SuiteComparison, *, details: bool, pairs: int = 0) -> Report:
     """What ``speedproof corpus compare`` shows of so few comparisons that it is the sheet of files."""
-    made = suite.report(result, details=details)
-    lacking = _lacking(found.wholes[0][2].seen, spoken([result.reference, result.candidate]))
+    made = sheet.report(result, details=details)
+    lacking = _lacking(conclusion.wholes[0][2].seen, spoken([result.reference, result.candidate]))
     return replace(
         made,
-        title=f"corpus {found.corpus}: {found.metric}",
-        notes=(*made.notes, *_apart(found, pairs), *lacking),
-        hints=(_every_row(found), *(() if details else (_DETAILS,))),
+        title=f"corpus {conclusion.corpus}: {conclusion.metric}",
+        notes=(*made.notes, *_apart(conclusion, pairs), *lacking),
+        hints=(_every_row(conclusion.answers), *(() if details else (_DETAILS,))),
         command="corpus compare",
-        data=found,
+        data=conclusion,
         records=None,
     )
 
 
-def _apart(found: Conclusion, pairs: int) -> Iterator[Text]:
+def _apart(conclusion: Conclusion, pairs: int) -> Iterator[Text]:
     """How many of the pairs that were asked for have nothing to compare."""
-    if pairs > found.versions:
-        more = pairs - found.versions
+    if pairs > conclusion.versions:
+        more = pairs - conclusion.versions
         yield Text(f"{more} more pairs of versions have no benchmark in common.", "dim")
 
 
-def _every_row(found: Conclusion) -> str:
-    return f"Every row: speedproof corpus query {shlex.quote(found.answers)} 'FROM answers'"
+def _every_row(answers: str) -> str:
+    return f"Every row: speedproof corpus query {shlex.quote(answers)} 'FROM answers'"
 
 
 _DETAILS = "--details: other protocols, HPT"
 
 
 def comparisons(
-    found: Conclusion,
+    conclusion: Conclusion,
     versions: Sequence[str] = (),
     *,
     details: bool = False,
@@ -171,80 +169,85 @@ def comparisons(
     ``versions`` are all of the corpus, among which names must stay distinct. ``drawn`` are panels for a page, by
     both versions and the benchmark. ``pairs`` says how many pairs of versions were asked for, where that is known.
     """
-    unread = [Text(f"Left out: {reason}", "bad") for reason in found.failures[:3]]
-    if len(found.failures) > 3:
-        unread.append(Text(f"... and {len(found.failures) - 3} more parts", "bad"))
-    title = f"corpus {found.corpus}: {found.metric}"
-    if not found.comparisons:
+    unread = [Text(f"Left out: {reason}", "bad") for reason in conclusion.failures[:3]]
+    if len(conclusion.failures) > 3:
+        unread.append(Text(f"... and {len(conclusion.failures) - 3} more parts", "bad"))
+    title = f"corpus {conclusion.corpus}: {conclusion.metric}"
+    if not conclusion.comparisons:
         nothing = Text("No benchmark was measured with both versions.", "bad")
-        return Report(title, (nothing, *unread), data=found)
-    better, worse = gain_and_loss(found.clearest[0]) if found.clearest else ("faster", "slower")
-    kinds = verdict_words(better, worse)
-    short = short_names([*versions, *(name for of_pair in found.wholes for name in of_pair[:2])])
-    old, new, whole = found.wholes[0]
-    of_two = (short[old], short[new]) if found.versions == 1 else ()
-    of = " against ".join(of_two[::-1]) or f"{plural(found.versions, 'pair')} of versions"
-    counts = found.counts[found.headline]
-    shaken = found.machine is not None
-    asked = asked_at(found.headline, found.alpha, shaken=shaken)
-    headline = [answered(found.metric, of, counts, kinds, asked), *unread]
+        return Report(title, (nothing, *unread), data=conclusion)
+    gain_and_loss = (
+        words.gain_and_loss(conclusion.clearest[0]) if conclusion.clearest else ("faster", "slower")
+    )
+    voice = Voice(*gain_and_loss, shaken=conclusion.machine is not None)
+    short = short_names([*versions, *(name for of_pair in conclusion.wholes for name in of_pair[:2])])
+    old, new, whole = conclusion.wholes[0]
+    of_two = (short[old], short[new]) if conclusion.versions == 1 else ()
+    of = " against ".join(of_two[::-1]) or f"{plural(conclusion.versions, 'pair')} of versions"
+    counts = conclusion.counts[conclusion.headline]
+    asked = voice.asked(conclusion.headline, conclusion.alpha)
+    headline = [voice.answer(conclusion.metric, of, counts, asked), *unread]
     means = whole.geometric_means if of_two else None
     if means is not None and math.isfinite(means.these.value):
-        known_of = means.benchmarks, whole.seen.pairs
-        headline.append(Text(geometric_mean(means.these, better, worse, known_of)))
+        headline.append(voice.geometric_mean(means.these, means.benchmarks, whole.seen.pairs))
     headline += [
-        held_jointly(found.alpha, joint.counts, kinds)
-        for joint in found.joint
-        if (joint.protocol, joint.method) == (found.headline, "holm") and not shaken
+        voice.jointly(conclusion.alpha, joint.counts)
+        for joint in conclusion.joint
+        if (joint.protocol, joint.method) == (conclusion.headline, "holm") and not voice.shaken
     ]
     if of_two:
-        known = whole.caveats
-        headline += caveats([replace(c, versions=tuple(short.get(v, v) for v in c.versions)) for c in known])
-        if found.sessions is not None:
-            count, *reaches = found.sessions
-            headline.append(held_against(reaches, count, found.comparisons, 1 - found.alpha))
-        headline += two_speeds(found.machine, *of_two)
-    room = most_of({v: counts[v] for v in found.bands})  # more of one direction where the other has few
-    few = [c for v, most in room.items() for c in [c for c in found.clearest if c.verdict is v][:most]]
-    clearest = found.clearest if everything else few
+        named = [replace(c, versions=tuple(short.get(v, v) for v in c.versions)) for c in whole.caveats]
+        headline += caveats(named)
+        if conclusion.sessions is not None:
+            count, *reaches = conclusion.sessions
+            headline.append(sessions_differ(reaches, count, conclusion.comparisons, 1 - conclusion.alpha))
+        headline += two_speeds(conclusion.machine, *of_two)
+    room = most_of({v: counts[v] for v in conclusion.bands})  # more of one direction where the other has few
+    few = [c for v, most in room.items() for c in [c for c in conclusion.clearest if c.verdict is v][:most]]
+    clearest = conclusion.clearest if everything else few
     shown = Counter(c.verdict for c in clearest)
-    rest = [f"{counts[v] - shown[v]} {word}" for v, word in kinds.items() if counts[v] > shown[v]]
+    rest = [f"{counts[v] - shown[v]} {word}" for v, word in voice.kinds.items() if counts[v] > shown[v]]
     notes = [Text(f"... and {', '.join(rest)}", "dim")] if rest and clearest else []
     notes += beside_medians(clearest)
-    if found.undermined:
-        many = plural(found.undermined, "benchmark" if of_two else "comparison")
-        notes.append(risk_of_many(many, {kind.title: count for kind, count in found.undermining}))
-    notes += _apart(found, pairs)
-    notes += _lacking(whole.seen, of_two)
-    every_row = _every_row(found)
+    if conclusion.undermined:
+        many = plural(conclusion.undermined, "benchmark" if of_two else "comparison")
+        notes.append(risk_of_many(many, {kind.title: count for kind, count in conclusion.undermining}))
+    notes += [*_apart(conclusion, pairs), *_lacking(whole.seen, of_two)]
+    every_row = _every_row(conclusion.answers)
     if drawn is not None:
         notes.append(Text(every_row, "dim"))
-    hints = [every_row]
-    if len(clearest) < len(found.clearest):
-        hints.append("--all: the largest changes, up to a hundred")
-    if not details:
-        hints.append(_DETAILS)
-    column, named = benchmark_column([c.benchmark for c in clearest])
-    first = (Column("from"), Column("to"), *right("before", "after"))
-    columns = (column, *(version_columns(*of_two) if of_two else first), *proven(shaken=shaken))
-    rows = []
-    for c in clearest:
-        sides = (c.reference.label, c.candidate.label)
-        names = () if of_two else (Cell(short[name]) for name in sides)
-        made = row(c, (named(c.benchmark), *names), kinds)
-        panel = drawn.get((*sides, c.benchmark)) if drawn else None
-        rows.append(replace(made, outcome="", message="", panel=panel))
+    more = ["--all: the largest changes, up to a hundred"] if len(clearest) < len(conclusion.clearest) else []
     return Report(
         title,
         tuple(headline),
-        (bands(found.bands, kinds, shaken=shaken), Table.of(columns, rows)) if rows else (),
+        (voice.bands(conclusion.bands), _clearest(clearest, voice, of_two, short, drawn or {}))
+        if clearest
+        else (),
         tuple(notes),
-        hints=tuple(hints),
-        sections=(_details(found, kinds, of_two),) if details else (),
+        hints=(every_row, *more, *(() if details else (_DETAILS,))),
+        sections=(_details(conclusion, voice, of_two),) if details else (),
         command="corpus compare",
-        data=found,
+        data=conclusion,
         good=not counts[Verdict.SLOWER],
     )
+
+
+def _clearest(
+    clearest: Sequence[Comparison],
+    voice: Voice,
+    of_two: Sequence[str],
+    short: Mapping[str, str],
+    drawn: Mapping[tuple[str, str, str], dict[str, Any]],
+) -> Table:
+    """The rows of a sheet, between their versions where there are several pairs."""
+    column, named = benchmark_column([c.benchmark for c in clearest])
+    first = version_columns(*of_two) or (Column("from"), Column("to"), *right("before", "after"))
+    rows = []
+    for c in clearest:
+        sides = (c.reference.label, c.candidate.label)
+        made = voice.row(c, (named(c.benchmark), *(() if of_two else (short[name] for name in sides))))
+        rows.append(replace(made, outcome="", message="", panel=drawn.get((*sides, c.benchmark))))
+    return Table.of((column, *first, *voice.columns), rows)
 
 
 def _lacking(seen: Seen, versions: Sequence[str]) -> Iterator[Text]:
@@ -256,17 +259,17 @@ def _lacking(seen: Seen, versions: Sequence[str]) -> Iterator[Text]:
         yield Text(f"Left out: {seen.problems[0]}{more}", "warning")
 
 
-def _details(found: Conclusion, kinds: Mapping[Verdict, str], of_two: Sequence[str]) -> Report:
+def _details(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Report:
     """Every protocol with what holds together, the proportions, the whole of the suite."""
-    joint = {(j.protocol, j.method): j.counts for j in found.joint}
-    proportions = dict(found.accelerated)
+    joint = {(j.protocol, j.method): j.counts for j in conclusion.joint}
+    accelerated, kinds = dict(conclusion.accelerated), voice.kinds
     rows = []
-    for protocol, counts in found.counts.items():
+    for protocol, counts in conclusion.counts.items():
         kept = [joint.get((protocol, method)) for method in ("holm", "benjamini-hochberg")]
-        held = ("-" if own is None else f"{own.get(_UP, 0)} / {own.get(_DOWN, 0)}" for own in kept)
-        share = proportions[protocol].proportion if protocol in proportions else None
-        told = f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]" if share else "-"
-        rows.append(Row.of(QUESTIONS[protocol].title, *(str(counts[v]) for v in kinds), *held, told))
+        held = ["-" if of is None else " / ".join(str(of.get(v, 0)) for v in words.CHANGED) for of in kept]
+        share = accelerated[protocol].proportion if protocol in accelerated else None
+        faster = f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]" if share else "-"
+        rows.append(Row.of(QUESTIONS[protocol].title, *(str(counts[v]) for v in kinds), *held, faster))
     columns = (
         Column("protocol"),
         *right(*kinds.values()),
@@ -276,12 +279,11 @@ def _details(found: Conclusion, kinds: Mapping[Verdict, str], of_two: Sequence[s
     )
     notes: list[Text] = []
     if of_two:
-        whole = found.wholes[0][2]
-        notes += of_all(whole.geometric_means, whole.overall, kinds[Verdict.FASTER], kinds[Verdict.SLOWER])
-        if found.hpt is not None:
-            told = conclusion(found.hpt, *of_two, shaken=found.machine is not None)
-            notes.append(Text(told))
-            notes.append(Text(f"  {plural(found.hpt.benchmarks, 'benchmark')}, {found.hpt.method}", "dim"))
+        whole = conclusion.wholes[0][2]
+        notes += of_all(whole.geometric_means, whole.overall, voice)
+        if (hpt := conclusion.hpt) is not None:
+            notes.append(Text(outperforms(hpt, *of_two, shaken=voice.shaken)))
+            notes.append(Text(f"  {plural(hpt.benchmarks, 'benchmark')}, {hpt.method}", "dim"))
     return Report("All protocols", (), (Table.of(columns, rows),), tuple(notes))
 
 

@@ -19,7 +19,8 @@ from speedproof.reporting import words
 from speedproof.reporting.hpt import conclusion
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels
-from speedproof.reporting.numbers import factor, level, p_is, percent, pvalue, values
+from speedproof.reporting.numbers import factor, level, p_is, percent, pvalue
+from speedproof.reporting.rows import Voice, times
 from speedproof.stats.scaling import MOST_APART
 
 _PROMISES = {
@@ -33,99 +34,96 @@ _NO_TEST = {
     State.MORE_RUNS_Y: "the protocol asks for more runs of Y",
     State.MORE_RUNS: "the protocol asks for more runs of both",
 }
+PLURALS: dict[Location, str] = {"min": "minima", "mean": "means", "median": "medians"}
 _LEAST_LEVEL = 0.5
 _TITLE = 14
 
 
 def sections(result: SuiteComparison, *, details: bool, explain: bool) -> Iterator[Report]:
     """What was asked for."""
+    voice = Voice.of(result)
     if details:
-        yield from _details(result)
+        yield from _details(result, voice)
     if explain:
-        yield from _explained(result)
+        yield from _explained(result, voice)
 
 
-def _details(result: SuiteComparison) -> Iterator[Report]:
+def _details(result: SuiteComparison, voice: Voice) -> Iterator[Report]:
     """The answers of every protocol, then those about the whole suite."""
     reports = [_protocol(result, protocol) for protocol in result.protocols]
     if any(c.undermining for c in result.comparisons if c.test or c.quantity == "probability"):
-        told = "! An assumption was not met: the true risk may be larger."
-        reports[-1] = replace(reports[-1], notes=(Text(told, "warning"),))
+        warning = Text("! An assumption was not met: the true risk may be larger.", "warning")
+        reports[-1] = replace(reports[-1], notes=(warning,))
     yield from reports
     if len(result.benchmarks) > 1:
-        yield Report("The whole suite", tuple(_whole(result)))
+        yield Report("The whole suite", tuple(_whole(result, voice)))
     lost = ((result.reference, result.only_reference), (result.candidate, result.only_candidate))
     left_out = [f"{name}: only in {version}" for version, names in lost for name in names]
     left_out += result.problems
     if left_out:
-        yield Report("Left out", tuple(Text(f"  {told}") for told in left_out))
+        yield Report("Left out", tuple(Text(f"  {line}") for line in left_out))
 
 
 def _protocol(result: SuiteComparison, protocol: str) -> Report:
-    found = [c for c in result.comparisons if c.protocol == protocol]
-    told = ", ".join(f"{n} {v.value}" for v, n in words.counts_of(found).items() if n)
-    untested = sum(not c.test for c in found)
+    comparisons = [c for c in result.comparisons if c.protocol == protocol]
+    counts = ", ".join(f"{n} {v.value}" for v, n in words.counts_of(comparisons).items() if n)
+    untested = sum(not c.test for c in comparisons)
     rest = f" ({untested} not tested: the protocol asks for more runs)" if untested else ""
-    column, named = benchmark_column([c.benchmark for c in found])
-    titles = labels([result.reference, result.candidate], _TITLE)
-    measured = protocol != "single run"
+    column, named = benchmark_column([c.benchmark for c in comparisons])
+    titles = labels([result.reference, result.candidate], _TITLE) if protocol != "single run" else ()
     columns = (
         column,
-        *right(*(titles if measured else ())),
-        Column("change" if measured else "chance of a faster run"),
+        *right(*titles),
+        Column("change" if titles else "chance of a faster run"),
         *right("p", drop=1),
         *right("runs", drop=2),
     )
     rows = []
-    for c in found:
-        times = values(words.located(c), c.reference.unit)
+    for c in comparisons:
         p, n, m = pvalue(min(c.pvalue, c.pvalue_slower)), c.reference.n, c.candidate.n
-        cells = (*(times if measured else ()), _told(c), p, str(n) if n == m else f"{n}, {m}")
+        cells = (*(times(c) if titles else ()), _change(c), p, str(n) if n == m else f"{n}, {m}")
         rows.append(Row.of(named(c.benchmark), *cells, name=c.benchmark, kind=c.verdict.value))
     where = QUESTIONS[protocol].where
-    return Report(f"{where[0].upper()}{where[1:]}", (Text(f"{told}{rest}"),), (Table.of(columns, rows),))
+    return Report(f"{where[0].upper()}{where[1:]}", (Text(f"{counts}{rest}"),), (Table.of(columns, rows),))
 
 
-def _told(c: Comparison) -> Cell:
+def _change(c: Comparison) -> Cell:
     flag = " !" if c.undermining else ""
-    style = words.STYLES[c.verdict]
+    style, change, certified = words.STYLES[c.verdict], words.change(c), c.certified
     if c.quantity == "probability":
         return Cell(f"{words.wins(c)}{flag}", style)
     if not c.test:
         why = words.needs(c)
         return Cell(f"~ {why}" if why else "~ not tested", "dim", ("~ not tested",))
-    if c.verdict in words.CHANGED:
-        found = words.effect(c)
-        most = 2 if found.bound <= 1 + 1e-12 else 12
-        low, high = c.certified.ends
-        if c.verdict is Verdict.SLOWER:
-            low, high = words.inverse(high), words.inverse(low)
-        least = f" [{factor(low, -1, most)}, {factor(high, 1)}]" if not math.isnan(found.bound) else ""
-        return Cell(
-            f"{words.change(c)}{least}{flag}", style, (f"{words.change(c)}{flag}",), speedup=c.certified
-        )
-    mark = "=" if c.verdict is Verdict.EQUIVALENT else "~"
-    return Cell(f"{mark} {words.range_of(c)}{flag}", "dim", (words.change(c),), speedup=c.certified)
+    if c.verdict not in words.CHANGED:
+        mark = "=" if c.verdict is Verdict.EQUIVALENT else "~"
+        return Cell(f"{mark} {words.range_of(c)}{flag}", "dim", (change,), speedup=certified)
+    bound = words.effect(c).bound
+    low, high = certified.ends
+    if c.verdict is Verdict.SLOWER:
+        low, high = words.inverse(high), words.inverse(low)
+    ends = f" [{factor(low, -1, 2 if bound <= words.ONE else 12)}, {factor(high, 1)}]"
+    shown = f"{change}{'' if math.isnan(bound) else ends}{flag}"
+    return Cell(shown, style, (f"{change}{flag}",), speedup=certified)
 
 
-def _whole(result: SuiteComparison) -> Iterator[Text]:
-    better, worse = words.gain_and_loss(result.comparisons[0])
+def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
     total = len(result.benchmarks)
-    if result.machine is None:
+    if not voice.shaken:
         falsely = 2 * result.alpha * total
         yield Text(
             f"Each verdict has a risk of {percent(result.alpha)} in either direction; among {total} benchmarks "
             f"that did not change about {falsely:{'.0f' if falsely >= 1.5 else '.1g'}} would be called changed."
         )
-    for found in result.controlled if result.machine is None else ():
-        kept = ", ".join(f"{found.count(v)} {v.value}" for v in Verdict if found.count(v)) or "none"
-        promise = _PROMISES[found.method].format(alpha=percent(found.alpha))
-        yield Text(f"{METHODS[found.method]}, {QUESTIONS[found.protocol].where}: {kept} ({promise}).")
-    yield from of_all(result.geometric_means, result.overall, better, worse)
-    times = {c.benchmark: c.reference.mean for c in result.comparisons}
-    sum_of_times, largest = sum(times.values()), max(times, key=times.__getitem__)
-    if result.overall and sum_of_times > 0 and times[largest] > sum_of_times / 2:
-        part = percent(times[largest] / sum_of_times)
+        for family in result.controlled:
+            kept = ", ".join(f"{family.count(v)} {v.value}" for v in Verdict if family.count(v)) or "none"
+            promise = _PROMISES[family.method].format(alpha=percent(family.alpha))
+            yield Text(f"{METHODS[family.method]}, {QUESTIONS[family.protocol].where}: {kept} ({promise}).")
+    yield from of_all(result.geometric_means, result.overall, voice)
+    means = {c.benchmark: c.reference.mean for c in result.comparisons}
+    total_time, largest = sum(means.values()), max(means, key=means.__getitem__)
+    if result.overall and total_time > 0 and means[largest] > total_time / 2:
+        part = percent(means[largest] / total_time)
         yield Text(f"  {largest} alone makes up {part} of the total.", "warning")
     for which, gain_2009 in result.gain_2009:
         if math.isfinite(gain_2009.gain):
@@ -134,104 +132,97 @@ def _whole(result: SuiteComparison) -> Iterator[Text]:
                 f"{percent(gain_2009.gain)}, {percent(gain_2009.confidence)} confidence."
             )
     if result.hpt is not None:
-        yield Text(
-            conclusion(result.hpt, result.reference, result.candidate, shaken=result.machine is not None)
-        )
-    elif len(result.benchmarks) >= LEAST_FOR_HPT:
+        yield Text(conclusion(result.hpt, result.reference, result.candidate, shaken=voice.shaken))
+    elif total >= LEAST_FOR_HPT:
         sides = {c.benchmark: (c.reference, c.candidate) for c in result.comparisons}
-        ends = {
-            name: (min(x.minimum, y.minimum), max(x.maximum, y.maximum)) for name, (x, y) in sides.items()
-        }
-        if apart := [name for name, (least, most) in ends.items() if least <= most / MOST_APART]:
+        apart = [
+            name
+            for name, (x, y) in sides.items()
+            if min(x.minimum, y.minimum) <= max(x.maximum, y.maximum) / MOST_APART
+        ]
+        if apart:
             why = "zeros, or values that differ by more than a factor of 1e+100"
             yield Text(f"HPT is left out: {enumerate_names(apart, 3)}: {why}.", "warning")
     yield from _accelerated(result)
 
 
 def of_all(
-    means: GeometricMeans | None, overall: Iterable[tuple[Location, OverallGain]], better: str, worse: str
+    means: GeometricMeans | None, overall: Iterable[tuple[Location, OverallGain]], voice: Voice
 ) -> Iterator[Text]:
     """The speedup of the whole suite: the geometric mean, and of the total of each location."""
+    better, worse = voice.better, voice.worse
     if means is not None and means.benchmarks:
+        these, like = (words.interval(m, better, worse) for m in (means.these, means.like_these))
         confidence = level(means.these.confidence)
-        yield Text(
-            f"Geometric mean: {words.interval(means.these, better, worse)} for these benchmarks, {confidence} "
-            "confidence."
-        )
+        yield Text(f"Geometric mean: {these} for these benchmarks, {confidence} confidence.")
         if means.benchmarks > 3:
-            yield Text(
-                f"  For benchmarks like these, of which these are taken for a random sample: "
-                f"{words.interval(means.like_these, better, worse)}."
-            )
+            yield Text(f"  For benchmarks like these, of which these are taken for a random sample: {like}.")
         for note in means.notes:
             yield Text(f"  {note}.", "dim")
         if means.left_out:
             yield Text(f"  Without a ratio, left out: {enumerate_names(means.left_out, 20)}.", "warning")
     for location, gain in overall:
         if math.isfinite(gain.speedup) and gain.speedup > 0:
-            ratio_told = words.direction(gain.speedup, better, worse)
-            yield Text(f"Total of the {_PLURALS[location]}, every benchmark run once: {ratio_told}.")
-
-
-_PLURALS = {"min": "minima", "mean": "means", "median": "medians"}
+            ratio = words.direction(gain.speedup, better, worse)
+            yield Text(f"Total of the {PLURALS[location]}, every benchmark run once: {ratio}.")
 
 
 def _accelerated(result: SuiteComparison) -> Iterator[Text]:
     tested = {c.protocol for c in result.comparisons if c.test}
-    for protocol, found in (own for own in result.accelerated if own[0] in tested):
-        wilson, article = (f"{percent(e.low)} to {percent(e.high)}" for e in (found.wilson, found.proportion))
-        rule = "" if found.valid else ", too few for that rule"
-        count = f"{found.accelerated} of {found.benchmarks}, {wilson} by Wilson's interval"
+    shares = [(protocol, share) for protocol, share in result.accelerated if protocol in tested]
+    for protocol, share in shares:
+        wilson, article = (f"{percent(e.low)} to {percent(e.high)}" for e in (share.wilson, share.proportion))
+        rule = "" if share.valid else ", too few for that rule"
+        count = f"{share.accelerated} of {share.benchmarks}, {wilson} by Wilson's interval"
         where = QUESTIONS[protocol].where
         yield Text(f"Share of accelerated benchmarks {where}: {count}, {article} by the article's{rule}.")
-    if tested.intersection(dict(result.accelerated)):
+    if shares:
         yield Text(f"  {RANDOM_SELECTION}", "dim")
 
 
-def _explained(result: SuiteComparison) -> Iterator[Report]:
+def _explained(result: SuiteComparison, voice: Voice) -> Iterator[Report]:
     """Why each verdict came out as it did: every check, test, p-value and rule, in the protocol's order."""
-    told = (
+    rule = (
         f"  A check fails where p <= {result.alpha:g}; one of the order of runs, of which there are several, "
         f"where p <= {ORDER_LEVEL:g}."
     )
-    for name, found in result.by_benchmark.items():
-        tested = any(not math.isnan(check.pvalue) for c in found for check in c.checks)
-        why = (*_why(found, shaken=result.machine is not None), *((Text(told, "dim"),) if tested else ()))
+    for name, answers in result.by_benchmark.items():
+        tested = any(not math.isnan(check.pvalue) for c in answers for check in c.checks)
+        why = (*_why(answers, voice), *((Text(rule, "dim"),) if tested else ()))
         yield Report(f"{name}: X is {result.reference}, Y is {result.candidate}", why, about=name)
 
 
-def _why(found: Sequence[Comparison], *, shaken: bool) -> Iterator[Text]:
-    told: set[tuple[str, str]] = set()
-    for c in found:
+def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
+    seen: set[tuple[str, str]] = set()
+    for c in answers:
         yield Text(f"{c.protocol}: {c.question}", "strong")
         for check in c.checks:
-            if (check.name, check.message) in told:
+            if (check.name, check.message) in seen:
                 continue  # the same check of the same sample, already said
-            told.add((check.name, check.message))
+            seen.add((check.name, check.message))
             p = "" if math.isnan(check.pvalue) else f" ({p_is(check.pvalue)})"
             mark = "ok" if check.held else "FAILS"
             yield Text(f"  {mark:5} {check.name}{p}: {check.message}", "" if check.held else "warning")
-        if c.test:
+        if not c.test:
+            yield Text(f"  Not tested: {_NO_TEST.get(c.state, c.state.value)}.")
+        else:
             yield Text(
                 f"  {c.test}: {p_is(c.pvalue)} for faster, {pvalue(c.pvalue_slower)} for slower; "
                 f"significant where p <= {c.alpha:g}"
             )
-            if c.difference is not None:
-                d = c.difference
-                shown, low, high = format_values([d.value, d.low, d.high], c.reference.unit)
-                yield Text(
-                    f"  Difference of the means: {shown}; at least {low}, at most {high}, "
-                    f"each with {percent(d.confidence)} confidence."
-                )
-        else:
-            yield Text(f"  Not tested: {_NO_TEST.get(c.state, c.state.value)}.")
+        if c.difference is not None and c.test:
+            d = c.difference
+            shown, low, high = format_values([d.value, d.low, d.high], c.reference.unit)
+            sure = f"each with {percent(d.confidence)} confidence"
+            yield Text(f"  Difference of the means: {shown}; at least {low}, at most {high}, {sure}.")
         highest = c.highest_confidence
         if highest is not None and highest.value >= _LEAST_LEVEL:
             gaps = "" if highest.upward_closed else " (not at every lower one: the JSON has all)"
             yield Text(f"  Significant up to {level(highest.value)} confidence{gaps}.")
-        told_proof = words.proof(c, shaken=shaken)
-        # Another test than the headline's, so another bound of the same chance.
-        told_verdict = words.verdict(c)
-        if c.quantity == "probability":
-            told_verdict = f"By this test {told_verdict[0].lower()}{told_verdict[1:]}"
-        yield Text(f"  {told_verdict}{'; ' + told_proof if told_proof else ''}.", words.STYLES[c.verdict])
+        # The margin is said of the sheet's own rows.
+        sentence = replace(voice, margin=None).sentence(c)
+        if (
+            c.quantity == "probability"
+        ):  # another test than the headline's, so another bound of the same chance
+            sentence = f"By this test {sentence[0].lower()}{sentence[1:]}"
+        yield Text(f"  {sentence}.", words.STYLES[c.verdict])

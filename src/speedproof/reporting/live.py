@@ -9,7 +9,7 @@ from speedproof.data.units import format_value
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.cells import width_of
 from speedproof.reporting.names import labels
-from speedproof.reporting.numbers import plural, rough
+from speedproof.reporting.numbers import plural, rounded_up
 from speedproof.reporting.words import interval
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -36,7 +36,7 @@ def _end(f: CandidateResult) -> str:
     if math.isnan(f.blocks_to_go):
         return "too early to say how many more"
     if math.isfinite(f.blocks_to_go):
-        return f"about {plural(int(rough(max(math.ceil(f.blocks_to_go), 1), 1)), 'run')} of each to go"
+        return f"about {plural(rounded_up(max(math.ceil(f.blocks_to_go), 1), 1), 'run')} of each to go"
     return "no end in sight"
 
 

@@ -60,24 +60,23 @@ def two_speeds(
     yield Text(f"{seen}: the machine, not the program. At equal speed {candidate} is {change}.", "warning")
 
 
-def session_floor(found: Sequence[Comparison]) -> Iterator[Text]:
+def held_against(found: Sequence[Comparison]) -> Iterator[Text]:
     """How much sessions of identical code differ, where verdicts were held against that."""
     reaches = [c.floor.reach for c in found if c.floor is not None]
     if reaches:
-        yield held_against(reaches, len(reaches), len(found), 1 - found[0].alpha)
+        yield sessions_differ(reaches, len(reaches), len(found), 1 - found[0].alpha)
 
 
-def held_against(reaches: Sequence[float], known: int, of: int, confidence: float) -> Text:
+def sessions_differ(reaches: Sequence[float], known: int, of: int, confidence: float) -> Text:
     """That sessions differ by so much at least and at most, known for some comparisons of all."""
     some = f" (known for {plural(known, 'benchmark')})" if known < of else ""
-    told = f"Sessions of the same code differ by {up_to(reaches, confidence)}{some}"
-    return Text(f"{told}: verdicts are held against that.", "dim")
+    reach = up_to(reaches, confidence)
+    return Text(f"Sessions of the same code differ by {reach}{some}: verdicts are held against that.", "dim")
 
 
-def told_of_sessions(found: Comparison) -> bool:
+def says_sessions(c: Comparison) -> bool:
     """Whether the reason why a comparison is undecided says it already."""
-    needed = found.needed
-    return found.floor is not None and needed is not None and needed.reference is needed.candidate is None
+    return c.floor is not None and c.needed is not None and c.needed.reference is c.needed.candidate is None
 
 
 def up_to(reaches: Sequence[float], confidence: float = 0.95) -> str:
@@ -112,16 +111,18 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
         return f"{_listed(firsts + seconds)} hold the same values{some}: one measurement, given twice"
     if caveat.kind is Assumption.INTERLEAVED and seconds:
         order = "first" if len(short) == 2 else f"before {_listed(seconds)}"
-        return f"{_listed(firsts)} ran {order}{some}, so drift counts as change. Cure: speedproof run"
+        return (
+            f"{_listed(firsts)} ran {order}{some}: drift may look like a change. Interleave: speedproof run"
+        )
     if caveat.kind is Assumption.ONE_SESSION and seconds:
         count = "two" if len(alike) == 1 else "several"
         who = "Measured" if len(short) == 2 else f"{_listed(firsts + seconds)} were measured"
-        return f"{who} in {count} sessions{some}, which may differ, too. Cure: speedproof run"
+        return f"{who} in {count} sessions{some}, which may differ. Interleave: speedproof run"
     if caveat.kind is Assumption.ONE_LAYOUT:
         return f"Builds of one source can differ as much{some}: run --builds tells code from layout"
     if caveat.kind is Assumption.SEVERAL_SESSIONS:
         differ = f"{100 * caveat.statistic:.2g} %"
-        return f"Few sessions{some}, of which those of one version differ by {differ}. Cure: four of each version"
+        return f"Few sessions{some}; those of one version differ by {differ}. Measure four of each version."
     if caveat.kind is Assumption.PLANNED_SIZE:
         if not caveat.message:
             return f"Stopped on its result{some}: only the verdict of the session itself holds."
@@ -135,7 +136,7 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
     if caveat.kind is Assumption.SEVERAL_RUNS:
         units, risk = caveat.message, f"{100 * caveat.statistic:g} %"
         who = f"of {firsts[0]}" if len(caveat.versions) == 1 else "a side"
-        return f"Under 4 {units} {who}{some}, assumed to vary alike; else risk up to {risk}. Cure: more"
+        return f"Fewer than 4 {units} {who}{some}: the risk is up to {risk} unless both vary alike."
     detail = f" ({caveat.message})" if caveat.message else ""
     title, remedy = caveat.kind.title, caveat.kind.remedy
     told = f"Not known{some}: {title}{detail}"

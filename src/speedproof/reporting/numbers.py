@@ -80,10 +80,15 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def rounded_up(count: int, digits: int = 2) -> int:
+    """A forecast with the digits that it is good for."""
+    step = int(10 ** max(0, len(str(count)) - digits))
+    return -(-count // step) * step
+
+
 def rough(count: int, digits: int = 2) -> str:
-    """A forecast with the digits that it is good for, rounded up."""
-    step = 10 ** max(0, len(str(count)) - digits)
-    return str(-(-count // step) * step)
+    """A forecast as text: ``"1,300"``."""
+    return f"{rounded_up(count, digits):,}"
 
 
 def values(
@@ -115,3 +120,17 @@ def _digits(value: float, digits: int) -> str:
     if abs(value) >= 1e9 or places > 9:
         return f"{value:.{digits}g}"
     return f"{value:.{max(places, 0)}f}"
+
+
+_SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+
+
+def sparkline(values: Sequence[float], width: int = 40) -> str:
+    """Values as a line of bars, averaged to a width."""
+    if not values:
+        return ""
+    groups = min(width, len(values))
+    parts = [values[i * len(values) // groups : (i + 1) * len(values) // groups] for i in range(groups)]
+    means = [math.fsum(part) / len(part) for part in parts]
+    low, span = min(means), max(means) - min(means)
+    return "".join(_SPARK[round((mean - low) / span * (len(_SPARK) - 1)) if span else 0] for mean in means)

@@ -190,7 +190,7 @@ def _matrix(
             low = f" (at least {case_share(best.chance.low, -1)})" if _bounded(best, ranking) else ""
             told = Cell(f"{brief}{low}{mark}", "good", (f"{brief}{mark}",))
         else:
-            told = Cell(f"~ not told apart{mark}", "dim", (f"~{mark}",))
+            told = Cell(f"~ undecided{mark}", "dim", (f"~{mark}",))
         kind = f"with {names[first]} first" if first else "undecided"
         name = one.key.benchmark
         rows.append(Row.of(named(name), *medians, told, name=name, message=told.text, kind=kind))
@@ -232,12 +232,12 @@ def _separation(found: RunRanking) -> Iterator[Text]:
         names = _names(found)
         told = [[names[name] for name in group] for group in found.groups]
         groups = "; ".join(" and ".join((", ".join(g[:-1]), g[-1])) for g in told)
-        yield Text(f"Not told apart by single runs: {groups} ({risk}).", "warning")
+        yield Text(f"Undecided on single runs: {groups} ({risk}).", "warning")
     else:
-        yield Text(f"All neighbours are told apart by single runs ({risk}).")
+        yield Text(f"All neighbours differ on single runs ({risk}).")
     if not found.enough_runs:
         few = f"Fewer than {found.least_runs} {_units(found)} of a version"
-        yield Text(f"{few} never tell {len(found.versions)} versions apart.", "warning")
+        yield Text(f"{few} never prove an order of {len(found.versions)}.", "warning")
     yield from _undermining([found])
 
 

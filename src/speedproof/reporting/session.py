@@ -19,7 +19,7 @@ from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary, summarise
-from speedproof.reporting import gate, suite, versions
+from speedproof.reporting import gate, sheet, versions
 from speedproof.reporting.model import Cell, Report, Table, Text, right
 from speedproof.reporting.names import common_prefix, enumerate_names
 from speedproof.reporting.numbers import percent, plural
@@ -54,11 +54,12 @@ def report(
     lacking = absent or {}
     judged = rules.demand is not None and bool(held or lacking)
     if judged:
-        made = gate.report(of_session(findings, sides, rules, lacking))
+        means = [c for sheet in sheets for c in sheet.comparisons if c.protocol == "mean"]
+        made = gate.report(of_session(findings, sides, rules, lacking, means))
     elif not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     else:
-        made = suite.report(results[0]) if len(results) == 1 else versions.report(results)
+        made = sheet.report(results[0]) if len(results) == 1 else versions.report(results)
     several = len({f.benchmark for f in findings}) > 1
     once = rules.fixed or any(c.test != TEST for result in results for c in result.headlines)
     # The gate's sheet has told what it withholds.
@@ -224,18 +225,17 @@ def _results(
         whole = SuiteComparison(
             *names, alpha=rules.alpha, margin=rules.margin, nested="process", comparisons=tuple(comparisons)
         )
-        for sheet in sheets:
-            if sheet.candidate == whole.candidate:
-                rows = {c.benchmark: c for c in sheet.headlines}
-                own = [_same(c, rows.get(c.benchmark, c)) for c in comparisons]
-                others = [c for c in sheet.comparisons if c.protocol != HEADLINE]
-                same = own == list(sheet.headlines)
+        for files in sheets:
+            if files.candidate == whole.candidate:
+                rows = {c.benchmark: c for c in files.headlines}
+                heads = [_same(c, rows.get(c.benchmark, c)) for c in comparisons]
+                others = [c for c in files.comparisons if c.protocol != HEADLINE]
                 whole = replace(
-                    sheet,
-                    comparisons=(*own, *others),
-                    controlled=sheet.controlled if same else (),
+                    files,
+                    comparisons=(*heads, *others),
+                    controlled=files.controlled if heads == list(files.headlines) else (),
                     # Said of the session's own verdicts.
-                    caveats=tuple(c for c in sheet.caveats if c.kind is not Assumption.ONE_LAYOUT),
+                    caveats=tuple(c for c in files.caveats if c.kind is not Assumption.ONE_LAYOUT),
                 )
         results.append(whole)
     return results

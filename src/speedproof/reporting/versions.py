@@ -9,23 +9,12 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from speedproof.errors import Parameter
-from speedproof.protocols.ranking import RankedVersion, SuiteRanking
+from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
-from speedproof.reporting import suite, words
-from speedproof.reporting.model import (
-    Cell,
-    Column,
-    Outcome,
-    Report,
-    Row,
-    Table,
-    Text,
-    hint_of_all,
-    right,
-)
+from speedproof.reporting import metrics, sheet, words
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, hint_of_all, right
 from speedproof.reporting.names import (
     benchmark_column,
     called,
@@ -35,29 +24,40 @@ from speedproof.reporting.names import (
     shortened,
 )
 from speedproof.reporting.notes import caveats, two_speeds, undermining
-from speedproof.reporting.numbers import factor, level, percent, plural, values
-from speedproof.reporting.pair import OUTCOMES
-from speedproof.reporting.records import records
+from speedproof.reporting.numbers import factor, level, percent, plural, sparkline, values
+from speedproof.reporting.rows import OUTCOMES, Voice, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN, _TITLE = 10, 16
+_FEW = 3  # commits from which on their medians are a line, too
 _WIDE = 3  # benchmarks up to which a table of several versions has a row a version
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
+_COMMIT = re.compile(r"[0-9a-f]{7,40}(?= |$)|WORKTREE(?= |$)")
 _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
 
 
 def reports(
-    results: Sequence[SuiteComparison], rankings: Mapping[str, SuiteRanking] | None = None, **asked: bool
+    results: Sequence[SuiteComparison],
+    rankings: Mapping[str, SuiteRanking] | None = None,
+    *,
+    short: bool = True,
+    **asked: bool,
 ) -> list[Report]:
-    """One report a metric: a sheet for two versions, a ranking and a matrix for more."""
+    """One report a metric: a sheet for two versions, a ranking and a matrix for more.
+
+    Where nothing more is asked of several metrics of two versions, ``short`` is one report with a row a metric.
+    """
     by_metric: dict[str, list[SuiteComparison]] = {}
     for result in results:
         by_metric.setdefault(result.metric, []).append(result)
+    if short and len(by_metric) > 1 and len(by_metric) == len(results) and not any(asked.values()):
+        return [metrics.report(results)]
     ranked = rankings or {}
-    return [
-        report(found, ranked.get(metric), **asked) if len(found) > 1 else suite.report(found[0], **asked)
-        for metric, found in by_metric.items()
-    ]
+    made = {
+        metric: report(of, ranked.get(metric), **asked) if len(of) > 1 else sheet.report(of[0], **asked)
+        for metric, of in by_metric.items()
+    }
+    return metrics.named(made) if len(made) > 1 else [*made.values()]
 
 
 class _Versions:
@@ -68,10 +68,19 @@ class _Versions:
         self.names = [results[0].reference, *(r.candidate for r in results)]
         self.called = called(self.names)
         self.heads = {(c.benchmark, r.candidate): c for r in results for c in r.headlines}
-        self.benchmarks = list(dict.fromkeys(name for name, _ in self.heads))
+        self.answers: dict[str, dict[str, Comparison]] = {}  # by benchmark, then by candidate
+        for (name, candidate), c in self.heads.items():
+            self.answers.setdefault(name, {})[candidate] = c
+        self.benchmarks = list(self.answers)
         self.first = results[0].headlines[0]
-        self.gain_loss = words.gain_and_loss(self.first)
-        self.shaken = any(r.machine is not None for r in results)
+        self.voice = Voice.of(*results)
+
+    def medians(self, benchmark: str) -> dict[str, str]:
+        """By version, the times of a benchmark."""
+        answers = self.answers[benchmark]
+        reference = next(iter(answers.values())).reference
+        sides = {self.names[0]: reference, **{v: c.candidate for v, c in answers.items()}}
+        return dict(zip(sides, values([s.median for s in sides.values()], reference.unit), strict=True))
 
 
 def report(
@@ -88,35 +97,35 @@ def report(
         nothing = Text("No benchmark was measured with two of the versions.", "bad")
         return Report("", (nothing,), command="compare")
     of = _Versions(results, ranking)
-    metric = results[0].metric
-    answer = Text(_answer(of), "strong", _risk(of))
-    if all(suite.single_runs(r) for r in results):
-        told = "One run of each proves nothing: nobody knows how much runs differ. Repeat them."
-        answer = Text(told, "warning")
-    if len(of.benchmarks) == 1:
+    voice, metric, several = of.voice, results[0].metric, len(of.benchmarks) > 1
+    answer = _answer(of)
+    if all(sheet.single_runs(r) for r in results):
+        warning = "One run of each proves nothing: nobody knows how much runs differ. Repeat them."
+        answer = Text(warning, "warning")
+    shown = of.benchmarks if ranking is not None and len(of.benchmarks) <= _WIDE else []
+    if not several:
         tables = [_of_one(of)]
-    elif ranking is not None and len(of.benchmarks) <= _WIDE:
-        tables = [_by_version(of, ranking)]
     else:
-        tables = [*_places(of), _matrix(of, everything)]
+        ranked = [_by_place(of, ranking, shown)] if ranking is not None else []
+        tables = ranked if shown else [*ranked, _matrix(of, everything)]
     notes = _left_out(results)
-    shown, (better, worse) = "shown" if of.shaken else "proven", of.gain_loss
-    if len(of.benchmarks) > 1:
-        told = f"+ {better} than the reference, - {worse}, ~ undecided; {shown} in each row alone."
-        notes.insert(0, Text(told, "dim"))
+    if several:
+        marks = f"+ {voice.better} than the reference, - {voice.worse}, ~ undecided"
+        notes.insert(0, Text(f"{marks}; {voice.shown} in each row alone.", "dim"))
     elif ranking is not None and "stands alone" not in answer.text:
-        alone = level(1 - results[0].alpha)
-        told = f"Places hold together; what is {shown} in a row holds by itself ({alone})."
-        notes.insert(0, Text(told, "dim"))
+        alone = f"what is {voice.shown} in a row holds by itself ({level(1 - results[0].alpha)})."
+        notes.insert(0, Text(f"Places hold together; {alone}", "dim"))
     notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.
     hint = () if everything else hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
+    parts = [(r, part) for r in results for part in detailed.sections(r, details=details, explain=explain)]
     return Report(
         f"{plural(len(results), 'version')} against {of.names[0]}: {metric}",
         (
             answer,
             *dict.fromkeys(caveats([c for r in results for c in r.caveats], of.names)),
             *_two_speeds(of),
+            *_line(of),
         ),
         tuple(tables),
         tuple(notes),
@@ -125,17 +134,22 @@ def report(
             *(() if details else ("--details: other protocols",)),
             *(() if explain else ("--explain: checks",)),
         ),
-        tuple(
-            replace(section, title=f"{r.candidate}: {section.title}")
-            for r in results
-            for section in detailed.sections(r, details=details, explain=explain)
-        ),
+        tuple(replace(part, title=f"{r.candidate}: {part.title}") for r, part in parts),
         command="compare",
         data=tuple(results),
         records=partial(records, *results),
         good=not any(c.verdict is Verdict.SLOWER for c in of.heads.values()),
         about=metric,
     )
+
+
+def _line(of: _Versions) -> Iterator[Text]:
+    """The medians of commits as a line, the oldest first."""
+    commits = all(map(_COMMIT.match, of.names)) and len(of.names) > _FEW
+    if commits and of.ranking is None and len(of.benchmarks) == 1:
+        answers = of.answers[of.first.benchmark]
+        medians = [of.first.reference.median, *(c.candidate.median for c in answers.values())]
+        yield Text(f"In this order: {sparkline(medians)}")
 
 
 def _two_speeds(of: _Versions) -> Iterator[Text]:
@@ -150,147 +164,118 @@ def _two_speeds(of: _Versions) -> Iterator[Text]:
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
     """What some version lacks, in one line."""
     names = {name for r in results for name in (*r.only_reference, *r.only_candidate)}
-    told = (
-        [f"Not in every version: {plural(len(names), 'benchmark')} ({Parameter('details', True)})"]
-        if names
-        else []
-    )
-    told += [f"Left out: {problem}" for r in results for problem in r.problems][:1]
-    return [Text(text, "warning") for text in told]
+    lacking = f"Not in every version: {plural(len(names), 'benchmark')} (see the details)"
+    lines = [lacking] if names else []
+    lines += [f"Left out: {problem}" for r in results for problem in r.problems][:1]
+    return [Text(text, "warning") for text in lines]
 
 
-def _answer(of: _Versions) -> str:
-    """Who is first, if anybody is proven to be."""
-    reference = of.called[of.names[0]]
+def _answer(of: _Versions) -> Text:
+    """Who is first, if anybody is proven to be, and at which risk."""
+    reference, voice = of.called[of.names[0]], of.voice
     if of.ranking is None:
-        return f"{plural(len(of.results), 'candidate')} against {reference}"
-    better = of.gain_loss[0]
-    superlative = {"faster": "fastest", "better": "best"}[better]
-    leading = [v for v in of.ranking.versions if v.best_rank == 1]
-    first = {v.version for v in leading}
-    shown = enumerate_names([of.called[v.version] for v in leading], 4)
-    if len(leading) > 1:
-        proven = any(c.verdict in words.CHANGED for (_, v), c in of.heads.items() if v in first)
-        if len(of.ranking.benchmarks) == 1 and of.names[0] in first and proven:
-            # A row proven by itself seems to say that the headline is wrong.
-            own = f"each row stands alone at {percent(of.first.alpha)}"
-            if len(first) == len(of.names):
-                return f"At a joint risk of {percent(of.ranking.alpha)} no order is shown; {own}"
-            return f"{superlative.capitalize()}: one of {shown}, not told apart jointly; {own}"
-        return f"{superlative.capitalize()}: one of {shown}, not told apart"
-    if not leading:
-        return f"No version is {superlative}: each is proven {of.gain_loss[1]} than another"
-    (best,) = leading
-    over = f", {words.observed(best.speedup.value, better, '')} than {reference}"
-    return f"{shown} is {superlative} of {len(of.names)}{over if best.version != of.names[0] else ''}"
-
-
-def _risk(of: _Versions) -> str:
-    if of.ranking is None:
-        return suite.asked_at(of.first.protocol, of.first.alpha, shaken=of.shaken)
-    if _answer(of).startswith("At a joint risk"):
-        return ""
-    over = len(of.ranking.benchmarks)
+        asked = voice.asked(of.first.protocol, of.first.alpha)
+        return Text(f"{plural(len(of.results), 'candidate')} against {reference}", "strong", asked)
+    ranking, over = of.ranking, len(of.ranking.benchmarks)
     where = "" if over == 1 else f"geometric mean of {over} benchmarks, "
-    sure = "not proven" if of.shaken else f"all claims at a joint risk of {percent(of.ranking.alpha)}"
-    return f"({where}{sure})"
+    sure = "not proven" if voice.shaken else f"all claims at a joint risk of {percent(ranking.alpha)}"
+    risk = f"({where}{sure})"
+    superlative = {"faster": "fastest", "better": "best"}[voice.better]
+    leading = {v.version: v for v in ranking.versions if v.best_rank == 1}
+    first = enumerate_names([of.called[v] for v in leading], 4)
+    if not leading:
+        nobody = f"No version is {superlative}: each is proven {voice.worse} than another"
+        return Text(nobody, "strong", risk)
+    if len(leading) == 1:
+        ((name, best),) = leading.items()
+        ahead = f", {words.observed(best.speedup.value, voice.better, '')} than {reference}"
+        lead = f"{first} is {superlative} of {len(of.names)}{ahead if name != of.names[0] else ''}"
+        return Text(lead, "strong", risk)
+    one_of = f"{superlative.capitalize()}: one of {first}, undecided"
+    proven = any(c.verdict in words.CHANGED for (_, v), c in of.heads.items() if v in leading)
+    if over > 1 or of.names[0] not in leading or not proven:
+        return Text(one_of, "strong", risk)
+    # A row proven by itself seems to say that the headline is wrong.
+    alone = f"each row stands alone at {percent(of.first.alpha)}"
+    if len(leading) == len(of.names):
+        return Text(f"At a joint risk of {percent(ranking.alpha)} no order is shown; {alone}", "strong")
+    return Text(f"{one_of} jointly; {alone}", "strong", risk)
 
 
-def _places(of: _Versions) -> Iterator[Table]:
-    """The ranking over all benchmarks; a range of places means that the order inside it is not proven."""
-    if of.ranking is not None:
-        rows = [
-            Row.of(*_ranked(v, of), name=v.version, kind="versions", folded=i >= _SHOWN)
-            for i, v in enumerate(of.ranking.versions)
-        ]
-        yield Table.of(_ranking_columns(of), rows)
-
-
-def _ranked(v: RankedVersion, of: _Versions) -> tuple[Cell, ...]:
-    """The place of a version, and how it does over all benchmarks."""
-    told = brief = "reference"
-    if v.version != of.names[0]:
-        told, brief = words.interval(v.speedup, *of.gain_loss), words.observed(v.speedup.value, *of.gain_loss)
-    over = Cell(told, shorter=(brief,), speedup=v.speedup)
-    return Cell(v.place), Cell(of.called[v.version], "strong"), over
-
-
-def _ranking_columns(of: _Versions) -> tuple[Column, ...]:
-    over = Column(f"over {of.called[of.names[0]]}", brief="over all")
-    return *right("place"), Column("version", names=True), over
-
-
-def _by_version(of: _Versions, ranking: SuiteRanking) -> Table:
-    """Few benchmarks: a row a version, with its place."""
-    medians: dict[tuple[str, str], str] = {}
-    for name in of.benchmarks:
-        found = {v: c for (benchmark, v), c in of.heads.items() if benchmark == name}
-        first = next(iter(found.values()))
-        times = [first.reference.median, *(c.candidate.median for c in found.values())]
-        told = values(times, first.reference.unit)
-        medians |= zip(((name, v) for v in (of.names[0], *found)), told, strict=True)
+def _by_place(of: _Versions, ranking: SuiteRanking, benchmarks: Sequence[str]) -> Table:
+    """A row a version, with its times on few benchmarks; the order inside a range of places is not proven."""
+    voice, start = of.voice, len(common_prefix(benchmarks))
+    medians = [(of.answers[name], of.medians(name)) for name in benchmarks]
     rows = []
     for i, v in enumerate(ranking.versions):
-        own = [(name, v.version) for name in of.benchmarks]
-        cells = [_cell(of.heads.get(key), medians.get(key, "-")) for key in own]
-        rows.append(Row.of(*_ranked(v, of), *cells, name=v.version, kind="versions", folded=i >= 2 * _SHOWN))
-    start = len(common_prefix(of.benchmarks))
-    titles = zip(of.benchmarks, shortened([name[start:] for name in of.benchmarks], _TITLE), strict=True)
-    columns = (Column(name, brief=brief, drop=-i) for i, (name, brief) in enumerate(titles))
-    return Table.of((*_ranking_columns(of), *columns), rows)
+        over = Cell("reference", shorter=("reference",), speedup=v.speedup)
+        if v.version != of.names[0]:
+            words_of = voice.better, voice.worse
+            brief = words.observed(v.speedup.value, *words_of)
+            over = Cell(words.interval(v.speedup, *words_of), shorter=(brief,), speedup=v.speedup)
+        cells = [_cell(answers.get(v.version), times.get(v.version, "-")) for answers, times in medians]
+        folds = i >= (2 * _SHOWN if benchmarks else _SHOWN)
+        shown = Cell(of.called[v.version], "strong")
+        rows.append(Row.of(v.place, shown, over, *cells, name=v.version, kind="versions", folded=folds))
+    titles = zip(benchmarks, shortened([name[start:] for name in benchmarks], _TITLE), strict=True)
+    columns = (
+        *right("place"),
+        Column("version", names=True),
+        Column(f"over {of.called[of.names[0]]}", brief="over all"),
+        *(Column(name, brief=brief, drop=-i) for i, (name, brief) in enumerate(titles)),
+    )
+    return Table.of(columns, rows)
 
 
 def _of_one(of: _Versions) -> Table:
     """One benchmark: a row a version, by place, or in their own order where they are dated or numbered."""
-    heads = {v: c for (_, v), c in of.heads.items()}
+    heads, medians = of.answers[of.first.benchmark], of.medians(of.first.benchmark)
     places = {v.version: v for v in of.ranking.versions} if of.ranking else {}
 
-    def speedup(name: str) -> float:
+    def order(name: str) -> tuple[float, ...]:
         value = heads[name].speedup.value if name in heads else 1.0
-        return value if math.isfinite(value) else 1.0
+        speedup = value if math.isfinite(value) else 1.0
+        return (places[name].best_rank, places[name].worst_rank, -speedup) if places else (-speedup,)
 
-    names = of.names
-    if places:
-        names = sorted(names, key=lambda v: (places[v].best_rank, places[v].worst_rank, -speedup(v)))
-    elif not _dated(names):
-        names = sorted(names, key=lambda v: -speedup(v))
-    sides = {v: heads[v].candidate if v in heads else of.first.reference for v in names}
-    medians = values([sides[v].median for v in names], of.first.reference.unit)
+    names = sorted(of.names, key=order) if places or not _dated(of.names) else of.names
     rows = []
-    for name, median in zip(names, medians, strict=True):
+    for name in names:
         head = heads.get(name)
-        told = _told(head) if head else (Cell("reference", "dim"), "")
         place = places[name].place if places else ""
-        shown = Cell(of.called[name], "strong")
-        row = Row.of(place, shown, median, *told, str(sides[name].n), name=name, kind="versions")
-        outcome = OUTCOMES[head.verdict] if head else ""
-        message = f"{words.verdict(head)}; {words.proof(head)}" if head else "the reference"
-        rows.append(replace(row, outcome=outcome, message=message))
+        change = _change(head) if head else (Cell("reference", "dim"), "")
+        runs = str((head.candidate if head else of.first.reference).n)
+        cells = place, Cell(of.called[name], "strong"), medians[name], *change, runs
+        outcome, message = (
+            ("", "the reference") if head is None else (OUTCOMES[head.verdict], of.voice.sentence(head))
+        )
+        rows.append(Row.of(*cells, name=name, kind="versions", outcome=outcome, message=message))
     columns = (
         *right("place" if places else ""),
         Column(of.first.benchmark, names=True),
         *right("median"),
-        *suite.proven()[:2],
+        *of.voice.columns[:2],
         *right("runs", drop=1),
     )
     return Table.of(columns, rows)
 
 
-def _told(head: Comparison) -> tuple[Cell, str]:
+def _change(head: Comparison) -> tuple[Cell, str]:
     if head.verdict in words.CHANGED:
         mark = " !" if head.undermining else ""
-        told = Cell(words.change(head), words.STYLES[head.verdict], speedup=head.certified)
-        return told, f"{words.at_least(words.effect(head).bound)}{mark}"
+        change = Cell(words.change(head), words.STYLES[head.verdict], speedup=head.certified)
+        return change, f"{words.at_least(words.effect(head).bound)}{mark}"
     brief = words.few(head) if head.verdict is Verdict.UNDECIDED else ""
     return Cell(words.change(head), "dim"), f"({brief})" if brief else ""
 
 
 def _dated(names: Sequence[str]) -> bool:
-    """Whether versions come in the order of a date or a number that each of them has."""
+    """Whether versions come in the order of a date or a number that each of them has, or as commits were named."""
+    if all(map(_COMMIT.match, names)):
+        return True
     for find in (_DATE.search, _NUMBERED.fullmatch):
-        found = [match[0] for name in names if (match := find(name))]
-        if len(found) == len(names):
-            keys = [[int(n) for n in re.findall(r"\d+", own)] for own in found]
+        matches = [match[0] for name in names if (match := find(name))]
+        if len(matches) == len(names):
+            keys = [[int(n) for n in re.findall(r"\d+", text)] for text in matches]
             return keys == sorted(keys)
     return False
 
@@ -302,38 +287,32 @@ def _cell(c: Comparison | None, median: str) -> Cell:
     brief = f"{median} {_MARKS[c.verdict]}"
     if c.verdict not in words.CHANGED:
         return Cell(brief, shorter=(brief,))
-    found = words.effect(c)
-    full = f"{brief} {factor(found.ratio) if found.ratio >= 1 else found.word}"
+    effect = words.effect(c)
+    full = f"{brief} {factor(effect.ratio) if effect.ratio >= 1 else effect.word}"
     return Cell(full, words.STYLES[c.verdict], (brief,))
 
 
 def _matrix(of: _Versions, everything: bool) -> Table:
     """Benchmarks by versions: times with marks, and changes where there is room."""
-    candidates = of.names[1:]
-    by_name = {name: [of.heads.get((name, v)) for v in candidates] for name in of.benchmarks}
+    reference, *candidates = of.names
     shown = labels(of.names, 14)
     column, named = benchmark_column(of.benchmarks)
 
     def clearness(name: str) -> float:
-        changed = [words.effect(c).bound for c in by_name[name] if c and c.verdict in words.CHANGED]
+        changed = [words.effect(c).bound for c in of.answers[name].values() if c.verdict in words.CHANGED]
         return -max((bound for bound in changed if not math.isnan(bound)), default=0.0)
 
     rows = []
     for i, name in enumerate(sorted(of.benchmarks, key=clearness)):
-        found = by_name[name]
-        reference = next(c for c in found if c is not None).reference
-        times = [reference.median, *(c.candidate.median if c else math.nan for c in found)]
-        first, *medians = values(times, reference.unit)
-        worst = any(c and c.verdict is Verdict.SLOWER for c in found)
-        told = [f"{label}: {words.change(c)}" for label, c in zip(candidates, found, strict=True) if c]
-        row = Row.of(named(name), first, *map(_cell, found, medians), name=name, kind="benchmarks")
-        outcome: Outcome = "failed" if worst else "passed"
+        own, medians = of.answers[name], of.medians(name)
+        cells = [_cell(own.get(v), medians.get(v, "-")) for v in candidates]
+        worst = any(c.verdict is Verdict.SLOWER for c in own.values())
+        message = "; ".join(f"{v}: {words.change(c)}" for v, c in own.items())
+        row = Row.of(named(name), medians[reference], *cells, name=name, kind="benchmarks", message=message)
         hidden = i >= _SHOWN and not everything
-        rows.append(replace(row, outcome=outcome, message="; ".join(told), folded=hidden))
+        rows.append(replace(row, outcome="failed" if worst else "passed", folded=hidden))
     # The best one is never left out for want of room.
-    ranked = (
-        [v.version for v in of.ranking.versions if v.version != of.names[0]] if of.ranking else candidates
-    )
+    ranked = [v.version for v in of.ranking.versions if v.version != reference] if of.ranking else candidates
     columns = (
         Column(label, drop=ranked.index(name)) for name, label in zip(candidates, shown[1:], strict=True)
     )

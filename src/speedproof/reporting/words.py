@@ -319,7 +319,7 @@ def needs(result: Comparison) -> str:
 
 
 def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") -> str:
-    """How many runs would tell."""
+    """How many runs an undecided comparison needs."""
     sides = (
         (needed.reference, reference or "the reference"),
         (needed.candidate, candidate or "the candidate"),
@@ -329,12 +329,12 @@ def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") ->
     ]
     if not told:
         return needed.reason
-    start, end = ("at least", "are needed") if needed.least else ("about", "would tell")
+    start = f"needs {'at least' if needed.least else 'about'}"
     if len(told) == 2 and told[0][0] == told[1][0]:
-        return f"{start} {told[0][0]} {runs} {end}"
+        return f"{start} {told[0][0]} {runs}"
     first = f"{start} {told[0][0]} {runs} of {told[0][1]}"
     rest = f" and {told[1][0]} of {told[1][1]}" if len(told) > 1 else ""
-    return f"{first}{rest} {end}"
+    return f"{first}{rest}"
 
 
 def few(result: Comparison) -> str:

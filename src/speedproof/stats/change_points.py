@@ -15,9 +15,10 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.change_scan import confidence_set, normal_scores
-from speedproof.stats.levels import LEAST, MARGIN, best_levels, levels
-from speedproof.stats.two_levels import places_of_step, two_levels
+from speedproof.stats.levels import LEAST, MARGIN, best_levels, levels, places_of_step
+from speedproof.stats.normal_scores import normal_scores
+from speedproof.stats.scaling import usual
+from speedproof.stats.two_levels import two_levels
 
 _ROUNDS = 10
 
@@ -62,14 +63,14 @@ def find_changes(x: npt.ArrayLike, alpha: float, *, known: float | None = None) 
     step, apart = int(plain.split[0]), float(plain.pvalue[0]) / _share(series.size)
     splits, rho = _fewest(series, alpha, step if apart <= alpha else None)
     if splits == [step] and apart <= alpha:
-        return (ChangePoint(step, *places_of_step(series, step, alpha), apart),)
-    bounds = [0, *splits, series.size]
+        return (
+            ChangePoint(step, *places_of_step(usual(series - np.median(series)), step, 0.0, alpha), apart),
+        )
     alone = np.stack([_without(series, splits, kept) for kept in range(len(splits))])
-    pvalues = _shows(alone, 1).tolist()
-    located = [
-        _located(series, start, split, end, pvalue, alpha, rho)
-        for start, split, end, pvalue in zip(bounds, splits, bounds[2:], pvalues, strict=False)
-    ]
+    located: list[ChangePoint] = []
+    for split, end, pvalue in zip(splits, [*splits[1:], series.size], _shows(alone, 1).tolist(), strict=True):
+        start = located[-1].split if located else 0
+        located.append(_located(series, start, split, end, pvalue, alpha, rho))
     return _with_drifts(series, located)
 
 
@@ -149,8 +150,7 @@ def _located(
     Among those the best is found on the values: ranks set an extreme value of the longer side by the shorter one.
     """
     part = series[start:end]
-    possible = confidence_set(part, alpha, dependence=rho, best=split - start)
-    low, high = int(possible.min()), int(possible.max())
+    low, high = places_of_step(normal_scores(part[None])[0], split - start, rho, alpha)
     best = place_of_step(part, low, high, part[:low], part[high:])
     return ChangePoint(start + best, start + low, start + high, pvalue)
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.change_scan import normal_scores, power, tail_pvalue
+from speedproof.stats.normal_scores import normal_scores, power
 
 MARGIN = 3
 """Fewest values of a level."""
@@ -94,13 +94,10 @@ def least_squares(
 def _partition(x: FloatArray, places: IntArray, rho: float, most: int) -> tuple[FloatArray, IntArray]:
     """The same of one series at one coefficient: the best last step before every place, step after step."""
     ends = np.array([0, *places, x.size])
-    fresh = np.concatenate([[0.0], x[1:] - rho * x[:-1]])
-    total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (fresh, fresh * fresh))
     a, b = ends[:-1, None], ends[None, :]
-    length = np.maximum(b - a, 1) + 2.0 * rho / (1.0 - rho)
-    level = ((1.0 + rho) * x[a] - total[a + 1]) + total[b]
-    costs = (1.0 - rho * rho) * x[a] * x[a] - square[a + 1] - level * level / length + square[b]
-    costs = np.where(b - a >= MARGIN, costs, math.inf)  # of a level from one place to another
+    costs = np.where(
+        b - a >= MARGIN, _squares(x, rho, a, b), math.inf
+    )  # of a level from one place to another
     sums, splits = np.full(most + 1, math.inf), np.zeros((most + 1, most), dtype=np.int64)
     least, chosen = costs[0].copy(), []
     sums[0] = least[-1]
@@ -113,6 +110,16 @@ def _partition(x: FloatArray, places: IntArray, rho: float, most: int) -> tuple[
             at = int(chosen[q - 1][at])
             splits[k, q - 1] = ends[at]
     return sums, splits
+
+
+def _squares(x: FloatArray, rho: float, a: IntArray, b: IntArray | int) -> FloatArray:
+    """Least sums of squares of levels from one place to before another, of an autoregression that begins there."""
+    fresh = np.concatenate([[0.0], x[1:] - rho * x[:-1]])
+    total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (fresh, fresh * fresh))
+    length = np.maximum(b - a, 1) + 2.0 * rho / (1.0 - rho)
+    level = ((1.0 + rho) * x[a] - total[a + 1]) + total[b]
+    found: FloatArray = (1.0 - rho * rho) * x[a] * x[a] - square[a + 1] - level * level / length + square[b]
+    return found
 
 
 def step_places(scores: FloatArray, most: int) -> IntArray:
@@ -189,6 +196,19 @@ def best_levels(x: FloatArray) -> list[tuple[list[int], float]]:
     return [(splits[0, g, k, :k].tolist(), float(_COEFFICIENTS[g])) for k, g in enumerate(at[0].tolist(), 1)]
 
 
+def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple[int, int]:
+    """The first and last split that one step of values or scores leaves possible at risk alpha.
+
+    B. E. Hansen, "Sample splitting and threshold estimation", Econometrica 68(3), 2000: equation 10.
+    """
+    n = x.size
+    places = np.arange(1, n)
+    left = np.maximum(_squares(x, rho, np.zeros(1, np.int64), places) + _squares(x, rho, places, n), 0.0)
+    limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
+    possible = places[(n - 2) * (left - left[split - 1]) <= limit * left[split - 1]]
+    return int(possible.min()), int(possible.max())
+
+
 def levels(x: npt.ArrayLike, *, most: int | None = None) -> Levels:
     """Test each of several series of equal length, shape (rows, n), for steps between levels.
 
@@ -235,7 +255,13 @@ def _table() -> tuple[FloatArray, FloatArray, FloatArray]:
 
 def levels_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
     """Probability that a series of n values without a step shows such a statistic or a larger one."""
-    return tail_pvalue(np.asarray(statistic, dtype=np.float64), *_row(n))
+    known, log_p = _row(n)
+    found = np.asarray(statistic, dtype=np.float64)
+    slope = (log_p[-1] - log_p[-2]) / (known[-1] - known[-2])
+    beyond = log_p[-1] + slope * (found - known[-1])
+    inside = np.interp(found, known, log_p, left=0.0)
+    pvalue: FloatArray = np.exp(np.where(found > known[-1], beyond, inside))
+    return pvalue
 
 
 @lru_cache(maxsize=4096)

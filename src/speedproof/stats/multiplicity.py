@@ -15,27 +15,31 @@ _LOG_MAX = 700.0
 _ROUNDING = 1e-9
 
 
-def holm(pvalues: npt.ArrayLike) -> FloatArray:
+def holm(pvalues: npt.ArrayLike, family: int | None = None) -> FloatArray:
     """Adjust p-values for the family-wise error rate, by Holm's step-down procedure.
 
     However the tests depend on each other. S. Holm: "A simple sequentially rejective multiple test procedure",
-    Scandinavian Journal of Statistics 6, 1979.
+    Scandinavian Journal of Statistics 6, 1979. Of a larger ``family`` the smallest p-values suffice.
     """
-    return _adjusted(pvalues, lambda p: np.maximum.accumulate((p.size - np.arange(p.size)) * p))
+    return _adjusted(pvalues, family, lambda p, m: np.maximum.accumulate((m - np.arange(p.size)) * p))
 
 
-def benjamini_hochberg(pvalues: npt.ArrayLike) -> FloatArray:
+def benjamini_hochberg(pvalues: npt.ArrayLike, family: int | None = None) -> FloatArray:
     """Adjust p-values for the false discovery rate, by the step-up procedure of Benjamini and Hochberg.
 
     For tests that are independent or depend on each other positively. Journal of the Royal Statistical Society B
-    57, 1995.
+    57, 1995. Of a larger ``family`` those that are at most the risk suffice for a decision at that risk.
     """
     return _adjusted(
-        pvalues, lambda p: np.minimum.accumulate((p * p.size / np.arange(1, p.size + 1))[::-1])[::-1]
+        pvalues,
+        family,
+        lambda p, m: np.minimum.accumulate((p * m / np.arange(1, p.size + 1))[::-1])[::-1],
     )
 
 
-def _adjusted(pvalues: npt.ArrayLike, procedure: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _adjusted(
+    pvalues: npt.ArrayLike, family: int | None, procedure: Callable[[FloatArray, int], FloatArray]
+) -> FloatArray:
     """What a procedure makes of p-values in order, at most 1; NaN where there was none."""
     p = np.asarray(pvalues, dtype=np.float64)
     tested = ~np.isnan(p)
@@ -43,7 +47,7 @@ def _adjusted(pvalues: npt.ArrayLike, procedure: Callable[[FloatArray], FloatArr
     if ((known < 0) | (known > 1)).any():
         raise ValueError("a p-value lies between 0 and 1")
     order = np.argsort(known, kind="stable")
-    known[order] = np.minimum(procedure(known[order]), 1.0)
+    known[order] = np.minimum(procedure(known[order], known.size if family is None else family), 1.0)
     adjusted = np.full(p.shape, np.nan)
     adjusted[tested] = known
     return adjusted

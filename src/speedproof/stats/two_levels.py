@@ -8,6 +8,8 @@ standard deviations is the statistic.
 The grouping knows nothing of the order, so for exchangeable values of any distribution the probability that k of n
 come first or last is 2 / C(n, k), once for all splits together: the p-value is never below it. For values that
 depend on each other it is the tail of the statistic in simulated autoregressions (``studies/two_levels_null.py``).
+Where many values are equal their distance says nothing: there it is the chance of such a run in a chain of two
+states, a normal autoregression of coefficient .6 above or below a border.
 """
 
 from __future__ import annotations
@@ -22,9 +24,13 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.scaling import usual
+from speedproof.stats.special import ndtr, ndtri
 
 _MARGIN = 3  # fewest values on each level
-_LEAST = 8
+_DEPENDENT, _FAR = 0.6, 8.0  # of the chain; deviations
+_SHARES = np.linspace(0.02, 0.5, 49)
+LEAST = 8
+"""Fewest values of a series that can show a change."""
 
 
 class TwoLevels(Struct, frozen=True):
@@ -38,14 +44,16 @@ class TwoLevels(Struct, frozen=True):
 def two_levels(x: FloatArray) -> TwoLevels:
     """Test each of several series of equal length, shape (rows, n), for two levels that follow each other."""
     rows, n = x.shape
-    if n < _LEAST:
+    if n < LEAST:
         return TwoLevels(np.zeros(rows), np.full(rows, n), np.ones(rows))
     distance, split, coarse = separation(usual(x))
     apart = np.flatnonzero(distance > 0.0)
     found = np.ones(rows)
     dependent = _tail(distance[apart], n)
-    chance = np.array([2.0 / math.comb(n, int(k)) for k in split[apart]])
-    found[apart] = np.maximum(np.maximum(chance, dependent), np.where(coarse[apart], _tied(n), 0.0))
+    fewer = np.minimum(split, n - split)[apart].tolist()
+    chance = np.array([2.0 / math.comb(n, k) for k in fewer])
+    of_chain = np.array([_of_chain(n, k) for k in fewer])
+    found[apart] = np.maximum(np.maximum(chance, dependent), np.where(coarse[apart], of_chain, 0.0))
     return TwoLevels(distance, split, found)
 
 
@@ -77,21 +85,9 @@ def _squares(part: FloatArray) -> float:
     return float(np.square(part - part.mean()).sum())
 
 
-def places_of_step(x: FloatArray, split: int, alpha: float) -> tuple[int, int]:
-    """The first and last split that one step from level to level leaves possible at risk alpha.
-
-    B. E. Hansen, "Sample splitting and threshold estimation", Econometrica 68(3), 2000: equation 10.
-    """
-    x, n = usual(x), x.size
-    left = np.array([_squares(x[:k]) + _squares(x[k:]) for k in range(1, n)])
-    limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
-    possible = 1 + np.flatnonzero((n - 2) * (left - left[split - 1]) <= limit * left[split - 1])
-    return int(possible.min()), int(possible.max())
-
-
 @lru_cache(maxsize=1)
 def _table() -> dict[str, FloatArray]:
-    """Sizes, levels, quantiles (sizes x levels) of the statistic, shares of rounded series on two levels."""
+    """Sizes, levels, quantiles (sizes x levels) of the statistic."""
     text = resources.files(__package__).joinpath("two_levels_null.json").read_text(encoding="utf-8")
     return {name: np.array(values, float) for name, values in json.loads(text).items()}
 
@@ -112,7 +108,24 @@ def _tail(distance: FloatArray, n: int) -> FloatArray:
     return found
 
 
-def _tied(n: int) -> float:
-    """Probability that values so coarse that many are equal lie on two levels by chance."""
-    table = _table()
-    return float(table["tied"][int(np.searchsorted(table["sizes"], n, side="right")) - 1])
+@lru_cache(maxsize=4096)
+def _of_chain(n: int, k: int) -> float:
+    """The largest probability that a chain of two states changes once, k steps or more from either end."""
+    share, stay = _SHARES, _stays()
+    leave = 1.0 - stay
+    enter = leave * share / (1.0 - share)
+    first = np.arange(k, n - k + 1)[:, None]
+    paths = 2.0 * share * stay ** (first - 1) * leave * (1.0 - enter) ** (n - first - 1)
+    return float(paths.sum(axis=0).max())
+
+
+@lru_cache(maxsize=1)
+def _stays() -> FloatArray:
+    """By the share of the rarer state: the probability that the next value is in it, too."""
+    border = -ndtri(_SHARES)
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    x = border[:, None] + (nodes + 1.0) / 2.0 * (_FAR - border[:, None])
+    density = np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi) * weights * (_FAR - border[:, None]) / 2.0
+    above = ndtr((_DEPENDENT * x - border[:, None]) / math.sqrt(1.0 - _DEPENDENT**2))
+    stays: FloatArray = (density * above).sum(axis=1) / _SHARES
+    return stays

@@ -1,7 +1,6 @@
-/* Ranks and contrasts of the change scan, a row a series; change_scan.py has the same in NumPy and says what they are.
+/* Normal scores, a row a series; normal_scores.py has the same in NumPy.
  *
- * Most series are short, and a walk asks for thousands of them one by one: there NumPy's calls cost more than the
- * sorting. Sums run in NumPy's order, so both find the same split.
+ * Most series are short: there NumPy's calls cost more than the sorting. Sums run in NumPy's order.
  */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
@@ -9,7 +8,6 @@
 #endif
 #include <Python.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,26 +59,8 @@ static void scores_of(const double *x, Py_ssize_t n, const double *table, Item *
     }
 }
 
-/* The largest contrast of n scores in units of the power of those of which none are equal, and its split. */
-static double contrast_of(const double *scores, Py_ssize_t n, const double *table, const double *weights,
-                          Py_ssize_t margin, Py_ssize_t *split) {
-    double sum = 0.0, power = 0.0, most = -1.0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        sum += scores[i];
-        power += table[2 * i] * table[2 * i];
-        const Py_ssize_t before = i + 1;
-        if (before < margin || before > n - margin) continue;
-        const double contrast = fabs(sum) * weights[before - margin];
-        if (contrast > most) {
-            most = contrast;
-            *split = before;
-        }
-    }
-    return power > 0.0 ? most / sqrt(power) : 0.0;
-}
-
 typedef struct {
-    Py_buffer values, table, weights, rho, found, split;
+    Py_buffer values, table, found;
 } Buffers;
 
 static void release(Buffers *all) {
@@ -115,57 +95,15 @@ static PyObject *scores(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
-static const char largest_doc[] =
-    "largest(scores, n, table, weights, margin, rho, found, split): of every row of n scores the largest contrast of "
-    "its innovations, and the split of the largest of its own.";
-
-static PyObject *largest(PyObject *self, PyObject *arguments) {
-    Buffers all;
-    Py_ssize_t n, margin;
-    (void)self;
-    memset(&all, 0, sizeof all);
-    if (!PyArg_ParseTuple(arguments, "y*ny*y*ny*w*w*:largest", &all.values, &n, &all.table, &all.weights, &margin,
-                          &all.rho, &all.found, &all.split))
-        return NULL;
-    const Py_ssize_t size = (Py_ssize_t)sizeof(double), count = all.values.len / size;
-    PyObject *answer = NULL;
-    double *room = NULL;
-    if (margin < 1 || margin > n / 2 || n > count || count % n || all.table.len != (2 * n - 1) * size ||
-        all.weights.len != (n - 2 * margin + 1) * size || all.rho.len != count / n * size ||
-        all.found.len != all.rho.len || all.split.len != count / n * (Py_ssize_t)sizeof(long long))
-        PyErr_SetString(PyExc_ValueError, "sizes differ");
-    else if ((room = malloc(2 * (size_t)n * (sizeof *room + sizeof(Item)))) == NULL)
-        PyErr_NoMemory();
-    else {
-        Item *const items = (Item *)(room + 2 * n);
-        for (Py_ssize_t row = 0; row < count / n; row++) {
-            const double *const own = (const double *)all.values.buf + row * n;
-            const double rho = ((const double *)all.rho.buf)[row];
-            Py_ssize_t split = margin, at;
-            contrast_of(own, n, all.table.buf, all.weights.buf, margin, &split);
-            room[0] = own[0] - rho * own[0]; /* as if the value before the first had been equal to it */
-            for (Py_ssize_t i = 1; i < n; i++) room[i] = own[i] - rho * own[i - 1];
-            scores_of(room, n, all.table.buf, items, items + n, room + n);
-            ((double *)all.found.buf)[row] = contrast_of(room + n, n, all.table.buf, all.weights.buf, margin, &at);
-            ((long long *)all.split.buf)[row] = split;
-        }
-        answer = Py_NewRef(Py_None);
-    }
-    free(room);
-    release(&all);
-    return answer;
-}
-
 static PyMethodDef methods[] = {
     {"scores", scores, METH_VARARGS, scores_doc},
-    {"largest", largest, METH_VARARGS, largest_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyModuleDef_Slot slots[] = {{0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_scan", "Kernels of change_scan.py.", 0, methods, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_scores", "Kernel of normal_scores.py.", 0, methods, slots, NULL, NULL, NULL,
 };
 
-PyMODINIT_FUNC PyInit__scan(void) { return PyModuleDef_Init(&module); }
+PyMODINIT_FUNC PyInit__scores(void) { return PyModuleDef_Init(&module); }

@@ -1,0 +1,268 @@
+"""What a session is asked to measure: from options and commands to a plan, with the builds of revisions.
+
+It is imported before anything is known to be measured, so nothing here imports what computes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from speedproof.api.given import alpha_of, confidence_of
+from speedproof.data.session_file import PlannedBenchmark, PlannedBuild
+from speedproof.declaring import refuse
+from speedproof.errors import UsageError
+from speedproof.measuring.build import BuildCache as BuildCache
+from speedproof.measuring.build import build_all
+from speedproof.measuring.cache import latest_session as latest_session
+from speedproof.measuring.cache import new_session as new_session
+from speedproof.measuring.plan import (
+    Hooks,
+    idle_parameters,
+    leftover_placeholders,
+    plan_calibration,
+    plan_commands,
+    plan_trees,
+    read_plan,
+)
+from speedproof.measuring.programs import lacks, not_found
+from speedproof.options import Measuring
+
+Plan = tuple[PlannedBenchmark, ...]
+Absent = dict[str, tuple[str, ...]]
+"""By benchmark, the candidates that lack it."""
+Trees = Mapping[str, Sequence[PlannedBuild]]
+"""By version, the folders of its builds."""
+Tell = Callable[[str], object]
+
+_MOST_VALUES = 10_000
+PLANNED = {
+    "name": "the name of a table, [versions.NAME]",
+    "benchmark": "the name of a table, [benchmarks.NAME]",
+    "parameter_scan": "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]",
+    "parameter_list": "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]",
+    "setup": "setup = 'CMD' in [benchmarks.NAME]",
+    "prepare": "prepare = 'CMD' in [benchmarks.NAME]",
+    "conclude": "conclude = 'CMD' in [benchmarks.NAME]",
+    "cleanup": "cleanup = 'CMD' in [benchmarks.NAME]",
+    "shell": "shell = 'sh' before the first table",
+    "env": "env = { KEY = 'VALUE' } in [benchmarks.NAME] or [versions.NAME]",
+    "cwd": "cwd = 'DIR' in [benchmarks.NAME] or [versions.NAME]",
+}
+"""The options that a plan is made from, and where a suite has them."""
+
+
+class Request(Struct, frozen=True):
+    """What a session is asked for, in Python or on the command line."""
+
+    measuring: Measuring
+    commands: Sequence[str | Sequence[str]] = ()  # texts, or programs with their arguments
+    given: Mapping[str, str] = {}  # which options were given, as written
+
+    def refuse(self, *names: str, because: str) -> None:
+        """Say which of these options were given though they would change nothing."""
+        refuse(self.given, *names, because=because)
+
+
+def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
+    """What is measured, and who lacks what; builds are in use while ``held`` is."""
+    m, given = asked.measuring, asked.given
+    absent: Absent = {}
+    if m.driver:
+        # What another tool does itself, or would not be told of.
+        own = ("suite", "calibrate", "shell", "parameter_list", "parameter_scan", "benchmark", "input",
+               "metric", "decide_by", "perf", "energy", "warmup")  # fmt: skip
+        tool = f"--driver {m.driver} starts the tool itself and takes its benchmarks and times from it"
+        asked.refuse(*own, because=tool)
+    if m.no_shell and m.shell:
+        raise UsageError(f"--shell={m.shell} and --no-shell exclude each other")
+    of_builds = [given[n] for n in ("build", "build_env", "builds", "plan", "control") if n in given]
+    if of_builds and not m.revisions:
+        raise UsageError(f"nothing but --revisions is built: give that, or leave out {', '.join(of_builds)}")
+    if m.suite is not None:
+        plan, absent = _plan_of_suite(m.suite, asked, tell, held)
+    else:
+        own_variables, common = _environments(m.env)
+        hooks = Hooks(m.shell, m.cwd, common, m.setup, m.prepare, m.conclude, m.cleanup)
+        if m.revisions:
+            plan, absent = _plan_of_revisions(m, _in_trees(asked, hooks), tell, held)
+        elif m.calibrate:
+            if len(asked.commands) != 1:
+                raise UsageError("--calibrate measures exactly one command against itself")
+            if m.decide_by not in (None, "time"):
+                raise UsageError("--calibrate describes the noise of the time; leave out --decide-by")
+            named = ("name", "benchmark", "parameter_list", "parameter_scan", "reference")
+            asked.refuse(*named, because="--calibrate has only one version")
+            plan = plan_calibration(asked.commands[0], hooks)
+        else:
+            plan = plan_commands(asked.commands, m.name, _parameters(m), hooks, benchmark=m.benchmark)
+        plan = tuple(_with_environments(benchmark, own_variables) for benchmark in plan)
+        if m.driver and len(plan[0].versions) < 2:
+            raise UsageError(f"--driver {m.driver} compares two commands or more, the reference first")
+    if m.suite is not None or m.parameter_list or m.parameter_scan:
+        for name, text in leftover_placeholders(plan).items():
+            tell(f"note: nothing gives a value to {{{name}}}, so it stays as it is in {text!r}")
+        for name, versions in idle_parameters(plan).items():
+            same = "all its values give the same command"
+            tell(f"note: the parameter {name} makes no difference to {', '.join(versions)}: {same}")
+    return plan if m.reference is None else tuple(_led_by(m.reference, b) for b in plan), absent
+
+
+def _plan_of_suite(path: str, asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
+    """What a file of benchmarks x versions says; what it has a place for is not said beside it."""
+    if asked.commands:
+        raise UsageError("give commands or --suite, not both")
+    if asked.measuring.calibrate:
+        raise UsageError("--calibrate measures one command against itself; leave --suite out")
+    if misplaced := [f"{asked.given[n]} as {place}" for n, place in PLANNED.items() if n in asked.given]:
+        raise UsageError(f"what --suite measures is defined in {path}; write {'; '.join(misplaced)}")
+    if asked.measuring.revisions:
+        from speedproof.measuring.revisions import repository
+
+        if not Path(path).resolve().is_relative_to(repository(Path.cwd())):
+            raise UsageError(f"--suite {path} lies outside the repository whose revisions are measured")
+        return _plan_of_revisions(asked.measuring, partial(read_plan, Path(path)), tell, held)
+    return read_plan(Path(path)), {}
+
+
+def _in_trees(asked: Request, hooks: Hooks) -> Callable[[Trees], Plan]:
+    """One command in the trees of revisions."""
+    m = asked.measuring
+    if not asked.commands:
+        given = " ".join(m.revisions)
+        raise UsageError(f"--revisions {given}: give the command after --, as '-- ./bench input'")
+    if len(asked.commands) != 1 or m.name or m.calibrate:
+        raise UsageError(
+            "--revisions measures one command, and names its versions by commit; leave out the others, --name and "
+            "--calibrate"
+        )
+    command, parameters = asked.commands[0], _parameters(m)
+    return lambda trees: plan_trees(command, trees, parameters, hooks, benchmark=m.benchmark)
+
+
+def _plan_of_revisions(
+    m: Measuring, planned: Callable[[Trees], Plan], tell: Tell, held: ExitStack
+) -> tuple[Plan, Absent]:
+    """Build every revision, and plan what is measured in the tree of each; who lacks it is left out."""
+    from speedproof.measuring.revisions import control_of, repository, resolve
+
+    top = repository(Path.cwd())
+    revisions = resolve(top, m.revisions)
+    if m.control:
+        revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
+    # What is wrong with the plan is said before anything is built.
+    benchmarks = planned({revision.name: [PlannedBuild("", 0, 0.0)] for revision in revisions})
+    check_tests(m, len(benchmarks), len(revisions) - 1)
+    if m.builds and "{seed}" in m.build:
+        # Layouts are drawn anew in every session, as its orders are: those of another one are no new builds.
+        revisions = tuple(replace(revision, drawn=m.seed) for revision in revisions)
+        tell(f"the builds' layouts are of --seed {m.seed}, which builds the same again")
+    inside = str(Path.cwd().relative_to(top)) if Path.cwd() != top else ""
+    builder = BuildCache().builder(top, m.build, inside=inside, variables=m.build_env, tell=tell)
+    made = build_all(held.enter_context(builder), revisions, tell, m.builds)
+    if reused := sum(build.cached for build in made):
+        tell(f"{reused} of {len(made)} builds are from the cache (see: speedproof cache)")
+    trees: dict[str, list[PlannedBuild]] = {}
+    for one in made:
+        padding = replace(one.revision, drawn=m.seed).padding if m.builds else 0
+        trees.setdefault(one.revision.name, []).append(PlannedBuild(str(one.folder), padding, one.seconds))
+    plan = tuple(_present(benchmark, m.build, tell) for benchmark in planned(trees))
+    candidates = [revision.name for revision in revisions if not revision.again]
+    here = {b.name: {v.name for v in b.versions} for b in plan}
+    lacking = {b: tuple(name for name in candidates if name not in names) for b, names in here.items()}
+    return plan, {b: names for b, names in lacking.items() if names}
+
+
+def _present(benchmark: PlannedBenchmark, build: str, tell: Tell) -> PlannedBenchmark:
+    """Without the revisions that do not have the program yet, or any more."""
+    here = []
+    for number, version in enumerate(benchmark.versions):
+        if missing := not_found([PlannedBenchmark(benchmark.name, (version,))]):
+            text = lacks(version.name, missing, build)
+            if number == 0 or len(benchmark.versions) == 2:
+                raise UsageError(text)
+            tell(f"left out: {text}")
+        else:
+            here.append(version)
+    if len(here) < 2:
+        raise UsageError(f"no revision but {here[0].name} has the program of {benchmark.name}")
+    return replace(benchmark, versions=tuple(here))
+
+
+def check_tests(m: Measuring, benchmarks: int, candidates: int, *, unaffected: int = 0) -> None:
+    """Refuse so few ``--builds`` that no test of them can reject at its share of the risk, whatever they show.
+
+    Candidates share a risk, and all comparisons that of a fail.
+    """
+    if not m.builds or m.plan:
+        return
+    tests, alpha = candidates * max(benchmarks if m.gate else 1, unaffected), alpha_of(confidence_of(m))
+    least = next(builds for builds in itertools.count(1) if 2.0**-builds <= alpha / tests)
+    if m.builds < least:
+        sharing = f", as {tests} comparisons share the risk" if tests > 1 else ""
+        raise UsageError(
+            f"--builds {m.builds} can prove nothing at {100 * (1 - alpha):.6g} % confidence{sharing}: it takes "
+            f"{least} or more; --plan says how many find a change"
+        )
+
+
+def _parameters(measuring: Measuring) -> dict[str, list[str]]:
+    """The values of every parameter, by name."""
+    parameters: dict[str, list[str]] = {}
+    lists = [(name, values.split(",")) for name, values in measuring.parameter_list]
+    for name, values in [*lists, *_scans(measuring)]:
+        if name in parameters:
+            raise UsageError(f"the parameter {name} is given twice; put all its values into one list")
+        parameters[name] = values
+    return parameters
+
+
+def _scans(measuring: Measuring) -> Iterator[tuple[str, list[str]]]:
+    """The numbers of every ``--parameter-scan``, in decimals: 0.1 + 0.2 is 0.3."""
+    for name, *ends in measuring.parameter_scan:
+        given = f"-P {name} {' '.join(ends)}"
+        try:
+            first, last, step = (Decimal(text) for text in (*ends, measuring.parameter_step_size or "1"))
+        except InvalidOperation:
+            raise UsageError(f"{given}: a scan goes from one number to another") from None
+        usable = step and all(d.is_finite() for d in (first, last, step))
+        count = (last - first) / step if usable else Decimal(-1)
+        if not 0 <= count < _MOST_VALUES:
+            raise UsageError(f"{given}: steps of {step} lead to no value, or to more than {_MOST_VALUES}")
+        yield name, [str(first + i * step) for i in range(int(count) + 1)]
+
+
+def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    own: dict[str, dict[str, str]] = {}
+    common: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        version, colon, name = key.rpartition(":")
+        if not equals or not name:
+            raise UsageError(f"--env {text!r} is not of the form KEY=VALUE or VERSION:KEY=VALUE")
+        (own.setdefault(version, {}) if colon else common)[name] = value
+    return own, common
+
+
+def _with_environments(benchmark: PlannedBenchmark, own: Mapping[str, Mapping[str, str]]) -> PlannedBenchmark:
+    """A benchmark whose versions have variables of their own."""
+    names = [version.name for version in benchmark.versions]
+    if unknown := [name for name in own if name not in names]:
+        raise UsageError(f"--env: there is no version {unknown[0]!r}; available: {', '.join(names)}")
+    versions = (replace(v, env={**v.env, **own.get(v.name, {})}) for v in benchmark.versions)
+    return replace(benchmark, versions=tuple(versions))
+
+
+def _led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
+    """A benchmark with its reference first."""
+    names = [version.name for version in benchmark.versions]
+    if reference not in names:
+        raise UsageError(f"--reference {reference}: there is no such version; available: {', '.join(names)}")
+    return replace(benchmark, versions=tuple(sorted(benchmark.versions, key=lambda v: v.name != reference)))

@@ -1,0 +1,233 @@
+"""One answer as every sheet shows it: both times, the change with its bound, and what speaks against it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+
+from msgspec import Struct
+
+from speedproof.data.notes import Note
+from speedproof.protocols.aggregates import LogRatios
+from speedproof.protocols.figures import verdict_of
+from speedproof.protocols.questions import QUESTIONS
+from speedproof.protocols.results import Comparison, State, Verdict
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.reporting import words
+from speedproof.reporting.model import Cell, Column, Outcome, Records, Row, Table, Text, Value, right
+from speedproof.reporting.names import labels
+from speedproof.reporting.numbers import level, percent, share, values
+from speedproof.stats.estimate import Estimate
+
+OUTCOMES: dict[Verdict, Outcome] = {
+    Verdict.FASTER: "passed",
+    Verdict.EQUIVALENT: "passed",
+    Verdict.SLOWER: "failed",
+    Verdict.UNDECIDED: "undecided",
+}
+_BANDS = {"over 5 %": 0.05, "2 to 5 %": 0.02, "below 2 %": 0.0}
+_TITLE, _BRIEF = 16, 9
+
+
+class Voice(Struct, frozen=True):
+    """How a sheet speaks of its answers."""
+
+    better: str  # what gains and losses are called
+    worse: str
+    margin: float | None = None  # of equivalence
+    shaken: bool = False  # two speeds of the machine leave nothing proven
+
+    @classmethod
+    def of(cls, *results: SuiteComparison) -> Voice:
+        """About results of one metric."""
+        first = results[0]
+        shaken = any(result.machine is not None for result in results)
+        return cls(*words.gain_and_loss(first.comparisons[0]), first.margin, shaken)
+
+    @property
+    def kinds(self) -> dict[Verdict, str]:
+        """What a row of each verdict is counted as."""
+        return words.verdict_words(self.better, self.worse)
+
+    @property
+    def shown(self) -> str:
+        """What a verdict is called."""
+        return "shown" if self.shaken else "proven"
+
+    def asked(self, protocol: str, alpha: float) -> str:
+        """Which question was answered at which confidence."""
+        return f"({words.asked_of(protocol)}, {'not proven' if self.shaken else level(1 - alpha)})"
+
+    def answer(self, metric: str, of: str, counts: Mapping[Verdict, int], asked: str) -> Text:
+        """The answer about many benchmarks."""
+        counted = words.counted(counts, self.kinds)
+        return Text(f"{words.metric_first(metric)}{of}: {counted}", "strong", asked)
+
+    def geometric_mean(self, estimate: Estimate, known: int, of: int) -> Text:
+        """The ratio over a suite, of which so many benchmarks have one."""
+        return Text(words.geometric_mean(estimate, self.better, self.worse, (known, of)))
+
+    def jointly(self, alpha: float, counts: Mapping[Verdict, int]) -> Text:
+        """How many verdicts hold together at one risk."""
+        kept = [f"{counts[v]} {word}" for v, word in [*self.kinds.items()][:3] if counts.get(v)]
+        return Text(f"At a joint risk of {percent(alpha)} (Holm): {', '.join(kept) or 'none'}")
+
+    def bands(self, counts: Mapping[Verdict, Sequence[int]]) -> Table:
+        """How many are proven to have changed by how much."""
+        rows = (
+            Row.of(Cell(self.kinds[v], words.STYLES[v]), *map(str, numbers)) for v, numbers in counts.items()
+        )
+        return Table.of((Column(f"{self.shown} by"), *right(*_BANDS)), rows)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """After the times: what changed, by how much at least, and what speaks against it."""
+        return Column("change"), Column(f"{self.shown} at least", brief=self.shown), Column("")
+
+    def row(self, head: Comparison, names: Iterable[Cell | str], answers: Sequence[Comparison] = ()) -> Row:
+        """An answer, with the other answers about the same benchmark that may contradict it."""
+        marks = ["!"] if head.undermining and head.verdict is not Verdict.UNDECIDED else []
+        marks += [f"{otherwise(c)} {words.natural(c)}{words.slow_runs(c)}" for c in opposite(answers, head)]
+        marks += ["medians: the other way"] if turned(head) else []
+        return Row.of(
+            *names,
+            *times(head),
+            *self._change(head),
+            Cell(" ".join(marks), "warning", spans=True),
+            name=head.benchmark,
+            outcome=OUTCOMES[head.verdict],
+            message=self.sentence(head),
+            kind=self.kinds[head.verdict],
+        )
+
+    def _change(self, head: Comparison) -> tuple[Cell, Cell]:
+        style, certified = words.STYLES[head.verdict], head.certified
+        if head.quantity == "probability":
+            return Cell(words.wins(head), style, spans=True), Cell("")
+        if head.verdict in words.CHANGED:
+            bound = words.effect(head).bound
+            proven = Cell(words.at_least(bound), key=None if math.isnan(bound) else bound)
+            return Cell(words.change(head), style, speedup=certified), proven
+        brief, why = words.few(head), words.needs(head)
+        shorter = [words.change(head)]
+        if head.verdict is Verdict.EQUIVALENT:
+            style = ""
+            longest = "= the same" if self.margin is None else f"= the same within {share(self.margin)}"
+        else:
+            style = "dim"
+            longest = f"~ undecided ({why})" if why and brief else "~ undecided"
+            shorter[:0] = [f"~ undecided ({brief})"] if brief else []
+        return Cell(longest, style, tuple(shorter), spans=True, speedup=certified), Cell("")
+
+    def sentence(self, head: Comparison) -> str:
+        """The verdict with its proof."""
+        return "; ".join(
+            filter(None, (words.verdict(head, self.margin), words.proof(head, shaken=self.shaken)))
+        )
+
+
+def times(c: Comparison) -> list[Cell]:
+    """What the answer is about, of both sides."""
+    located = words.located(c)
+    shown = values(located, c.reference.unit)
+    return [Cell(text, key=value) for text, value in zip(shown, located, strict=True)]
+
+
+def version_columns(*versions: str) -> tuple[Column, ...]:
+    """A column of numbers for each version."""
+    titles = zip(labels(versions, _TITLE), labels(versions, _BRIEF), strict=True)
+    # A title with an ellipsis saves a few columns and costs the name.
+    return tuple(
+        Column(title, right=True, brief="" if "…" in brief and "…" not in title else brief)
+        for title, brief in titles
+    )
+
+
+def in_bands(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
+    """By verdict, how many bounds lie in each band."""
+    counts = {}
+    for verdict in words.CHANGED[::-1]:
+        bounds = [words.effect(c).bound for c in heads if c.verdict is verdict]
+        above = [sum(b - 1 >= least for b in bounds) for least in _BANDS.values()]
+        above[-1] = len(bounds)  # also where no bound is proven
+        counts[verdict] = [n - before for before, n in zip([0, *above], above, strict=False)]
+    return counts
+
+
+def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[Comparison]:
+    """The protocols that prove the opposite of the headline."""
+    other = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(head.verdict)
+    return [
+        c
+        for c in comparisons
+        if c.benchmark == head.benchmark and c.quantity == "speedup" and other in (c.verdict, _on_average(c))
+    ]
+
+
+def _on_average(c: Comparison) -> Verdict:
+    """What the means prove, also of few skewed runs: those that now and then are slow make the larger mean."""
+    if c.protocol != "mean" or c.log is None or c.floor is not None:
+        return Verdict.UNDECIDED
+    mean = LogRatios.of(c.speedup.value, c.log).mean(like_these=False)
+    return verdict_of(mean.pvalue(), mean.pvalue(less=True), None, c.alpha)
+
+
+def otherwise(c: Comparison) -> str:
+    """By which measure another protocol sees the opposite."""
+    return words.AVERAGE if c.protocol == "mean" else QUESTIONS[c.protocol].where
+
+
+def turned(head: Comparison) -> bool:
+    """Whether the medians that stand beside the verdict point the other way."""
+    old, new = head.reference.median, head.candidate.median
+    if head.verdict not in words.CHANGED or not all(v > 0 for v in (old, new, head.speedup.value)):
+        return False
+    higher = head.reference.higher_is_better
+    rate = head.reference.unit.endswith("/s") if higher is None else higher
+    return max(old / new, new / old) > 1.0005 and (head.verdict is Verdict.FASTER) != ((old > new) != rate)
+
+
+def _names(checks: tuple[Note, ...]) -> str:
+    return "; ".join(dict.fromkeys(check.name for check in checks))
+
+
+_OF_A_SIDE = ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad")
+
+
+def _of_side(side: str) -> dict[str, Callable[[Comparison], Value]]:
+    numbers = {f"{side}_{name}": attrgetter(f"{side}.{name}") for name in _OF_A_SIDE}
+    return {**numbers, f"{side}_needed": lambda c: getattr(c.needed, side) if c.needed else None}
+
+
+COLUMNS: dict[str, Callable[[Comparison], Value]] = {
+    "metric": lambda c: c.metric,
+    "unit": lambda c: c.reference.unit,
+    "benchmark": lambda c: c.benchmark,
+    "protocol": lambda c: c.protocol,
+    "verdict": lambda c: c.verdict.value,
+    "speedup": lambda c: c.speedup.value,
+    "low": lambda c: c.speedup.low,
+    "high": lambda c: c.speedup.high,
+    "confidence": lambda c: c.speedup.confidence,
+    # Where the test of the verdict's own direction ended; that of a comparison is of its being faster
+    "state": lambda c: (State.SIGNIFICANT if c.verdict in words.CHANGED else c.state).value,
+    "test": lambda c: c.test,
+    "pvalue": lambda c: c.pvalue,
+    "pvalue_slower": lambda c: c.pvalue_slower,
+    "failed_checks": lambda c: _names(c.failed_checks),
+    "undermining": lambda c: _names(c.undermining),
+    **_of_side("reference"),
+    **_of_side("candidate"),
+}
+"""After the names of both versions. Values are in the base unit of ``unit``; NaN and None are no number."""
+
+
+def records(*results: SuiteComparison) -> Records:
+    """The numbers of suites, of one metric each."""
+    rows = (
+        (result.reference, result.candidate, *(of(c) for of in COLUMNS.values()))
+        for result in results
+        for c in result.comparisons
+    )
+    return Records(("reference", "candidate", *COLUMNS), tuple(rows))

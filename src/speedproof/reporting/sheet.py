@@ -1,0 +1,267 @@
+"""Two versions on one metric: the sheet that a person reads in ten lines.
+
+The answer comes first, then what the data cannot know, then the times with what is proven; more on request.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from speedproof.data.units import scale_of
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.reporting import details as detailed
+from speedproof.reporting import words
+from speedproof.reporting.model import (
+    MANY,
+    Cell,
+    Column,
+    Report,
+    Row,
+    Table,
+    Text,
+    folded,
+    hint_of_all,
+    right,
+)
+from speedproof.reporting.names import benchmark_column, nicknames, shortened, spoken
+from speedproof.reporting.notes import (
+    beside_medians,
+    caveats,
+    failed,
+    held_against,
+    says_sessions,
+    two_speeds,
+    undermining,
+)
+from speedproof.reporting.numbers import plural, values
+from speedproof.reporting.rows import (
+    OUTCOMES,
+    Voice,
+    in_bands,
+    opposite,
+    otherwise,
+    records,
+    times,
+    turned,
+    version_columns,
+)
+
+_AT_ENDS = 5
+
+
+def report(
+    result: SuiteComparison, *, everything: bool = False, details: bool = False, explain: bool = False
+) -> Report:
+    """A comparison of two versions on one metric."""
+    heads, versions = result.headlines, (result.reference, result.candidate)
+    about = Report(
+        f"{result.candidate} against {result.reference}: {result.metric}", (), command="compare", data=result
+    )
+    if not heads:
+        nothing = Text("No benchmark was measured with both versions.", "bad")
+        return replace(about, headline=(nothing,), notes=tuple(leftovers(result)))
+    about = replace(about, records=partial(records, result), about=result.metric)
+    if single_runs(result):
+        return _single_runs(result, about)
+    one, voice = len(heads) == 1, Voice.of(result)
+    made = _one(result, heads[0], voice) if one else _several(result, voice, everything)
+    given = [option for option, on in (("--details", details), ("--explain", explain)) if on]
+    return replace(
+        about,
+        headline=(
+            *made.headline,
+            *caveats(result.caveats),
+            *(() if one and says_sessions(heads[0]) else held_against(heads)),
+            *two_speeds(result.machine, *spoken(versions)),
+        ),
+        tables=made.tables,
+        notes=(*made.notes, *leftovers(result)),
+        hints=tuple(hint for hint in made.hints if not any(option in hint for option in given)),
+        sections=tuple(detailed.sections(result, details=details, explain=explain)),
+        good=all(c.verdict is not Verdict.SLOWER for c in heads),
+    )
+
+
+def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:
+    """One benchmark: a sentence, both sides in numbers, the chance of a faster run."""
+    called = words.named(head, *spoken([result.reference, result.candidate]))
+    answer = f"{words.metric_first(result.metric)}{words.verdict(called, result.margin)}"
+    return Report(
+        "",
+        (Text(answer, words.STYLES[head.verdict] or "strong", words.proof(called)),),
+        (_sides(called, voice),),
+        tuple(_beside(result, called)),
+        ("Why: --explain", "Page: --html report.html"),
+    )
+
+
+def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
+    """The chance of a faster run, what contradicts the verdict, and whether the checks hold."""
+    old, new = nicknames([result.reference, result.candidate])
+    of = head if head.chance else next((c for c in result.comparisons if c.quantity == "probability"), None)
+    if of is not None and head.quantity != "probability":
+        estimate = of.chance or of.speedup
+        if not math.isnan(estimate.value):
+            yield Text(f"{words.chance(of, estimate, new, old)}.")
+    for other in opposite(result.comparisons, head):
+        seen = f"{head.candidate.label} is {words.natural(other)} than {head.reference.label}"
+        yield Text(f"But {otherwise(other)} {seen}{words.slow_runs(other)}.", "warning")
+    if turned(head):
+        why = "runs fall into groups that ranks see and medians miss."
+        yield Text(f"The medians differ the other way: {why}", "dim")
+    yield from beside_medians([head] if head.verdict in words.CHANGED else ())
+    undermined = tuple(undermining([head]))
+    yield from undermined
+    lost = [kind.title for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
+    if lost and not undermined:
+        yield Text(f"Not met: {', '.join(lost)}.", "dim")
+    elif head.checks and not head.failed_checks:
+        # Those of other protocols may fail where this one's hold.
+        others = (c for o in result.comparisons for c in o.checks if not c.held)
+        whose = " of the typical run" if any(c.kind.undermines != "nothing" for c in others) else ""
+        yield Text(f"All checks{whose} hold.", "dim")
+
+
+def _sides(head: Comparison, voice: Voice) -> Table:
+    """Both versions: median, mean with its spread, ends, runs."""
+    sides, unit = (head.reference, head.candidate), head.reference.unit
+    scale = scale_of(max((abs(s.median) for s in sides if math.isfinite(s.median)), default=1.0), unit)
+    medians = values([s.median for s in sides], unit, scale=scale)
+    quantiles = values(head.quantiles or (), unit, scale=scale)
+    columns = (
+        Column(head.benchmark, names=True),
+        *right(*([head.protocol.upper()] if quantiles else []), "median", "mean"),
+        *right("min", drop=1),
+        *right("max", drop=2),
+        *right(words.several(head.repeated)),
+    )
+    rows = []
+    for i, (side, median) in enumerate(zip(sides, medians, strict=True)):
+        mean, *ends = (values([v], unit, scale=scale)[0] for v in (side.mean, side.minimum, side.maximum))
+        rows.append(
+            Row.of(
+                Cell(side.label, "strong"),
+                *quantiles[i : i + 1],
+                median,
+                Cell(f"{mean}{words.spread(side)}", shorter=(mean,)),
+                *(end.removesuffix(scale[1]).rstrip() for end in ends),
+                words.counted_runs(side.n, side.observations),
+            )
+        )
+    # The second row is the one that is judged.
+    judged = {"name": head.benchmark, "outcome": OUTCOMES[head.verdict], "message": voice.sentence(head)}
+    return Table.of(columns, (rows[0], replace(rows[1], **judged)))
+
+
+def _several(result: SuiteComparison, voice: Voice, everything: bool) -> Report:
+    """A suite: counts, the numbers of the whole, the clearest benchmarks."""
+    heads = result.headlines
+    old, new = spoken([result.reference, result.candidate])
+    many = len(heads) > MANY
+    asked = voice.asked(heads[0].protocol, result.alpha)
+    answer = voice.answer(result.metric, f"{new} against {old}", words.counts_of(heads), asked)
+    whole = tuple(_whole(result, voice))
+    changed = [c for c in heads if c.verdict in words.CHANGED]
+    table = _benchmarks(result, heads, voice, folds=many and not everything)
+    open_rows = {row.name for row in table.rows if not row.folded}
+    return Report(
+        "",
+        (answer, *(whole if many else ())),
+        (*((voice.bands(in_bands(heads)),) if many and changed else ()), table),
+        (
+            *beside_medians(c for c in changed if c.benchmark in open_rows),
+            *(() if many else whole),
+            *undermining(heads),
+        ),
+        (*hint_of_all("benchmark", table), "--details: other protocols, HPT", "--explain: checks"),
+    )
+
+
+def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
+    """The geometric mean, and how many verdicts hold together."""
+    means, protocol = result.geometric_means, result.headlines[0].protocol
+    if means is not None and math.isfinite(means.these.value):
+        yield voice.geometric_mean(means.these, means.benchmarks, means.benchmarks + len(means.left_out))
+    for family in () if voice.shaken else result.controlled:
+        if (family.method, family.protocol) == ("holm", protocol):
+            yield voice.jointly(family.alpha, {v: family.count(v) for v in Verdict})
+
+
+def _benchmarks(result: SuiteComparison, heads: Sequence[Comparison], voice: Voice, *, folds: bool) -> Table:
+    """A row a benchmark, by what is proven of it."""
+    column, named = benchmark_column([c.benchmark for c in heads])
+    answers, kinds = result.by_benchmark, voice.kinds
+    clear = words.CHANGED[:: -1 if folds else 1]
+    order = [*clear, Verdict.EQUIVALENT, Verdict.UNDECIDED]
+    rows = [
+        voice.row(c, (named(c.benchmark),), answers[c.benchmark])
+        for c in sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
+    ]
+    return Table.of(
+        (column, *version_columns(result.reference, result.candidate), *voice.columns),
+        folded(rows, *(kinds[v] for v in clear), everything=not folds),
+    )
+
+
+def _clearness(c: Comparison) -> float:
+    """Losses and gains each with the clearest first."""
+    bound = words.effect(c).bound if c.verdict in words.CHANGED else 0.0
+    return -1.0 if math.isnan(bound) else -bound
+
+
+def single_runs(result: SuiteComparison) -> bool:
+    """Whether no benchmark was run more than once on either side."""
+    return all(c.reference.observations == c.candidate.observations == 1 for c in result.headlines)
+
+
+def _single_runs(result: SuiteComparison, about: Report) -> Report:
+    """One run a side: ratios, and how to measure more; nothing is proven."""
+    column, named = benchmark_column([c.benchmark for c in result.headlines])
+    rows = []
+    for c in sorted(
+        result.headlines, key=lambda c: c.speedup.value if math.isfinite(c.speedup.value) else 0.0
+    ):
+        ratio = words.natural(c)
+        known = {
+            "name": c.benchmark,
+            "message": f"{ratio} as measured, one run a side",
+            "kind": "as measured",
+        }
+        rows.append(Row.of(named(c.benchmark), *times(c), ratio, outcome="undecided", **known))
+    last = len(rows) - _AT_ENDS
+    if last - _AT_ENDS > 2:
+        rows = [replace(r, kind="in between", folded=_AT_ENDS <= i < last) for i, r in enumerate(rows)]
+    warning = (
+        "One run a side proves nothing: nobody knows how much runs differ. Repeat both, in turns: "
+        "speedproof run OLD_COMMAND NEW_COMMAND"
+    )
+    columns = (column, *version_columns(result.reference, result.candidate), Column("as measured"))
+    return replace(about, headline=(Text(warning, "warning"),), tables=(Table.of(columns, rows),))
+
+
+def leftovers(result: SuiteComparison) -> Iterator[Text]:
+    """Benchmarks that one version lacks, and pairs that could not be compared, a line each."""
+    versions = spoken([result.reference, result.candidate])
+    for label, names in zip(versions, (result.only_reference, result.only_candidate), strict=True):
+        if names:
+            yield Text(f"Only in {label}: {_first_of(names)}", "warning")
+    if result.problems:
+        rest = len(result.problems) - 1
+        more = f" (and {rest} more in the details)" if rest else ""
+        yield Text(f"Left out: {result.problems[0]}{more}", "warning")
+
+
+def _first_of(names: Sequence[str], room: int = 40) -> str:
+    """How many there are, and as many of their names as fit."""
+    shown: list[str] = []
+    for name in shortened(names, room):
+        if len(", ".join([*shown, name])) > room:
+            break
+        shown.append(name)
+    dots = ", ..." if len(shown) < len(names) else ""
+    return f"{plural(len(names), 'benchmark')} ({', '.join(shown)}{dots})"

@@ -1,0 +1,67 @@
+"""Normal scores of ranks: the same for every continuous distribution, and bounded for outliers.
+
+Equal values share the mean of theirs.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
+
+import numpy as np
+
+from speedproof.arrays import FloatArray
+from speedproof.stats.special import ndtri
+
+
+def _load_compiled() -> ModuleType | None:
+    try:
+        return import_module("speedproof.stats._scores")
+    except ImportError:  # installed without a compiler
+        return None
+
+
+COMPILED = _load_compiled()
+
+
+@lru_cache(maxsize=1024)
+def _score_table(n: int) -> FloatArray:
+    """Normal scores of the ranks 1, 1.5, 2, ... n; the upper half mirrors the lower."""
+    lower = ndtri((np.arange(2, n + 2) / 2.0 - 0.5) / n)
+    return np.concatenate([lower, -lower[-2::-1]])
+
+
+def normal_scores(x: FloatArray) -> FloatArray:
+    """Normal scores of the ranks along the last axis; equal values share the mean of theirs."""
+    if COMPILED is None:
+        return _scores(x)
+    found = np.empty(x.shape)
+    COMPILED.scores(np.ascontiguousarray(x), x.shape[-1], _score_table(x.shape[-1]), found)
+    return found
+
+
+def _scores(x: FloatArray) -> FloatArray:
+    n = x.shape[-1]
+    rows = np.ascontiguousarray(x).reshape(-1, n)
+    order = rows.argsort(axis=1)
+    order += np.arange(0, rows.size, n)[:, None]
+    ordered = rows.ravel()[order]
+    same = ordered[:, 1:] == ordered[:, :-1]
+    scores, table = np.empty(rows.size), _score_table(n)
+    if not same.any():
+        scores[order] = table[::2]
+        return scores.reshape(x.shape)
+    place = np.arange(n + 1)
+    edge = np.ones((len(rows), 1), dtype=np.bool_)
+    first = np.maximum.accumulate(np.where(np.hstack([edge, ~same]), place[:n], 0), axis=1)
+    upto = np.minimum.accumulate(np.where(np.hstack([~same, edge]), place[1:], n)[:, ::-1], axis=1)[:, ::-1]
+    sums = np.concatenate([[0.0], table[::2].cumsum()])
+    scores[order] = np.where(upto - first > 1, (sums[upto] - sums[first]) / (upto - first), table[2 * first])
+    return scores.reshape(x.shape)
+
+
+@lru_cache(maxsize=1024)
+def power(n: int) -> float:
+    """Sum of the squared scores of n values of which none are equal."""
+    return float(np.square(_score_table(n)[::2]).cumsum()[-1])
