@@ -204,7 +204,7 @@ def test_how_many_steps_are_looked_for() -> None:
 @pytest.mark.parametrize("n", [12, 20, 40, 45, 70, 120])
 def test_false_alarms_keep_the_risk(n: int, rho: float) -> None:
     """Series without a step show one in at most alpha (4 standard errors), also between the table's sizes."""
-    runs = 1500
+    runs = 600
     x = np.random.default_rng([n, int(10 * rho)]).standard_normal((runs, n))
     x[:, 1:] *= np.sqrt(1 - rho**2)
     for t in range(1, n):
