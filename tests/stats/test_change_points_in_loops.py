@@ -67,7 +67,7 @@ def levelled(x: Series, splits: list[int], kept: int | None = None) -> Series:
 
 def fewest(x: Series, alpha: float, step: int | None) -> tuple[list[int], float]:
     """Steps are added while what they leave shows some, then those are dropped that are not missed."""
-    n, ways = x.size, best_levels(x)
+    n, (ways,) = x.size, best_levels(x[None])
     splits = ways[0][0] if step is None else [step]
     for _ in range(10):
         rest = levelled(x, splits)
@@ -199,7 +199,7 @@ def test_what_a_series_shows(n: int) -> None:
     """Of rows at once: each the answer of the better test."""
     rows = np.stack([series_of(kind, n) for kind in range(8)])
     for most in (None, 1):
-        pvalue = change_points._shows(rows, most)
+        pvalue, _ = change_points._shows(rows, most)
         assert pvalue.tolist() == pytest.approx([shown(row, most) for row in rows], rel=1e-12)
 
 

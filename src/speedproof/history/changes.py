@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from speedproof.history.commits import Commit
 from speedproof.history.tracks import Track
-from speedproof.stats.change_points import change_pvalues, find_changes
+from speedproof.stats.change_points import all_changes, change_pvalues, median
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import t_ppf, t_sf
@@ -52,17 +52,26 @@ def find_history_changes(
     series = [track.level[start:end] for track, start, end in stretches]
     joints = [(track, *both) for track in tracks for both in pairwise(track.stretches())]
     pvalues = np.ones(len(series))
-    for n in {values.size for values in series}:
-        rows = [i for i, values in enumerate(series) if values.size == n]
-        pvalues[rows] = change_pvalues(np.array([series[i] for i in rows]))
+    sizes: dict[int, list[int]] = {}
+    for i, values in enumerate(series):
+        sizes.setdefault(values.size, []).append(i)
+    for rows in sizes.values():
+        pvalues[rows] = change_pvalues([series[i] for i in rows])
     at_joints = [_joint_pvalue(*joint) for joint in joints]
     family = np.concatenate([pvalues, at_joints])
     adjusted = (holm if correction == "holm" else benjamini_hochberg)(family)
     places: dict[int, list[_Place]] = {}
-    for (track, start, _), values, known in zip(stretches, series, adjusted[: len(series)], strict=True):
-        for found in find_changes(values, alpha, known=float(known)):
-            place = (start + found.split, start + found.low, start + found.high, found.pvalue, found.drift)
-            places.setdefault(id(track), []).append(place)
+    for rows in sizes.values():
+        changed = [i for i in rows if adjusted[i] <= alpha]
+        if not changed:
+            continue
+        every = all_changes(np.array([series[i] for i in changed]), alpha, adjusted[changed])
+        for i, several in zip(changed, every, strict=True):
+            track, start, _ = stretches[i]
+            places.setdefault(id(track), []).extend(
+                (start + one.split, start + one.low, start + one.high, one.pvalue, one.drift)
+                for one in several
+            )
     for (track, _, (split, _)), known in zip(joints, adjusted[len(series) :], strict=True):
         if known <= alpha:
             places.setdefault(id(track), []).append((split, split, split, float(known), False))
@@ -97,7 +106,7 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
     """
     bounds = [0, *(split for split, *_ in places), len(track)]
     joints = [start for start, _ in track.stretches()[1:]]
-    heights = [float(np.median(track.values[track.rows(*of)])) for of in pairwise(bounds)]
+    heights = [median(track.values[track.rows(*of)]) for of in pairwise(bounds)]
     changes = []
     for k, ((split, low, high, pvalue, drift), start, end) in enumerate(
         zip(places, bounds, bounds[2:], strict=False)
@@ -117,7 +126,7 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
                 commit,
                 earliest,
                 latest,
-                factor=math.exp(float(np.median(after) - np.median(before))),
+                factor=math.exp(median(after) - median(before)),
                 low=float(interval.low) / widened,
                 high=float(interval.high) * widened,
                 pvalue=pvalue,
