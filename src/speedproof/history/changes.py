@@ -34,14 +34,36 @@ class Change(Struct, frozen=True):
     earliest: Commit
     latest: Commit
     factor: float  # level after over level before: above 1 the location grew
-    # Bounds of it, each at risk alpha; NaN where too few sessions lie on a side
-    low: float
-    high: float
     pvalue: float  # of the place, between its neighbours
     sessions: tuple[int, int]  # number of sessions before and after, up to the neighbouring changes
     today: float = math.nan  # the newest level over the level before it
     drift: bool = False  # it happened little by little between the earliest and the latest commit
     undone: Commit | None = None  # the first commit of a later level that is nearer to the one before by far
+    # What its bounds are made of: the points from one to before another around the split, risk, error of a joint
+    points: tuple[int, int, int] = (0, 0, 0)
+    alpha: float = RISK
+    widened: float = 1.0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Of the factor, each at risk alpha; NaN where too few sessions lie on a side."""
+        start, split, end = self.points
+        before, after = (
+            np.exp(self.track.values[self.track.rows(*of)] - self.track.level[0])
+            for of in ((start, split), (split, end))
+        )
+        interval = ratio_of_medians(after, before, self.alpha)
+        return float(interval.low) / self.widened, float(interval.high) * self.widened
+
+    @property
+    def low(self) -> float:
+        """The lower of the bounds."""
+        return self.bounds[0]
+
+    @property
+    def high(self) -> float:
+        """The upper of the bounds."""
+        return self.bounds[1]
 
 
 def find_history_changes(
@@ -76,7 +98,10 @@ def find_history_changes(
         if known <= alpha:
             places.setdefault(id(track), []).append((split, split, split, float(known), False))
     return tuple(
-        change for track in tracks for change in _changes(track, sorted(places.get(id(track), [])), alpha)
+        change
+        for track in tracks
+        if id(track) in places
+        for change in _changes(track, sorted(places[id(track)]), alpha)
     )
 
 
@@ -116,7 +141,6 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
         before, after = (
             track.values[track.rows(*of)] - track.level[0] for of in ((start, split), (split, end))
         )
-        interval = ratio_of_medians(np.exp(after), np.exp(before), alpha)
         joint = track.joint_error(split) if split in joints else 0.0
         widened = math.exp(float(t_ppf(1.0 - alpha, track.degrees)) * joint) if joint else 1.0
         commit, earliest, latest = (track.commit(min(k, len(track) - 1)) for k in (split, low, high))
@@ -127,13 +151,14 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
                 earliest,
                 latest,
                 factor=math.exp(median(after) - median(before)),
-                low=float(interval.low) / widened,
-                high=float(interval.high) * widened,
                 pvalue=pvalue,
                 sessions=(before.size, after.size),
                 drift=drift,
                 today=math.exp(heights[-1] - heights[k]),
                 undone=next((track.commit(places[j][0]) for j in _undone(heights, k)), None),
+                points=(start, split, end),
+                alpha=alpha,
+                widened=widened,
             )
         )
     return changes
