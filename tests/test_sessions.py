@@ -40,9 +40,13 @@ from speedproof.measuring.schedule import block_order
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import gate as gate_of
+from speedproof.protocols.gate import of_session
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import SessionQuestion, StopRules
+from speedproof.protocols.suite import compare_suite
+from speedproof.protocols.summaries import summarise
 from speedproof.sessions import ComparedSession, SessionResult
 
 
@@ -636,14 +640,15 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         assert (lost <= 0.05) == (outcome == "undecided")
         assert finding.result.low > 1 / 1.02
         assert finding.outcome == outcome
-        assert ("on average" in finding.reason) is (outcome == "undecided")
+        assert (finding.reason == "on average it misses its limit") is (outcome == "undecided")
         both = [
             Sample(
                 v,
+                label=name,
                 traits=frozenset({Trait.RANDOM_ORDER, Trait.ORDER_KNOWN, Trait.STOPPED_ON_RESULT}),
                 blocks=np.arange(150),
             )
-            for v in (x, now)
+            for v, name in ((x, "X"), (now, "Y"))
         ]
         key = Key("b")
         suite = Suite(("X", "Y"), {(key, "X"): both[0], (key, "Y"): both[1]})
@@ -651,6 +656,15 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         needed = found.rows[0].comparison.needed
         assert found.outcome == found.rows[0].outcome == outcome
         assert (needed.reason if needed else "") == (finding.reason if outcome == "undecided" else "")
+        # The sheet of the session says as much as that of its file.
+        sides = {("b", v): summarise(sample) for v, sample in zip("XY", both, strict=True)}
+        means = compare_suite(suite.pair("X", "Y"), ("X", "Y"), "time", Rules(), ("mean",)).comparisons
+        (row,), (same,) = found.rows, of_session([finding], sides, rules, {}, means).rows
+        for r in (row, same):
+            assert (r.average is None) == (r.comparison.slow_runs is None) == (outcome == "pass")
+            if r.average and r.comparison.slow_runs:
+                assert r.average.value == pytest.approx(x.mean() / now.mean())
+                assert r.comparison.slow_runs == pytest.approx((0.2, np.median(now[4::5]) / np.median(now)))
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ import json
 import math
 import shutil
 import subprocess
-from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from tests.command import speedproof
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
-from speedproof.cli.run_session import fresh_name
 from speedproof.data.session_file import PlannedVersion, RunLine
 from speedproof.measuring.commits import BisectRequest, Recalled, head_of, recalled
 from speedproof.measuring.execute import Run
@@ -277,7 +275,7 @@ def test_why_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     code, out, _ = bisect("start..main", "./bench", "--seed", "1")
     told = " ".join(out.split())
     assert code == 130
-    assert told.startswith("Undecided: no change is proven: about ")
+    assert told.startswith("Undecided: no change is proven: needs about ")
     assert "Runs of one commit scatter by" in told
     assert "these would have been enough" in told
     assert "The load is 98 on" in told
@@ -378,17 +376,6 @@ def test_what_is_no_time_is_told(time: object) -> None:
         sp.bisect(["a", "b"], lambda name: time)  # type: ignore[arg-type,return-value]
     with pytest.raises(sp.SpeedproofError, match="expected a function"):
         sp.bisect(["a", "b"], 1.0)  # type: ignore[arg-type]
-
-
-def test_two_of_one_second_have_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is there already is not written to."""
-    monkeypatch.chdir(tmp_path)
-    names = []
-    for _ in range(3):
-        names.append(fresh_name("bisect", datetime(2026, 11, 22, 10, 15, 0)))
-        Path(names[-1]).touch()
-    stem = "bisect-20261122-101500"
-    assert names == [f"{stem}.jsonl", f"{stem}-2.jsonl", f"{stem}-3.jsonl"]
 
 
 @pytest.mark.parametrize("seconds", [1.0, 3.0, 2])

@@ -158,8 +158,11 @@ def test_every_metric_is_named_and_counters_have_no_clock(tmp_path: Path) -> Non
     (tmp_path / "runs.csv").write_text("".join(["version,metric,unit,value\n", *rows]))
     code, out, _ = speedproof("compare", str(tmp_path / "runs.csv"), "--metric", "all", "--explain")
     sheets = [line.split()[0] for line in out.splitlines() if "ndecided whether" in line and line[0] != " "]
-    assert (code, sheets) == (0, ["Undecided", "faults:", "switches:"])
+    assert (code, sheets) == (0, ["time:", "faults:", "switches:"])
     assert "clock" not in out[out.index("faults:") : out.index("switches:")]
+    _, short, _ = speedproof("compare", str(tmp_path / "runs.csv"), "--metric", "all")
+    lines = short.split("\n\n")[1].splitlines()
+    assert [line.split()[0] for line in lines] == ["metric", "time", "faults", "switches"]
 
 
 def test_a_metric_of_two_units_is_left_out_under_its_own_name() -> None:
@@ -515,7 +518,7 @@ def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text("benchmark,note,value\n" + "b,x,1\nb,y,1.1\n" * 5, "utf-8")
     out, err = io.StringIO(), io.StringIO()
     main(("compare", str(tmp_path / "old.csv"), str(tmp_path / "new.csv")), Console(out, err))
-    assert "--by note tells them apart" in " ".join(err.getvalue().split())
+    assert "tell them apart by 'note'" in " ".join(err.getvalue().split())
 
 
 def test_a_mark_of_the_details_has_a_footnote(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -53,7 +55,12 @@ def run(folder: Path, *words: str) -> tuple[int, str, str]:
     """Exit code, output and remarks of the command."""
     out, err = io.StringIO(), io.StringIO()
     store = ["--store", str(folder / "s.db"), "--repository", str(folder)]
-    return main(["history", *words, *store], Console(out, err)), out.getvalue(), err.getvalue()
+    at = words.index("--") if "--" in words else len(words)
+    return (
+        main(["history", *words[:at], *store, *words[at:]], Console(out, err)),
+        out.getvalue(),
+        err.getvalue(),
+    )
 
 
 @pytest.mark.slow
@@ -75,6 +82,34 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     assert near.index(change["earliest"]) <= near.index(sha) <= near.index(change["latest"])
     assert change["low"] < 1.05 < change["high"]
     assert change["slower"]
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="measures")
+def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest of 41 commits takes five times as long: suspected at once, and confirmed by measuring."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    history = sp.History(tmp_path / "s.db", tmp_path)
+    for i in range(41):
+        (tmp_path / "pause").write_text("0.05" if i == 40 else "0.01")
+        git(tmp_path, "add", "pause")
+        git(tmp_path, "commit", "-q", "--allow-empty", "-m", f"Change {i}")
+        (tmp_path / "r.txt").write_text(
+            f"{(0.05 if i == 40 else 0.01) * math.exp(0.02 * rng.standard_normal())}\n"
+        )
+        history.add(tmp_path / "r.txt", benchmark="nap", unit="s", machine="ant")
+    code, out, _ = run(tmp_path, "watch")
+    sha = git(tmp_path, "rev-parse", "HEAD")
+    assert code == 0
+    assert f"Measure again: history confirm {sha[:9]} -- COMMAND" in out
+    code, out, err = run(tmp_path, "confirm", "--machine", "ant", "--", "sh", "-c", "sleep $(cat pause)")
+    assert (code, out.splitlines()[-1]) == (1, "nap: confirmed"), err
+    code, out, _ = run(tmp_path, "watch", "--json")
+    (alarm,) = json.loads(out)["results"][0]["alarms"]
+    assert (code, alarm["bad"], alarm["state"]) == (1, sha, "confirmed")
+    assert history.count(commit=sha, metric="time") == 2
+    assert run(tmp_path, "confirm", "--", "true")[0] == 2  # nothing is left to confirm
 
 
 def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) -> None:

@@ -261,7 +261,7 @@ def bisect_revisions(
                     spared=RunError,
                     forgiven=request.forgiven,
                     higher=request.higher,
-                    left_out=lambda error: tell(f"left out: {error}"),
+                    left_out=lambda error: tell(f"left out: {error.on_command_line()}"),
                     block=before.block,
                 ):
                     watch(stage.value, search.finding)

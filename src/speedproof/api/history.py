@@ -36,11 +36,12 @@ from speedproof.history.commits import (
     tags,
 )
 from speedproof.history.importers import importer_of
-from speedproof.history.rows import DECIDED, Added, State
+from speedproof.history.rows import Added, State
 from speedproof.values import level
 
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
+    from speedproof.history.alarms import HistoryAlarm
     from speedproof.history.rows import QueriedSample
     from speedproof.history.store import HistoryStore
     from speedproof.protocols.noise_floor import NoiseFloor
@@ -323,7 +324,8 @@ class History:
         Parameters
         ----------
         every : float
-            Mean number of commits between false alarms, over all benchmarks together.
+            Mean number of commits between false confirmed alarms, over all benchmarks together; unconfirmed ones
+            come twenty times as often.
         last : int
             Look at what so many commits raised.
         metric, benchmark, machine, branch
@@ -332,7 +334,7 @@ class History:
         Returns
         -------
         AlarmResult
-            ``undecided`` are the slowdowns that nobody has decided about.
+            ``undecided`` are the slowdowns that nobody has decided about, ``confirmed`` the sure ones of them.
         """
         from speedproof.api.history_results import AlarmResult
         from speedproof.history.alarms import find_alarms
@@ -340,11 +342,44 @@ class History:
         series, _, commits, tracks = tracks_in(
             self.store, self.repository, metric, benchmark, branch, machine
         )
-        decided = [said for said in self.store.decisions() if said.state in DECIDED]
         line = first_parent_order(branch, self.repository)
-        found = find_alarms(tracks, series, decided, every=every, last=last, line=line)
+        found = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)
         watched = len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, found)
+
+    @checked()
+    def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool:
+        """File a session that measured both commits of an alarm again.
+
+        Parameters
+        ----------
+        alarm : HistoryAlarm
+            One of :meth:`alarms`.
+        session : str or path
+            What ``speedproof run --revisions GOOD BAD`` wrote.
+        machine : str
+            As in :meth:`add`.
+
+        Returns
+        -------
+        bool
+            Whether the session shows the change, too, at 95 %: then the alarm is confirmed from now on.
+        """
+        from speedproof.api.suites import compare_suite
+
+        path = os.fspath(session)
+        suite = read_suite(path)
+        series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
+        key, only = series.key, len({key.benchmark for key in suite.keys}) == 1
+        good, bad = (version_named(c.sha, suite, path, self.repository) for c in (alarm.good, alarm.bad))
+        measured = compare_suite(suite, reference=good, metric=key.metric).against(bad)
+        own = next((row for row in measured if only or row.benchmark == key.benchmark), None)
+        self.add(path, benchmark=key.benchmark if only else "", machine=machine)
+        worse = (alarm.factor > 1.0) != series.higher_is_better
+        shown = own is not None and own.verdict == ("slower" if worse else "faster")
+        if shown:
+            self.store.decide(alarm.bad.sha, "confirmed", reason=path, who=user(), benchmark=key.benchmark)
+        return shown
 
     @checked()
     def page(

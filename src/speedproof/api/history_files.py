@@ -42,7 +42,8 @@ def as_one(suite: Suite, path: str) -> Suite:
     if not suite.commands:
         raise UsageError(
             f"{path}: holds the versions {', '.join(suite.versions)}, each added under its own name; "
-            f"leave out {Parameter('commit')}"
+            "leave out ",
+            Parameter("commit"),
         )
     samples = {(Key(version, key.metric), "all"): sample for (key, version), sample in suite.samples.items()}
     merged: dict[str, dict[str, tuple[str, ...]]] = {"all": {}}
@@ -55,7 +56,9 @@ def renamed(suite: Suite, benchmark: str, path: str) -> Suite:
     """With another name of its only benchmark."""
     if len(suite.benchmarks) > 1:
         raise UsageError(
-            f"{path}: holds {len(suite.benchmarks)} benchmarks, but {Parameter('benchmark')} can name only one"
+            f"{path}: holds {len(suite.benchmarks)} benchmarks, but ",
+            Parameter("benchmark"),
+            " can name only one",
         )
     samples = {
         (Key(benchmark, key.metric), version): sample for (key, version), sample in suite.samples.items()
@@ -120,8 +123,9 @@ def commit_of(suite: Suite, version: str, commit: str | None, path: str, reposit
         return resolve("HEAD", repository)
     except UsageError:
         raise UsageError(
-            f"{path}: no commit is told, and no git repository is here; name the commit with "
-            f"{Parameter('commit')}, which all files of one call share"
+            f"{path}: no commit is told, and no git repository is here; name the commit with ",
+            Parameter("commit"),
+            ", which all files of one call share",
         ) from None
 
 

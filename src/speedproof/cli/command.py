@@ -34,6 +34,7 @@ else:  # generic since click 8.2 only
 _NEAR = 0.66
 _WHOLE = declaring.Taken()
 _PATHS = frozenset(["DIR", "FILE", "PATH"])
+_MAYBE_FILE = "[FILE]"
 
 
 A = TypeVar("A", bound="CommandOptions")
@@ -83,6 +84,19 @@ class _FormatName(ParamType):
         return self._names.shell_complete(ctx, param, incomplete)
 
 
+class _File(click.Path):
+    """A file that is read; ``@last`` is the latest session, also as ``NAME=@last`` or ``@last:VERSION``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        before, latest, after = str(value).partition(declaring.LATEST)
+        if latest and before[-1:] in ("", "=") and after[:1] in ("", ":"):
+            from speedproof.api.run_plan import latest_session
+
+            what = "bisect" if ctx and ctx.info_name == "bisect" else "run"
+            value = f"{before}{latest_session(what)}{after}"
+        return super().convert(value, param, ctx)
+
+
 class ClickArgument(click.Argument):
     """What stands without a dash."""
 
@@ -94,7 +108,11 @@ class ClickArgument(click.Argument):
             metavar=asked.metavar or None,
             nargs=-1 if many else 1,
             required=field.required,
-            type=click.Choice(words) if words else click.Path(allow_dash=True) if asked.is_file else str,
+            type=click.Choice(words)
+            if words
+            else (_File if "FILE" in asked.metavar else click.Path)(allow_dash=True)
+            if asked.is_file
+            else str,
         )
         self.explained = asked.help
 
@@ -124,6 +142,8 @@ class ClickOption(click.Option):
             more["type"] = _Parsed(parse)
         elif name == "format":
             more["type"] = _FormatName()
+        elif metavar == _MAYBE_FILE:
+            more |= {"type": _File(), "flag_value": declaring.LATEST}
         elif metavar in _PATHS:
             more["type"] = click.Path(allow_dash=True)
         super().__init__(
@@ -132,7 +152,7 @@ class ClickOption(click.Option):
             metavar=metavar or None,
             nargs=max(len(metavar.split()), 1),
             multiple=get_origin(kind) is tuple,
-            is_flag=kind is bool or None,
+            is_flag=kind is bool or (False if "flag_value" in more else None),
             **({"required": True} if required else {"default": default}),
             **more,
         )

@@ -1,6 +1,8 @@
 """``speedproof history``: keep measurements of commits, and tell what changed, when and by how much."""
 
 import subprocess
+from contextlib import chdir
+from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -121,6 +123,24 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
     json: Json = False
 
 
+class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Measure the two commits of an alarm again, and file the result.
+
+    speedproof history confirm --build make -- ./bench input
+    """
+
+    commit: Annotated[
+        str | None,
+        Argument(
+            "[COMMIT]", "the commit of an alarm (default: of the newest unconfirmed one)", is_file=False
+        ),
+    ] = None
+    words: tuple[str, ...] = ()  # after --
+    build: Annotated[str, "CMD", "builds a commit, in a tree of its own"] = ""
+    machine: Annotated[str, "NAME", "name of the machine, where it was added by one"] = ""
+    benchmark: Benchmark = None
+
+
 class PageOptions(HistoryOptions, frozen=True, kw_only=True):
     """Write charts of all benchmarks, for a browser."""
 
@@ -211,7 +231,32 @@ def _watch(asked: WatchOptions, console: Console) -> int:
         console.out.write(result.to_json())
     else:
         console.write(*result.reports(everything=asked.all))
-    return FAILED if result.undecided else 0
+    return FAILED if result.confirmed else 0
+
+
+def _confirm(asked: ConfirmOptions, console: Console) -> int:
+    """What 'run --revisions' does, whose result is filed."""
+    from speedproof.cli.main import main
+    from speedproof.cli.run_session import fresh_name
+
+    history = asked.history
+    known = history.alarms(benchmark=asked.benchmark)
+    sha = None if asked.commit is None else history.find(asked.commit)
+    alarm = next((a for a in known.alarms if (not a.confirmed if sha is None else a.bad.sha == sha)), None)
+    if alarm is None:
+        raise UsageError("no such alarm: see 'speedproof history watch'")
+    file = str(Path(fresh_name("confirm", datetime.now())).absolute())
+    built = ["--build", asked.build] if asked.build else []
+    with chdir(asked.repository):
+        code = main(
+            ["run", "--revisions", alarm.good.sha, alarm.bad.sha, "--save", file, *built, "--", *asked.words],
+            console,
+        )
+    if code or not Path(file).exists():
+        return code
+    shown = history.confirm(alarm, file, machine=asked.machine)
+    console.say(f"{known.known[alarm.track.series].key.benchmark}: {'' if shown else 'not '}confirmed")
+    return FAILED if shown and known.slower(alarm) else 0
 
 
 def _carry_out(command: str, body: str) -> None:
@@ -261,7 +306,7 @@ def _add(asked: AddOptions, console: Console) -> int:
                     done=ticker.of if len(files) == 1 else lambda of, done: None,
                 )
             except sp.SpeedproofError as error:
-                failed.setdefault(str(error).removeprefix(f"{path}: "), []).append(path)
+                failed.setdefault(error.on_command_line().removeprefix(f"{path}: "), []).append(path)
             else:
                 several = len(added.commits) > 3
                 names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
@@ -467,6 +512,7 @@ COMMAND = Group(
     "  speedproof history                             commits with changes\n"
     "  speedproof history show sort                   one benchmark, commit by commit\n"
     "  speedproof history watch                       alarms of the newest commits\n"
+    "  speedproof history confirm -- ./bench          measures the newest alarm again\n"
     "  speedproof history page -o site/               charts, for a browser\n"
     "  speedproof history query 'json/*' -o json.csv  samples as rows\n"
     "  speedproof history export all.jsonl.gz         the whole store\n"
@@ -474,12 +520,13 @@ COMMAND = Group(
     "  speedproof history note 3f2a9c1 'looks like the new hash' --assign ann\n"
     "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
     "\n"
-    "exit codes: 0 done, 1 undecided slowdown (watch, --fail-on-change), 2 error",
+    "exit codes: 0 done, 1 undecided slowdown (watch: a confirmed one; --fail-on-change), 2 error",
     {
         "add": Command(AddOptions, _add),
         "changes": Command(ChangesOptions, _tell),
         "show": Command(ShowBenchmarkOptions, _show),
         "watch": Command(WatchOptions, _watch),
+        "confirm": Command(ConfirmOptions, _confirm),
         "page": Command(PageOptions, _page),
         "query": Command(QueryOptions, _query),
         "export": Command(ExportOptions, _export),

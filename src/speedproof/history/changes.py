@@ -17,6 +17,8 @@ from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import t_ppf, t_sf
 
+RISK = 0.05
+"""That a history without a change shows one."""
 _NEAR = 30  # points on each side of a joint that tell the levels there
 _LEFT = 0.25  # of a step, what an undoing may leave
 _Place = tuple[int, int, int, float, bool]  # best, first and last split, p-value, whether it is a drift
@@ -43,7 +45,7 @@ class Change(Struct, frozen=True):
 
 
 def find_history_changes(
-    tracks: Sequence[Track], alpha: float = 0.05, *, correction: Correction = "holm"
+    tracks: Sequence[Track], alpha: float = RISK, *, correction: Correction = "holm"
 ) -> tuple[Change, ...]:
     """Every change that the tracks show."""
     stretches = [(track, start, end) for track in tracks for start, end in track.stretches()]

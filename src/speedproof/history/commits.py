@@ -68,7 +68,7 @@ def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
         return Commit(sha, subject, in_utc(moment))
     if revision.startswith("HEAD") or "~" in revision or "^" in revision:
         raise UsageError(
-            f"{revision}: no git repository here knows it; name the commit with {Parameter('commit')}"
+            f"{revision}: no git repository here knows it; name the commit with ", Parameter("commit")
         )
     return Commit(revision, "", in_utc(date))
 

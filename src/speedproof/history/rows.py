@@ -11,7 +11,7 @@ from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.suite import Key
 from speedproof.history.commits import Commit
 
-State = Literal["blessed", "invalid", "fixed", "noted", "assigned"]
+State = Literal["blessed", "invalid", "fixed", "confirmed", "noted", "assigned"]
 DECIDED: frozenset[State] = frozenset({"blessed", "invalid", "fixed"})
 """What settles a change."""
 
@@ -41,7 +41,9 @@ class Triage(Struct, frozen=True):
 
     commit: str  # the first commit after the change
     benchmark: str  # empty for every benchmark
-    state: State  # accepted as the new level; noise; undone since; a remark; who looks after it
+    state: (
+        State  # accepted as the new level; noise; undone since; measured again; a remark; who looks after it
+    )
     # Why (or what was remarked, or to whom it was assigned), by whom, when (ISO 8601, UTC)
     reason: str
     who: str

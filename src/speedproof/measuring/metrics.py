@@ -135,7 +135,7 @@ class PerfStat(Struct, frozen=True):
         """The job under perf."""
         events = ",".join((_DURATION, *self.events))
         prefix = (self.program, "stat", "-x", ";", "-o", str(self.path), "-e", events, "--")
-        return replace(job, command=prefix + job.command)
+        return replace(job, command=prefix + job.command, program="")
 
     def read(self) -> dict[str, float]:
         """The counters of the last run and its ``time``; what was not counted is absent."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import shlex
 import tomllib
@@ -192,14 +193,17 @@ def plan_trees(
     hooks: Hooks,
     *,
     benchmark: str = "command",
+    remedy: Sequence[str | Parameter] = _SHELL_OPTION,
 ) -> tuple[PlannedBenchmark, ...]:
     """Plan one command in several folders, which are its versions."""
+    for name, choices in parameters.items():
+        _check_values(name, choices)
     nowhere = replace(hooks, cwd="")
     return _combined(
         benchmark,
         parameters,
         lambda values: (
-            _in_tree(_version(name, command, nowhere, {"version": name, **values}), hooks, builds)
+            _in_tree(_version(name, command, nowhere, {"version": name, **values}, remedy), hooks, builds)
             for name, builds in trees.items()
         ),
     )
@@ -232,8 +236,10 @@ class _Benchmark(Hooks, frozen=True):
     parameters: Mapping[str, list[str]] = field(default_factory=dict)
 
 
-def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
-    """Read a suite of benchmarks x versions."""
+def read_plan(
+    path: Path, trees: Mapping[str, Sequence[PlannedBuild]] | None = None
+) -> tuple[PlannedBenchmark, ...]:
+    """Read a suite of benchmarks x versions; where there are ``trees``, these are its versions."""
     name = str(path)
     try:
         suite = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -247,6 +253,8 @@ def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
         title: texts(name, f"versions.{title}", table, tables=("env",))
         for title, table in table_of(name, "versions", suite.get("versions", {})).items()
     }
+    if trees is not None and versions:
+        raise FormatError(name, "versions", "revisions are the versions; leave these tables out")
     planned: list[PlannedBenchmark] = []
     for title, value in table_of(name, "benchmarks", suite.get("benchmarks", {})).items():
         where = f"benchmarks.{title}"
@@ -254,7 +262,17 @@ def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
         check_members(name, where, table, _READERS)
         read = {key: _READERS[key](name, f"{where}.{key}", item) for key, item in table.items()}
         try:
-            planned += _planned(path.parent, title, _Benchmark(**read, shell=shell), versions)
+            benchmark = _Benchmark(**read, shell=shell)
+            if trees is None:
+                planned += _planned(path.parent, title, benchmark, versions)
+            elif benchmark.commands or not benchmark.command:
+                raise UsageError("revisions are the versions of one 'command'")
+            else:
+                around = replace(benchmark, cwd=str(Path(os.path.relpath(path.parent)) / benchmark.cwd))
+                parameters = benchmark.parameters
+                planned += plan_trees(
+                    benchmark.command, trees, parameters, around, benchmark=title, remedy=_SHELL_MEMBER
+                )
         except UsageError as error:
             raise FormatError(name, where, *error.args) from None
         if unknown := [label for label in read.get("commands", ()) if versions and label not in versions]:

@@ -152,17 +152,9 @@ TARGET INLINE double NAME(e_step_of)(const double *x, int n, const int K, const 
 
 TARGET static double NAME(e_step)(const void *data, int n, int K, const Mixture *m, Sums *sums) {
     const double *x = data;
-    switch (K) {
-    case 2: return NAME(e_step_of)(x, n, 2, m, sums);
-    case 3: return NAME(e_step_of)(x, n, 3, m, sums);
-    case 4: return NAME(e_step_of)(x, n, 4, m, sums);
-    case 5: return NAME(e_step_of)(x, n, 5, m, sums);
-    case 6: return NAME(e_step_of)(x, n, 6, m, sums);
-    case 7: return NAME(e_step_of)(x, n, 7, m, sums);
-    case 8: return NAME(e_step_of)(x, n, 8, m, sums);
-    case 9: return NAME(e_step_of)(x, n, 9, m, sums);
-    default: return NAME(e_step_of)(x, n, K, m, sums);
-    }
+#define OF(K) return NAME(e_step_of)(x, n, K, m, sums);
+    BY_K(OF)
+#undef OF
 }
 
 /* The density of a mixture at padded values, up to a factor; room in `out` for whole blocks. */

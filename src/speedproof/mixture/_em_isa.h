@@ -4,6 +4,7 @@
 #include "_em_runs.h"
 #include "_em_scout.h"
 #undef ISA
+#undef BY_K
 #undef TARGET
 #undef DOUBLES
 #undef FLOATS

@@ -146,17 +146,9 @@ TARGET INLINE void NAME(e_runs_of)(const float *x, int n, const int K, const Lan
 }
 
 TARGET static void NAME(e_runs)(const float *x, int n, int K, const LaneMixture *m, LaneSums *sums) {
-    switch (K) {
-    case 2: NAME(e_runs_of)(x, n, 2, m, sums); return;
-    case 3: NAME(e_runs_of)(x, n, 3, m, sums); return;
-    case 4: NAME(e_runs_of)(x, n, 4, m, sums); return;
-    case 5: NAME(e_runs_of)(x, n, 5, m, sums); return;
-    case 6: NAME(e_runs_of)(x, n, 6, m, sums); return;
-    case 7: NAME(e_runs_of)(x, n, 7, m, sums); return;
-    case 8: NAME(e_runs_of)(x, n, 8, m, sums); return;
-    case 9: NAME(e_runs_of)(x, n, 9, m, sums); return;
-    default: NAME(e_runs_of)(x, n, K, m, sums); return;
-    }
+#define OF(K) NAME(e_runs_of)(x, n, K, m, sums); return;
+    BY_K(OF)
+#undef OF
 }
 
 typedef struct {

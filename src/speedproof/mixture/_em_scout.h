@@ -104,17 +104,9 @@ TARGET INLINE double NAME(e_scout_of)(const float *x, int n, const int K, const 
 }
 
 TARGET static double NAME(e_scout)(const void *x, int n, int K, const Mixture *m, Sums *sums) {
-    switch (K) {
-    case 2: return NAME(e_scout_of)(x, n, 2, m, sums);
-    case 3: return NAME(e_scout_of)(x, n, 3, m, sums);
-    case 4: return NAME(e_scout_of)(x, n, 4, m, sums);
-    case 5: return NAME(e_scout_of)(x, n, 5, m, sums);
-    case 6: return NAME(e_scout_of)(x, n, 6, m, sums);
-    case 7: return NAME(e_scout_of)(x, n, 7, m, sums);
-    case 8: return NAME(e_scout_of)(x, n, 8, m, sums);
-    case 9: return NAME(e_scout_of)(x, n, 9, m, sums);
-    default: return NAME(e_scout_of)(x, n, K, m, sums);
-    }
+#define OF(K) return NAME(e_scout_of)(x, n, K, m, sums);
+    BY_K(OF)
+#undef OF
 }
 
 #undef VecF

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from speedproof.data.units import format_value
-from speedproof.errors import Parameter
-from speedproof.history.alarms import FoundAlarms, HistoryAlarm
+from speedproof.history.alarms import ASKED, FoundAlarms, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import short_name
 from speedproof.history.rows import QueriedSample
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from speedproof.corpus.changes import CorpusChange, CorpusChanges
 
 _SHOWN = 7
-_ALL = Parameter("everything", True, "all")
 _COMMIT = 28
 LISTED = 25
 """Samples that a query shows."""
@@ -92,7 +90,7 @@ def changed(found: CorpusChanges, versions: Sequence[str], *, everything: bool) 
         Column("machine", drop=2),
     )
     if len(found.changes) > len(shown):
-        notes.append(Text(f"... {len(found.changes) - len(shown)} earlier changes: {_ALL}"))
+        notes.append(Text(f"... {len(found.changes) - len(shown)} earlier changes: ask for all"))
     return Report(
         f"corpus {found.corpus}",
         tuple(headline),
@@ -108,18 +106,23 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
     many = f"{plural(result.series, 'benchmark')}, last {plural(result.last, 'commit')} of {result.commits}"
     told = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
-    often = f"once in {result.every:,.0f} commits, all benchmarks together."
+    often = f"once in {result.every:,.0f} commits, an unconfirmed one in {result.every / ASKED:,.0f}."
     headline = (
         Text(f"{told} in {many}", "strong"),
-        Text(f"Without a change an alarm comes about {often}", "dim"),
+        Text(f"Without a change a confirmed alarm comes about {often}", "dim"),
     )
     shown = result.alarms if everything else result.alarms[:_SHOWN]
     more = len(result.alarms) - len(shown)
     hints: tuple[str, ...] = ()
     if result.undecided:
         first = result.undecided[0]
+        again = (
+            ""
+            if first.confirmed
+            else f"Measure again: history confirm {short_name(first.bad.sha)} -- COMMAND"
+        )
         what = "Which commit" if first.between > 1 else "Confirm"
-        hints = (f"{what}: {first.confirmed_by(_SHA)} -- COMMAND", "Accept: history bless COMMIT")
+        hints = (again or f"{what}: {first.confirmed_by(_SHA)} -- COMMAND", "Accept: history bless COMMIT")
     columns = (
         Column("since"),
         Column("benchmark", names=True),
@@ -132,7 +135,7 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     rows = [_row_of_alarm(result, alarm) for alarm in shown]
     return Report(
         f"alarms in {result.store}", headline, (Table.of(columns, rows),) if shown else (),
-        (Text(f"... {more} more alarms: {_ALL}"),) if more else (), hints=hints, command="history watch",
+        (Text(f"... {more} more alarms: ask for all"),) if more else (), hints=hints, command="history watch",
         data=result,
     )  # fmt: skip
 
@@ -147,7 +150,7 @@ def _row_of_alarm(result: FoundAlarms, alarm: HistoryAlarm) -> Row:
         Cell(times, style),
         Cell(word, style),
         brief_commit(alarm.raised.sha),
-        "shown" if alarm.shown else "unconfirmed",
+        "confirmed" if alarm.confirmed else "unconfirmed",
         Cell(alarm.decision.state if alarm.decision else "", "dim"),
         name=name,
         kind=word,

@@ -9,12 +9,11 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from speedproof.errors import Parameter
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
-from speedproof.reporting import sheet, words
+from speedproof.reporting import metrics, sheet, words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, hint_of_all, right
 from speedproof.reporting.names import (
     benchmark_column,
@@ -38,17 +37,27 @@ _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
 
 
 def reports(
-    results: Sequence[SuiteComparison], rankings: Mapping[str, SuiteRanking] | None = None, **asked: bool
+    results: Sequence[SuiteComparison],
+    rankings: Mapping[str, SuiteRanking] | None = None,
+    *,
+    short: bool = True,
+    **asked: bool,
 ) -> list[Report]:
-    """One report a metric: a sheet for two versions, a ranking and a matrix for more."""
+    """One report a metric: a sheet for two versions, a ranking and a matrix for more.
+
+    Where nothing more is asked of several metrics of two versions, ``short`` is one report with a row a metric.
+    """
     by_metric: dict[str, list[SuiteComparison]] = {}
     for result in results:
         by_metric.setdefault(result.metric, []).append(result)
+    if short and len(by_metric) > 1 and len(by_metric) == len(results) and not any(asked.values()):
+        return [metrics.report(results)]
     ranked = rankings or {}
-    return [
-        report(of, ranked.get(metric), **asked) if len(of) > 1 else sheet.report(of[0], **asked)
+    made = {
+        metric: report(of, ranked.get(metric), **asked) if len(of) > 1 else sheet.report(of[0], **asked)
         for metric, of in by_metric.items()
-    ]
+    }
+    return metrics.named(made) if len(made) > 1 else [*made.values()]
 
 
 class _Versions:
@@ -155,7 +164,7 @@ def _two_speeds(of: _Versions) -> Iterator[Text]:
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
     """What some version lacks, in one line."""
     names = {name for r in results for name in (*r.only_reference, *r.only_candidate)}
-    lacking = f"Not in every version: {plural(len(names), 'benchmark')} ({Parameter('details', True)})"
+    lacking = f"Not in every version: {plural(len(names), 'benchmark')} (see the details)"
     lines = [lacking] if names else []
     lines += [f"Left out: {problem}" for r in results for problem in r.problems][:1]
     return [Text(text, "warning") for text in lines]
