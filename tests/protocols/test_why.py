@@ -25,7 +25,7 @@ def sides(
         for state in (slow, ~slow):  # so that the means of the states are what they are said to be
             spread[state] -= spread[state].mean() if state.any() else 0.0
         times.append(Sample((factor * (1.0 + slow + spread)).astype(np.float64), label="ab"[k]))
-        faults.append(Sample(110.0 + 2000.0 * slow + rng.poisson(2.0, n), ""))
+        faults.append(Sample((110.0 + 2000.0 * slow + rng.poisson(2.0, n)).astype(np.float64), ""))
     return times, faults
 
 

@@ -236,8 +236,8 @@ def _watch(asked: WatchOptions, console: Console) -> int:
 
 def _confirm(asked: ConfirmOptions, console: Console) -> int:
     """What 'run --revisions' does, whose result is filed."""
+    from speedproof.api.run_plan import new_session
     from speedproof.cli.main import main
-    from speedproof.cli.run_session import fresh_name
 
     history = asked.history
     known = history.alarms(benchmark=asked.benchmark)
@@ -245,7 +245,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     alarm = next((a for a in known.alarms if (not a.confirmed if sha is None else a.bad.sha == sha)), None)
     if alarm is None:
         raise UsageError("no such alarm: see 'speedproof history watch'")
-    file = str(Path(fresh_name("confirm", datetime.now())).absolute())
+    file = str(new_session("confirm", datetime.now()))
     built = ["--build", asked.build] if asked.build else []
     with chdir(asked.repository):
         code = main(
