@@ -229,9 +229,10 @@ class Bisection:
         ends = self._ends()
         if ends is None or ends.blocks < _LEAST_ENDS or self._nothing():
             return False
+        if abs(math.log(ends.middle())) < math.log1p(self._min_change):
+            return self._differ()
         self._posterior()
-        seen = abs(math.log(ends.middle())) >= math.log1p(self._min_change)
-        return self._differ() or (seen and self._none < _EQUAL)
+        return self._none < _EQUAL or self._differ()
 
     def _sign(self) -> int:
         """1 where the newest end seems slower, else -1."""
