@@ -103,7 +103,7 @@ def _checks(
 ) -> list[list[Note]]:
     """Of each pair: the location model; the scale model behind the bounds; ties, when there are any."""
     location = tests.location
-    found: list[list[Note]] = []
+    notes: list[list[Note]] = []
     for statistic, pvalue, holds, lacking in zip(
         *lists(location.statistic, location.pvalue, decision.location_model),
         (decision.lacking_x | decision.lacking_y).tolist(),
@@ -120,7 +120,7 @@ def _checks(
                 "the samples differ by more than a shift: the rank-sum test says which tends to be larger, "
                 "1 - alpha may not be the correct confidence level for medians"
             )
-        found.append([Note(Assumption.SHIFT, message, (), (), statistic, pvalue, holds)])
+        notes.append([Note(Assumption.SHIFT, message, (), (), statistic, pvalue, holds)])
     positive = np.flatnonzero(np.minimum(slow.min(axis=-1), fast.min(axis=-1)) > 0)
     if positive.size:
         # The bounds of the ratio invert the test under scaling, which is a shift of the logarithms.
@@ -132,7 +132,7 @@ def _checks(
                 if common
                 else "the samples differ by more than a factor: the bounds are not those of the ratio of medians"
             )
-            found[i].append(Note(Assumption.FACTOR, message, (), (), statistic, pvalue, common))
+            notes[i].append(Note(Assumption.FACTOR, message, (), (), statistic, pvalue, common))
     for i in np.flatnonzero(tests.ranks.ties):
         pooled = np.concatenate([slow[i], fast[i]])
         distinct = int(np.unique(pooled, return_counts=True)[0].size)
@@ -140,5 +140,5 @@ def _checks(
         message = f"{distinct} distinct values among {pooled.size}: the rank-sum test is approximate"
         if not many:
             message += ", and bounds cannot be finer than the steps of the values"
-        found[i].append(Note(Assumption.TIES, message, statistic=float(pooled.size - distinct), held=many))
-    return found
+        notes[i].append(Note(Assumption.TIES, message, statistic=float(pooled.size - distinct), held=many))
+    return notes

@@ -100,7 +100,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
     )
     away = alone.reach(c.alpha)
     reach = math.expm1(away) if away < _LARGEST_LOG else math.inf
-    told = SessionFloor(math.sqrt(spread.variance), spread.degrees, spread.sessions, reach)
+    session_floor = SessionFloor(math.sqrt(spread.variance), spread.degrees, spread.sessions, reach)
     pvalue, slower = max(c.pvalue, down.pvalue(at)), max(c.pvalue_slower, up.pvalue(-at))
     margin = _at_margin(c.at_margin, at, down, up)
     verdict = verdict_of(pvalue, slower, margin, c.alpha)
@@ -123,7 +123,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
 
     by = "by any factor" if math.isinf(reach) else f"by up to {100 * reach:.2g} %"
     in_turns = IN_TURNS.replace("that much", by)
-    lost = verdict is Verdict.UNDECIDED and (c.verdict is not verdict or hides(told, ratio))
+    lost = verdict is Verdict.UNDECIDED and (c.verdict is not verdict or hides(session_floor, ratio))
     return replace(
         c,
         pvalue=pvalue,
@@ -134,7 +134,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
         chance=None if chance is None else even(chance),
         needed=Needed(None, None, in_turns if sound else _NO_RATIO) if lost else c.needed,
         at_margin=margin,
-        floor=told,
+        floor=session_floor,
     )
 
 

@@ -136,10 +136,12 @@ def _row(
     size = abs(b.difference)
     by = f"{size:.3g}" if given else percent(size)
     tie = b.winner is Winner.TIE
-    told = "tie" if tie else f"{winner} by {by}"
+    better = "tie" if tie else f"{winner} by {by}"
     p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
     kind = "ties" if tie else winner
-    return Row.of(name, *sides, Cell(told, _STYLES[b.winner]), p, name=b.benchmark, message=told, kind=kind)
+    return Row.of(
+        name, *sides, Cell(better, _STYLES[b.winner]), p, name=b.benchmark, message=better, kind=kind
+    )
 
 
 def _speedup(found: RSpeedup) -> str:

@@ -147,13 +147,13 @@ def _warnings(findings: Sequence[CandidateResult], *, withheld: bool) -> Iterato
 
 def spent_of(suite: Suite) -> dict[tuple[str, str], dict[str, str]]:
     """The medians of processor time, by benchmark and version."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    medians: dict[tuple[str, str], dict[str, str]] = {}
     for name in ("user", "system"):
         for (key, version), sample in suite.samples.items():
             if key.metric == name:
                 shown = format_value(summarise(sample).median, sample.unit)
-                found.setdefault((key.benchmark, version), {})[name] = shown
-    return found
+                medians.setdefault((key.benchmark, version), {})[name] = shown
+    return medians
 
 
 def _with_spent(
@@ -177,14 +177,14 @@ def _with_spent(
 
 def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]) -> Iterator[Text]:
     """What cannot differ, which no policy judges."""
-    told = [
+    unjudged = [
         f"{f.candidate if f.candidate == control_name(f.reference) else f.benchmark} "
         f"({interval(f.certified)})"
         for f in findings
         if not f.outcome and (f.benchmark, f.candidate) in sides and not math.isnan(f.estimate)
     ]
-    if told:
-        yield Text(f"Not judged: {enumerate_names(told, _NAMED)}.", "dim")
+    if unjudged:
+        yield Text(f"Not judged: {enumerate_names(unjudged, _NAMED)}.", "dim")
 
 
 def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -> Iterator[Text]:
@@ -192,12 +192,12 @@ def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -
     withheld = "No smaller verdict is given."
     if question.rules.demand:
         withheld = "Nothing nearer than that to the margin is decided."
-    found = [(f, direction(f.estimate)) for f in findings if differs(f)]
-    for f, told in found:
+    different = [(f, direction(f.estimate)) for f in findings if differs(f)]
+    for f, told in different:
         if question.control and f.candidate == control_name(f.reference):
             again = f"{f.reference}, built again from the same source, is {told} ({f.benchmark})"
             yield Text(f"The noise floor is not met: {again}. {withheld}", "bad")
-    for f, told in found:
+    for f, told in different:
         if f.benchmark in question.unaffected:
             other = f"is {told}: something else differs"
             yield Text(f"{f.benchmark}, which the change cannot touch, {other}. {withheld}", "bad")
@@ -208,8 +208,8 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
     measured = min(f.result.blocks for f in findings)
     lost = measured < count
     if lost and any(f.result.pvalue_faster == f.result.pvalue_slower == 1.0 for f in findings):
-        told = f"Pairs of builds measured so far: {measured} of {count}; --resume measures the others."
-        yield Text(told, "warning")
+        missing = f"Pairs of builds measured so far: {measured} of {count}; --resume measures the others."
+        yield Text(missing, "warning")
         return
     layouts = "all of one layout: this is said of these builds; {seed} in --build varies it"
     if varied:
@@ -217,8 +217,8 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
     yield Text(f"Every block has builds of its own, {count} of each, {layouts}.", "dim")
     if lost:
         few = any(2.0**-f.result.blocks > f.result.alpha for f in findings)
-        told = ", too few to prove anything" if few else ""
-        yield Text(f"Pairs that count: {measured} of {count}{told}; runs of the others failed.", "warning")
+        missing = ", too few to prove anything" if few else ""
+        yield Text(f"Pairs that count: {measured} of {count}{missing}; runs of the others failed.", "warning")
 
 
 def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
@@ -234,14 +234,14 @@ def _risks(findings: Sequence[CandidateResult], question: SessionQuestion, *, on
     units = "builds" if question.rules.fixed else "runs"
     how = "tested once, at the end" if once else "looked at after each"
     if max(f.result.alpha for f in findings) < alpha:
-        told = f"Blocks of {units}, {how}; all candidates share the risk: {percent(alpha)} a direction."
+        risk = f"Blocks of {units}, {how}; all candidates share the risk: {percent(alpha)} a direction."
     else:
         pairs = f"{plural(findings[0].result.blocks, 'pair')} of {units}" if benchmarks == 1 else "Pairs"
         each = "" if benchmarks == 1 else " a benchmark"
-        told = f"{pairs} in random order, {how}; risk {percent(alpha)} each way{each}."
+        risk = f"{pairs} in random order, {how}; risk {percent(alpha)} each way{each}."
     if len(controls) > 1:
-        told = f"{told.removesuffix('.')}; the {len(controls)} that the change cannot touch count as one."
-    return told
+        risk = f"{risk.removesuffix('.')}; the {len(controls)} that the change cannot touch count as one."
+    return risk
 
 
 def _results(

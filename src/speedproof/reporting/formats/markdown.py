@@ -45,8 +45,8 @@ def _section(report: Report, room: int) -> Iterator[str]:
             continue
         said = escape(text.text)
         mark = _MARKS[text.style]
-        told = f"**{mark}{said}**" if i == 0 else f"{mark}{said}"
-        yield f"{told} {escape(text.aside)}".rstrip()
+        first = f"**{mark}{said}**" if i == 0 else f"{mark}{said}"
+        yield f"{first} {escape(text.aside)}".rstrip()
         yield ""
     for table in report.tables:
         yield from _table(table, [row for row in table.rows if not row.folded], room)
