@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from speedproof.api.speedup_test import speedup_test as speedup_test
     from speedproof.api.suites import SuiteResult as SuiteResult
     from speedproof.api.suites import compare_suite as compare_suite
+    from speedproof.api.whys import WhyResult as WhyResult
+    from speedproof.api.whys import why as why
     from speedproof.data.given import sample as sample
     from speedproof.data.notes import Assumption as Assumption
     from speedproof.data.remarks import remarks as remarks
@@ -71,6 +73,7 @@ _HOME = {
     "Suite": "data.suite",
     "SuiteResult": "api.suites",
     "Verdict": "protocols.results",
+    "WhyResult": "api.whys",
     "bisect": "api.bisections",
     "compare": "api.pairs",
     "compare_suite": "api.suites",
@@ -89,6 +92,7 @@ _HOME = {
     "report": "api.reports",
     "sample": "data.given",
     "speedup_test": "api.speedup_test",
+    "why": "api.whys",
 }
 __all__ = ["__version__", *_HOME]
 

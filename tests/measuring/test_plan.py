@@ -260,6 +260,26 @@ def test_one_command_in_several_folders_is_its_versions() -> None:
     assert (named.name, named.versions[0].command, named.versions[0].cwd) == ("B", ("x", "{n}"), "/o")
 
 
+def test_a_suite_in_several_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trees are its versions, and each command runs where the suite lies in them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    path = Path("sub/suite.toml")
+    path.write_text("[benchmarks.c]\ncommand = 'x {n} {version}'\nparameters = {n = [1, 2]}\ncwd = 'in'\n")
+    trees = {"v1": [PlannedBuild("/t/1", 0)], "v2": [PlannedBuild("/t/2", 0)]}
+    assert [(b.name, [(v.name, v.text, v.cwd) for v in b.versions]) for b in read_plan(path, trees)] == [
+        (f"c n={n}", [(f"v{i}", f"x {n} v{i}", f"/t/{i}/sub/in") for i in (1, 2)]) for n in (1, 2)
+    ]
+    for text, message in (
+        ("[versions.a]\n[benchmarks.c]\ncommand = 'x'", "versions: revisions are the versions"),
+        ("[benchmarks.c]\ncommands = {v1 = 'x', v2 = 'y'}", r"benchmarks\.c: .* of one 'command'"),
+        ("[benchmarks.c]\ncommand = 'x'\nparameters = {n = [1, 1]}", r"benchmarks\.c: .*value '1' twice"),
+    ):
+        path.write_text(text)
+        with pytest.raises(FormatError, match=message):
+            read_plan(path, trees)
+
+
 def test_a_version_as_built_has_its_folder_and_its_padding() -> None:
     version = PlannedVersion("v", ("x",), "x", {"A": "1", "SPEEDPROOF_PADDING": "y"}, "/elsewhere")
     for padding in (0, 1, 7):

@@ -192,7 +192,7 @@ def _in_turn(
 
 
 def _ordered(
-    columns: tuple[Column, ...], process: bool, run: bool
+    columns: Sequence[Column], process: bool, run: bool
 ) -> tuple[FloatArray, IntArray | None, frozenset[Trait]]:
     """Values in run order, processes numbered by first appearance, and what is known of the order."""
     values, processes = columns[0], None

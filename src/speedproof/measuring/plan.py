@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -191,14 +192,17 @@ def plan_trees(
     hooks: Hooks,
     *,
     benchmark: str = "command",
+    remedy: Sequence[str | Parameter] = _SHELL_OPTION,
 ) -> tuple[PlannedBenchmark, ...]:
     """Plan one command in several folders, which are its versions."""
+    for name, choices in parameters.items():
+        _check_values(name, choices)
     nowhere = replace(hooks, cwd="")
     return _combined(
         benchmark,
         parameters,
         lambda values: (
-            _in_tree(_version(name, command, nowhere, {"version": name, **values}), hooks, builds)
+            _in_tree(_version(name, command, nowhere, {"version": name, **values}, remedy), hooks, builds)
             for name, builds in trees.items()
         ),
     )
@@ -236,6 +240,10 @@ class _Benchmark(Struct, frozen=True):
     conclude: str = ""
     cleanup: str = ""
 
+    def hooks(self, shell: str, cwd: str, env: Mapping[str, str]) -> Hooks:
+        """What goes with the command of a version."""
+        return Hooks(shell, cwd, env, *(getattr(self, hook) for hook in _AROUND))
+
 
 class _Suite(Struct, frozen=True):
     """The whole file."""
@@ -245,8 +253,10 @@ class _Suite(Struct, frozen=True):
     shell: str = ""
 
 
-def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
-    """Read a suite of benchmarks x versions."""
+def read_plan(
+    path: Path, trees: Mapping[str, Sequence[PlannedBuild]] | None = None
+) -> tuple[PlannedBenchmark, ...]:
+    """Read a suite of benchmarks x versions; where there are ``trees``, these are its versions."""
     name, suite = str(path), read_toml(_Suite, path)
     versions = {
         title: {
@@ -257,11 +267,26 @@ def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
         }
         for title, table in suite.versions.items()
     }
+    if trees is not None and versions:
+        raise FormatError(name, "versions", "revisions are the versions; leave these tables out")
     planned: list[PlannedBenchmark] = []
     for title, benchmark in suite.benchmarks.items():
         where = f"benchmarks.{title}"
         try:
-            planned += _planned(path.parent, title, benchmark, suite.shell, versions)
+            if trees is None:
+                planned += _planned(path.parent, title, benchmark, suite.shell, versions)
+            elif benchmark.commands or not benchmark.command:
+                raise UsageError("revisions are the versions of one 'command'")
+            else:
+                cwd = str(Path(os.path.relpath(path.parent)) / benchmark.cwd)
+                planned += plan_trees(
+                    benchmark.command,
+                    trees,
+                    benchmark.parameters,
+                    benchmark.hooks(suite.shell, cwd, benchmark.env),
+                    benchmark=title,
+                    remedy=_SHELL_MEMBER,
+                )
         except UsageError as error:
             raise FormatError(name, where, *error.args) from None
         if unknown := [label for label in benchmark.commands if versions and label not in versions]:
@@ -289,7 +314,6 @@ def _planned(
         inside = str(folder / cwd) if cwd else str(folder) if str(folder) != "." else ""
         command = benchmark.commands.get(label, benchmark.command)
         known = {"version": label, **words, **values}
-        hooks = Hooks(shell, inside, env, *(getattr(benchmark, hook) for hook in _AROUND))
-        return _version(label, command, hooks, known, _SHELL_MEMBER)
+        return _version(label, command, benchmark.hooks(shell, inside, env), known, _SHELL_MEMBER)
 
     return _combined(title, benchmark.parameters, lambda values: (version(label, values) for label in labels))
