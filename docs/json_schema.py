@@ -36,6 +36,7 @@ from speedproof.protocols.run_ranking import RunRanking
 from speedproof.protocols.sequential import SessionAnswer
 from speedproof.protocols.speedup_test_tool import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.why import Why
 from speedproof.reporting.bisection import ToldBisection
 from speedproof.reporting.json import SCHEMA_VERSION
 from speedproof.reporting.stored import Context, StoredSuite
@@ -102,7 +103,12 @@ RESULTS: dict[str, list[Any]] = {
     "show": [StoredSuite],
 }
 ATTACHED: dict[str, dict[str, Any]] = {
-    "compare": {"rankings": dict[str, SuiteRanking], "suite": StoredSuite, "context": Context},
+    "compare": {
+        "rankings": dict[str, SuiteRanking],
+        "why": list[Why],
+        "suite": StoredSuite,
+        "context": Context,
+    },
     "run": {"session": SessionOrigin},
 }
 

@@ -33,16 +33,18 @@ if TYPE_CHECKING:
     from speedproof.api.pairs import PairResult as PairResult
     from speedproof.api.pairs import compare as compare
     from speedproof.api.pictures import pictures as pictures
+    from speedproof.api.race_results import RaceResult as RaceResult
     from speedproof.api.rankings import RankResult as RankResult
     from speedproof.api.rankings import rank as rank
     from speedproof.api.reports import report as report
-    from speedproof.api.sessions import RaceResult as RaceResult
     from speedproof.api.sessions import measure as measure
     from speedproof.api.sessions import race as race
     from speedproof.api.speedup_test import SpeedupTestResult as SpeedupTestResult
     from speedproof.api.speedup_test import speedup_test as speedup_test
     from speedproof.api.suites import SuiteResult as SuiteResult
     from speedproof.api.suites import compare_suite as compare_suite
+    from speedproof.api.whys import WhyResult as WhyResult
+    from speedproof.api.whys import why as why
     from speedproof.data.given import sample as sample
     from speedproof.data.notes import Assumption as Assumption
     from speedproof.data.remarks import remarks as remarks
@@ -63,7 +65,7 @@ _HOME = {
     "HptResult": "api.hpt",
     "ModelResult": "api.models",
     "PairResult": "api.pairs",
-    "RaceResult": "api.sessions",
+    "RaceResult": "api.race_results",
     "RankResult": "api.rankings",
     "Sample": "data.sample",
     "SpeedproofError": "errors",
@@ -71,6 +73,7 @@ _HOME = {
     "Suite": "data.suite",
     "SuiteResult": "api.suites",
     "Verdict": "protocols.results",
+    "WhyResult": "api.whys",
     "bisect": "api.bisections",
     "compare": "api.pairs",
     "compare_suite": "api.suites",
@@ -89,6 +92,7 @@ _HOME = {
     "report": "api.reports",
     "sample": "data.given",
     "speedup_test": "api.speedup_test",
+    "why": "api.whys",
 }
 __all__ = ["__version__", *_HOME]
 

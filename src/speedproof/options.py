@@ -5,9 +5,10 @@ the checks of ``speedproof.toml``; annotations are read as they stand, so this m
 """
 
 import os
+import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from msgspec import Meta, Struct
 
@@ -18,7 +19,20 @@ QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", 
 """The questions of two samples, in the order in which they are shown."""
 
 QUANTILES: dict[QuestionName, float] = {"p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
-"""The shares of the questions about the slowest runs."""
+"""The shares of the questions about the slowest runs that have a name; any other is named after its share."""
+
+
+def quantile_name(q: float) -> QuestionName:
+    """The question about the quantile of any share: of 0.975 ``"p97.5"``."""
+    from decimal import Decimal
+
+    return cast(QuestionName, f"p{Decimal(repr(q)).scaleb(2).normalize():f}")
+
+
+def quantile_of(name: str) -> float | None:
+    """The share of a question that is named after it."""
+    return values.quantile(f"{name[1:]}%") if re.fullmatch(r"p\d\d(\.\d+)?", name) else None
+
 
 HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
@@ -211,6 +225,13 @@ class Gating(Struct, frozen=True, kw_only=True):
     ] = None
     protocol: Annotated[
         Location | None, "whose test decides: of the typical run (default), of means, medians or slowest runs"
+    ] = None
+    quantile: Annotated[
+        float | None,
+        "Q",
+        "the test of this quantile decides: 0.975, from 0.5 to 0.9999",
+        values.quantile,
+        Excludes("protocol"),
     ] = None
 
 

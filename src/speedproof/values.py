@@ -31,6 +31,14 @@ def proportion(given: object, least: float = 0.01, most: float = 1.0) -> float:
     return value
 
 
+def quantile(given: object) -> float:
+    """The share of a quantile whose limits are told: from the median to where one run in 10,000 lies."""
+    value = proportion(given, 0.5)
+    if not 0.5 <= value <= 0.9999:
+        raise ValueError(f"{given!r} does not lie between 0.5 and 0.9999")
+    return value
+
+
 def share(given: object) -> float:
     """A proportion, or all of it: 1 or 100%."""
     return 1.0 if str(given).strip() in ("1", "1.0", "100%") and given is not True else proportion(given)

@@ -158,8 +158,11 @@ def test_every_metric_is_named_and_counters_have_no_clock(tmp_path: Path) -> Non
     (tmp_path / "runs.csv").write_text("".join(["version,metric,unit,value\n", *rows]))
     code, out, _ = speedproof("compare", str(tmp_path / "runs.csv"), "--metric", "all", "--explain")
     sheets = [line.split()[0] for line in out.splitlines() if "ndecided whether" in line and line[0] != " "]
-    assert (code, sheets) == (0, ["Undecided", "faults:", "switches:"])
+    assert (code, sheets) == (0, ["time:", "faults:", "switches:"])
     assert "clock" not in out[out.index("faults:") : out.index("switches:")]
+    _, short, _ = speedproof("compare", str(tmp_path / "runs.csv"), "--metric", "all")
+    lines = short.split("\n\n")[1].splitlines()
+    assert [line.split()[0] for line in lines] == ["metric", "time", "faults", "switches"]
 
 
 def test_a_metric_of_two_units_is_left_out_under_its_own_name() -> None:

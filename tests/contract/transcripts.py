@@ -44,6 +44,7 @@ TRANSCRIPTS: dict[str, list[str]] = {
         "compare examples/gcc/O2.json examples/gcc/O3.json --markdown -",
         "compare examples/gzip/session.jsonl --metric time",
         "compare examples/gzip/session.jsonl --only FILE=code.py",
+        "compare examples/faults/session.jsonl --why",
         "compare data/formats/hyperfine.json",
         "compare data/formats/pyperf.json data/formats/pyperf.json",
         "compare data/formats/go.txt",

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import speedproof as sp
+from speedproof.options import quantile_name
+from speedproof.stats.quantile_ratio import quantile_limits
 
 
 def draw(seed: int, *shape: int) -> np.ndarray:
@@ -58,6 +63,31 @@ def test_a_gate_of_the_tail() -> None:
         assert sp.gate(suite, margin="5%", protocol="p95").outcome.value == outcome
 
 
-def test_a_quantile_that_there_is_not() -> None:
-    with pytest.raises(sp.SpeedproofError, match=r"quantile=0\.8.*'0\.9'"):
-        sp.compare([1.0, 2.0], [1.0, 2.0], quantile=0.8)
+@pytest.mark.parametrize("q", [0.5, 0.75, 0.975, 0.9999])
+def test_any_quantile(q: float) -> None:
+    """By number, by percentage, or by the name of its protocol: one answer, that of order statistics."""
+    x, y = 1.5 * draw(1, 60), draw(2, 80)
+    by_number = sp.compare(x, y, unit="ms", quantile=q).headline
+    assert sp.compare(x, y, unit="ms", quantile=f"{100 * q:.4g}%").headline == by_number
+    suite = sp.Suite.of_samples({"benchmark": {"reference": x, "candidate": y}}, unit="ms")
+    assert sp.compare_suite(suite, protocols=quantile_name(q))["benchmark"].headline == by_number
+    # An exact upper limit of x, by the binomial distribution, takes k of n values
+    n = x.size
+    k = int(binom.ppf(0.95, n, q))
+    known = k < n
+    assert quantile_limits(x, q, 0.05)[1] <= (np.sort(x)[k] if known else np.inf)
+
+
+def test_a_gate_of_any_quantile() -> None:
+    """Beside a protocol it is refused, and an answer to both would be none."""
+    suite = sp.Suite.of_samples({"a": {"old": draw(1, 100), "new": 0.5 * draw(2, 100)}}, unit="ms")
+    decision = sp.gate(suite, quantile=0.875).decision
+    assert (decision.rules.protocol, decision.rows[0].comparison.protocol) == ("p87.5", "p87.5")
+    with pytest.raises(sp.SpeedproofError, match="leave protocol='mean' out"):
+        sp.gate(suite, quantile=0.9, protocol="mean")
+
+
+@pytest.mark.parametrize("q", [0.3, 0.99999, 1.0, "x"])
+def test_a_quantile_that_there_is_not(q: Any) -> None:
+    with pytest.raises(sp.SpeedproofError, match="quantile="):
+        sp.compare([1.0, 2.0], [1.0, 2.0], quantile=q)

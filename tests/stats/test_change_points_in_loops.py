@@ -56,7 +56,7 @@ def levelled(x: Series, splits: list[int], kept: int | None = None) -> Series:
 
 def fewest(x: Series, alpha: float, step: int | None) -> tuple[list[int], float]:
     """Steps are added while what they leave shows some, then those are dropped that are not missed."""
-    n, ways = x.size, best_levels(x)
+    n, (ways,) = x.size, best_levels(x[None])
     splits = ways[0][0] if step is None else [step]
     for _ in range(10):
         rest = levelled(x, splits)

@@ -8,7 +8,15 @@ from typing import Literal
 
 from msgspec import Struct
 
-from speedproof.api.given import alpha_of, floor_of, no_step, of_metric, proportion_given, two_versions
+from speedproof.api.given import (
+    alpha_of,
+    floor_of,
+    no_step,
+    of_metric,
+    proportion_given,
+    quantile_given,
+    two_versions,
+)
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.names import wanted
@@ -17,6 +25,7 @@ from speedproof.errors import Parameter, UsageError
 from speedproof.options import Location as Location
 from speedproof.options import Multiplicity as Multiplicity
 from speedproof.options import Policy as Policy
+from speedproof.options import quantile_name
 from speedproof.protocols.claims import MULTIPLICITIES as MULTIPLICITIES
 from speedproof.protocols.claims import Demand as Demand
 from speedproof.protocols.claims import Outcome as Outcome
@@ -123,6 +132,7 @@ def gate(
     confidence: float | str | None = None,
     multiplicity: Multiplicity | None = None,
     protocol: Location | None = None,
+    quantile: float | str | None = None,
     demand_of: Callable[[str], Demand | None] | None = None,
     looks: int | None = None,
     after: GateResult | None = None,
@@ -152,6 +162,8 @@ def gate(
         Correction over the benchmarks of what fails the gate, Holm's by default.
     protocol : {"typical", "mean", "median", "p90", "p95", "p99", "p99.9"}
         Whose test decides; the first by default.
+    quantile : float or str, optional
+        From 0.5 to 0.9999: the test of this quantile decides.
     demand_of : callable, optional
         From a benchmark's name to what it must prove (None leaves it out), in place of ``policy`` and
         ``margin``.
@@ -198,6 +210,9 @@ def gate(
     if looks is not None and looks < 1:
         raise UsageError(f"looks={looks!r}: expected how often the gate will be asked, at least once")
     versions = two_versions(suite, reference, candidate)
+    if quantile is not None and protocol is not None:
+        raise UsageError(f"quantile={quantile!r} is a protocol of its own: leave protocol={protocol!r} out")
+    deciding = protocol if quantile is None else quantile_name(quantile_given(quantile))
     share = None if margin is None else proportion_given("margin", margin)
     alpha = None if confidence is None else alpha_of(confidence)
     floor = None if store is None else floor_of(store)
@@ -217,7 +232,7 @@ def gate(
     asked = given
     if after is None:
         rules = GateRules(
-            alpha=alpha or 0.05, multiplicity=multiplicity or "holm", protocol=protocol or "typical"
+            alpha=alpha or 0.05, multiplicity=multiplicity or "holm", protocol=deciding or "typical"
         )
         rules = first_of(rules, looks or 1)
         return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)
@@ -225,7 +240,7 @@ def gate(
     chosen = after.decision.rules.looks
     if looks is not None and looks != chosen:
         raise UsageError(f"looks={looks}: how many looks there are is chosen once, for all: {chosen}")
-    rules = next_of(after.decision, alpha, multiplicity, protocol)
+    rules = next_of(after.decision, alpha, multiplicity, deciding)
     now = decide(
         suite, versions, lambda name: asked(name) if name in again else None, rules, done=done, floor=floor
     )

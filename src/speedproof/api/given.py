@@ -10,7 +10,7 @@ from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_of
 from speedproof.declaring import EXAMPLES, Option, fields
 from speedproof.errors import Parameter, UsageError
-from speedproof.values import any_level, level, proportion, rest
+from speedproof.values import any_level, level, proportion, quantile, rest
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -41,6 +41,11 @@ def proportion_given(
 ) -> float:
     """What an argument of this name says as a share."""
     return _read(name, given, example, kind)
+
+
+def quantile_given(given: object) -> float:
+    """The share of a quantile."""
+    return proportion_given("quantile", given, '0.99 or "99%"', quantile)
 
 
 S = TypeVar("S", bound="Struct")

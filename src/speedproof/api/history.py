@@ -16,6 +16,7 @@ from speedproof.api.history_files import (
     commit_of,
     digest_of,
     has_versions,
+    named_commit,
     renamed,
     start_of,
     version_named,
@@ -112,13 +113,15 @@ class History:
         unit: str | None = None,
         benchmark: str = "",
         where: str | None = None,
+        higher_is_better: str | Sequence[str] = (),
+        done: Callable[[int, int], object] = lambda of, done: None,
     ) -> Added:
         """Add a result file.
 
         Parameters
         ----------
         path : str or path
-            A file of any known tool, or a folder whose files are one session.
+            A file of any known tool, or a folder whose files are one session; ``COMMIT=FILE`` names the commit.
         commit : str, optional
             What was measured; by default what the file says, else git's HEAD. A file of several versions has each
             version's name as its commit.
@@ -136,6 +139,10 @@ class History:
             Name of the only benchmark in a file that names none, which would be called like the file.
         where : str, optional
             The rows of a corpus to add, an SQL condition.
+        higher_is_better : str or sequence of str, optional
+            Metrics, or columns of Otava's CSV, of which more is better though neither unit nor name says so.
+        done : callable
+            Told after each part of another tool's history how many there are, and are done.
 
         Returns
         -------
@@ -147,10 +154,13 @@ class History:
         SpeedproofError
             A file that cannot be read, a commit that cannot be named, a unit that differs from the store's.
         """
-        path = os.fspath(path)
+        commit, path = named_commit(os.fspath(path), commit)
         if format is None and (found := importer_of(Path(path))) is not None:
-            return add_all(self, path, found, session=session, anchor=anchor, machine=machine, unit=unit)
-        suite = read_suite(path, format=format, unit=unit, where=where)
+            return add_all(
+                self, path, found, done=done,
+                session=session, anchor=anchor, machine=machine, unit=unit, higher_is_better=higher_is_better,
+            )  # fmt: skip
+        suite = read_suite(path, format=format, unit=unit, where=where, higher_is_better=higher_is_better)
         versions = as_one(suite, path) if commit is not None or not has_versions(suite) else suite
         if benchmark:
             versions = renamed(versions, benchmark, path)

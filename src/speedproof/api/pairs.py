@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.given import floor_of, options_of, rules_of
+from speedproof.api.given import floor_of, options_of, quantile_given, rules_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.given import metric_given, samples_given
@@ -17,11 +17,12 @@ from speedproof.data.notes import Note
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.errors import UsageError
-from speedproof.options import DETAILS, QUANTILES, Judging, QuestionName
+from speedproof.options import DETAILS, Judging, QuestionName, quantile_name
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
+from speedproof.protocols.why import GoesWith, Why
 from speedproof.reporting import sheet
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report
@@ -63,6 +64,8 @@ class PairResult(Shown, Struct, frozen=True):
     ----------
     result : SuiteComparison
         Everything that was computed, of this one benchmark; it holds no samples.
+    explained : Why or None
+        What was computed of the other metrics, where there are any.
 
     Examples
     --------
@@ -75,6 +78,22 @@ class PairResult(Shown, Struct, frozen=True):
     """
 
     result: SuiteComparison
+    explained: Why | None = None
+
+    @property
+    def why(self) -> tuple[GoesWith, ...]:
+        """The other metrics that go with the time of a run, the strongest first, and with how much of the speedup.
+
+        Raises
+        ------
+        SpeedproofError
+            No ``metrics`` were given.
+        """
+        if self.explained is None:
+            raise UsageError(
+                "no other metric of these runs is known: compare(..., metrics={name: (old, new)})"
+            )
+        return self.explained.goes_with
 
     @property
     def headline(self) -> Comparison:
@@ -148,11 +167,17 @@ class PairResult(Shown, Struct, frozen=True):
         """What ``speedproof compare --json`` writes."""
         from speedproof.reporting.json import to_json
 
-        return to_json("compare", (self.result,), rankings={})
+        more = {} if self.explained is None else {"why": [self.explained]}
+        return to_json("compare", (self.result,), rankings={}, **more)
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [sheet.report(self.result)]
+        made = sheet.report(self.result)
+        if self.explained is None:
+            return [made]
+        from speedproof.reporting.why import beside
+
+        return list(beside([made], {"": [self.explained]}))
 
     def written(self) -> Reported:
         """With the comparison that a page draws."""
@@ -186,7 +211,8 @@ def compare(
     names: tuple[str, str] | None = None,
     benchmark: str = "",
     nested: Literal["process", "pool"] = "process",
-    quantile: float | None = None,
+    quantile: float | str | None = None,
+    metrics: Mapping[str, Any] | None = None,
     store: str | Path | None = None,
 ) -> PairResult:
     """Compare two samples.
@@ -210,8 +236,11 @@ def compare(
         What was measured, for the report.
     nested : {"process", "pool"}
         Values of one process are not independent: use one value a process, or pool them all the same.
-    quantile : float, optional
-        0.9, 0.95, 0.99 or 0.999: compare this quantile of both, where the slowest runs begin, and nothing else.
+    quantile : float or str, optional
+        From 0.5 to 0.9999: compare this quantile of both, where the slowest runs begin, and nothing else.
+    metrics : mapping of str to pairs, optional
+        Other metrics of the same runs, ``{"minor-faults": (of_reference, of_candidate)}``: which of them the
+        difference goes with (``why``).
     store : str or path, optional
         A :class:`History`'s: how much its sessions of one commit differ is counted in.
 
@@ -255,9 +284,15 @@ def compare(
         rules = replace(rules, floor=floor_of(store))
     asked: tuple[QuestionName, ...] = DETAILS
     if quantile is not None:
-        one_of("quantile", quantile, tuple(QUANTILES.values()))
-        asked = tuple(name for name, q in QUANTILES.items() if q == quantile)
-    return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, asked))
+        asked = (quantile_name(quantile_given(quantile)),)
+    explained = None
+    if metrics is not None:
+        from speedproof.api.whys import metrics_given
+        from speedproof.protocols.why import why
+
+        others = metrics_given(metrics, (x, y))
+        explained = why(key.benchmark, key.metric, (x, y), others, alpha=rules.alpha)
+    return PairResult(compare_pairs(pairing, (x.label, y.label), key.metric, rules, asked), explained)
 
 
 def _named(s: Sample, name: str) -> Sample:

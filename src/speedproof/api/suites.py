@@ -21,7 +21,7 @@ from speedproof.data.suite import Suite
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import ASKED as ASKED
 from speedproof.options import DETAILS as DETAILS
-from speedproof.options import Judging
+from speedproof.options import Judging, quantile_of
 from speedproof.options import QuestionName as QuestionName
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
@@ -233,7 +233,8 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     def written(self) -> Reported:
         """With the samples that a page draws."""
-        return Reported(tuple(self.reports()), self.suite, results=self.results)
+        sheets = reports(self.results, self.rankings, short=False)
+        return Reported(tuple(sheets), self.suite, results=self.results)
 
     def __repr__(self) -> str:
         versions = ", ".join(dict.fromkeys(r.candidate for r in self.results))
@@ -266,8 +267,8 @@ def compare_suite(
     confidence, margin : float or str
         As of :func:`speedproof.compare`.
     protocols : str or sequence of str
-        Which to ask: ``"typical"``, ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``; by default
-        the first four.
+        Which to ask: ``"typical"``, ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``, or a quantile,
+        ``"p97.5"``; by default the first four.
     rules : Rules, optional
         The choices that the protocols leave open, in place of ``confidence`` and ``margin``.
     store : str or path, optional
@@ -305,7 +306,8 @@ def compare_suite(
     if not asked:
         raise UsageError("protocols=[]: name one at least, or leave it out")
     for name in asked:
-        one_of("protocols", name, (*QUESTIONS, "all"))
+        if quantile_of(name) is None:
+            one_of("protocols", name, (*QUESTIONS, "all"))
     first, candidates = suite.sides(reference)
     rules = rules or rules_of(options_of(Judging, confidence=confidence, margin=margin))
     if store is not None:

@@ -13,8 +13,9 @@ from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.run import refuse_file_of_json
-from speedproof.declaring import LATEST, Argument, Title
+from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
+from speedproof.options import Measuring
 from speedproof.reporting.json import to_json
 from speedproof.values import place, positive_seconds
 
@@ -57,6 +58,14 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
     timeout: Annotated[float | None, "S", "a run that takes longer has failed", positive_seconds] = None
     runs: Annotated[int | None, "N", "runs of each fresh build, whose median counts (default: 5)"] = None
     seed: Annotated[int | None, "N", "of the random order and of fresh builds (default: a fresh one)"] = None
+    measuring: Annotated[
+        Measuring,
+        Taken(
+            "what decides",
+            take="metric decide_by ignore_failure",
+            ignore_failure="leave a commit out, or end, only where three runs of it fail in a row",
+        ),
+    ]
     min_change: Annotated[
         float, "SHARE", "end when the ends are proven to differ by less (default: 1%)", Title("when it ends")
     ] = 0.01
@@ -105,6 +114,9 @@ def run(asked: BisectOptions, console: Console) -> int:
             timeout=asked.timeout,
             seed=asked.seed,
             runs=asked.runs,
+            metric=asked.measuring.metric,
+            decide_by=asked.measuring.decide_by or "time",
+            ignore_failure=asked.measuring.ignore_failure,
         )
         path = Path(asked.save) if asked.save else new_session("bisect", datetime.now())
     shown, told = time.monotonic(), set[str]()

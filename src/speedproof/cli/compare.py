@@ -3,14 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from msgspec.structs import replace
+
 import speedproof as sp
+from speedproof import values
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load_chosen, report_leftovers, report_no_floor
 from speedproof.cli.options import FAILING, rules_of
 from speedproof.cli.outputs import check_outputs, context_of, outputs_wanted, write_answer
-from speedproof.declaring import Needs, Taken, Title
+from speedproof.declaring import Excludes, Needs, Taken, Title
 from speedproof.options import (
     ASKED,
     DETAILS,
@@ -21,6 +24,7 @@ from speedproof.options import (
     Reading,
     ReferenceFirst,
     Store,
+    quantile_name,
 )
 from speedproof.reporting.model import Report
 
@@ -53,6 +57,14 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
         "both, single-run or touati2009 alone; of the slowest runs p90, p95, p99 or p99.9",
         Title("deciding"),
     ] = "all"
+    quantile: Annotated[
+        tuple[float, ...],
+        "Q",
+        "compare this quantile instead, where the slowest runs begin: 0.975, from 0.5 to 0.9999; may be repeated, "
+        "the first is shown",
+        values.quantile,
+        Excludes("protocol"),
+    ] = ()
     judging: Annotated[Judging, Taken("deciding")]
     store: Store = None
     fail_on: Annotated[
@@ -64,6 +76,11 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
     modes: Annotated[
         bool,
         "fit Gaussian mixtures and say whether the modes that runs fall into moved or changed their weights",
+    ] = False
+    why: Annotated[
+        bool,
+        "say which other metrics of the same runs (page faults, counters) go with time, and with how much of the "
+        "difference",
     ] = False
     with_samples: Annotated[
         bool, "JSON: with all values, for the charts of 'speedproof report'", Needs("json")
@@ -78,12 +95,17 @@ def run(asked: CompareOptions, console: Console) -> int:
     # All protocols only where somebody reads what they say.
     read = output.details or output.explain or output.json or outputs_wanted(output)
     protocols: tuple[QuestionName, ...]
-    if asked.protocol == "all":
+    if asked.quantile:
+        protocols = tuple(dict.fromkeys(map(quantile_name, asked.quantile)))
+    elif asked.protocol == "all":
         protocols = DETAILS if read else ASKED
     else:
         protocols = ("mean", "median") if asked.protocol == "both" else (asked.protocol,)
     rules = rules_of(asked, asked.judging, protocols)
-    suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
+    # What a metric goes with are the others.
+    choosing = replace(asked.choosing, metric="all") if asked.why else asked.choosing
+    whole, reference = load_chosen(asked.files, asked.reading, choosing, console)
+    suite = whole.select(metric=asked.choosing.metric) if asked.why else whole
     reference, candidates = suite.sides(reference)
     report_leftovers(suite, console)
     with console.progress("comparing", len(suite.keys) * len(candidates)) as ticker:
@@ -102,9 +124,18 @@ def run(asked: CompareOptions, console: Console) -> int:
     if asked.modes:
         with console.progress("fitting mixtures", len(suite.keys) * len(candidates)) as ticker:
             modes = result.modes(done=ticker.advance)
+    explained = None
+    if asked.why:
+        confidence = 1 - rules.alpha
+        explained = sp.why(whole, reference=reference, metric=suite.main_metric, confidence=confidence)
 
     def reports(**shown: bool) -> Iterator[Report]:
-        yield from result.reports(**shown)
+        sheets = result.reports(**shown)
+        if explained is not None:
+            from speedproof.reporting.why import beside
+
+            sheets = beside(tuple(sheets), explained.by_candidate, **shown)
+        yield from sheets
         if asked.modes:
             from speedproof.reporting.modes import report
 
@@ -113,6 +144,8 @@ def run(asked: CompareOptions, console: Console) -> int:
 
     def to_json() -> str:
         more: dict[str, object] = {"modes": modes} if asked.modes else {}
+        if explained is not None:
+            more["why"] = list(explained)
         if asked.with_samples:
             from speedproof.reporting.stored import store
 

@@ -180,6 +180,7 @@ def _decided(
         base = Demand(policy, gating.margin or settings.margin or kept.margin)
         return demand_of(name, base, settings.benchmark)
 
+    quantile = gating.quantile or (None if gating.protocol else settings.quantile)
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:
         result = sp.gate(
             suite,
@@ -193,7 +194,8 @@ def _decided(
             done=ticker.advance,
             confidence=gating.confidence or settings.confidence,
             multiplicity=gating.multiplicity or settings.multiplicity,
-            protocol=gating.protocol or settings.protocol,
+            protocol=None if quantile else gating.protocol or settings.protocol,
+            quantile=quantile,
         )
     counted = any(row.comparison.floor is not None for row in result.decision.rows)
     report_no_floor(asked.store, suite.keys, console, counted=counted)

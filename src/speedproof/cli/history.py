@@ -14,8 +14,9 @@ from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import STDOUT, write_whole
-from speedproof.declaring import Argument, Title
+from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
+from speedproof.options import Reading
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.json import to_json
 from speedproof.reporting.names import enumerate_names
@@ -58,16 +59,17 @@ class HistoryOptions(CommandOptions, frozen=True, kw_only=True):
 class AddOptions(HistoryOptions, frozen=True, kw_only=True):
     """Add result files to the store."""
 
-    files: Annotated[tuple[str, ...], Argument("FILE...", "result files, or what 'history export' wrote")]
+    files: Annotated[
+        tuple[str, ...], Argument("FILE...", "result files or folders; COMMIT=FILE says what was measured")
+    ]
     commit: Annotated[str | None, "REV", "what was measured (default: what the file says, else HEAD)"] = None
     session: Annotated[str, "NAME", "files that share it were measured together"] = ""
     anchor: Annotated[str | None, "VERSION", "the version that every session measures beside the commit"] = (
         None
     )
     machine: Annotated[str, "NAME", "name of the machine, where the file does not tell it"] = ""
-    unit: Annotated[str | None, "UNIT", "unit of numbers whose file names none, for example ms"] = None
     benchmark: Annotated[str, "NAME", "name of the only benchmark in a file"] = ""
-    where: Annotated[str | None, "SQL", "rows of a corpus to add: \"version = '3.13'\""] = None
+    reading: Annotated[Reading, Taken("how files are read", take="format unit higher_is_better where")]
     json: Annotated[bool, "write what was added as JSON"] = False
 
 
@@ -234,8 +236,8 @@ def _watch(asked: WatchOptions, console: Console) -> int:
 
 def _confirm(asked: ConfirmOptions, console: Console) -> int:
     """What 'run --revisions' does, whose result is filed."""
+    from speedproof.api.run_plan import new_session
     from speedproof.cli.main import main
-    from speedproof.cli.run_session import fresh_name
 
     history = asked.history
     known = history.alarms(benchmark=asked.benchmark)
@@ -243,7 +245,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     alarm = next((a for a in known.alarms if (not a.confirmed if sha is None else a.bad.sha == sha)), None)
     if alarm is None:
         raise UsageError("no such alarm: see 'speedproof history watch'")
-    file = str(Path(fresh_name("confirm", datetime.now())).absolute())
+    file = str(new_session("confirm", datetime.now()))
     built = ["--build", asked.build] if asked.build else []
     with chdir(asked.repository):
         code = main(
@@ -296,9 +298,12 @@ def _add(asked: AddOptions, console: Console) -> int:
                     session=asked.session,
                     anchor=asked.anchor,
                     machine=asked.machine,
-                    unit=asked.unit,
                     benchmark=asked.benchmark,
-                    where=asked.where,
+                    format=asked.reading.format,
+                    unit=asked.reading.unit,
+                    higher_is_better=asked.reading.higher_is_better,
+                    where=asked.reading.where,
+                    done=ticker.of if len(files) == 1 else lambda of, done: None,
                 )
             except sp.SpeedproofError as error:
                 failed.setdefault(error.on_command_line().removeprefix(f"{path}: "), []).append(path)
@@ -336,6 +341,16 @@ def _remark_metrics(
         )
 
 
+def _remark_branches(history: "sp.History", result: "sp.HistoryResult", console: Console) -> None:
+    """Which branch is followed where git does not order the commits, and there are others."""
+    followed = {commit.branch for commit in result.commits} - {""}
+    others = sorted({commit.branch for commit in history.store.commits()} - followed - {""})
+    if others and not any(commit.author for commit in result.commits):
+        console.remark(
+            f"{', '.join(followed)} is followed; others with --branch: {enumerate_names(others, 3)}"
+        )
+
+
 def _tell(asked: ChangesOptions, console: Console) -> int:
     """The commits with changes, or those of one commit or benchmark."""
     from speedproof.reporting.triage import overview
@@ -350,6 +365,7 @@ def _tell(asked: ChangesOptions, console: Console) -> int:
     )
     chosen = None if asked.commit is asked.state is None else len(result.changes)
     result = replace(result, changes=kept)
+    _remark_branches(history, result, console)
     _remark_metrics(history, asked.metric, asked.benchmark, console)
     if asked.json:
         console.out.write(result.to_json())
@@ -368,6 +384,7 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
         known = list(dict.fromkeys(s.key.benchmark for s in history.store.all_series(metric=asked.metric)))
         raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
     result = _changed(history, asked)
+    _remark_branches(history, result, console)
     _remark_metrics(history, asked.metric, asked.benchmark, console)
     if asked.json:
         console.out.write(result.to_json())

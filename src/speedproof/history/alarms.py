@@ -14,7 +14,7 @@ from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.stats.alarms import alarms
-from speedproof.stats.change_points import find_changes
+from speedproof.stats.change_points import alone, change_pvalues
 from speedproof.stats.jumps import newest_jump
 
 ASKED = 20.0
@@ -177,7 +177,7 @@ def _raised(
     Then the borders of all levels. What the history showed when it had the points before the newest is no news.
     """
     level = track.level[start:end]
-    place = {track.commit(k).sha: k - start for k in range(start, end)}
+    place = {track.commit(k).sha: k - start for k in range(start, end)} if changes else {}
     shown = [
         (place[c.commit.sha], place[c.earliest.sha], place[c.latest.sha], c.pvalue)
         for c in changes
@@ -188,11 +188,12 @@ def _raised(
         same = [k for k, low, high, _ in shown if low - _NEAR <= alarm.since <= high + _NEAR]
         since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
         found[since] = (alarm.raised, True)
-    if any(since not in found for since, *_ in shown):
-        known = [change.split for change in find_changes(level[:before], RISK)]
-        for since, low, high, pvalue in shown:
-            if since not in found and not any(low - _NEAR <= k <= high + _NEAR for k in known):
-                found[since] = (level.size - 1, pvalue * mean <= _SURE)
+    old = [since for since, *_ in shown if since < before]
+    known = change_pvalues(alone(level[:before], old)).tolist() if set(old) - found.keys() else []
+    no_news = {since for since, pvalue in zip(old, known, strict=False) if pvalue <= RISK}
+    for since, _, _, pvalue in shown:
+        if since not in found and since not in no_news:
+            found[since] = (level.size - 1, pvalue * mean <= _SURE)
     borders = sorted({0, *found, *(since for since, *_ in shown)})
     newest = newest_jump(level[borders[-1] :], mean / ASKED)
     if newest is not None:

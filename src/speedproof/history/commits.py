@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -24,6 +25,7 @@ class Commit(Struct, frozen=True):
     subject: str = ""  # first line of its message; empty when unknown
     date: str = ""  # ISO 8601 in UTC; empty when unknown
     author: str = ""  # as git names it now; empty where it does not
+    branch: str = ""  # where it was added, or what the file said
 
 
 def in_utc(moment: str) -> str:
@@ -93,7 +95,7 @@ def first_parent_order(branch: str, folder: str = ".") -> tuple[str, ...]:
 def ordered(
     known: Sequence[Commit], branch: str = "HEAD", folder: str = ".", added_on: Sequence[str] = ()
 ) -> list[Commit]:
-    """Stored commits in the order of a branch; by date where git named none of them.
+    """Stored commits in the order of a branch; where git named none of them, those of one branch by date.
 
     ``added_on`` are the branches that were checked out when git named some.
     """
@@ -104,14 +106,25 @@ def ordered(
         raise UsageError(f"{folder}: the clone lacks older commits; fetch them: git fetch --unshallow")
     if on_branch:
         return with_authors(sorted(on_branch, key=lambda commit: place[commit.sha]), folder)
-    if not known or (branch == "HEAD" and not added_on):
-        return sorted(known, key=lambda commit: (commit.date, commit.sha))
+    stored = sorted({commit.branch for commit in known if commit.branch})
+    if not known or (not added_on and branch in ("HEAD", *stored)):
+        return _dated(known, branch)
     listed = _git(folder, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes")
-    names = (listed or "").split() or added_on
+    names = (listed or "").split() or added_on or stored
     raise UsageError(
         f"no measured commit is on {branch} in the repository {folder}; name another with ",
         Parameter("branch"), f" ({enumerate_names(names, 5)}) or " if names else " or ", Parameter("repository"),
     )  # fmt: skip
+
+
+def _dated(known: Sequence[Commit], branch: str) -> list[Commit]:
+    """Commits by date, of one branch: what was asked for, else the main one, else that of the most."""
+    many = Counter(commit.branch for commit in known if commit.branch)
+    usual = [name for name in (branch, "main", "master", "trunk") if name in many]
+    of = {"", *(usual or [name for name, _ in many.most_common()])[:1]}
+    return sorted(
+        (commit for commit in known if commit.branch in of), key=lambda commit: (commit.date, commit.sha)
+    )
 
 
 def with_authors(commits: Sequence[Commit], folder: str) -> list[Commit]:

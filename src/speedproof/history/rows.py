@@ -70,7 +70,7 @@ class Measurements(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return int(self.series.size)
 
-    def where(self, chosen: BoolArray | IntArray) -> Measurements:
+    def where(self, chosen: BoolArray | IntArray | slice) -> Measurements:
         """Some of them."""
         columns = [name for name in self.__struct_fields__ if name != "commits"]
         return replace(self, **{name: getattr(self, name)[chosen] for name in columns})

@@ -34,24 +34,8 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define NAME(x) JOIN(x, ISA)
 
-/* Loops over a constant number of components unroll, which takes seconds of compiling. */
-#define CONSTANT(OF)     \
-    switch (K) {         \
-    case 2: OF(2)        \
-    case 3: OF(3)        \
-    case 4: OF(4)        \
-    case 5: OF(5)        \
-    case 6: OF(6)        \
-    case 7: OF(7)        \
-    case 8: OF(8)        \
-    case 9: OF(9)        \
-    default: OF(K)       \
-    }
-#define ANY(OF) OF(K)
-
 #if defined(__x86_64__)
 #define ISA avx512
-#define BY_K CONSTANT
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
 #define DOUBLES 8
 #define FLOATS 16
@@ -63,7 +47,6 @@
 #define FMA_F(a, b, c) ((VecF_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #include "_em_isa.h"
 #define ISA avx2
-#define BY_K CONSTANT
 #define TARGET __attribute__((target("avx2,fma")))
 #define DOUBLES 4
 #define FLOATS 8
@@ -74,9 +57,6 @@
 #define FMA_D(a, b, c) ((VecD_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #define FMA_F(a, b, c) ((VecF_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #include "_em_isa.h"
-#define BY_K ANY /* for machines from before 2013 */
-#else
-#define BY_K CONSTANT
 #endif
 #define ISA plain
 #define TARGET

@@ -4,7 +4,6 @@
 #include "_em_runs.h"
 #include "_em_scout.h"
 #undef ISA
-#undef BY_K
 #undef TARGET
 #undef DOUBLES
 #undef FLOATS

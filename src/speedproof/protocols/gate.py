@@ -41,7 +41,7 @@ from speedproof.data.names import enumerate_names
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
-from speedproof.options import Location, Multiplicity
+from speedproof.options import Multiplicity
 from speedproof.protocols.aggregates import MeanLogRatio, log_ratios
 from speedproof.protocols.caveats import caveats_of, few_runs, one_layout
 from speedproof.protocols.claims import (
@@ -88,7 +88,7 @@ class GateRules(Struct, frozen=True):
     # :class:`speedproof.protocols.pair.Rules` allows; of one look, where there are several
     alpha: float = 0.05
     multiplicity: Multiplicity = "holm"  # how p-values are corrected where one claim among many is enough
-    protocol: Location = "typical"  # whose test decides; by default that of the headline of ``compare``
+    protocol: str = "typical"  # whose test decides; by default that of the headline of ``compare``
     # How many benchmarks there are, where some were decided at an earlier look and are not among those here
     family: int = 0
     # Which look this is, and how many there will be

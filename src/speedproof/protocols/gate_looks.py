@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from speedproof.data.notes import Note
 from speedproof.errors import DataError
-from speedproof.options import Location, Multiplicity
+from speedproof.options import Multiplicity
 from speedproof.protocols.claims import Outcome, overall
 from speedproof.protocols.gate import GateDecision, GateRow, GateRules
 
@@ -23,7 +23,7 @@ def first_of(rules: GateRules, looks: int) -> GateRules:
 
 
 def next_of(
-    before: GateDecision, alpha: float | None, multiplicity: Multiplicity | None, protocol: Location | None
+    before: GateDecision, alpha: float | None, multiplicity: Multiplicity | None, protocol: str | None
 ) -> GateRules:
     """The rules of the look after; what is asked for must be what the first was asked."""
     rules = before.rules

@@ -15,7 +15,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.options import HEADLINE, QUANTILES, QuestionName
+from speedproof.options import HEADLINE, QUANTILES, QuestionName, quantile_name, quantile_of
 from speedproof.protocols.in_blocks import blocks_of, typical_in_blocks
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
@@ -76,8 +76,33 @@ def _typical(prepared: PreparedPairs) -> list[Comparison]:
     ]
 
 
-QUESTIONS: dict[str, Question] = {
-    question.name: question
+def _of_quantile(q: float) -> Question:
+    name = quantile_name(q)
+    return Question(
+        name,
+        name.upper(),
+        f"at {name.upper()}",
+        "speedup",
+        partial(quantile_question, name, q),
+        "median",
+        partial(runs_needed_quantiles, q=q),
+        partial(least_pvalue, q),
+        quantile_sides,
+    )
+
+
+class _Questions(dict[str, Question]):
+    """By name; a quantile of any share is there when it is asked."""
+
+    def __missing__(self, name: str) -> Question:
+        q = quantile_of(name)
+        if q is None:
+            raise KeyError(name)
+        return _of_quantile(q)
+
+
+QUESTIONS: dict[str, Question] = _Questions(
+    (question.name, question)
     for question in (
         Question(
             "typical",
@@ -102,22 +127,9 @@ QUESTIONS: dict[str, Question] = {
             runs_needed_ranks,
         ),
         Question("touati2009", "2009 protocol", "by the 2009 protocol", "speedup", compare_2009),
-        *(
-            Question(
-                name,
-                name.upper(),
-                f"at {name.upper()}",
-                "speedup",
-                partial(quantile_question, name, q),
-                "median",
-                partial(runs_needed_quantiles, q=q),
-                partial(least_pvalue, q),
-                quantile_sides,
-            )
-            for name, q in QUANTILES.items()
-        ),
+        *map(_of_quantile, QUANTILES.values()),
     )
-}
+)
 """By name, in the order in which they are shown."""
 
 

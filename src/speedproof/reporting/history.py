@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from speedproof.corpus.changes import CorpusChange, CorpusChanges
 
 _SHOWN = 7
-_SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _COMMIT = 28
 LISTED = 25
 """Samples that a query shows."""
@@ -162,17 +161,6 @@ def _row_of_alarm(result: FoundAlarms, alarm: HistoryAlarm) -> Row:
 def of_what(benchmark: str, metric: str) -> str:
     """A benchmark, with its metric where that is not the usual one."""
     return benchmark if metric == "time" else f"{benchmark} ({metric})"
-
-
-def sparkline(values: Sequence[float], width: int = 40) -> str:
-    """Values as a line of bars, averaged to a width."""
-    if not values:
-        return ""
-    groups = min(width, len(values))
-    parts = [values[i * len(values) // groups : (i + 1) * len(values) // groups] for i in range(groups)]
-    means = [math.fsum(part) / len(part) for part in parts]
-    low, span = min(means), max(means) - min(means)
-    return "".join(_SPARK[round((mean - low) / span * (len(_SPARK) - 1)) if span else 0] for mean in means)
 
 
 def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Report:

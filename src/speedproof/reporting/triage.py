@@ -19,10 +19,9 @@ from speedproof.reporting.history import (
     brief_commit,
     of_what,
     size_of,
-    sparkline,
 )
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
-from speedproof.reporting.numbers import factor, percent, plural, values
+from speedproof.reporting.numbers import factor, percent, plural, sparkline, values
 from speedproof.reporting.words import of_metric
 
 _SHOWN = 7

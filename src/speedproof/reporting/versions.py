@@ -13,7 +13,7 @@ from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
-from speedproof.reporting import sheet, words
+from speedproof.reporting import metrics, sheet, words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, hint_of_all, right
 from speedproof.reporting.names import (
     benchmark_column,
@@ -24,28 +24,40 @@ from speedproof.reporting.names import (
     shortened,
 )
 from speedproof.reporting.notes import caveats, two_speeds, undermining
-from speedproof.reporting.numbers import factor, level, percent, plural, values
+from speedproof.reporting.numbers import factor, level, percent, plural, sparkline, values
 from speedproof.reporting.rows import OUTCOMES, Voice, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN, _TITLE = 10, 16
+_FEW = 3  # commits from which on their medians are a line, too
 _WIDE = 3  # benchmarks up to which a table of several versions has a row a version
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
+_COMMIT = re.compile(r"[0-9a-f]{7,40}(?= |$)|WORKTREE(?= |$)")
 _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
 
 
 def reports(
-    results: Sequence[SuiteComparison], rankings: Mapping[str, SuiteRanking] | None = None, **asked: bool
+    results: Sequence[SuiteComparison],
+    rankings: Mapping[str, SuiteRanking] | None = None,
+    *,
+    short: bool = True,
+    **asked: bool,
 ) -> list[Report]:
-    """One report a metric: a sheet for two versions, a ranking and a matrix for more."""
+    """One report a metric: a sheet for two versions, a ranking and a matrix for more.
+
+    Where nothing more is asked of several metrics of two versions, ``short`` is one report with a row a metric.
+    """
     by_metric: dict[str, list[SuiteComparison]] = {}
     for result in results:
         by_metric.setdefault(result.metric, []).append(result)
+    if short and len(by_metric) > 1 and len(by_metric) == len(results) and not any(asked.values()):
+        return [metrics.report(results)]
     ranked = rankings or {}
-    return [
-        report(of, ranked.get(metric), **asked) if len(of) > 1 else sheet.report(of[0], **asked)
+    made = {
+        metric: report(of, ranked.get(metric), **asked) if len(of) > 1 else sheet.report(of[0], **asked)
         for metric, of in by_metric.items()
-    ]
+    }
+    return metrics.named(made) if len(made) > 1 else [*made.values()]
 
 
 class _Versions:
@@ -113,6 +125,7 @@ def report(
             answer,
             *dict.fromkeys(caveats([c for r in results for c in r.caveats], of.names)),
             *_two_speeds(of),
+            *_line(of),
         ),
         tuple(tables),
         tuple(notes),
@@ -128,6 +141,15 @@ def report(
         good=not any(c.verdict is Verdict.SLOWER for c in of.heads.values()),
         about=metric,
     )
+
+
+def _line(of: _Versions) -> Iterator[Text]:
+    """The medians of commits as a line, the oldest first."""
+    commits = all(map(_COMMIT.match, of.names)) and len(of.names) > _FEW
+    if commits and of.ranking is None and len(of.benchmarks) == 1:
+        answers = of.answers[of.first.benchmark]
+        medians = [of.first.reference.median, *(c.candidate.median for c in answers.values())]
+        yield Text(f"In this order: {sparkline(medians)}")
 
 
 def _two_speeds(of: _Versions) -> Iterator[Text]:
@@ -247,7 +269,9 @@ def _change(head: Comparison) -> tuple[Cell, str]:
 
 
 def _dated(names: Sequence[str]) -> bool:
-    """Whether versions come in the order of a date or a number that each of them has."""
+    """Whether versions come in the order of a date or a number that each of them has, or as commits were named."""
+    if all(map(_COMMIT.match, names)):
+        return True
     for find in (_DATE.search, _NUMBERED.fullmatch):
         matches = [match[0] for name in names if (match := find(name))]
         if len(matches) == len(names):

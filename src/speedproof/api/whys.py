@@ -1,0 +1,171 @@
+"""What a difference between versions, or the states of one, go with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from speedproof.api.given import alpha_of, no_step
+from speedproof.api.shown import Shown
+from speedproof.data.checked import checked
+from speedproof.data.given import sample
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Suite
+from speedproof.errors import DataError, UsageError
+from speedproof.protocols.why import Why
+from speedproof.protocols.why import why as explain
+from speedproof.reporting.model import Report
+from speedproof.reporting.why import report
+
+
+class WhyResult(Shown, Struct, frozen=True):
+    """What goes with time, or with its difference. ``print`` shows what ``speedproof compare --why`` adds.
+
+    Attributes
+    ----------
+    by_candidate : dict of str to tuple of Why
+        By candidate, or by the only version, one for each benchmark.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> found = sp.why(sp.read("examples/faults/session.jsonl"))
+    >>> [(m.metric, m.part) for m in found["command"].goes_with][:2]
+    [('minor-faults', False), ('system', True)]
+    """
+
+    by_candidate: Mapping[str, tuple[Why, ...]]
+
+    def __iter__(self) -> Iterator[Why]:
+        """Everything that was explained."""
+        return (one for found in self.by_candidate.values() for one in found)
+
+    def __getitem__(self, benchmark: str) -> Why:
+        """What was found about one benchmark, of the first candidate."""
+        for one in self:
+            if one.benchmark == benchmark:
+                return one
+        names = ", ".join(dict.fromkeys(one.benchmark for one in self))
+        raise UsageError(f"no benchmark {benchmark!r} was explained, only: {names}")
+
+    def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
+        """The result in words, for every format."""
+        return [report(of, everything=everything, details=details) for of in self.by_candidate.values()]
+
+    def to_json(self) -> str:
+        """Everything, in the envelope of all results."""
+        from speedproof.reporting.json import to_json
+
+        return to_json("why", tuple(self))
+
+    def __repr__(self) -> str:
+        named = sum(bool(one.goes_with) for one in self)
+        return f"<WhyResult: {named} of {len(list(self))} go with another metric>"
+
+
+@checked()
+def why(
+    suite: Suite,
+    *,
+    reference: str | None = None,
+    metric: str | None = None,
+    confidence: float | str = 0.95,
+    seed: int = 0,
+    done: Callable[[], None] = no_step,
+) -> WhyResult:
+    """Say which other metrics of the same runs go with time, and how much of a difference.
+
+    Parameters
+    ----------
+    suite : Suite
+        With several metrics of the same runs. Of one version the states of its runs are explained.
+    reference : str, optional
+        The version that the others are compared with; the first by default.
+    metric : str, optional
+        What is explained; by default the main metric.
+    confidence : float or str
+        1 - the risk that any metric of a benchmark is named that has nothing to do with it.
+    seed : int
+        Of all random numbers.
+    done : callable
+        Called after each benchmark.
+
+    Returns
+    -------
+    WhyResult
+        For each benchmark what was tested, and the states.
+
+    Raises
+    ------
+    SpeedproofError
+        One metric only, or no such metric or version.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> found = sp.why(sp.read("examples/faults/session.jsonl"))
+    >>> first = found["command"].goes_with[0]
+    >>> first.metric, [round(state.level) for state in first.states], 0.75 < first.share.value < 0.95
+    ('minor-faults', [53, 2101], True)
+    """
+    explained = metric or suite.main_metric
+    suite.select(metric=explained)  # says what there is
+    others = [name for name in suite.metrics if name != explained]
+    if not others:
+        raise UsageError(
+            f"there is no metric beside {explained} that it could go with; 'speedproof run' records some, and "
+            "more with --perf, --energy and --metric"
+        )
+    alpha = alpha_of(confidence)
+    sides: list[tuple[str, ...]] = [suite.versions]
+    if len(suite.versions) > 1 or reference is not None:
+        first, candidates = suite.sides(reference)
+        sides = [(first, candidate) for candidate in candidates]
+    found: dict[str, tuple[Why, ...]] = {}
+    for versions in sides:
+        of_each = []
+        for benchmark in suite.benchmarks:
+            samples = [suite.samples.get((Key(benchmark, explained), version)) for version in versions]
+            known = [one for one in samples if one is not None]
+            if len(known) == len(samples) and len({(one.unit, one.direction) for one in known}) == 1:
+                beside = {
+                    name: [suite.samples.get((Key(benchmark, name), version)) for version in versions]
+                    for name in others
+                }
+                beside = {name: of for name, of in beside.items() if any(one is not None for one in of)}
+                of_each.append(explain(benchmark, explained, known, beside, alpha=alpha, seed=seed))
+            done()
+        found[versions[-1]] = tuple(of_each)
+    return WhyResult(found)
+
+
+def metrics_given(
+    given: Mapping[str, Any], explained: tuple[Sample, Sample]
+) -> Mapping[str, tuple[Sample | None, Sample | None]]:
+    """Other metrics of two samples' runs, as ``{"minor-faults": (of_reference, of_candidate)}``."""
+    found: dict[str, tuple[Sample | None, Sample | None]] = {}
+    for name, both in given.items():
+        if isinstance(both, str | bytes) or not hasattr(both, "__len__") or len(both) != 2:
+            raise UsageError(
+                f"metrics={{{name!r}: ...}}: give its values of both versions, the reference's first"
+            )
+        sides = []
+        for own, values in zip(explained, both, strict=True):
+            try:
+                one = (
+                    None
+                    if values is None
+                    else sample(values, unit=None if isinstance(values, Sample) else "")
+                )
+            except DataError as error:
+                raise DataError(f"metrics={{{name!r}: ...}}: {error}") from None
+            if one is not None and one.n != own.n:
+                raise DataError(
+                    f"metrics={{{name!r}: ...}}: {own.label} has {own.n} runs, and here are {one.n} values: "
+                    "give one for each run, in the same order"
+                )
+            sides.append(one)
+        found[name] = (sides[0], sides[1])
+    return found

@@ -1,0 +1,266 @@
+"""The states that runs fall into, seen in several metrics at once.
+
+A run has a time and counts (of page faults, of cache misses), and where it falls into one of several states it
+has all of them from that state. The model is a mixture of normal distributions, independent within a state.
+Where runs are of two versions, a state is what both have in common: counts of one distribution, while its time
+and how often it is met are each version's own.
+
+The number of states is chosen by ICL (C. Biernacki, G. Celeux, G. Govaert, IEEE Transactions on Pattern Analysis
+and Machine Intelligence 22, 2000): BIC less twice the entropy of the assignment, so that it counts groups that
+lie apart, where BIC counts the normal distributions that a shape takes. A state is no narrower than rounding
+makes values (the step of their grid over sqrt(2 pi)), and holds five runs or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import log, pi, sqrt
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from speedproof.arrays import FloatArray, IntArray
+from speedproof.errors import DataError
+from speedproof.mixture import em
+from speedproof.mixture.fitting import standardise
+from speedproof.mixture.grid import detect_resolution
+from speedproof.mixture.results import FEW_RUNS
+from speedproof.mixture.search import table
+from speedproof.mixture.starts import condensed
+
+MOST_STATES = 4
+_MANY = 1000  # runs that climbs are made on; all are assigned at the end
+_BRIEF, _STEPS, _GAIN = 10, 200, 1e-6
+_NARROWEST = 1e-3  # of a state, in deviations of all runs
+_TINY = 1e-3  # of a run: what an empty state of one version has of the other's
+
+
+class RunStates(Struct, frozen=True, eq=False):
+    """The states of runs, in ascending order of their first metric's mean."""
+
+    labels: IntArray  # of every run
+    means: FloatArray  # shape (states, metrics), over all runs of a state
+    icl: float  # the larger the better
+
+    @property
+    def count(self) -> int:
+        """How many."""
+        return len(self.means)
+
+
+def step_of(values: npt.ArrayLike, *, whole: bool = False) -> float:
+    """The step of the grid that values and zero lie on; 0 without ties. Of ``whole`` numbers it is 1 at most."""
+    x = np.asarray(values, dtype=np.float64)
+    step = detect_resolution(np.append(x, 0.0)) or 0.0
+    return min(step, 1.0) if whole else step
+
+
+def states_of(values: npt.ArrayLike, K_max: int = MOST_STATES) -> IntArray:
+    """The state of every run by one metric: a mixture of normal distributions chosen by ICL.
+
+    Examples
+    --------
+    >>> states_of([1.0, 1.1, 0.9, 1.05, 0.95, 3.0, 3.1, 2.9, 3.05, 2.95]).tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
+    """
+    x = np.asarray(values, dtype=np.float64)
+    best, labels = -np.inf, np.zeros(x.size, dtype=np.int64)
+    for icl, found in _of_one(x, min(K_max, x.size // FEW_RUNS), step_of(x)):
+        if icl > best and np.bincount(found).min() >= FEW_RUNS:
+            best, labels = icl, found
+    return labels
+
+
+def _of_one(x: FloatArray, K_max: int, step: float) -> Iterator[tuple[float, IntArray]]:
+    """ICL and labels of the mixtures of one metric, from one component on; numbered by their means."""
+    try:
+        u, centre, scale = standardise(x)
+    except DataError:  # constant
+        return
+    on = condensed(u, _MANY)
+    found = table(on, max(K_max, 1), step / scale / sqrt(2.0 * pi))
+    at = (x - centre) / scale
+    for K in range(1, max(K_max, 1) + 1):
+        for model in (em.E, em.V) if K > 1 else (em.E,):
+            loglik = float(found.loglik[K - 1, model])
+            if not np.isfinite(loglik):
+                continue
+            w, mu, v = found.mixtures[K - 1, model][:, :K]
+            order = np.argsort(mu)
+            logs = np.log(w) - 0.5 * np.log(v) - 0.5 * (at[:, None] - mu) ** 2 / v
+            shares = _shares(logs[:, order])[0]
+            size = em.free_parameters(K, model)
+            yield (
+                2.0 * loglik * u.size / on.size - size * log(u.size) - 2.0 * _entropy(shares),
+                np.asarray(shares.argmax(axis=1)),
+            )
+
+
+def joint_states(
+    metrics: npt.ArrayLike,
+    steps: Sequence[float],
+    *,
+    own: Sequence[bool] = (),
+    versions: npt.ArrayLike | None = None,
+    K_max: int = MOST_STATES,
+) -> RunStates:
+    """The states of runs by several metrics.
+
+    Parameters
+    ----------
+    metrics : array_like, shape (n, metrics)
+        Finite; the first gives the order of the states.
+    steps : sequence of float
+        The grid of each, 0 where there is none.
+    own : sequence of bool
+        Of which metrics every version has levels of its own.
+    versions : array_like of int, shape (n,), optional
+        The version of every run.
+    K_max : int
+        The largest number that is tried.
+    """
+    x = np.asarray(metrics, dtype=np.float64)
+    of = np.zeros(len(x), dtype=np.int64) if versions is None else np.unique(versions, return_inverse=True)[1]
+    model = _Joint(x, steps, tuple(own) or (False,) * x.shape[1], of)
+    begun: dict[int, tuple[float, FloatArray]] = {}
+    for start in model.starts(min(K_max, len(x) // FEW_RUNS)):
+        one = model.climb(start, _BRIEF)
+        if one[0] > begun.get(start.shape[1], (-np.inf, start))[0]:
+            begun[start.shape[1]] = one
+    best, labels = model.icl(np.ones((len(model.x), 1))), np.zeros(len(x), dtype=np.int64)
+    for K, (_, shares) in begun.items():
+        shares = model.climb(shares, _STEPS)[1]
+        icl, assigned = model.icl(shares), model.assigned(shares)
+        if icl > best and np.bincount(assigned, minlength=K).min() >= FEW_RUNS:
+            best, labels = icl, assigned
+    if any(own):
+        labels = _merged(labels, model.all[:, ~model.own], model.floors[~model.own])
+    order = np.argsort([x[labels == k, 0].mean() for k in range(int(labels.max()) + 1)])
+    labels = np.argsort(order)[labels]
+    return RunStates(labels, np.array([x[labels == k].mean(axis=0) for k in range(order.size)]), best)
+
+
+def _merged(labels: IntArray, common: FloatArray, floors: FloatArray) -> IntArray:
+    """States that differ by a deviation or more in what is common to all versions; nearer ones are joined.
+
+    Else time, which may fall into states of its own, would count as the metric that it is held against.
+    """
+    while labels.max() > 0:
+        K = int(labels.max()) + 1
+        means = np.array([common[labels == k].mean(axis=0) for k in range(K)])
+        variances = np.array([common[labels == k].var(axis=0) for k in range(K)])
+        distance, j, k = min(
+            (
+                float(
+                    (
+                        (means[j] - means[k]) ** 2 / np.maximum(0.5 * (variances[j] + variances[k]), floors)
+                    ).max()
+                ),
+                j,
+                k,
+            )
+            for k in range(K)
+            for j in range(k)
+        )
+        if distance >= 1.0:
+            break
+        labels = np.where(labels == k, j, labels)
+        labels = np.where(labels > k, labels - 1, labels)
+    return labels
+
+
+class _Joint:
+    """Runs in units of their deviations, and what a climb of EM needs to know of them."""
+
+    def __init__(
+        self, metrics: FloatArray, steps: Sequence[float], own: tuple[bool, ...], versions: IntArray
+    ) -> None:
+        scale = np.where((sd := metrics.std(axis=0)) > 0.0, sd, 1.0)
+        self.all = (metrics - metrics.mean(axis=0)) / scale
+        self.all_versions = versions
+        kept = np.unique(np.linspace(0, len(self.all) - 1, _MANY).round().astype(np.int64))
+        kept = kept if len(self.all) > _MANY else np.arange(len(self.all))
+        self.x, self.versions = self.all[kept], versions[kept]
+        self.n, self.own = len(self.all), np.array(own)
+        self.floors = np.maximum(np.asarray(steps) / scale / sqrt(2.0 * pi), _NARROWEST) ** 2
+        self.rows = [np.flatnonzero(self.versions == k) for k in range(int(versions.max(initial=0)) + 1)]
+        self.squares = self.x * self.x
+
+    def starts(self, K_max: int) -> Iterator[FloatArray]:
+        """Assignments to begin with: the states of each metric alone, and those of all of them crossed."""
+        apart = self.x.copy()
+        for rows in self.rows:  # of what versions have of their own, the order within each
+            apart[np.ix_(rows, self.own)] -= np.median(apart[np.ix_(rows, self.own)], axis=0)
+        crossed = np.zeros(len(apart), dtype=np.int64)
+        seen = set()
+        for column, floor in zip(apart.T, self.floors, strict=True):
+            alone = sorted(_of_one(column, K_max, sqrt(2.0 * pi * floor)), key=lambda found: -found[0])
+            alone = list({int(found.max()): (icl, found) for icl, found in reversed(alone)}.values())[::-1]
+            crossed = crossed * MOST_STATES + (alone[0][1] if alone else 0)
+            for labels in (*(found for _, found in alone), crossed):
+                _, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+                if 1 < sizes.size <= K_max and numbers.tobytes() not in seen:
+                    seen.add(numbers.tobytes())
+                    yield np.eye(sizes.size)[numbers]
+
+    def levels(self, shares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Weights, shape (versions, states); means and variances, shape (versions, states, metrics)."""
+        parts = [shares[rows].T for rows in self.rows]
+        counts = np.stack([part.sum(axis=1) for part in parts])
+        sums = np.stack([part @ self.x[rows] for part, rows in zip(parts, self.rows, strict=True)])
+        squares = np.stack([part @ self.squares[rows] for part, rows in zip(parts, self.rows, strict=True)])
+        n = counts[..., None]
+        together = n.sum(axis=0)
+        means = sums.sum(axis=0) / np.maximum(together, _TINY)
+        spread = np.maximum(squares.sum(axis=0) / np.maximum(together, _TINY) - means**2, self.floors)
+        # A version that is never in a state has nothing of its own there.
+        own_means = (sums + _TINY * means) / (n + _TINY)
+        second = (squares + _TINY * (spread + means**2)) / (n + _TINY)
+        own_spread = np.maximum(second - own_means**2, self.floors)
+        weights = (counts + _TINY) / (counts + _TINY).sum(axis=1, keepdims=True)
+        return (
+            weights,
+            np.where(self.own, own_means, means[None]),
+            np.where(self.own, own_spread, spread[None]),
+        )
+
+    def logs(self, x: FloatArray, versions: IntArray, shares: FloatArray) -> FloatArray:
+        """Logarithms of weight times density, shape (runs, states), at the levels of an assignment."""
+        w, mu, v = (part[versions] for part in self.levels(shares))
+        off = (x[:, None, :] - mu) ** 2 / v
+        return np.asarray(np.log(w) - 0.5 * (off + np.log(2.0 * pi * v)).sum(axis=2))
+
+    def climb(self, shares: FloatArray, steps: int) -> tuple[float, FloatArray]:
+        """EM from an assignment: the log-likelihood, and the assignment that is reached."""
+        before = -np.inf
+        for _ in range(steps):
+            shares, height = _shares(self.logs(self.x, self.versions, shares))
+            if height - before <= _GAIN * (1.0 + abs(height)):
+                break
+            before = height
+        return height, shares
+
+    def icl(self, shares: FloatArray) -> float:
+        """Of an assignment, for all runs."""
+        V, K, d, own = len(self.rows), shares.shape[1], self.x.shape[1], int(self.own.sum())
+        size = 2 * K * (d - own + V * own) + V * (K - 1)
+        assigned, height = _shares(self.logs(self.x, self.versions, shares))
+        more = self.n / len(self.x)
+        return float(more * 2.0 * (height - _entropy(assigned)) - size * log(self.n))
+
+    def assigned(self, shares: FloatArray) -> IntArray:
+        """The most probable state of every run."""
+        return np.asarray(self.logs(self.all, self.all_versions, shares).argmax(axis=1))
+
+
+def _shares(logs: FloatArray) -> tuple[FloatArray, float]:
+    """How much each run is of each state, and the log-likelihood."""
+    top = logs.max(axis=1, keepdims=True)
+    shares = np.exp(logs - top)
+    total = shares.sum(axis=1, keepdims=True)
+    return shares / total, float((top + np.log(total)).sum())
+
+
+def _entropy(shares: FloatArray) -> float:
+    return -float((shares * np.log(np.maximum(shares, 1e-300))).sum())

@@ -1,0 +1,234 @@
+"""What a difference, or the states of runs, go with: a line for one benchmark, a row each for several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from speedproof.data.units import format_value
+from speedproof.protocols.why import LEAST_RUNS, GoesWith, StateOfRuns, Why
+from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, right
+from speedproof.reporting.names import benchmark_column, called, enumerate_names
+from speedproof.reporting.numbers import case_share, factor, percent, plural, pvalue
+from speedproof.reporting.words import direction, inverse
+from speedproof.stats.estimate import Estimate
+
+_NEXT = (
+    (("fault", "memory", "tlb", "rss", "alloc"), "speedproof run --perf dTLB-load-misses,page-faults"),
+    (("switch", "migration"), "speedproof run --cpu 1"),
+    (("cycles", "energy", "freq"), "speedproof run --cpu 1, at a fixed frequency"),
+    (("",), "speedproof run --builds 5"),
+)
+"""By a part of a metric's name, what to measure next."""
+_NOT_RECORDED = "speedproof run --perf instructions,branch-misses,dTLB-load-misses"
+
+
+def headline(why: Why) -> tuple[Text, ...]:
+    """The answer about one benchmark, and what would prove it."""
+    shown = why.goes_with
+    if not shown:
+        return (Text(f"why: {_nothing(why)}."),)
+    also = [_name(m) for m in shown[1:] if not m.part]
+    beside = f"Also: {enumerate_names(also, 3)}. " if also else ""
+    proof = f"Only changing it alone shows a cause. Next: {_next(shown[0].metric)}"
+    return (Text(f"why: {sentence(why, shown[0])}", "strong"), Text(f"{beside}{proof}", "dim"))
+
+
+def sentence(why: Why, m: GoesWith) -> str:
+    """What one metric goes with, in a sentence."""
+    if m.states and m.share is not None and m.within is not None and why.speedup is not None:
+        state = m.states[_told_state(m.states)]
+        runs = f"runs with {_level(m, state)} ({_shares(why, state)}); within a state {span(m.within)}"
+        of = f"the {direction(why.speedup.value, '', 'slower').rstrip()} in mean"
+        if m.share.value < 0.0:
+            return f"against {of}: {runs}"
+        return f"{'all' if m.share.value > 1.0 else percent(m.share.value, 2)} of {of}: {runs}"
+    unknown = "" if why.speedup is None else "; no difference of the means is shown"
+    if m.states:
+        seen = [f"{_time(why, s)} with {_level(m, s)} ({_shares(why, s)})" for s in m.states]
+        return f"{_name(m)}: {enumerate_names(seen, 4)}{unknown}"
+    return f"{_name(m)}, from run to run (correlation {m.correlation:.2f}); it shows no states"
+
+
+def _nothing(why: Why) -> str:
+    """Why no metric is named."""
+    if min(why.sizes) < LEAST_RUNS:
+        return f"not known; it takes {LEAST_RUNS} runs (processes) of each version"
+    if not why.metrics:
+        return "not known; no other metric varies that was measured in every run"
+    told = f"none of {plural(len(why.metrics), 'other metric')} goes with {why.metric}"
+    several = max(why.states) > 1
+    return f"{told}, which has {max(why.states)} states; next: {_NOT_RECORDED}" if several else told
+
+
+def report(
+    found: Sequence[Why], *, everything: bool = False, details: bool = False, explain: bool = False
+) -> Report:
+    """One benchmark in a line, or all metrics in ``details``; several in a row each."""
+    versions = found[0].versions if found else ()
+    told = called(versions)
+    title = f"{' against '.join(told[v] for v in reversed(versions))}: why"
+    about = Report(title, (), command="compare", data=tuple(found), about="why")
+    found = [replace(why, versions=tuple(told[v] for v in why.versions)) for why in found]
+    if len(found) == 1:
+        tables = (_metrics(found[0]),) if (details or explain) and found[0].metrics else ()
+        return replace(about, headline=headline(found[0]), tables=tables, notes=tuple(_notes(found)))
+    named = sum(bool(why.goes_with) for why in found)
+    metric = found[0].metric if found else "time"
+    answer = f"Why: in {named} of {plural(len(found), 'benchmark')} another metric goes with {metric}"
+    sections = tuple(
+        replace(about, title=why.benchmark, headline=headline(why), tables=(_metrics(why),))
+        for why in found
+        if (details or explain) and why.metrics
+    )
+    return replace(
+        about,
+        headline=(Text(answer, "strong", f"(risk {percent(found[0].alpha)} in each)" if found else ""),),
+        tables=(_benchmarks(found, everything=everything),) if found else (),
+        notes=tuple(_notes(found)),
+        sections=sections,
+    )
+
+
+def _notes(found: Sequence[Why]) -> Iterator[Text]:
+    if any(why.shifted for why in found):
+        yield Text("Runs resemble their neighbours: held against shifts in run order.", "dim")
+    reasons: dict[str, dict[str, None]] = {}
+    for why in found:
+        for name, reason in why.left_out:
+            if reason != "the same in every run":
+                reasons.setdefault(reason, {})[name] = None
+    for reason, names in reasons.items():
+        yield Text(f"Left out: {enumerate_names(list(names), 4)} ({reason}).", "warning")
+
+
+def _benchmarks(found: Sequence[Why], *, everything: bool) -> Table:
+    """A row a benchmark, the largest shares first."""
+    column, named = benchmark_column([why.benchmark for why in found])
+    columns = (column, Column("goes with"), *right("share"), Column("at equal state"), Column("", drop=1))
+    rows = []
+    for why in sorted(found, key=_clearness):
+        first = next(iter(why.goes_with), None)
+        if first is None:
+            cells: tuple[Cell | str, ...] = (Cell("nothing shown", "dim"), "", "", "")
+        else:
+            state = first.states[_told_state(first.states)] if first.states else None
+            runs = f"{_level(first, state)} ({_shares(why, state)})" if state else ""
+            of = percent(first.share.value, 2) if first.share else ""
+            cells = (_name(first), of, span(first.within) if first.within else "", Cell(runs, "dim"))
+        message = sentence(why, first) if first else _nothing(why)
+        kind = "explained" if first else "with nothing shown"
+        rows.append(
+            Row.of(named(why.benchmark), *cells, name=why.benchmark, message=f"why: {message}", kind=kind)
+        )
+    return Table.of(columns, folded(rows, "explained", everything=everything))
+
+
+def _clearness(why: Why) -> tuple[bool, float]:
+    first = next(iter(why.goes_with), None)
+    return first is None, -(first.share.value if first and first.share else 0.0)
+
+
+def _metrics(why: Why) -> Table:
+    """A row a metric: how it goes with what is explained, and what of the speedup goes with its states."""
+    columns = (
+        Column("metric", names=True),
+        *right("correlation", "between states"),
+        *right("p"),
+        Column("states", drop=2),
+        *right("share"),
+        Column("at equal state", drop=1),
+    )
+    rows = []
+    for m in why.metrics:
+        states = ", ".join(_value(m, s.level) for s in m.states)
+        share = "" if m.share is None else f"{percent(m.share.value, 2)} [{_ends(m.share)}]"
+        style: Style = "strong" if m.pvalue <= why.alpha else "dim"
+        cells = (
+            Cell(_name(m), style),
+            f"{m.correlation:.2f}",
+            percent(m.between, 2),
+            pvalue(m.pvalue),
+            states,
+            share,
+            span(m.within) if m.within else "",
+        )
+        rows.append(Row.of(*cells, name=m.metric))
+    return Table.of(columns, rows)
+
+
+def _ends(share: Estimate) -> str:
+    return ", ".join(percent(end, 2).removesuffix(" %") for end in (share.low, share.high)) + " %"
+
+
+def span(speedup: Estimate) -> str:
+    """Between which factors a speedup lies: ``"1.02x to 1.04x"``, with its word where that is no gain."""
+    low, high = speedup.low, speedup.high
+    if low >= 1.0:
+        return f"{factor(low, -1, 3)} to {factor(high, 1, 3)}"
+    if high <= 1.0:
+        return f"{factor(inverse(high), -1, 3)} to {factor(inverse(low), 1, 3)} slower"
+    return f"{factor(inverse(low), 1, 3)} slower to {factor(high, 1, 3)} faster"
+
+
+def _told_state(states: Sequence[StateOfRuns]) -> int:
+    """The state that differs from the mean of all runs, where it differs in its weight, the most."""
+
+    def moved(k: int) -> float:
+        weights = [sum(s.shares) / len(s.shares) for s in states]
+        times = [next((t for t in s.means if not math.isnan(t)), 0.0) for s in states]
+        middle = sum(w * t for w, t in zip(weights, times, strict=True))
+        return abs((max(states[k].shares) - min(states[k].shares) + 1e-9) * (times[k] - middle))
+
+    return max(range(len(states)), key=moved)
+
+
+def _shares(why: Why, state: StateOfRuns) -> str:
+    """How often each version is in a state: ``"28 % of a, 9 % of b"``."""
+    return ", ".join(f"{case_share(s)} of {v}" for s, v in zip(state.shares, why.versions, strict=True))
+
+
+def _time(why: Why, state: StateOfRuns) -> str:
+    return format_value(next(t for t in state.means if not math.isnan(t)), why.unit, 3)
+
+
+def _level(m: GoesWith, state: StateOfRuns) -> str:
+    return (
+        f"about {_value(m, state.level)} {_name(m)}" if not m.unit else f"{_name(m)} {_value(m, state.level)}"
+    )
+
+
+def _value(m: GoesWith, level: float) -> str:
+    """A level of a metric; of counts whole ones."""
+    if m.unit:
+        return format_value(level, m.unit, 3)
+    return f"{level:,.0f}" if abs(level) >= 100.0 or level == round(level) else f"{level:.3g}"
+
+
+def _name(m: GoesWith) -> str:
+    return f"{m.metric.replace('-', ' ')}{' (a part of time)' if m.part else ''}"
+
+
+def _next(metric: str) -> str:
+    """The experiment that would say more."""
+    return next(what for parts, what in _NEXT if any(part in metric.lower() for part in parts))
+
+
+def beside(reports: Sequence[Report], found: Mapping[str, Sequence[Why]], **shown: bool) -> Iterator[Report]:
+    """The answers of a comparison with what they go with: of one benchmark in its sheet, else after all."""
+    made = [report(list(of), **shown) for of in found.values() if of]
+    alone = len(reports) == len(made) == 1 and all(len(of) == 1 for of in found.values())
+    if not alone:
+        yield from reports
+        yield from made
+        return
+    (sheet,), (why,) = reports, made
+    first, *rest = sheet.headline
+    yield replace(
+        sheet,
+        headline=(first, *why.headline, *rest),
+        notes=(*sheet.notes, *why.notes),
+        sections=(*(replace(why, headline=(), notes=()) for _ in why.tables), *sheet.sections),
+    )

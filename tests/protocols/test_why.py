@@ -1,0 +1,239 @@
+"""What a difference goes with: which metrics are named, and how a speedup is shared out."""
+
+from collections.abc import Sequence
+from math import log
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import speedproof as sp
+from speedproof.data.sample import Sample, Trait
+from speedproof.protocols.why import GoesWith, Why, why
+from speedproof.stats.estimate import Estimate
+
+
+def sides(
+    shares: Sequence[float], factors: Sequence[float], n: int = 100, noise: float = 0.01
+) -> tuple[list[Sample], list[Sample]]:
+    """Times and page faults of two versions: so many of a hundred runs are slow, exactly."""
+    times, faults = [], []
+    for k, (share, factor) in enumerate(zip(shares, factors, strict=True)):
+        rng = np.random.default_rng(k)
+        slow = rng.permutation(n) < round(share * n)
+        spread = noise * rng.normal(size=n)
+        for state in (slow, ~slow):  # so that the means of the states are what they are said to be
+            spread[state] -= spread[state].mean() if state.any() else 0.0
+        times.append(Sample((factor * (1.0 + slow + spread)).astype(np.float64), label="ab"[k]))
+        faults.append(Sample((110.0 + 2000.0 * slow + rng.poisson(2.0, n)).astype(np.float64), ""))
+    return times, faults
+
+
+def first(found: Why) -> GoesWith:
+    return found.goes_with[0]
+
+
+def known(estimate: Estimate | None) -> Estimate:
+    assert estimate is not None
+    return estimate
+
+
+def test_a_speedup_of_weights_and_of_states() -> None:
+    """30 and 10 % of runs take twice as long, and all of the reference 3 % more: the parts are known by hand."""
+    times, faults = sides((0.3, 0.1), (1.03, 1.0))
+    found = why("f", "time", times, {"faults": faults})
+    m = first(found)
+    assert (m.metric, m.part, len(m.states)) == ("faults", False, 2)
+    assert [state.shares for state in m.states] == [(0.7, 0.9), (0.3, 0.1)]
+    assert known(found.speedup).value == pytest.approx(1.03 * 1.3 / 1.1)
+    assert known(m.weights).value == pytest.approx(1.3 / 1.1)
+    assert known(m.within).value == pytest.approx(1.03)
+    assert known(m.share).value == pytest.approx(log(1.3 / 1.1) / log(1.03 * 1.3 / 1.1))
+    for estimate in map(known, (m.share, m.weights, m.within)):
+        assert estimate.low < estimate.value < estimate.high
+    assert known(m.weights).low > 1.0
+
+
+def test_the_parts_make_the_whole() -> None:
+    """Also where each state gains another factor: log speedup = weights + equal state."""
+    times, faults = sides((0.4, 0.1), (1.0, 1.0))
+    slow = faults[1].values > 1000.0
+    times[1] = Sample(np.where(slow, 0.8, 1.1) * times[1].values, label="b")
+    found = why("f", "time", times, {"faults": faults})
+    m = first(found)
+    total = log(times[0].values.mean() / times[1].values.mean())
+    assert log(known(m.weights).value) + log(known(m.within).value) == pytest.approx(total)
+    assert known(m.share).value * total == pytest.approx(log(known(m.weights).value))
+    # Both orders of changing weights and times, by hand
+    a, b = (
+        [times[k].values[(faults[k].values > 1000) == state].mean() for state in (False, True)]
+        for k in (0, 1)
+    )
+    one_way = log((0.6 * a[0] + 0.4 * a[1]) / (0.9 * a[0] + 0.1 * a[1]))
+    other = log((0.6 * b[0] + 0.4 * b[1]) / (0.9 * b[0] + 0.1 * b[1]))
+    assert log(known(m.weights).value) == pytest.approx(0.5 * (one_way + other))
+
+
+def test_code_that_is_faster_in_every_state() -> None:
+    """Equal weights share nothing out to the metric, though it goes with time from run to run."""
+    times, faults = sides((0.3, 0.3), (1.2, 1.0))
+    m = first(why("f", "time", times, {"faults": faults}))
+    assert m.pvalue <= 0.05
+    assert known(m.share).value == pytest.approx(0.0, abs=1e-12)
+    assert known(m.within).value == pytest.approx(1.2)
+
+
+def test_a_state_that_is_gone() -> None:
+    """A version that is never slow: all of the speedup goes with it."""
+    times, faults = sides((0.3, 0.0), (1.0, 1.0))
+    m = first(why("f", "time", times, {"faults": faults}))
+    assert known(m.share).value == pytest.approx(1.0)
+    assert np.isnan(m.states[1].means[1])
+
+
+def test_no_state_in_common() -> None:
+    """A count that is another one in every run of the other version shares nothing out."""
+    times, _ = sides((0.0, 0.0), (1.2, 1.0), noise=0.05)
+    rng = np.random.default_rng(5)
+    other = [
+        Sample(level + 40.0 * (t.values / t.values.mean() - 1.0) + rng.normal(size=100), "")
+        for level, t in zip((100.0, 300.0), times, strict=True)
+    ]
+    m = first(why("f", "time", times, {"instructions": other}))
+    assert m.share is None
+    assert m.correlation > 0.5
+
+
+def test_what_differs_between_versions_only_is_not_named() -> None:
+    """Instructions fell by a fifth, as time did: within a version they have nothing to do with it."""
+    rng = np.random.default_rng(3)
+    times = [
+        Sample(level * rng.lognormal(0, 0.02, 60), label=name) for level, name in ((1.2, "a"), (1.0, "b"))
+    ]
+    counts = [Sample(level * rng.lognormal(0, 0.02, 60), "") for level in (1.2e9, 1e9)]
+    assert why("f", "time", times, {"instructions": counts}).goes_with == ()
+
+
+def test_rates() -> None:
+    """Of what is better high the speedup is the other way round, and so are its parts."""
+    times, faults = sides((0.3, 0.1), (1.03, 1.0))
+    rates = [Sample(t.values, "B/s", label=t.label) for t in reversed(times)]
+    m = first(why("f", "throughput", rates, {"faults": faults[::-1]}))
+    assert known(m.within).value == pytest.approx(1.03)
+    assert known(m.weights).value == pytest.approx(1.3 / 1.1)
+
+
+def test_the_process_is_the_unit() -> None:
+    """Of values nested in processes one mean a process is used, of time and of every metric."""
+    times, faults = sides((0.3, 0.1), (1.03, 1.0))
+    numbers = np.repeat(np.arange(100), 4)
+    rng = np.random.default_rng(1)
+
+    def nested(sample: Sample, noise: float) -> Sample:
+        off = noise * rng.normal(size=(100, 4))
+        off -= off.mean(axis=1, keepdims=True)
+        return Sample(
+            (sample.values[:, None] + off).ravel(), sample.unit, processes=numbers, label=sample.label
+        )
+
+    found = why("f", "time", [nested(t, 0.02) for t in times], {"faults": [nested(f, 3.0) for f in faults]})
+    plain = why("f", "time", times, {"faults": faults})
+    assert found.sizes == (100, 100)
+    assert known(first(found).share).value == pytest.approx(known(first(plain).share).value)
+
+
+def test_sessions_that_differ_count_for_nothing() -> None:
+    """Two sittings at two speeds of the machine, with two levels of a count: no run to run."""
+    sessions, named = np.repeat([0, 1], 30), 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        time = Sample((1.0 + sessions) * rng.lognormal(0, 0.02, 60), sessions=sessions)
+        count = Sample(100.0 + 50.0 * sessions + rng.normal(0, 2, 60), "", sessions=sessions)
+        named += bool(why("f", "time", [time], {"count": [count]}).goes_with)
+        pooled = [Sample(s.values, s.unit) for s in (time, count)]
+        assert why("f", "time", pooled[:1], {"count": pooled[1:]}).goes_with
+    assert named <= binom.ppf(0.999, 20, 0.05)
+
+
+def test_parts_of_time() -> None:
+    """What is in the same unit is named as a part, after all others, and has no states of its own."""
+    times, faults = sides((0.3, 0.1), (1.0, 1.0))
+    system = [Sample(0.8 * t.values, label=t.label) for t in times]
+    found = why("f", "time", times, {"system": system, "faults": faults})
+    assert [(m.metric, m.part) for m in found.goes_with] == [("faults", False), ("system", True)]
+    assert found.goes_with[1].states == ()
+
+
+def test_one_version_has_states() -> None:
+    """Its runs fall into two, by time and by faults; nothing is compared."""
+    times, faults = sides((0.3,), (1.0,))
+    found = why("f", "time", times, {"faults": faults})
+    assert (found.speedup, found.states) == (None, (2,))
+    m = first(found)
+    assert [state.shares for state in m.states] == [(0.7,), (0.3,)]
+    assert [state.means[0] for state in m.states] == pytest.approx([1.0, 2.0])
+    assert m.share is None
+
+
+def test_what_is_left_out() -> None:
+    """Each with its reason: of one version, of some runs, constant, of other processes."""
+    times, faults = sides((0.3, 0.1), (1.0, 1.0))
+    some = [Sample(f.values[:90], "") for f in faults]
+    nested = [Sample(f.values, "", processes=np.repeat(np.arange(50), 2)) for f in faults]
+    others: dict[str, Sequence[Sample | None]] = {
+        "one": [faults[0], None],
+        "some": some,
+        "constant": [Sample(np.full(100, 7.0), "")] * 2,
+        "nested": nested,
+        "faults": faults,
+    }
+    found = why("f", "time", times, others)
+    assert dict(found.left_out) == {
+        "one": "only one version has it",
+        "some": "known of 90 of 100 and 90 of 100 runs",
+        "constant": "the same in every run",
+        "nested": "not of the same processes",
+    }
+    assert [m.metric for m in found.metrics] == ["faults"]
+
+
+def test_few_runs() -> None:
+    """Below ten of a version nothing is tested."""
+    times, faults = sides((0.3, 0.1), (1.0, 1.0), n=9)
+    found = why("f", "time", times, {"faults": faults})
+    assert (found.metrics, found.goes_with) == ((), ())
+
+
+def test_runs_that_resemble_their_neighbours() -> None:
+    """Two slow drifts are held against shifts in run order where the order is known."""
+    rng = np.random.default_rng(2)
+    time, count = np.cumsum(rng.normal(size=(60, 2)), axis=0).T
+    known, others = Sample(np.exp(0.01 * time), traits=frozenset({Trait.ORDER_KNOWN})), [Sample(count, "")]
+    assert why("f", "time", [known], {"count": others}).shifted
+    unknown = Sample(known.values)
+    assert not why("f", "time", [unknown], {"count": others}).shifted
+
+
+def test_a_difference_that_is_not_shown_is_not_shared_out() -> None:
+    """The states are told, and the speedups of the parts, but no share of nothing."""
+    times, faults = sides((0.2, 0.2), (1.0, 1.0))
+    m = first(why("f", "time", times, {"faults": faults}))
+    assert m.share is None
+    assert known(m.within).low < 1.0 < known(m.within).high
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    """To the bit."""
+    times, faults = sides((0.3, 0.1), (1.03, 1.0))
+    assert why("f", "time", times, {"faults": faults}) == why("f", "time", times, {"faults": faults})
+
+
+def test_the_example_names_its_faults() -> None:
+    """A program that touches 8 MB in 30 % of runs against 10 %, as measured."""
+    found = sp.why(sp.read("examples/faults/session.jsonl"))["command"]
+    m = first(found)
+    assert m.metric == "minor-faults"
+    assert 0.75 <= known(m.share).value <= 0.95
+    touched = 8 * 2**20 / 4096
+    assert m.states[1].level - m.states[0].level == pytest.approx(touched, rel=0.01)
+    assert m.states[1].shares == pytest.approx((0.3, 0.1), abs=0.06)

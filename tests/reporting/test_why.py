@@ -1,0 +1,179 @@
+"""What a difference goes with, in words: on the command line, in Python, as JSON."""
+
+import io
+import json
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.reporting import text
+
+EXAMPLE = str(Path(__file__).parents[2] / "examples/faults/session.jsonl")
+
+
+def printed(*arguments: str, code: int = 0) -> str:
+    out = io.StringIO()
+    assert main(list(arguments), Console(out, out)) == code
+    return out.getvalue()
+
+
+def two(
+    slow: tuple[float, float] = (0.3, 0.1), factor: float = 1.03, n: int = 100
+) -> dict[str, list[np.ndarray]]:
+    """Times and faults of two versions."""
+    found: dict[str, list[np.ndarray]] = {"time": [], "faults": []}
+    for k, share in enumerate(slow):
+        rng = np.random.default_rng(k)
+        state = rng.permutation(n) < round(share * n)
+        found["time"].append((factor, 1.0)[k] * (1.0 + state) * rng.lognormal(0.0, 0.01, n))
+        found["faults"].append(110.0 + 2000.0 * state + rng.poisson(2.0, n))
+    return found
+
+
+def two_samples(found: dict[str, list[np.ndarray]], **options: Any) -> sp.PairResult:
+    """The times of both, compared."""
+    return sp.compare(found["time"][0], found["time"][1], **options)
+
+
+def test_the_sheet_of_one_benchmark() -> None:
+    """The metric, its share, how often each version is in its state, the speedup at equal state."""
+    told = " ".join(printed("compare", EXAMPLE, "--why").split())
+    assert "why: 78 % of the 1.24x in mean: runs with about 2,101 minor faults (32 % of a, 13 % of b)" in told
+    assert "within a state 1.002x to 1.12x" in told
+    assert "Next: speedproof run --perf" in told
+    assert "because" not in told.lower()
+
+
+@pytest.mark.parametrize("options", [(), ("--details",)])
+def test_80_columns(options: tuple[str, ...]) -> None:
+    """No line is longer; the sheet of one benchmark has ten lines beside the three of --why."""
+    lines = printed("compare", EXAMPLE, "--why", *options).splitlines()
+    assert max(map(len, lines)) <= 80
+
+
+def test_json() -> None:
+    """What was tested and found stands beside the results."""
+    (why,) = json.loads(printed("compare", EXAMPLE, "--why", "--json"))["why"]
+    first = why["metrics"][0]
+    assert first["metric"] == "minor-faults"
+    assert first["share"]["low"] < first["share"]["value"] < first["share"]["high"]
+    shares = [share for state in first["states"] for share in state["shares"]]
+    assert shares == pytest.approx([0.68, 0.8667, 0.32, 0.1333], abs=1e-3)
+
+
+def test_the_same_answer_everywhere() -> None:
+    """compare --why, sp.why and sp.compare(metrics=) agree to the digit."""
+    suite = sp.read(EXAMPLE)
+    own = sp.why(suite)["command"]
+    samples = {key.metric: [suite.samples[key, v] for v in "ab"] for key in suite.keys}
+    a, b = samples.pop("time")
+    given = {name: (x, y) for name, (x, y) in samples.items()}
+    pair = sp.compare(a, b, metrics=given)
+    assert [m.metric for m in pair.why] == [m.metric for m in own.goes_with]
+    assert pair.why[0] == own.goes_with[0]
+    (told,) = json.loads(printed("compare", EXAMPLE, "--why", "--json"))["why"]
+    assert pair.why[0].share is not None
+    assert told["metrics"][0]["share"]["value"] == pair.why[0].share.value
+    assert "78 % of the 1.24x" in str(pair)
+    assert json.loads(pair.to_json())["why"][0]["metrics"] == told["metrics"]
+
+
+def test_arrays() -> None:
+    """Of two samples in Python the other metrics are arrays, one value a run."""
+    found = two()
+    r = two_samples(found, metrics={"minor-faults": tuple(found["faults"])})
+    assert r.why[0].metric == "minor-faults"
+    share = r.why[0].share
+    assert share is not None
+    assert 0.75 < share.value < 0.95
+
+
+def test_a_metric_of_one_side() -> None:
+    """Is left out, and named in the report."""
+    found = two()
+    r = sp.compare(
+        *found["time"], metrics={"faults": tuple(found["faults"]), "misses": (found["faults"][0], None)}
+    )
+    assert [m.metric for m in r.why] == ["faults"]
+    assert "Left out: misses (only one version has it)." in str(r)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "told"),
+    [
+        ({"faults": ([1.0, 2.0], [1.0, 2.0])}, "reference has 100 runs, and here are 2 values"),
+        ({"faults": [1.0, 2.0, 3.0]}, "give its values of both versions"),
+        ({"faults": "ab"}, "give its values of both versions"),
+        ({"faults": ([np.nan] * 100, [1.0] * 100)}, "not a finite number"),
+    ],
+)
+def test_bad_metrics(metrics: dict[str, Any], told: str) -> None:
+    """Say what is wrong, and of which metric."""
+    with pytest.raises(sp.SpeedproofError, match=told) as error:
+        two_samples(two(), metrics=metrics)
+    assert "faults" in str(error.value)
+
+
+def test_without_other_metrics() -> None:
+    """A file that has time alone says how to record more; a pair without them has no why."""
+    gcc = [str(Path(EXAMPLE).parents[1] / f"gcc/{name}.json") for name in ("O2", "O3")]
+    assert "no metric beside time" in printed("compare", *gcc, "--why", code=2)
+    with pytest.raises(sp.SpeedproofError, match="metrics="):
+        attrgetter("why")(two_samples(two()))
+    with pytest.raises(sp.SpeedproofError, match="nothing"):
+        sp.why(sp.read(EXAMPLE), metric="nothing")
+
+
+def test_nothing_goes_with_it() -> None:
+    """Says so, with what to record next where time has states."""
+    found = two()
+    rng = np.random.default_rng(9)
+    noise = tuple(rng.normal(50.0, 5.0, 100) for _ in "ab")
+    told = " ".join(str(two_samples(found, metrics={"misses": noise})).split())
+    assert (
+        "why: none of 1 other metric goes with time, which has 2 states; next: speedproof run --perf" in told
+    )
+
+
+def test_several_benchmarks() -> None:
+    """A row each, those that are explained first; the share is of the means."""
+    records = []
+    for name, slow in (("f", (0.3, 0.1)), ("g", (0.2, 0.2))):
+        found = two(slow, 1.0)
+        for version, time, faults in zip("ab", found["time"], found["faults"], strict=True):
+            records.append((name, version, "time", "s", time))
+            records.append((name, version, "faults", "", faults))
+    columns = [
+        [(*row[:4], value) for row in records for value in row[4].tolist()],
+    ]
+    names = ("benchmark", "version", "metric", "unit", "value")
+    frame = dict(zip(names, map(list, zip(*columns[0], strict=True)), strict=True))
+    suite = sp.Suite.from_frame(
+        frame, value="value", benchmark="benchmark", version="version", metric="metric", unit="unit"
+    )
+    found_why = sp.why(suite)
+    assert repr(found_why) == "<WhyResult: 2 of 2 go with another metric>"
+    (report,) = found_why.reports()
+    assert [row.name for row in report.tables[0].rows] == ["f", "g"]
+    assert "2 of 2 benchmarks" in text.render(report)
+    with pytest.raises(sp.SpeedproofError, match="only: f, g"):
+        found_why["h"]
+
+
+def test_one_version() -> None:
+    """Its states are named with their times and weights."""
+    found = two()
+    suite = sp.Suite.of_samples({"f": {"a": found["time"][0]}})
+    faults = sp.Suite.of_samples(
+        {"f": {"a": found["faults"][0]}}, unit="", metric="faults", higher_is_better=False
+    )
+    both = sp.Suite(("a",), {**suite.samples, **faults.samples})
+    told = " ".join(str(sp.why(both)).split())
+    assert "with about 112 faults (70 % of a)" in told
+    assert "with about 2,112 faults (30 % of a)" in told

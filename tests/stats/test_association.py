@@ -1,0 +1,136 @@
+"""Which metrics go with time: correlations, the orders that are drawn, one risk over all metrics."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedproof.stats.association import associations
+
+
+def drawn(seed: int, n: int = 40, metrics: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A time in two states, counts of which the first goes with it, and the states."""
+    rng = np.random.default_rng(seed)
+    slow = rng.random(n) < 0.4
+    counts = rng.poisson(3.0, (n, metrics)).astype(float)
+    counts[:, 0] += 4.0 * slow
+    return slow + rng.normal(10.0, 0.2, n), counts, slow.astype(int)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_against_scipy(seed: int) -> None:
+    """Spearman's correlation, and Kruskal and Wallis' statistic over n - 1: both with ties."""
+    time, counts, states = drawn(seed)
+    found = associations(time, counts, states=states, permutations=9)
+    for k, column in enumerate(counts.T):
+        assert found.correlation[k] == pytest.approx(stats.spearmanr(time, column)[0], abs=1e-12)
+        h = stats.kruskal(column[states == 0], column[states == 1])[0]
+        assert found.between[k] == pytest.approx(h / (len(time) - 1), abs=1e-12)
+
+
+def step_down(observed: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Westfall and Young's adjusted p-values as their algorithm 2.8 is written, over all orders."""
+    order = np.argsort(-observed)
+    adjusted, before = np.empty(observed.size), 0.0
+    for place, k in enumerate(order):
+        largest = drawn[:, order[place:]].max(axis=1)
+        before = max(before, float((largest >= observed[k] - 1e-12).mean()))
+        adjusted[k] = before
+    return adjusted
+
+
+def test_against_every_order() -> None:
+    """P-values are those of all 120 orders of five runs, up to the error of drawing some of them."""
+    time = np.array([1.0, 1.4, 1.1, 2.0, 2.3])
+    counts = np.array([[0, 3, 1, 5, 5], [7, 1, 3, 2, 6], [2, 2, 2, 2, 9]]).T.astype(float)
+    states = np.array([0, 0, 0, 1, 1])
+
+    def statistics(order: list[int]) -> list[float]:
+        shares = [stats.spearmanr(time[order], column)[0] ** 2 for column in counts.T]
+        own = states[order]
+        between = [stats.kruskal(c[own == 0], c[own == 1])[0] / 4 for c in counts.T]
+        return [max(pair) for pair in zip(shares, between, strict=True)]
+
+    every = np.array([statistics(list(order)) for order in permutations(range(5))])
+    exact = step_down(every[0], every)
+    draws = 20_000
+    found = associations(time, counts, states=states, permutations=draws, seed=3).pvalue
+    assert np.abs(found - exact).max() < 5.0 * np.sqrt(0.25 / draws)
+
+
+def test_against_every_shift() -> None:
+    """Held against shifts in run order, the p-value is the share of all of them that reach as far."""
+    rng = np.random.default_rng(5)
+    time, count = np.cumsum(rng.normal(size=12)), np.cumsum(rng.normal(size=12))
+    every = [stats.spearmanr(np.roll(time, k), count)[0] ** 2 for k in range(12)]
+    exact = np.mean(np.array(every) >= every[0] - 1e-12)
+    draws = 20_000
+    found = associations(time, count[:, None], circular=True, permutations=draws, seed=1)
+    assert found.pvalue[0] == pytest.approx(exact, abs=5.0 * np.sqrt(0.25 / draws))
+
+
+def test_what_differs_between_strata_counts_for_nothing() -> None:
+    """A version that is slower, and has more of a count, changes no correlation within versions."""
+    time, counts, states = drawn(1)
+    strata = np.arange(40) % 2
+    plain = associations(time, counts, states=states, strata=strata)
+    apart = associations(time + 7.0 * strata, counts + 100.0 * strata[:, None], states=states, strata=strata)
+    np.testing.assert_allclose(apart.correlation, plain.correlation, atol=1e-12)
+    np.testing.assert_array_equal(apart.pvalue, plain.pvalue)
+    whole = associations(7.0 * strata + time, counts + 100.0 * strata[:, None])
+    assert (whole.correlation[1:] > 0.5).all()
+
+
+def test_units_change_nothing() -> None:
+    """Ranks know no unit, and no logarithm."""
+    time, counts, states = drawn(2)
+    plain = associations(time, counts, states=states)
+    turned = associations(np.exp(time) * 1e-9, 1e6 * (counts + 1.0) ** 3, states=states)
+    np.testing.assert_allclose(turned.strength, plain.strength, atol=1e-12)
+    np.testing.assert_array_equal(turned.pvalue, plain.pvalue)
+
+
+def test_a_metric_beside_its_copies_costs_nothing() -> None:
+    """The risk is that of all metrics as they depend on each other: Bonferroni would take ten times the p."""
+    time, counts, states = drawn(3, n=20, metrics=2)
+    alone = associations(time, counts[:, 1:], states=states)
+    copies = associations(time, np.repeat(counts[:, 1:], 10, axis=1), states=states)
+    np.testing.assert_array_equal(copies.pvalue, np.repeat(alone.pvalue, 10))
+
+
+def test_constant_metrics_have_no_answer() -> None:
+    """Neither have counts that vary between strata only; the others are as without them."""
+    time, counts, states = drawn(4)
+    strata = np.repeat([0, 1], 20)
+    found = associations(
+        time, np.column_stack((np.full(40, 7.0), counts, 5.0 * strata)), states=states, strata=strata
+    )
+    assert np.isnan(found.pvalue[[0, -1]]).all()
+    assert np.isnan(found.strength[[0, -1]]).all()
+    plain = associations(time, counts, states=states, strata=strata)
+    np.testing.assert_array_equal(found.pvalue[1:-1], plain.pvalue)
+
+
+def test_a_constant_time_goes_with_nothing() -> None:
+    """Its ranks have no variance; no warning is given."""
+    found = associations(np.ones(20), np.random.default_rng(1).normal(size=(20, 3)))
+    assert np.isnan(found.pvalue).all()
+
+
+def test_without_metrics() -> None:
+    """Nothing is tested."""
+    assert associations([1.0, 2.0, 3.0], np.empty((3, 0))).pvalue.size == 0
+
+
+def test_the_risk_is_kept() -> None:
+    """At a risk of 10 % no more than that of draws name a metric, up to the error of 300 draws."""
+    rng = np.random.default_rng(11)
+    wrong = sum(
+        (
+            associations(rng.normal(size=20), rng.poisson(2.0, (20, 5)), permutations=199, seed=k).pvalue
+            <= 0.1
+        ).any()
+        for k in range(300)
+    )
+    assert wrong <= stats.binom.ppf(0.999, 300, 0.1)
