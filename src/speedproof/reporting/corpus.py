@@ -23,10 +23,10 @@ from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.rows import Voice, version_columns
 
 if TYPE_CHECKING:
+    from speedproof.corpus.compare import Seen
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.model import CorpusModels
-    from speedproof.corpus.partial import Seen
     from speedproof.protocols.suite import SuiteComparison
 
 _LINE = 80
