@@ -176,8 +176,9 @@ def turned_margin(p: AtMargin | None) -> AtMargin | None:
 @EVERY_RULE
 @PROTOCOLS
 def test_a_pair_gets_the_same_answer_beside_others(protocol: str, rules: str) -> None:
-    """Whatever the sizes of the others are."""
-    for pair, found in zip(pairs(), answered(protocol, rules), strict=True):
+    """Whatever the sizes of the others are; every third pair of each rule, so that each has two rules."""
+    own = list(zip(pairs(), answered(protocol, rules), strict=True))
+    for pair, found in own[list(RULES).index(rules) % 3 :: 3]:
         same(asked(protocol, [pair], RULES[rules])[0], found)
 
 
