@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from speedproof.api.pairs import PairResult as PairResult
     from speedproof.api.pairs import compare as compare
     from speedproof.api.pictures import pictures as pictures
+    from speedproof.api.plans import PlanResult as PlanResult
+    from speedproof.api.plans import plan as plan
     from speedproof.api.rankings import RankResult as RankResult
     from speedproof.api.rankings import rank as rank
     from speedproof.api.reports import report as report
@@ -66,6 +68,7 @@ _HOME = {
     "ModelResult": "api.models",
     "PairResult": "api.pairs",
     "RaceResult": "api.sessions",
+    "PlanResult": "api.plans",
     "RankResult": "api.rankings",
     "Sample": "data.sample",
     "SpeedproofError": "errors",
@@ -84,6 +87,7 @@ _HOME = {
     "mixture": "",
     "model": "api.models",
     "pictures": "api.pictures",
+    "plan": "api.plans",
     "plot": "",
     "race": "api.sessions",
     "rank": "api.rankings",
