@@ -3,22 +3,27 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
-PIP = -m pip install --quiet --disable-pip-version-check
+PIP = -m pip install --quiet --no-compile --disable-pip-version-check
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Versions that a development environment gets: `make constraints` renews them, `make newest` goes without.
 CONSTRAINTS ?= constraints/dev.txt
 
-.PHONY: demo test test-all coverage random scheduled check bench docs sanitize seeds wheel-test lowest lowest-quick newest pythons constraints clean
+.PHONY: demo test test-all coverage random validation scheduled check bench docs sanitize seeds wheel wheel-test lowest lowest-quick newest pythons constraints clean
 
 # The stamps make a second call instant; a change of the declared dependencies sets up anew.
-$(VENV)/.run: pyproject.toml $(wildcard setup.py src/speedproof/mixture/*.[ch])
+$(VENV)/.run: pyproject.toml $(wildcard setup.py src/speedproof/*/_*.[ch])
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "speedproof needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP) -c $(CONSTRAINTS) -e .
 	touch $@
 
+# speedproof itself is installed by now, so that its kernels are compiled once.
 $(VENV)/.dev: $(VENV)/.run $(CONSTRAINTS)
-	$(BIN)/python $(PIP) -c $(CONSTRAINTS) -e '.[dev]'
+	$(BIN)/python $(PIP) -c $(CONSTRAINTS) 'speedproof[dev]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/python $(PIP) -c $(CONSTRAINTS) 'speedproof[docs]'
 	touch $@
 
 # In minutes: everything but what is marked slow (`@pytest.mark.slow`, tests/validation).
@@ -36,8 +41,12 @@ coverage: $(VENV)/.dev
 random: $(VENV)/.dev
 	$(PYTEST) --hypothesis-profile random --shuffle $(shell date +%s) -m "not slow"
 
+# The simulations at their full size.
+validation: $(VENV)/.dev
+	$(PYTEST) --full tests/validation
+
 # All that is too long for the gate: every night, say.
-scheduled: random sanitize lowest newest pythons
+scheduled: random validation sanitize lowest newest pythons
 
 demo: $(VENV)/.run
 	$(BIN)/speedproof compare examples/gcc/O2.json examples/gcc/O3.json
@@ -48,17 +57,20 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.dev
-	test -f $(VENV)/.docs || $(BIN)/python $(PIP) -c $(CONSTRAINTS) -e '.[docs]'
-	touch $(VENV)/.docs
+docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
-# The wheel that users get, in an empty environment: the tree's own files must not be what makes it work.
-wheel-test: $(VENV)/.dev
+# The wheel that users get.
+WHEEL := build/wheel
+wheel: $(VENV)/.run
+	rm -rf $(WHEEL)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(WHEEL) .
+
+# In an empty environment: the tree's own files must not be what makes it work.
+wheel-test: wheel
 	rm -rf build/wheel-test && mkdir -p build/wheel-test
-	$(BIN)/python -m build --wheel --outdir build/wheel-test . > build/wheel-test/log 2>&1 || (cat build/wheel-test/log; exit 1)
 	$(PYTHON) -m venv build/wheel-test/venv
-	build/wheel-test/venv/bin/python $(PIP) build/wheel-test/*.whl
+	build/wheel-test/venv/bin/python $(PIP) $(WHEEL)/*.whl
 	cp -r examples/gcc build/wheel-test/data
 	cd build/wheel-test/data && ../venv/bin/speedproof compare O2.json O3.json > ../out.txt
 	grep -q '^O3 against O2' build/wheel-test/out.txt
@@ -66,12 +78,12 @@ wheel-test: $(VENV)/.dev
 # Every pair (name, interpreter, constraints) is an environment of its own in which the fast tests pass.
 define environment
 	test -x .venv-$(1)/bin/python || $(2) -m venv .venv-$(1)
-	.venv-$(1)/bin/python $(PIP) $(if $(3),-c $(3)) -e '.[test]'
-	.venv-$(1)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" -p no:cacheprovider $(DECIDE)
+	.venv-$(1)/bin/python $(PIP) $(if $(3),-c $(3)) "$$(echo $(WHEEL)/*.whl)[test]"
+	PYTHONPATH=src .venv-$(1)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" -p no:cacheprovider $(DECIDE)
 endef
 
 # The oldest versions that pyproject.toml allows.
-lowest:
+lowest: wheel
 	$(call environment,lowest,$(PYTHON),constraints/lowest.txt)
 
 # What of the tests exercises numerics, formats and the command line: for the gate, where time is short.
@@ -83,7 +95,7 @@ DECISIVE := tests/test_project.py tests/data_model tests/stats/test_special.py t
 lowest-quick: DECIDE := $(DECISIVE)
 lowest-quick: lowest
 
-newest:
+newest: wheel
 	$(call environment,newest,$(PYTHON),)
 
 # The other versions of Python that are there (pyenv, apt, uv: whatever puts python3.X on the path).
@@ -92,7 +104,7 @@ pythons:
 	  if python$$version -c "" 2> /dev/null; then $(MAKE) on-$$version || exit 1; else echo "no Python $$version here"; fi; \
 	done
 
-on-%:
+on-%: wheel
 	$(call environment,$*,python$*,)
 
 constraints: $(VENV)/.dev

@@ -27,7 +27,7 @@ from pathlib import Path
 from scipy import stats
 
 from speedproof.data.session_file import SCHEMA, RunLine, SessionLine
-from speedproof.measuring.execute import Job, environment_of, execute
+from speedproof.measuring.execute import Job, execute
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
 from speedproof.measuring.runs import RunLoop
@@ -134,7 +134,7 @@ def compare_with_c() -> None:
             other: list[float] = []
             spent = [0.0, 0.0]
             for _ in range(BATCHES):
-                job = Job(command, environment=environment_of({}))
+                job = Job(command).prepared()
                 before = time.process_time()
                 own += [execute(job).metrics["time"] for _ in range(runs)]
                 spent[0] += time.process_time() - before
@@ -160,12 +160,12 @@ def equal_binaries() -> None:
         head = SessionLine(SCHEMA, "aa", "", 1, plan)
         rules = StopRules(0.05, min_blocks=BLOCKS, max_blocks=BLOCKS, max_time=None)
         path = Path(folder) / "aa.jsonl"
-        start = time.perf_counter()
+        start, spent = time.perf_counter(), time.process_time()
         with ResultsFile(path) as store:
             runs = RunLoop(head, CommandExecutor(), time.monotonic, store.append)
             session = ComparedSession(runs, SessionQuestion(rules))
             (finding,) = session.run().findings
-        seconds = time.perf_counter() - start
+        seconds, spent = time.perf_counter() - start, time.process_time() - spent
         (stored,) = read_sessions(path)
     blocks: dict[int, list[RunLine]] = {}
     for run in stored.runs:
@@ -181,6 +181,7 @@ def equal_binaries() -> None:
         print(f"{what}: {count} of {BLOCKS} blocks, sign test p = {p:.3g}")
     low, high = finding.result.low, finding.result.high
     print(f"verdict {finding.verdict}, speedup in [{low:.4f}, {high:.4f}], {seconds:.1f} s in all")
+    print(f"own CPU time of a run in its session: {1e6 * spent / (2 * BLOCKS):.0f} us")
 
 
 def driver() -> None:

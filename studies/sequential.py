@@ -120,7 +120,8 @@ def blocks_to_faster(x: FloatArray, y: FloatArray, alpha: float = ALPHA) -> int:
     sequence = PairedSequence(alpha=alpha)
     for i, (a, b) in enumerate(zip(x.tolist(), y.tolist(), strict=True), start=1):
         sequence.add(a, b)
-        if sequence.result().faster:
+        # Bounds, which are dear, are looked at where the evidence suffices.
+        if sequence.evidence(1) >= -math.log(alpha) and sequence.result().faster:
             return i
     return x.size + 1
 
@@ -169,7 +170,7 @@ def balance(sequence: PairedSequence) -> float:
     """The speedup inside the certified bounds for which "more" and "less" have equal e-values."""
     d, result = sequence.differences, sequence.result()
     left, right = float(d.min()), float(d.max())
-    while right - left > 1e-9:
+    while right - left > 1e-7:
         middle = 0.5 * (left + right)
         gamma = math.exp(middle)
         if sequence.log_evidence(gamma, side=1) > sequence.log_evidence(gamma, side=-1):

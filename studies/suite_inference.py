@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 from studies.scores import entries_of_scores
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.protocols.aggregates import geometric_means
+from speedproof.protocols.aggregates import LogRatios
 from speedproof.protocols.hpt import hpt
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.multiplicity import control_verdicts
@@ -61,47 +62,66 @@ NOISES: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Floats]] = {
 
 
 def coverage(
-    benchmarks: int, runs: tuple[int, int], repeats: int, seed: int, *, noise: str = "normal", nested: int = 1
-) -> tuple[Share, Share]:
+    sizes: tuple[int, ...],
+    runs: tuple[int, int],
+    repeats: int,
+    seed: int,
+    *,
+    noise: str = "normal",
+    nested: int = 1,
+    drawn: int = 6000,
+) -> dict[int, tuple[Share, Share]]:
     """How often either interval of the geometric mean of typical speedups holds the truth.
 
     Parameters
     ----------
-    benchmarks : int
-        Size of the suites.
+    sizes : tuple of int
+        Of the suites, in benchmarks.
     runs : (int, int)
         Of the reference and of the candidate.
     repeats, seed : int
-        How many suites; the same seed gives the same ones.
+        How many suites of each size; the same seed gives the same ones.
     noise : str
         A key of `NOISES`.
     nested : int
         Values a process. Of several, the processes differ by that noise, and their values more.
+    drawn : int
+        Benchmarks of a ratio of 1 that suites choose from; those of a suite are set apart by their true speedups.
 
     Returns
     -------
-    these : Share
-        Against the geometric mean of the suite's own true speedups.
-    like_these : Share
-        Against that of the lognormal population, of median 1.1, which they were drawn from.
+    dict
+        By size, against the geometric mean of the suite's own true speedups, and against that of the lognormal
+        population, of median 1.1, which they were drawn from.
     """
     rng = np.random.default_rng(seed)
-    these = like = 0
 
-    def sample(scale: float, processes: int) -> Sample:
-        values = scale * NOISES[noise](rng, (processes, 1))
+    def sample(processes: int) -> Sample:
+        values = NOISES[noise](rng, (processes, 1))
         if nested == 1:
             return Sample(values[:, 0])
         values = values * (1 + 0.05 * rng.exponential(size=(processes, nested)))
         return Sample(values.ravel(), processes=np.repeat(np.arange(processes), nested))
 
-    for _ in range(repeats):
-        logs = rng.normal(math.log(1.1), 0.2, benchmarks)
-        pairs = [Pair(Key(""), sample(math.exp(log), runs[0]), sample(1.0, runs[1])) for log in logs]
-        found = geometric_means(typical_runs(PreparedPairs(pairs, Rules(ALPHA))), pairs, ALPHA)
-        these += found.these.low <= math.exp(logs.mean()) <= found.these.high
-        like += found.like_these.low <= 1.1 <= found.like_these.high
-    return Share(these, repeats), Share(like, repeats)
+    pairs = [Pair(Key(""), sample(runs[0]), sample(runs[1])) for _ in range(drawn)]
+    known = [
+        (c.speedup.value, c.log)
+        for c in typical_runs(PreparedPairs(pairs, Rules(ALPHA)))
+        if c.log is not None
+    ]
+    found = {}
+    for size in sizes:
+        these = like = 0
+        for _ in range(repeats):
+            logs, suite = rng.normal(math.log(1.1), 0.2, size).tolist(), LogRatios()
+            for shift, at in zip(logs, rng.choice(len(known), size, replace=False).tolist(), strict=True):
+                speedup, log = known[at]
+                suite.add(LogRatios.of(speedup * math.exp(shift), replace(log, centre=log.centre + shift)))
+            means = suite.means(ALPHA)
+            these += means.these.low <= math.exp(sum(logs) / size) <= means.these.high
+            like += means.like_these.low <= 1.1 <= means.like_these.high
+        found[size] = Share(these, repeats), Share(like, repeats)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +233,13 @@ def main() -> None:
     print("Coverage of the two 95 % intervals of the geometric mean of typical speedups")
     for noise in NOISES:
         for runs, nested in (((5, 5), 1), ((50, 50), 1), ((5, 5), 10), ((5, 50), 1)):
-            for size in (3, 6, 20, 122):
-                suites = min(repeats, max(40_000 // size, 400) // (1 + max(runs) // 50))
-                these, like = coverage(size, runs, suites, 1, noise=noise, nested=nested)
-                told = f"{runs} processes of {nested}" if nested > 1 else f"runs {runs}"
+            told = f"{runs} processes of {nested}" if nested > 1 else f"runs {runs}"
+            for size, shares in coverage(
+                (3, 6, 20, 122), runs, repeats, 1, noise=noise, nested=nested
+            ).items():
                 print(
-                    f"  {noise:11} {size:3} benchmarks, {told}: these {these}, like these {like}", flush=True
+                    f"  {noise:11} {size:3} benchmarks, {told}: these {shares[0]}, like these {shares[1]}",
+                    flush=True,
                 )
     print("Suites of 20 with any false claim at 5 %, and false share of the claims (Benjamini-Hochberg)")
     for gaining in (0, 10):

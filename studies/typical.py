@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -160,6 +161,7 @@ def _reject(x: FloatArray, y: FloatArray) -> float:
     return float(np.mean(typical_ratio_test(x, y, 1.0).above <= ALPHA))
 
 
+@cache
 def typical_difference(of_x: Draw, of_y: Draw, seed: int) -> float:
     """The median of X - Y."""
     rng = np.random.default_rng(seed)

@@ -38,8 +38,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare what shows tests that need others before them."""
+    """Declare what shows tests that need others before them, and the size of simulations."""
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order")
+    parser.addoption("--full", action="store_true", help="validate at sizes for which a gate has no time")
+
+
+@pytest.fixture(scope="session")
+def full(pytestconfig: pytest.Config) -> bool:
+    """Whether simulations have the size of a schedule."""
+    return bool(pytestconfig.getoption("--full"))
 
 
 _ORACLE = _HERE / "data" / "oracle"
@@ -90,5 +97,6 @@ def steady_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the user's cache."""
+    """No test reads or writes the user's cache and sessions."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))

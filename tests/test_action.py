@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -56,10 +57,14 @@ class Runner:
         path.write_text(f"#!/bin/bash\n{text}\n", encoding="utf-8")
         path.chmod(0o755)
 
-    def run(self, pull: str = "", **inputs: str) -> Ran:
-        values = {"github.event.pull_request.number": pull, "github.token": "secret"}
-        values |= {f"inputs.{name}": spec.get("default", "") for name, spec in ACTION["inputs"].items()}
-        values |= {f"inputs.{name}": value for name, value in inputs.items()}
+    def run(self, pull: str = "", against: str = "", **inputs: str) -> Ran:
+        values = {
+            "github.event.pull_request.number": pull,
+            "github.event.pull_request.base.sha": against,
+            "github.token": "secret",
+        }
+        values |= {f"inputs.{name}": str(spec.get("default", "")) for name, spec in ACTION["inputs"].items()}
+        values |= {f"inputs.{name.replace('_', '-')}": value for name, value in inputs.items()}
         files = {name: self.home / name for name in ("output", "step_summary")}
         for file in files.values():
             file.write_text("")
@@ -180,6 +185,50 @@ def test_one_comment_is_kept_up_to_date(runner: Runner) -> None:
     assert "::warning" in ran.log
 
 
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=n", "-c", "user.email=n@e")
+    done = subprocess.run(["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("git") is None or shutil.which("make") is None, reason="needs git and make")
+def test_the_example_project_measures_its_pull_requests(runner: Runner) -> None:
+    """Its workflow's inputs, base against head: a program that sleeps fails, in the comment, too."""
+    shutil.copytree(ROOT / "examples" / "project", runner.work, dirs_exist_ok=True)
+    (runner.work / "Makefile").write_text("count: count.sh\n\tcp $< $@ && chmod +x $@\n")
+    gate = yaml.safe_load((runner.work / ".github" / "workflows" / "gate.yml").read_text())
+    (inputs,) = [s["with"] for s in gate["jobs"]["gate"]["steps"] if "speedproof" in s["uses"]]
+    inputs = {k.replace("-", "_"): str(v).replace("True", "true") for k, v in inputs.items()}
+    git(runner.work, "init", "-q", ".")
+    for seconds in ("0.001", "0.1"):
+        (runner.work / "count.sh").write_text(f"#!/bin/sh\nexec sleep {seconds}\n")
+        git(runner.work, "add", "-A")
+        git(runner.work, "commit", "-q", "-m", f"Sleep {seconds}")
+    comment = runner.home / "comment"
+    runner._script(
+        runner.home / "bin" / "gh",
+        f'for last; do :; done; case $* in *POST*) cp "${{last#body=@}}" {comment} ;; esac',
+    )
+    ran = runner.run(pull="7", against=git(runner.work, "rev-parse", "HEAD~1"), **inputs)
+    assert (ran.verdict, ran.code) == ("fail", 1), ran.log
+    text = comment.read_text(encoding="utf-8")
+    assert "FAIL" in text
+    assert "`short`" in text
+    assert "`long`" in text
+
+
+def test_the_example_projects_history() -> None:
+    """Every command of its workflow parses, and an alarm comes after the page."""
+    path = ROOT / "examples" / "project" / ".github" / "workflows" / "history.yml"
+    steps = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]["history"]["steps"]
+    lines = [line for step in steps for line in step.get("run", "").splitlines()]
+    commands = [line.split()[1:] for line in lines if line.startswith("speedproof ")]
+    for words in commands:
+        assert parse(words)
+    assert [words[:2] for words in commands][-2:] == [["history", "page"], ["history", "watch"]]
+
+
 def test_settings_are_found(runner: Runner) -> None:
     """speedproof.toml of the checkout applies, an input goes before it."""
     base, slow = write(runner.work, "base.csv", 1, 1), write(runner.work, "new.csv", 1.2, 1)
@@ -201,7 +250,7 @@ def test_inputs_are_data(runner: Runner) -> None:
 def test_every_input_is_an_option() -> None:
     """The action offers the deciding and choosing options of the command, under their names."""
     options = {o.removeprefix("--") for p in command("gate").params for o in p.opts}
-    assert set(ACTION["inputs"]) - {"comment"} <= options
+    assert set(ACTION["inputs"]) - {"comment", "command"} <= options
     assert {"policy", "margin", "confidence", "protocol", "multiplicity", "undecided"} <= set(
         ACTION["inputs"]
     )
@@ -217,7 +266,7 @@ def test_the_manuals_pipelines() -> None:
     workflow, job = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL))
     steps = workflow["jobs"]["gate"]["steps"]
     (step,) = [step for step in steps if "speedproof" in step.get("uses", "")]
-    assert {"baseline", "candidate"} <= set(step["with"]) <= set(ACTION["inputs"])
+    assert {"suite", "build"} <= set(step["with"]) <= set(ACTION["inputs"])
     assert set(re.findall(r"outputs\.(\w+)", text)) == set(ACTION["outputs"])
     (command,) = [line for line in job["gate"]["script"] if line.startswith("speedproof ")]
     assert parse(command.partition(" > ")[0].split()[1:]).output.reports["markdown"] == "gate.md"

@@ -40,10 +40,21 @@ from speedproof.measuring.schedule import block_order
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import gate as gate_of
+from speedproof.protocols.gate import of_session
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import SessionQuestion, StopRules
+from speedproof.protocols.suite import compare_suite
+from speedproof.protocols.summaries import summarise
 from speedproof.sessions import ComparedSession, SessionResult
+
+Times = dict[str, float | Callable[[int], float]]
+
+
+def until(**rules: Any) -> StopRules:
+    """Measured until something is proven, or until the rules say so."""
+    return stop_rules(stop_at_proof=True, **rules)
 
 
 class FakeClock:
@@ -59,7 +70,7 @@ class FakeClock:
 class FakeExecutor:
     """Times by version: a number, or a function of the number of runs of that version so far."""
 
-    def __init__(self, clock: FakeClock, times: dict[str, float | Callable[[int], float]]) -> None:
+    def __init__(self, clock: FakeClock, times: Times) -> None:
         self.clock = clock
         self.times = times
         self.calls: list[str] = []
@@ -105,12 +116,12 @@ def compared(
     question: SessionQuestion,
     executor: Executor | Harness,
     *,
-    clock: Callable[[], float],
-    append: Callable[[Line], None],
+    clock: Callable[[], float] | None = None,
+    append: Callable[[Line], None] = lambda line: None,
     ignore_failure: bool = False,
     **options: Any,
 ) -> ComparedSession:
-    runs = RunLoop(head, executor, clock, append, question.metric, ignore_failure)
+    runs = RunLoop(head, executor, clock or FakeClock(), append, question.metric, ignore_failure)
     return ComparedSession(runs, question, **options)
 
 
@@ -119,7 +130,7 @@ class Bench:
 
     def __init__(
         self,
-        times: dict[str, float | Callable[[int], float]],
+        times: Times,
         *benchmarks: PlannedBenchmark,
         rules: StopRules | None = None,
         warmup: int | None = 0,
@@ -132,7 +143,7 @@ class Bench:
         self.seen: list[Progress] = []
         self.session = compared(
             head(*(benchmarks or (benchmark(*times),))),
-            SessionQuestion(rules or stop_rules(stop_at_proof=True), **(asked or {})),
+            SessionQuestion(rules or until(), **(asked or {})),
             self.executor,
             clock=self.clock,
             append=self.lines.append,
@@ -155,10 +166,7 @@ class Bench:
 
 
 def test_each_block_runs_every_version_once_in_the_drawn_order() -> None:
-    bench = Bench(
-        {"X": noisy(1.0, 1), "Y": noisy(1.0, 2), "Z": noisy(1.0, 3)},
-        rules=stop_rules(stop_at_proof=True, max_blocks=12),
-    )
+    bench = Bench({"X": noisy(1.0, 1), "Y": noisy(1.0, 2), "Z": noisy(1.0, 3)}, rules=until(max_blocks=12))
     bench.session.run()
     blocks = [tuple(bench.executor.calls[i : i + 3]) for i in range(0, 36, 3)]
     assert blocks == [block_order("XYZ", seed=7, benchmark=0, block=b) for b in range(12)]
@@ -195,22 +203,19 @@ def test_higher_is_better_turns_the_speedup() -> None:
 
 
 def test_minimum_number_of_runs_is_kept() -> None:
-    bench = Bench({"X": 2.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, min_blocks=25, max_time=None))
+    bench = Bench({"X": 2.0, "Y": 1.0}, rules=until(min_blocks=25, max_time=None))
     assert bench.session.run().findings[0].result.blocks == 25
 
 
 def test_equivalence_within_a_margin() -> None:
-    bench = Bench(
-        {"X": noisy(1.0, 1), "Y": noisy(1.0, 2)},
-        rules=stop_rules(stop_at_proof=True, margin=0.05, max_time=None),
-    )
+    bench = Bench({"X": noisy(1.0, 1), "Y": noisy(1.0, 2)}, rules=until(margin=0.05, max_time=None))
     (finding,) = bench.session.run().findings
     assert finding.verdict is Verdict.EQUIVALENT
     assert 1 / 1.05 < finding.result.low < finding.result.high < 1.05
 
 
 def test_precision_goes_on_after_the_proof() -> None:
-    rules = stop_rules(stop_at_proof=True, precision=0.01, max_time=None)
+    rules = until(precision=0.01, max_time=None)
     (finding,) = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, rules=rules).session.run().findings
     assert finding.reason == "the precision is reached"
     assert finding.result.precision <= 0.01
@@ -223,7 +228,7 @@ def test_one_budget_is_spent_on_what_is_undecided() -> None:
     plan = [
         PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n, setup="s") for v in "XY")) for n in names
     ]
-    times: dict[str, float | Callable[[int], float]] = {
+    times: Times = {
         f"{n}{v}": noisy(1.0, seed, 0.08 if n == "noisy" else 0.001)
         for seed, (n, v) in enumerate(itertools.product(names, "XY"))
     }
@@ -309,7 +314,7 @@ def test_all_benchmarks_of_a_tool_are_measured_and_timed_together() -> None:
 
     plan = [benchmark("X", "Y", name=name) for name in ("clear", "one", "other")]
     lines: list[Line] = []
-    question = SessionQuestion(stop_rules(stop_at_proof=True, max_time=30.0))
+    question = SessionQuestion(until(max_time=30.0))
     session = compared(head(*plan), question, Tool(clock, {}), clock=clock, append=lines.append, warmup=0)
     seen: list[Progress] = []
     outcome = session.run(lambda progress, _: seen.append(progress))
@@ -356,9 +361,12 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
     bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=stop_rules(min_blocks=12, max_blocks=12))
     executor = Executor(FakeClock(), {})
     session = compared(
-        head(plan), SessionQuestion(stop_rules(min_blocks=12, max_blocks=12), repeats=3), executor,
-        clock=FakeClock(), append=bench.lines.append, warmup=0,
-    )  # fmt: skip
+        head(plan),
+        SessionQuestion(stop_rules(min_blocks=12, max_blocks=12), repeats=3),
+        executor,
+        append=bench.lines.append,
+        warmup=0,
+    )
     (finding,) = session.run().findings
     assert finding.result.blocks == 12
     # Every median is 1.2 against 1.05.
@@ -422,12 +430,7 @@ def in_pieces(
         setattr(executor, "fails_at" if fails else "ends_at", cut)
         first = head(plan, session=f"s{number}", seed=11 + number)
         session = compared(
-            first,
-            SessionQuestion(rules, repeats=repeats),
-            executor,
-            clock=FakeClock(),
-            append=lines.append,
-            warmup=0,
+            first, SessionQuestion(rules, repeats=repeats), executor, append=lines.append, warmup=0
         )
         session.recall(stored)
         with pytest.raises(RunError) if fails and math.isfinite(cut) else nullcontext():
@@ -455,9 +458,10 @@ def test_builds_of_a_session_in_pieces_are_those_of_one_in_one_piece(names: str,
         assert [(f.result.low, f.result.high) for f in found] == [(f.result.low, f.result.high) for f in told]
         # Looked at again, all of it is there.
         again = compared(
-            stored[-1].head, SessionQuestion(stop_rules(min_blocks=7, max_blocks=7, fixed=True), repeats=2),
-            LayoutExecutor(FakeClock(), {}), clock=FakeClock(), append=lambda line: None,
-        )  # fmt: skip
+            stored[-1].head,
+            SessionQuestion(stop_rules(min_blocks=7, max_blocks=7, fixed=True), repeats=2),
+            LayoutExecutor(FakeClock(), {}),
+        )
         assert again.recall(stored) == 7
         assert [f.result for f in again.review().findings] == [f.result for f in found]
 
@@ -469,14 +473,7 @@ def test_a_build_that_was_measured_before_does_not_count_again() -> None:
     runs = [structs.replace(run, build=0) if run.version == "Y" else run for run in session.runs]
     rules = stop_rules(min_blocks=6, max_blocks=6, max_time=None, fixed=True)
     executor = LayoutExecutor(FakeClock(), {})
-    later = compared(
-        head(plan, session="t"),
-        SessionQuestion(rules),
-        executor,
-        clock=FakeClock(),
-        append=lambda line: None,
-        warmup=0,
-    )
+    later = compared(head(plan, session="t"), SessionQuestion(rules), executor, warmup=0)
     assert later.recall([structs.replace(session, runs=tuple(runs))]) == 1
     (finding,) = later.run().findings
     assert finding.result.blocks == 6
@@ -521,11 +518,15 @@ def test_the_positional_trap_stays_undecided() -> None:
         def time(_: int, noise: np.random.Generator = noise, place: Iterator[int] = place) -> float:
             return float((0.9 if next(place) % 2 else 1.0) * np.exp(0.01 * noise.standard_normal()))
 
-        bench = Bench({"X": time, "Y": time}, rules=stop_rules(stop_at_proof=True, max_blocks=40))
+        bench = Bench({"X": time, "Y": time}, rules=until(max_blocks=40))
         session = compared(
-            head(benchmark("X", "Y"), seed=seed), SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=40)),
-            bench.executor, clock=bench.clock, append=bench.lines.append, warmup=0,
-        )  # fmt: skip
+            head(benchmark("X", "Y"), seed=seed),
+            SessionQuestion(until(max_blocks=40)),
+            bench.executor,
+            clock=bench.clock,
+            append=bench.lines.append,
+            warmup=0,
+        )
         (finding,) = session.run().findings
         faster += finding.verdict is not Verdict.UNDECIDED
     # Both directions at 5 % each: sessions that err are no more than that allows.
@@ -548,9 +549,8 @@ def test_what_the_change_cannot_touch_holds_smaller_verdicts_back(drift: float, 
 
     executor = Executor(FakeClock(), {})
     session = compared(
-        head(*plan), SessionQuestion(stop_rules(max_blocks=20), unaffected=["control"]), executor,
-        clock=FakeClock(), append=lambda line: None, warmup=0,
-    )  # fmt: skip
+        head(*plan), SessionQuestion(stop_rules(max_blocks=20), unaffected=["control"]), executor, warmup=0
+    )
     order = iter([b.name for b in plan])
 
     def begin(version: PlannedVersion) -> None:
@@ -575,9 +575,8 @@ def test_those_that_the_change_cannot_touch_have_one_risk() -> None:
     noise, said = np.random.default_rng(8), 0
     for _ in range(30):
         session = compared(
-            head(*plan), SessionQuestion(rules, unaffected=names), FakeExecutor(FakeClock(), {}),
-            clock=FakeClock(), append=lambda line: None,
-        )  # fmt: skip
+            head(*plan), SessionQuestion(rules, unaffected=names), FakeExecutor(FakeClock(), {})
+        )
         for name in names:
             for x, y in np.exp(0.01 * noise.standard_normal((10, 2))).tolist():
                 session.comparisons[name].add({"X": x, "Y": y})
@@ -599,9 +598,8 @@ def test_a_control_among_many_needs_its_share_of_the_risk(fixed: bool) -> None:
         for names in (["a"], ["a", "b", "c", "d", "e"]):
             plan = [benchmark("X", "Y", name=name) for name in ("touched", *names)]
             session = compared(
-                head(*plan), SessionQuestion(rules, unaffected=names), FakeExecutor(FakeClock(), {}),
-                clock=FakeClock(), append=lambda line: None,
-            )  # fmt: skip
+                head(*plan), SessionQuestion(rules, unaffected=names), FakeExecutor(FakeClock(), {})
+            )
             for x, y in blocks:
                 session.comparisons["a"].add({"X": x, "Y": y})
             (finding,) = session.comparisons["a"].findings()
@@ -636,14 +634,15 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         assert (lost <= 0.05) == (outcome == "undecided")
         assert finding.result.low > 1 / 1.02
         assert finding.outcome == outcome
-        assert ("on average" in finding.reason) is (outcome == "undecided")
+        assert (finding.reason == "on average it misses its limit") is (outcome == "undecided")
         both = [
             Sample(
                 v,
+                label=name,
                 traits=frozenset({Trait.RANDOM_ORDER, Trait.ORDER_KNOWN, Trait.STOPPED_ON_RESULT}),
                 blocks=np.arange(150),
             )
-            for v in (x, now)
+            for v, name in ((x, "X"), (now, "Y"))
         ]
         key = Key("b")
         suite = Suite(("X", "Y"), {(key, "X"): both[0], (key, "Y"): both[1]})
@@ -651,6 +650,15 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         needed = found.rows[0].comparison.needed
         assert found.outcome == found.rows[0].outcome == outcome
         assert (needed.reason if needed else "") == (finding.reason if outcome == "undecided" else "")
+        # The sheet of the session says as much as that of its file.
+        sides = {("b", v): summarise(sample) for v, sample in zip("XY", both, strict=True)}
+        means = compare_suite(suite.pair("X", "Y"), ("X", "Y"), "time", Rules(), ("mean",)).comparisons
+        (row,), (same,) = found.rows, of_session([finding], sides, rules, {}, means).rows
+        for r in (row, same):
+            assert (r.average is None) == (r.comparison.slow_runs is None) == (outcome == "pass")
+            if r.average and r.comparison.slow_runs:
+                assert r.average.value == pytest.approx(x.mean() / now.mean())
+                assert r.comparison.slow_runs == pytest.approx((0.2, np.median(now[4::5]) / np.median(now)))
 
 
 @pytest.mark.slow
@@ -677,26 +685,19 @@ def test_a_gate_errs_seldom_and_passes_what_did_not_change() -> None:
 
 
 def test_time_budget() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_time=21.0))
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_time=21.0))
     outcome = bench.session.run()
     assert outcome.findings[0].verdict is Verdict.UNDECIDED
     assert outcome.measured.reasons[0][1] == "21 s were allowed"
     assert len(bench.runs) == 22
-    assert (
-        len(
-            Bench({"X": 5.0, "Y": 5.0}, rules=stop_rules(stop_at_proof=True, max_time=0.1))
-            .session.run()
-            .findings
-        )
-        == 1
-    )
+    assert len(Bench({"X": 5.0, "Y": 5.0}, rules=until(max_time=0.1)).session.run().findings) == 1
 
 
 def test_decided_candidates_leave_the_race() -> None:
     """The clear one is proven and no longer measured; the reference and the close one go on."""
     bench = Bench(
         {"X": noisy(1.0, 1), "clear": noisy(0.5, 2), "close": noisy(1.0, 3)},
-        rules=stop_rules(stop_at_proof=True, max_blocks=40, max_time=None),
+        rules=until(max_blocks=40, max_time=None),
     )
     clear, close = bench.session.run().findings
     assert (clear.verdict, clear.reason) == (Verdict.FASTER, "proven")
@@ -709,7 +710,7 @@ def test_those_left_keep_the_drawn_order() -> None:
     """When a candidate has left, the others run as the order of all versions has them: still at random."""
     bench = Bench(
         {"X": noisy(1.0, 1), "clear": noisy(0.5, 2), "close": noisy(1.0, 3)},
-        rules=stop_rules(stop_at_proof=True, max_blocks=40, max_time=None),
+        rules=until(max_blocks=40, max_time=None),
     )
     bench.session.run()
     blocks: dict[int, list[str]] = {}
@@ -746,9 +747,7 @@ def test_failure_stops_with_the_output() -> None:
 
 
 def test_ignored_failures_leave_their_block_out_and_warn() -> None:
-    bench = Bench(
-        {"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=20), ignore_failure=True
-    )
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=20), ignore_failure=True)
     bench.executor.fail = {3: 1, 10: 2}
     outcome = bench.session.run()
     (finding,) = outcome.findings
@@ -761,12 +760,7 @@ def test_ignored_failures_leave_their_block_out_and_warn() -> None:
 
 
 def test_failures_in_the_warm_up_are_not_among_the_runs() -> None:
-    bench = Bench(
-        {"X": 1.0, "Y": 1.0},
-        warmup=1,
-        rules=stop_rules(stop_at_proof=True, max_blocks=10),
-        ignore_failure=True,
-    )
+    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=until(max_blocks=10), ignore_failure=True)
     bench.executor.fail = {0: 1}
     outcome = bench.session.run()
     assert [tally.failed for tally in outcome.measured.tallies] == [0, 0]
@@ -779,7 +773,7 @@ def test_a_version_that_never_succeeds_ends_its_benchmark() -> None:
         {"X": 1.0, "Y": 1.0},
         benchmark("X", "Y", name="hopeless"),
         benchmark("X", "Y", name="next"),
-        rules=stop_rules(stop_at_proof=True, max_blocks=12),
+        rules=until(max_blocks=12),
         ignore_failure=True,
     )
     order = [block_order("XY", seed=7, benchmark=0, block=b) for b in range(10)]
@@ -804,10 +798,7 @@ def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
 
 def test_missing_metric_is_counted_when_that_is_ignored() -> None:
     bench = Bench(
-        {"X": 1.0, "Y": 1.0},
-        rules=stop_rules(stop_at_proof=True, max_blocks=30),
-        asked={"metric": "score"},
-        ignore_failure=True,
+        {"X": 1.0, "Y": 1.0}, rules=until(max_blocks=30), asked={"metric": "score"}, ignore_failure=True
     )
     outcome = bench.session.run()
     assert [(t.version, t.runs, t.lacking) for t in outcome.measured.tallies] == [
@@ -821,10 +812,10 @@ def test_missing_metric_is_counted_when_that_is_ignored() -> None:
 @pytest.mark.parametrize(
     ("rules", "on_result"),
     [
-        (stop_rules(stop_at_proof=True, max_time=None), {"b": ("Y",)}),
-        (stop_rules(stop_at_proof=True, min_blocks=30, max_blocks=30, max_time=None), {}),
-        (stop_rules(stop_at_proof=True, precision=0.05, max_time=None), {}),
-        (stop_rules(stop_at_proof=True, alpha=1e-9, max_time=20.0), {}),
+        (until(max_time=None), {"b": ("Y",)}),
+        (until(min_blocks=30, max_blocks=30, max_time=None), {}),
+        (until(precision=0.05, max_time=None), {}),
+        (until(alpha=1e-9, max_time=20.0), {}),
     ],
 )
 def test_an_end_on_the_result_is_told_from_a_planned_one(
@@ -836,12 +827,12 @@ def test_an_end_on_the_result_is_told_from_a_planned_one(
 
 
 def test_a_replaced_program_warns_that_a_later_session_keeps() -> None:
-    rules = stop_rules(stop_at_proof=True, max_blocks=20)
+    rules = until(max_blocks=20)
     first = Bench({"X": 1.0, "Y": 1.0}, rules=rules, changed=lambda: [("b", "Y", "/bin/y")])
     outcome = first.session.run()
     assert outcome.measured.changed == {"b": ("Y",)}
     assert "the program of Y was replaced" in outcome.findings[0].warnings[0].message
-    second = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=25))
+    second = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=25))
     second.session.recall([first.stored()])
     assert "the program of Y was replaced" in second.session.run().findings[0].warnings[0].message
 
@@ -881,16 +872,12 @@ def test_a_failed_run_and_a_failed_cleanup_are_both_told() -> None:
 
 def test_skewed_blocks_warn() -> None:
     """The candidate wins four blocks of five and is twice as slow in the fifth: one factor says too little."""
-    times: dict[str, float | Callable[[int], float]] = {
-        "X": noisy(10.0, 1, 0.02),
-        "Y": lambda i: 20.0 if i % 5 == 4 else noisy(9.0, 2, 0.02)(i),
-    }
-    bench = Bench(times, rules=stop_rules(stop_at_proof=True, min_blocks=60, max_blocks=60, max_time=None))
+    times: Times = {"X": noisy(10.0, 1, 0.02), "Y": lambda i: 20.0 if i % 5 == 4 else noisy(9.0, 2, 0.02)(i)}
+    bench = Bench(times, rules=until(min_blocks=60, max_blocks=60, max_time=None))
     (finding,) = bench.session.run().findings
     assert "the ratios of the blocks are skewed" in finding.warnings[0].message
     even = Bench(
-        {"X": noisy(10.0, 1), "Y": noisy(9.0, 2)},
-        rules=stop_rules(stop_at_proof=True, min_blocks=60, max_blocks=60, max_time=None),
+        {"X": noisy(10.0, 1), "Y": noisy(9.0, 2)}, rules=until(min_blocks=60, max_blocks=60, max_time=None)
     )
     assert even.session.run().findings[0].warnings == ()
 
@@ -912,13 +899,10 @@ def test_what_the_layout_of_the_code_may_explain(
     ratio: float, candidate: str, asked: dict[str, Any], told: bool
 ) -> None:
     """Of other executables below 1.3x; again when the file is reviewed, and not where builds tell it."""
-    times: dict[str, float | Callable[[int], float]] = {
-        "X": noisy(ratio, 1, 0.005),
-        "Y": noisy(1.0, 2, 0.005),
-    }
+    times: Times = {"X": noisy(ratio, 1, 0.005), "Y": noisy(1.0, 2, 0.005)}
     plan = head(benchmark("X", "Y"))
     plan = replace(plan, executables={"b": (candidate,)})
-    question = SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=60), **asked)
+    question = SessionQuestion(until(max_blocks=60), **asked)
     clock, lines = FakeClock(), list[Line]()
     session = compared(plan, question, FakeExecutor(clock, times), clock=clock, append=lines.append, warmup=0)
     (finding,) = session.run().findings
@@ -935,12 +919,9 @@ def test_what_the_layout_of_the_code_may_explain(
 )
 def test_layout_is_said_of_a_sessions_file(ratio: float, candidate: str, said: bool, tmp_path: Path) -> None:
     """`compare` and `gate` of the file say what the session said, once."""
-    times: dict[str, float | Callable[[int], float]] = {
-        "X": noisy(ratio, 1, 0.005),
-        "Y": noisy(1.0, 2, 0.005),
-    }
+    times: Times = {"X": noisy(ratio, 1, 0.005), "Y": noisy(1.0, 2, 0.005)}
     plan = replace(head(benchmark("X", "Y")), executables={"b": (candidate,)})
-    question = SessionQuestion(stop_rules(stop_at_proof=True, min_blocks=20, max_blocks=20, max_time=None))
+    question = SessionQuestion(until(min_blocks=20, max_blocks=20, max_time=None))
     clock, lines = FakeClock(), list[Line]()
     session = compared(plan, question, FakeExecutor(clock, times), clock=clock, append=lines.append, warmup=0)
     session.run()
@@ -955,11 +936,11 @@ def test_layout_is_said_of_a_sessions_file(ratio: float, candidate: str, said: b
 
 def test_a_speedup_that_changes_warns() -> None:
     """A speedup of 1.5 that becomes 1.6 in the middle of the session."""
-    times: dict[str, float | Callable[[int], float]] = {
+    times: Times = {
         "X": lambda i: (1.5 if i < 60 else 1.6) * noisy(1.0, 1, 0.005)(i),
         "Y": noisy(1.0, 2, 0.005),
     }
-    bench = Bench(times, rules=stop_rules(stop_at_proof=True, min_blocks=120, max_blocks=120, max_time=None))
+    bench = Bench(times, rules=until(min_blocks=120, max_blocks=120, max_time=None))
     (finding,) = bench.session.run().findings
     assert any("the speedup changed" in check.message for check in finding.warnings)
 
@@ -976,7 +957,7 @@ def test_an_interrupt_at_the_last_look_keeps_the_verdict() -> None:
 
 
 def test_processes_left_behind_warn() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=10))
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=10))
     measure = bench.executor.measure
 
     def leaving(version: PlannedVersion) -> Run:
@@ -1009,10 +990,10 @@ def test_review_at_a_smaller_risk_uses_all_blocks() -> None:
     """Candidates that left early keep their blocks; the others have all of theirs."""
     bench = Bench(
         {"X": noisy(1.0, 1), "Y": noisy(1.0, 2), "Z": noisy(0.5, 3)},
-        rules=stop_rules(stop_at_proof=True, max_blocks=60, max_time=None),
+        rules=until(max_blocks=60, max_time=None),
     )
     bench.session.run()
-    again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0}, rules=stop_rules(stop_at_proof=True, alpha=1e-6))
+    again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0}, rules=until(alpha=1e-6))
     again.session.recall([bench.stored()])
     assert [f.result.blocks for f in again.session.review().findings] == [
         bench.executor.calls.count("Y"),
@@ -1027,8 +1008,8 @@ def test_a_value_of_zero_stops_the_session_and_says_why() -> None:
 
 def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
     """The zero is left out, counted, and warns; ignored, measuring goes on."""
-    times: dict[str, float | Callable[[int], float]] = {"X": 1.0, "Y": lambda i: 0.0 if i == 4 else 0.5}
-    bench = Bench(times, rules=stop_rules(stop_at_proof=True, min_blocks=30, max_time=None))
+    times: Times = {"X": 1.0, "Y": lambda i: 0.0 if i == 4 else 0.5}
+    bench = Bench(times, rules=until(min_blocks=30, max_time=None))
     with pytest.raises(RunError):
         bench.session.run()
     again = Bench({"X": 1.0, "Y": 1.0})
@@ -1036,20 +1017,18 @@ def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
     (finding,) = again.session.review().findings
     assert finding.result.blocks == 4
     assert "1 of 5 runs of Y had no value of 'time' to compare" in finding.warnings[0].message
-    rules = stop_rules(stop_at_proof=True, min_blocks=12, max_blocks=12)
+    rules = until(min_blocks=12, max_blocks=12)
     ignoring = Bench(times, rules=rules, ignore_failure=True)
     assert ignoring.session.run().findings[0].result.blocks == 11
 
 
 def test_a_seed_given_again_draws_other_orders() -> None:
     """A resumed session goes on in the sequence of orders; the same ones again would make errors common."""
-    rules = stop_rules(stop_at_proof=True, min_blocks=40, max_blocks=40, max_time=None)
-    times: dict[str, float | Callable[[int], float]] = {"X": 1.0, "Y": 1.0}
+    rules = until(min_blocks=40, max_blocks=40, max_time=None)
+    times: Times = {"X": 1.0, "Y": 1.0}
     whole = Bench(dict(times), rules=rules)
     whole.session.run()
-    first = Bench(
-        dict(times), rules=stop_rules(stop_at_proof=True, min_blocks=15, max_blocks=15, max_time=None)
-    )
+    first = Bench(dict(times), rules=until(min_blocks=15, max_blocks=15, max_time=None))
     first.session.run()
     second = Bench(dict(times), rules=rules)
     second.session.recall([first.stored()])
@@ -1059,9 +1038,7 @@ def test_a_seed_given_again_draws_other_orders() -> None:
 
 def test_a_useless_candidate_leaves_and_the_others_go_on() -> None:
     bench = Bench(
-        {"X": 1.0, "bad": 1.0, "good": 1.0},
-        rules=stop_rules(stop_at_proof=True, max_blocks=25, max_time=None),
-        ignore_failure=True,
+        {"X": 1.0, "bad": 1.0, "good": 1.0}, rules=until(max_blocks=25, max_time=None), ignore_failure=True
     )
     measure = bench.executor.measure
 
@@ -1079,12 +1056,10 @@ def test_a_useless_candidate_leaves_and_the_others_go_on() -> None:
 
 
 def test_failures_of_earlier_sessions_count() -> None:
-    first = Bench(
-        {"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=12), ignore_failure=True
-    )
+    first = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=12), ignore_failure=True)
     first.executor.fail = {3: 1, 4: 1, 9: 1}
     found = first.session.run()
-    second = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=12))
+    second = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=12))
     second.session.recall([first.stored()])
     again = second.session.review()
     assert [(t.version, t.runs, t.failed) for t in again.measured.tallies] == [
@@ -1097,20 +1072,20 @@ def test_many_blocks_cut_short_warn() -> None:
     """One interrupt in twenty blocks is no matter; one in three is: long blocks are cut more often."""
 
     def interrupted(runs: int, session: str) -> StoredSession:
-        bench = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_time=None))
+        bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_time=None))
         bench.executor.interrupt_at = runs
         bench.session.run()
         stored = bench.stored()
         return StoredSession(replace_head(stored.head, session), renamed(stored.runs, session), stored.end)
 
-    few = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=60))
+    few = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=60))
     few.session.recall([interrupted(39, "a")])
     assert few.session.review().findings[0].warnings == ()
-    many = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=60))
+    many = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=60))
     many.session.recall([interrupted(5, "a"), interrupted(5, "b")])
     (check,) = many.session.review().findings[0].warnings
     assert check.message.startswith("2 of 6 earlier blocks were cut short")
-    one = Bench({"X": 1.0, "Y": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=60))
+    one = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=60))
     one.session.recall([interrupted(5, "a")])
     (check,) = one.session.review().findings[0].warnings
     assert check.message.startswith("1 of 3 earlier blocks was cut short")
@@ -1125,7 +1100,7 @@ def renamed(runs: tuple[RunLine, ...], session: str) -> tuple[RunLine, ...]:
 
 
 def test_warmup_rounds_are_stored_but_decide_nothing() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=3, rules=stop_rules(stop_at_proof=True, max_blocks=10))
+    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=3, rules=until(max_blocks=10))
     outcome = bench.session.run()
     assert [r.warmup for r in bench.runs] == [True] * 6 + [False] * 20
     assert outcome.findings[0].result.blocks == 10
@@ -1133,19 +1108,13 @@ def test_warmup_rounds_are_stored_but_decide_nothing() -> None:
 
 def test_warmup_until_steady() -> None:
     """Times that fall by a tenth a run are not steady; constant ones are after six rounds."""
-    falling = Bench(
-        {"X": lambda i: 0.9 ** min(i, 12), "Y": 1.0},
-        warmup=None,
-        rules=stop_rules(stop_at_proof=True, max_blocks=10),
-    )
+    falling = Bench({"X": lambda i: 0.9 ** min(i, 12), "Y": 1.0}, warmup=None, rules=until(max_blocks=10))
     falling.session.run()
     assert 12 <= sum(r.warmup for r in falling.runs) / 2 <= 20
-    steady = Bench({"X": 1.0, "Y": 1.0}, warmup=None, rules=stop_rules(stop_at_proof=True, max_blocks=10))
+    steady = Bench({"X": 1.0, "Y": 1.0}, warmup=None, rules=until(max_blocks=10))
     steady.session.run()
     assert sum(r.warmup for r in steady.runs) / 2 == 6
-    never = Bench(
-        {"X": lambda i: 0.9**i, "Y": 1.0}, warmup=None, rules=stop_rules(stop_at_proof=True, max_blocks=10)
-    )
+    never = Bench({"X": lambda i: 0.9**i, "Y": 1.0}, warmup=None, rules=until(max_blocks=10))
     never.session.run()
     assert sum(r.warmup for r in never.runs) / 2 == 30
 
@@ -1165,7 +1134,7 @@ def test_steady_is_when_no_median_of_three_falls_by_two_per_cent(seed: int) -> N
     bench = Bench(
         {name: [*own, *[1.0] * 10].__getitem__ for name, own in times.items()},
         warmup=None,
-        rules=stop_rules(stop_at_proof=True, max_blocks=10),
+        rules=until(max_blocks=10),
     )
     bench.session.run()
     rounds = next((n for n in range(6, 30) if steady(n)), 30)
@@ -1177,13 +1146,13 @@ def test_steady_is_when_no_median_of_three_falls_by_two_per_cent(seed: int) -> N
 def test_resumed_session_equals_an_unbroken_one() -> None:
     """Interrupted after any run and resumed: the evidence is that of all complete blocks together."""
     times = {"X": noisy(1.03, 1), "Y": noisy(1.0, 2)}
-    first = Bench(dict(times), rules=stop_rules(stop_at_proof=True, max_blocks=40, max_time=None))
+    first = Bench(dict(times), rules=until(max_blocks=40, max_time=None))
     first.executor.interrupt_at = 13
     first.session.run()
-    second = Bench(dict(times), rules=stop_rules(stop_at_proof=True, max_blocks=40, max_time=None))
+    second = Bench(dict(times), rules=until(max_blocks=40, max_time=None))
     assert second.session.recall([first.stored()]) == 6
     resumed = second.session.run().findings[0]
-    race = SequentialComparison("b", ["X", "Y"], stop_rules(stop_at_proof=True))
+    race = SequentialComparison("b", ["X", "Y"], until())
     for runs in (first.runs[:12], second.runs):
         for i in range(0, len(runs), 2):
             race.add({r.version: r.metrics["time"] for r in runs[i : i + 2]})
@@ -1202,7 +1171,7 @@ def test_what_was_decided_is_not_measured_again() -> None:
 
 
 def test_a_single_version_is_measured_and_nothing_is_found() -> None:
-    bench = Bench({"only": 1.0}, rules=stop_rules(stop_at_proof=True, max_blocks=12))
+    bench = Bench({"only": 1.0}, rules=until(max_blocks=12))
     outcome = bench.session.run()
     assert outcome.findings == ()
     assert len(bench.runs) == 12
@@ -1221,7 +1190,7 @@ def test_runs_are_stored_with_their_moments() -> None:
 
 
 def test_watcher_sees_every_run() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=stop_rules(stop_at_proof=True, max_blocks=10))
+    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=until(max_blocks=10))
     bench.run()
     assert [p.version for p in bench.seen] == bench.executor.calls
     assert bench.seen[-1].elapsed == pytest.approx(22.0)
@@ -1229,7 +1198,7 @@ def test_watcher_sees_every_run() -> None:
 
 def test_rules_that_leave_nothing_are_refused() -> None:
     with pytest.raises(UsageError, match="leave nothing to measure"):
-        stop_rules(stop_at_proof=True, min_blocks=10, max_blocks=5)
+        until(min_blocks=10, max_blocks=5)
 
 
 def blocks_of(seed: int, *speedups: float) -> Iterator[dict[str, float]]:
@@ -1245,9 +1214,7 @@ def test_family_of_candidates_keeps_the_risk() -> None:
     """Four candidates, none faster: at most the risk of sessions ever calls any of them faster (binomial)."""
     false, sessions, alpha = 0, 80, 0.2
     for seed in range(sessions):
-        race = SequentialComparison(
-            "b", ["X", "Y0", "Y1", "Y2", "Y3"], stop_rules(stop_at_proof=True, alpha=alpha, min_blocks=1)
-        )
+        race = SequentialComparison("b", ["X", "Y0", "Y1", "Y2", "Y3"], until(alpha=alpha, min_blocks=1))
         for block in blocks_of(seed, 1, 1, 1, 1):
             if not race.open():
                 break
@@ -1259,7 +1226,7 @@ def test_family_of_candidates_keeps_the_risk() -> None:
 def test_closed_test_proves_what_equal_shares_do() -> None:
     """A bound beyond 1 at the candidate's share of the risk implies the verdict."""
     for seed in range(8):
-        race = SequentialComparison("b", ["X", "Y0", "Y1"], stop_rules(stop_at_proof=True, min_blocks=1000))
+        race = SequentialComparison("b", ["X", "Y0", "Y1"], until(min_blocks=1000))
         for block in blocks_of(seed, 1.1, 1.0):
             race.add(block)
             for f in race.findings():
@@ -1270,9 +1237,7 @@ def test_closed_test_is_the_mean_of_evidence() -> None:
     """Two candidates: one is proven when its own e-value and the mean of both reach 1/alpha (closed testing)."""
     seen = set()
     for seed in range(12):
-        race = SequentialComparison(
-            "b", ["X", "Y0", "Y1"], stop_rules(stop_at_proof=True, alpha=0.05, min_blocks=10**6)
-        )
+        race = SequentialComparison("b", ["X", "Y0", "Y1"], until(alpha=0.05, min_blocks=10**6))
         for block in blocks_of(seed, 1.04, 0.99):
             race.add(block)
             evidence = {f.candidate: math.exp(f.result.log_evidence_faster) for f in race.findings()}
@@ -1286,7 +1251,7 @@ def test_closed_test_is_the_mean_of_evidence() -> None:
 
 def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
     """A little faster in most blocks and three times as slow in the others: proven both ways, so neither."""
-    race = SequentialComparison("b", ["X", "Y"], stop_rules(stop_at_proof=True, min_blocks=10**6))
+    race = SequentialComparison("b", ["X", "Y"], until(min_blocks=10**6))
     rng = np.random.default_rng(2)
     for _ in range(400):
         noise = np.exp(0.001 * rng.standard_normal(2))
@@ -1299,7 +1264,7 @@ def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
 
 def test_equivalence_takes_the_inverse_of_the_margin() -> None:
     """Within 25 % is 0.8 to 1.25, not 0.75 to 1.25."""
-    race = SequentialComparison("b", ["X", "Y"], stop_rules(stop_at_proof=True, margin=0.25, min_blocks=20))
+    race = SequentialComparison("b", ["X", "Y"], until(margin=0.25, min_blocks=20))
     for i in range(40):
         race.add({"X": 0.78 * (1 + i % 3 / 1000), "Y": 1.0})
     (finding,) = race.findings()
@@ -1309,8 +1274,8 @@ def test_equivalence_takes_the_inverse_of_the_margin() -> None:
 
 def test_it_goes_on_until_half_of_the_effect_is_certified() -> None:
     """A first proof says "at least 1.001x"; by default the bound is to be worth something."""
-    times: dict[str, float | Callable[[int], float]] = {"X": noisy(1.02, 1), "Y": noisy(1.0, 2)}
-    first = Bench(times, rules=stop_rules(stop_at_proof=True, max_time=None)).session.run().findings[0]
+    times: Times = {"X": noisy(1.02, 1), "Y": noisy(1.0, 2)}
+    first = Bench(times, rules=until(max_time=None)).session.run().findings[0]
     (known,) = Bench(times, rules=stop_rules(max_time=None, max_blocks=500)).session.run().findings
     assert known.result.blocks > first.result.blocks
     assert first.result.low < 1.01
@@ -1325,6 +1290,6 @@ def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
     assert (finding.verdict, finding.reason) == (Verdict.FASTER, "proven")
     assert finding.result.blocks == 10
     # Steps of 1 are known where 40 and 41 occur: the bound may come to 39.5 against 20.5.
-    times: dict[str, float | Callable[[int], float]] = {"X": lambda i: 40.0 + i % 2, "Y": 20.0}
+    times: Times = {"X": lambda i: 40.0 + i % 2, "Y": 20.0}
     (fine,) = Bench(times, rules=stop_rules(max_time=None)).session.run().findings
     assert 2**0.5 <= fine.result.low <= 39.5 / 20.5

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from speedproof.api.pictures import pictures as pictures
     from speedproof.api.plans import PlanResult as PlanResult
     from speedproof.api.plans import plan as plan
+    from speedproof.api.race_results import RaceResult as RaceResult
     from speedproof.api.rankings import RankResult as RankResult
     from speedproof.api.rankings import rank as rank
     from speedproof.api.reports import report as report
-    from speedproof.api.sessions import RaceResult as RaceResult
     from speedproof.api.sessions import measure as measure
     from speedproof.api.sessions import race as race
     from speedproof.api.speedup_test import SpeedupTestResult as SpeedupTestResult
@@ -67,8 +67,8 @@ _HOME = {
     "HptResult": "api.hpt",
     "ModelResult": "api.models",
     "PairResult": "api.pairs",
-    "RaceResult": "api.sessions",
     "PlanResult": "api.plans",
+    "RaceResult": "api.race_results",
     "RankResult": "api.rankings",
     "Sample": "data.sample",
     "SpeedproofError": "errors",

@@ -124,6 +124,10 @@ def _option(metadata: Sequence[Any]) -> Option:
     return Option(text, "".join(usage), parse, **more)
 
 
+LATEST = "@last"
+"""What stands for the file of the latest session."""
+
+
 def refuse(given: Mapping[str, str], *names: str, because: str) -> None:
     """Say which of these options were given though they would change nothing; ``because`` tells why."""
     if needless := [given[name] for name in names if name in given]:

@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
-
-_options = False
-
-
-@contextmanager
-def on_command_line() -> Iterator[None]:
-    """Let every text call parameters as options: whoever reads it gave a command, not arguments in Python."""
-    global _options
-    before, _options = _options, True
-    try:
-        yield
-    finally:
-        _options = before
 
 
 class Parameter(NamedTuple):
@@ -28,8 +13,11 @@ class Parameter(NamedTuple):
     written: str = ""  # the option with its value, where it is not written as the argument is
 
     def __str__(self) -> str:
-        if not _options:
-            return f"{self.name}={'' if self.value is None else repr(self.value)}"
+        return f"{self.name}={'' if self.value is None else repr(self.value)}"
+
+    @property
+    def option(self) -> str:
+        """As it is written on the command line."""
         value = "" if self.value is None or self.value is True else f" {self.value}"
         return f"--{self.written or self.name.replace('_', '-') + value}"
 
@@ -37,7 +25,8 @@ class Parameter(NamedTuple):
 class SpeedproofError(Exception):
     """Base of every error that speedproof raises on purpose; its text is fit for a user.
 
-    It is made of texts and of the parameters that cure it, which are called as whoever reads it would write them.
+    It is made of texts and of the parameters that cure it, which are called as in Python; the command line calls
+    them as options.
 
     Examples
     --------
@@ -54,6 +43,10 @@ class SpeedproofError(Exception):
 
     def __str__(self) -> str:
         return "".join(map(str, self.args))
+
+    def on_command_line(self) -> str:
+        """The text for somebody who gave a command."""
+        return "".join(part.option if isinstance(part, Parameter) else str(part) for part in self.args)
 
 
 class UsageError(SpeedproofError):

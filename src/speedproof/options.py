@@ -61,9 +61,12 @@ class Policy(StrEnum):
     EQUIVALENCE = "equivalence"
 
 
-ResultFiles = Annotated[tuple[str, ...], Argument("FILE...", "result files or folders")]
+ResultFiles = Annotated[
+    tuple[str, ...], Argument("FILE...", "result files or folders; @last is the latest session of 'run'")
+]
 ReferenceFirst = Annotated[
-    tuple[str, ...], Argument("FILE...", "result files or folders, the reference first")
+    tuple[str, ...],
+    Argument("FILE...", "result files or folders, the reference first; @last is the latest session of 'run'"),
 ]
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
@@ -401,7 +404,12 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "observed difference",
     ] = False
     save: Annotated[
-        str | None, "FILE", "results file to append to (default: a new one)", values.place, Title("results")
+        str | None,
+        "FILE",
+        "results file to append to (default: a new one, of which the last 100 are kept in "
+        "$XDG_STATE_HOME/speedproof/sessions)",
+        values.place,
+        Title("results"),
     ] = None
     export_hyperfine: Annotated[
         str | None, "--export-hyperfine, --export-json FILE", "also write hyperfine's JSON", values.place

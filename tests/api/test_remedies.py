@@ -12,7 +12,6 @@ import pytest
 import speedproof as sp
 from speedproof.api.sessions import seconds_given
 from speedproof.data.suite import Record
-from speedproof.errors import on_command_line
 
 OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
 sp_: Any = sp  # what types forbid is what is tried here
@@ -54,9 +53,9 @@ def test_a_file_of_one_version_is_read_otherwise() -> None:
                 ("a", Record(name, np.array(OLD), path=path, tool="csv")) for name in ("sort", "hash")
             )
         )
-    assert "read its benchmarks as versions of one thing: reference='sort'" in str(error.value)
-    with on_command_line():
-        assert "read its benchmarks as versions of one thing: --reference 'sort'" in str(error.value)
+    told = "read its benchmarks as versions of one thing: "
+    assert f"{told}reference='sort'" in str(error.value)
+    assert f"{told}--reference 'sort'" in error.value.on_command_line()
 
 
 def test_no_common_benchmark_wants_common_names() -> None:

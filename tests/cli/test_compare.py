@@ -518,7 +518,7 @@ def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text("benchmark,note,value\n" + "b,x,1\nb,y,1.1\n" * 5, "utf-8")
     out, err = io.StringIO(), io.StringIO()
     main(("compare", str(tmp_path / "old.csv"), str(tmp_path / "new.csv")), Console(out, err))
-    assert "--by note tells them apart" in " ".join(err.getvalue().split())
+    assert "tell them apart by 'note'" in " ".join(err.getvalue().split())
 
 
 def test_a_mark_of_the_details_has_a_footnote(tmp_path: Path) -> None:

@@ -154,9 +154,9 @@ def test_later_tables_override_earlier_ones() -> None:
 @pytest.mark.parametrize(
     ("text", "where", "message"),
     [
-        ("[gate", "", "this is not TOML"),
-        ("[gat]\n", "gat", "no such key; known here: gate"),
-        ("[gate]\nmargins = 1\n", "gate.margins", "known here: margin, confidence"),
+        ("[gate", "", "not TOML"),
+        ("[gat]\n", "gat", "no such key; did you mean 'gate'?"),
+        ("[gate]\nmargins = 1\n", "gate.margins", "did you mean 'margin'?"),
         ("[gate]\nmargin = true\n", "gate.margin", 'write 0.02 or "2%"'),
         ("[gate]\nmargin = -1\n", "gate.margin", "between 0 and 1"),
         ('[gate]\nmargin = "wide"\n', "gate.margin", "is not a number"),
@@ -164,17 +164,17 @@ def test_later_tables_override_earlier_ones() -> None:
         ('[gate]\npolicy = "none"\n', "gate.policy", "no-regression, proven-improvement, equivalence"),
         ('[gate]\nprotocol = "both"\n', "gate.protocol", "mean, median"),
         ("[gate]\nundecided = 3\n", "gate.undecided", "report, fail, pass"),
-        ("gate = 3\n", "gate", "not a table"),
+        ("gate = 3\n", "gate", "must be a table"),
         ('[gate.benchmark]\npattern = "x"\n', "gate.benchmark", "double brackets"),
         ("[[gate.benchmark]]\nmargin = 1\n", "gate.benchmark[1]", "a pattern is missing"),
-        ('[[gate.benchmark]]\npattern = ""\n', "gate.benchmark[1].pattern", "not a text"),
+        ("[[gate.benchmark]]\npattern = 3\n", "gate.benchmark[1].pattern", "must be a text"),
         ('[[gate.benchmark]]\npattern = "x"\nignore = "yes"\n', "gate.benchmark[1].ignore", "true nor false"),
         (
             '[[gate.benchmark]]\npattern = "x"\nprotocol = "mean"\n',
             "gate.benchmark[1].protocol",
             "no such key",
         ),
-        ("[gate]\nbenchmark = [3]\n", "gate.benchmark[1]", "not a table"),
+        ("[gate]\nbenchmark = [3]\n", "gate.benchmark[1]", "must be a table"),
     ],
 )
 def test_errors_in_settings_name_file_and_key(text: str, where: str, message: str) -> None:
@@ -191,7 +191,7 @@ def test_errors_in_settings_name_file_and_key(text: str, where: str, message: st
 
 def test_settings_in_another_encoding() -> None:
     Path("s.toml").write_bytes("# café".encode("latin-1"))
-    with pytest.raises(FormatError, match="not UTF-8"):
+    with pytest.raises(FormatError, match="not TOML, which is UTF-8"):
         read_settings("s.toml")
 
 

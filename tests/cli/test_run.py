@@ -33,6 +33,12 @@ SLOW, FAST = "sleep 0.012", "sleep 0.002"
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steady_sleep: None) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def kept() -> list[Path]:
+    """The sessions that were saved nowhere else."""
+    return sorted(Path("state/speedproof/sessions").glob("*"))
 
 
 def on_a_terminal(*argv: str, stream: Literal["stdout", "stderr"], columns: int) -> str:
@@ -69,10 +75,11 @@ def test_conclusion_comes_first() -> None:
     )
     assert re.search(r"^fast +[\d.]+ ms +[\d.]+ ms ± ", out, re.MULTILINE)
     assert re.search(r"^\S* +median +mean +min +max +user +system +runs$", out, re.MULTILINE)
-    assert "This verdict again: speedproof run --review speedproof-" in out
+    assert "This verdict again: speedproof run --review @last" in out
     assert len(out.splitlines()) <= 10
-    assert "results are in speedproof-" in err
-    (path,) = Path().glob("speedproof-*.jsonl")
+    (path,) = kept()
+    assert f"results are in {path.resolve()}" in err
+    assert [*Path().iterdir()] == [Path("state")]
     (session,) = read_sessions(path)
     assert [v.name for v in session.head.benchmarks[0].versions] == ["slow", "fast"]
     assert session.head.environment["kernel"]
@@ -95,9 +102,9 @@ def test_a_verdict_is_given_again() -> None:
     """The command that the sheet ends with says the same, and need not name itself."""
     out = speedproof("run", SLOW, FAST)[1].splitlines()
     last = out[-1]
-    assert last.startswith("This verdict again: speedproof run --review speedproof-")
-    again = speedproof(*last.partition("speedproof ")[2].split())[1].splitlines()
-    assert again == out[:-1]
+    assert last == "This verdict again: speedproof run --review @last"
+    for words in (last.partition("speedproof ")[2].split(), ["run", "--review"]):
+        assert speedproof(*words)[1].splitlines() == out[:-1]
 
 
 def test_one_run_a_side_is_plain_ratios() -> None:
@@ -464,7 +471,36 @@ def test_differences_between_stored_sessions_are_named_when_they_are_compared() 
 def test_default_files_never_coincide() -> None:
     for _ in range(3):
         speedproof("run", "true", "--max-runs", "3")
-    assert len(list(Path().glob("speedproof-*.jsonl"))) == 3
+    assert len(kept()) == 3
+
+
+def test_the_latest_session_is_gone_on_with_and_read() -> None:
+    """Wherever a file is read, also one of its versions; sessions that were saved elsewhere do not count."""
+    for names in ("ab", "cd"):
+        speedproof("run", *(f"--name={name}" for name in names), SLOW, FAST, "--runs", "3")
+    speedproof("run", "--save", "r.jsonl", "true", "--runs", "2")
+    assert "d is " in speedproof("compare", "@last")[1]
+    assert speedproof("gate", "@last:c", "@last:d")[0] == 0
+    assert "3 blocks taken over" in speedproof("run", "--resume", "--max-time", "0")[2]
+    assert sorted(len(read_sessions(path)) for path in kept()) == [1, 2]
+
+
+def test_the_last_hundred_sessions_are_kept() -> None:
+    folder = Path("state/speedproof/sessions")
+    folder.mkdir(parents=True)
+    for i in range(120):
+        (folder / f"run-{i:03}.jsonl").touch()
+        os.utime(folder / f"run-{i:03}.jsonl", (1000 + i, 1000 + i))
+    speedproof("run", "true", "--runs", "2")
+    assert [path.name for path in kept()[:2]] == ["run-021.jsonl", "run-022.jsonl"]
+    assert len(kept()) == 100
+
+
+def test_without_a_session_none_is_the_latest() -> None:
+    for words in (["run", "--review"], ["compare", "@last"]):
+        code, _, err = speedproof(*words)
+        assert code == 2
+        assert "@last: no session is in" in err
 
 
 def test_resume_keeps_how_it_was_measured() -> None:
@@ -548,7 +584,7 @@ def test_wrong_requests_are_named(argv: list[str], message: str) -> None:
     code, _, err = speedproof("run", *argv)
     assert code == 2
     assert message in err
-    assert not list(Path().glob("*.jsonl")) or "no such program" in message
+    assert not kept() or "no such program" in message
 
 
 def test_other_systems_are_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -641,7 +677,7 @@ def test_what_never_ran_leaves_no_file() -> None:
     """Nor what only warmed up."""
     assert speedproof("run", "./no-such-program", "true")[0] == 2
     assert speedproof("run", "true", "false")[0] == 2
-    assert list(Path().glob("*.jsonl")) == []
+    assert kept() == []
 
 
 def test_a_failed_resume_leaves_the_file_and_its_programs_alone() -> None:

@@ -39,8 +39,8 @@ def _free() -> int:
 
 
 @contextmanager
-def scheduler(port: int) -> Iterator[str]:
-    """The two lines that the manual gives, with one worker process more."""
+def scheduler(port: int, workers: int = 1) -> Iterator[str]:
+    """The two lines that the manual gives, with more worker processes."""
     address = f"tcp://127.0.0.1:{port}"
 
     def start(*argv: str) -> subprocess.Popen[bytes]:
@@ -50,7 +50,7 @@ def scheduler(port: int) -> Iterator[str]:
     running = [start("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")]
     running += [
         start("worker", address, "--nthreads", "1", "--no-dashboard", "--death-timeout", "120")
-        for _ in range(2)
+        for _ in range(workers)
     ]
     _pids[address] = running[0].pid
     try:
@@ -69,7 +69,7 @@ _pids: dict[str, int] = {}
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    with scheduler(_free()) as address:
+    with scheduler(_free(), 2) as address:
         yield address
 
 
@@ -126,12 +126,11 @@ def _wait(task: tuple[int, str]) -> int:
 
 
 @pytest.mark.slow
-def test_a_lost_scheduler_is_said_and_the_next_goes_on(tmp_path: Path) -> None:
+def test_a_lost_scheduler_is_said_and_the_next_goes_on(cluster: str, tmp_path: Path) -> None:
     import dask
 
-    port = _free()
     tasks = [(i, str(tmp_path)) for i in range(200)]
-    with scheduler(port) as address:
+    with scheduler(_free()) as address:
         outcomes = run(_shipped(_wait), tasks, dask=address)
         first = [next(outcomes) for _ in range(3)]
         os.kill(_pids[address], signal.SIGKILL)
@@ -141,8 +140,7 @@ def test_a_lost_scheduler_is_said_and_the_next_goes_on(tmp_path: Path) -> None:
         ):
             list(outcomes)
     assert len(first) == 3
-    with scheduler(port) as address:
-        assert set(run(_shipped(_wait), tasks[:3], dask=address)) == {0, 1, 2}
+    assert set(run(_shipped(_wait), tasks[:3], dask=cluster)) == {0, 1, 2}
 
 
 @pytest.mark.slow

@@ -227,6 +227,18 @@ def test_groups_come_back_in_order(count: int, tiny: pytest.MonkeyPatch) -> None
         assert (values * 8).tolist() == expected.tolist() == (-numbers).tolist()
 
 
+def test_a_file_that_is_cut_short_meanwhile_is_read_as_it_was(
+    tmp_path: Path, tiny: pytest.MonkeyPatch
+) -> None:
+    """Where the file itself were mapped, the system would end the process at the next look (SIGBUS)."""
+    path = tmp_path / "b.csv"
+    lines = ["benchmark,version,time", *(f"b,v,{i}.5" for i in range(20_000))]
+    path.write_text("\n".join(lines))
+    opened = source.open_source(path)
+    path.write_bytes(b"")
+    assert list(opened.lines) == lines
+
+
 def test_members_of_an_archive_are_unpacked_to_disk(tmp_path: Path, tiny: pytest.MonkeyPatch) -> None:
     path = tmp_path / "all.zip"
     with zipfile.ZipFile(path, "w") as archive:

@@ -14,7 +14,7 @@ import pytest
 from tests.formats.reading import changed, load, processes, split, times
 
 from speedproof.data.sample import Trait
-from speedproof.data.suite import Record
+from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError
 from speedproof.formats import read
@@ -253,3 +253,22 @@ def test_sightglass_summaries_are_refused(tmp_path: Path) -> None:
         path.write_text(json.dumps([{**row, **extra}]))
         with pytest.raises(FormatError, match=words):
             list(read(path))
+
+
+def test_values_of_github_action_benchmark(tmp_path: Path) -> None:
+    """One value a benchmark, summary only; a rate is better high, by its unit or its name."""
+    told = [
+        {"name": "parse", "unit": "ms", "value": 12.5, "range": "± 3", "extra": "10 samples"},
+        {"name": "serve", "unit": "req/s", "value": 70},
+        {"name": "score", "unit": "", "value": 3},
+        {"name": "lost", "unit": "ms", "value": "NaN"},
+        {"unit": "ms", "value": 1},
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(told))
+    records = [item for item in read(tmp_path / "a.json") if isinstance(item, Record)]
+    assert [(r.benchmark, r.metric, r.unit, r.values.tolist()) for r in records] == [
+        ("parse", "time", "s", [0.0125]), ("serve", "req/s", "req/s", [70.0]), ("score", "value", "", [3.0]),
+    ]  # fmt: skip
+    assert [r.direction == Direction.HIGHER for r in records] == [False, True, True]
+    assert all(Trait.SUMMARY_ONLY in r.traits for r in records)
+    assert sum(isinstance(item, Skipped) for item in read(tmp_path / "a.json")) == 2

@@ -72,7 +72,7 @@ def test_the_files_own_unit_goes_before_that_of_the_user(
         assert (record.values.tolist(), record.unit) == ([2.0, 3.0], "s"), asked
         remarks = [note for note in record.notes if "was not used" in note]
         assert len(remarks) == (asked == "ms"), "sec is another word for s"
-        assert all(ignored in note and "unit='ms' was not used" in note for note in remarks)
+        assert all(ignored in note and "so ms, which was asked for, was not used" in note for note in remarks)
 
 
 def test_the_unit_of_the_user_serves_where_the_file_has_none(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_numbered_columns_are_runs_or_versions(
     path = write(tmp_path, f"benchmark,{names}\nsort,10,20\n", "f.csv")
     records, _ = split(path)
     assert [r.version for r in records] == versions
-    assert any("wide='version'" in note for r in records for note in r.notes) == told
+    assert any("wide by version" in note for r in records for note in r.notes) == told
     records, _ = split(path, ReadOptions(wide="version"))
     assert [(r.version, r.values.tolist(), r.notes) for r in records] == [
         (name, [value], ()) for name, value in zip(names.split(","), (10.0, 20.0), strict=True)
@@ -411,7 +411,7 @@ def test_columns_of_values_that_are_not_used_are_named(tmp_path: Path) -> None:
     assert (record.values.tolist(), record.unit) == ([0.001, 0.002], "s")
     assert record.notes == (
         "the values are those of column 'time_ms'; not used: 'time_s', 'bytes' "
-        "(columns={'value': 'NAME'} chooses)",
+        "(choose one as column value=NAME)",
     )
     assert not skipped
     (chosen,), _ = split(path, ReadOptions(columns={"value": "bytes"}))
@@ -504,7 +504,9 @@ def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path)
     assert "b.txt: line 2: 'FAILED' is not a number" in skipped[3].reason
     assert all(r.values.tolist() == [1e-6, 2e-6] for r in records), "the samples name their unit"
     for record in records:
-        assert any("names the unit us, so unit='ms' was not used" in note for note in record.notes)
+        assert any(
+            "names the unit us, so ms, which was asked for, was not used" in note for note in record.notes
+        )
     remarks = " ".join(records[-1].notes)
     assert "line 7: 'x' is the name in line 3 too; here it is 'x #2'" in remarks
     assert "line 7: 1 cell beyond the header not used" in remarks
@@ -515,7 +517,7 @@ def test_the_suite_command_says_which_unit_was_not_used(tmp_path: Path) -> None:
     path = write(tmp_path, "Name,Sample1,Sample2\nx,a.txt,a.txt\n", "c.csv")
     out, err = io.StringIO(), io.StringIO()
     assert main(["suite", str(path), "--unit", "ms"], Console(out, err)) == 0
-    assert err.getvalue().count("names the unit us, so --unit ms was not used") == 1
+    assert err.getvalue().count("names the unit us, so ms, which was asked for, was not used") == 1
 
 
 def test_the_same_runs_in_two_units_are_no_difference(tmp_path: Path) -> None:

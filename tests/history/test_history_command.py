@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import os
+import platform
 import re
 import shutil
 import subprocess
@@ -52,7 +55,12 @@ def run(folder: Path, *words: str) -> tuple[int, str, str]:
     """Exit code, output and remarks of the command."""
     out, err = io.StringIO(), io.StringIO()
     store = ["--store", str(folder / "s.db"), "--repository", str(folder)]
-    return main(["history", *words, *store], Console(out, err)), out.getvalue(), err.getvalue()
+    at = words.index("--") if "--" in words else len(words)
+    return (
+        main(["history", *words[:at], *store, *words[at:]], Console(out, err)),
+        out.getvalue(),
+        err.getvalue(),
+    )
 
 
 @pytest.mark.slow
@@ -66,6 +74,7 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     assert all(len(line) <= 100 for line in out.splitlines())
     (line,) = (line for line in out.splitlines() if "slower" in line)
     assert "parse" in line
+    (line,) = (line for line in run(repository, "--benchmark", "parse")[1].splitlines() if "slower" in line)
     bars = [ch for ch in line if "\u2581" <= ch <= "\u2588"]
     assert max(bars[:7]) < min(bars[8:])  # the step is seen, two thirds along the line
     (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]
@@ -73,6 +82,34 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     assert near.index(change["earliest"]) <= near.index(sha) <= near.index(change["latest"])
     assert change["low"] < 1.05 < change["high"]
     assert change["slower"]
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="measures")
+def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest of 41 commits takes five times as long: suspected at once, and confirmed by measuring."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    history = sp.History(tmp_path / "s.db", tmp_path)
+    for i in range(41):
+        (tmp_path / "pause").write_text("0.05" if i == 40 else "0.01")
+        git(tmp_path, "add", "pause")
+        git(tmp_path, "commit", "-q", "--allow-empty", "-m", f"Change {i}")
+        (tmp_path / "r.txt").write_text(
+            f"{(0.05 if i == 40 else 0.01) * math.exp(0.02 * rng.standard_normal())}\n"
+        )
+        history.add(tmp_path / "r.txt", benchmark="nap", unit="s", machine="ant")
+    code, out, _ = run(tmp_path, "watch")
+    sha = git(tmp_path, "rev-parse", "HEAD")
+    assert code == 0
+    assert f"Measure again: history confirm {sha[:9]} -- COMMAND" in out
+    code, out, err = run(tmp_path, "confirm", "--machine", "ant", "--", "sh", "-c", "sleep $(cat pause)")
+    assert (code, out.splitlines()[-1]) == (1, "nap: confirmed"), err
+    code, out, _ = run(tmp_path, "watch", "--json")
+    (alarm,) = json.loads(out)["results"][0]["alarms"]
+    assert (code, alarm["bad"], alarm["state"]) == (1, sha, "confirmed")
+    assert history.count(commit=sha, metric="time") == 2
+    assert run(tmp_path, "confirm", "--", "true")[0] == 2  # nothing is left to confirm
 
 
 def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) -> None:
@@ -83,6 +120,113 @@ def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) ->
     code, out, _ = run(repository, "--fail-on-change")
     assert code == 0
     assert "blessed" in out
+
+
+@pytest.fixture(scope="module")
+def triage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """40 commits: at the 11th three of six benchmarks are 20 % slower until the 26th, at the 31st two are faster.
+
+    The times of the others do not change, nor does anybody's number of instructions but that of the last.
+    """
+    folder = tmp_path_factory.mktemp("triage")
+    git(folder, "init", "-q", "-b", "main")
+    rng = np.random.default_rng(7)
+    history = sp.History(folder / "s.db", folder)
+    for i in range(40):
+        git(folder, "commit", "-q", "--allow-empty", "-m", f"Change {i}")
+        rows = ["benchmark,metric,value,unit"]
+        for b in range(6):
+            level = (1.2 if b < 3 and 10 <= i < 25 else 1.0) * (0.8 if b > 3 and i >= 30 else 1.0)
+            rows += [f"b{b},time,{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(3))]
+            rows += [
+                f"b{b},instructions,{v:.0f},"
+                for v in 1e6 * (1 + 0.01 * rng.standard_normal(3) + (b > 4 and i >= 20))
+            ]
+        (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
+        history.add(folder / f"{i}.csv")
+    return folder
+
+
+def test_one_row_a_commit(triage: Path) -> None:
+    """Those that stand come first, then the newest; a commit alone has a row each benchmark."""
+    code, out, err = run(triage)
+    assert (code, "others with --metric: instructions, or all" in err) == (0, True)
+    assert out.startswith("8 changes at 3 commits in 6 benchmarks over 40 commits")
+    shas = git(triage, "rev-list", "--reverse", "HEAD").split()
+    rows = [line.split() for line in out.splitlines() if line[:9] in {sha[:9] for sha in shas}]
+    assert [shas.index(next(s for s in shas if s.startswith(row[0]))) for row in rows] == [30, 25, 10]
+    assert [row[1:3] for row in rows] == [[str(n), "benchmarks"] for n in (2, 3, 3)]
+    assert ("stands" in rows[0], "undone" in rows[2]) == (True, True)
+    one = run(triage, "--commit", shas[30])[1]
+    assert all(f"{name} " in one for name in ("b4", "b5"))
+    assert f"{shas[30][:9]} Change 30 (t)" in one
+
+
+def test_metrics_that_do_not_decide_stand_apart(triage: Path) -> None:
+    """A counter is neither shown nor alarms unless it is asked for."""
+    (time,) = json.loads(run(triage, "--json")[1])["results"]
+    (every,) = json.loads(run(triage, "--json", "--metric", "all")[1])["results"]
+    (counter,) = json.loads(run(triage, "--json", "--metric", "instructions")[1])["results"]
+    assert {change["metric"] for change in time["changes"]} == {"time"}
+    assert [change["benchmark"] for change in counter["changes"]] == ["b5"]
+    assert (time["benchmarks"], counter["benchmarks"], every["benchmarks"]) == (6, 6, 12)
+
+
+def test_changes_are_chosen_by_state_and_machine(triage: Path) -> None:
+    """Of how many is said; a machine that there is not is an error that names those that are."""
+    (undone,) = json.loads(run(triage, "--json", "--state", "undone")[1])["results"]
+    assert {change["state"] for change in undone["changes"]} == {"undone"}
+    assert run(triage, "--state", "undone")[1].startswith(
+        f"{len(undone['changes'])} of 8 changes in 6 benchmarks"
+    )
+    assert run(triage, "--machine", "*")[1] == run(triage)[1]
+    code, _, err = run(triage, "--machine", "Cray*")
+    assert (code, "holds no machine Cray*; it has " in err) == (2, True)
+
+
+def test_a_change_is_noted_and_assigned(triage: Path) -> None:
+    """Both are kept and shown, and settle nothing."""
+    sha = git(triage, "rev-list", "--reverse", "HEAD").split()[30]
+    assert run(triage, "note", sha[:9], "looks", "real", "--assign", "ann")[0] == 0
+    assert "stands, ann on it" in run(triage)[1]
+    assert "noted: looks real (" in run(triage, "--commit", sha)[1]
+    change = json.loads(run(triage, "--json", "--commit", sha)[1])["results"][0]["changes"][0]
+    assert (change["state"], change["decision"], change["assigned"]) == ("stands", None, "ann")
+    assert "give a remark, or --assign WHO" in run(triage, "note", sha)[2]
+
+
+def test_an_alarm_is_handed_to_a_command(repository: Path, tmp_path: Path) -> None:
+    """What --json writes is its input; without an alarm it is not carried out; its failure is an error."""
+    file = tmp_path / "body.json"
+    words = ("watch", "--metric", "time", "--last")
+    run(repository, "note", "HEAD", "fresh")
+    code, out, _ = run(repository, *words, "60", "--on-alarm", f"cat > {file}", "--json")
+    if code:  # unless somebody has blessed it by now
+        assert json.loads(file.read_text()) == json.loads(out)
+        assert "ended with code 3" in run(repository, *words, "60", "--on-alarm", "exit 3")[2]
+    file.unlink(missing_ok=True)
+    run(repository, *words, "3", "--on-alarm", f"touch {file}")
+    assert not file.exists()
+
+
+def test_the_notifications_of_the_manual(
+    triage: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both examples send the benchmark of a slowdown, and the command that measures it again."""
+    if shutil.which("jq") is None:
+        pytest.skip("needs jq")
+    page = (Path(__file__).parents[2] / "docs" / "history.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```sh\n(.*?)```", page.partition("## Notifications")[2], re.DOTALL)
+    for name in ("curl", "gh"):
+        (tmp_path / name).write_text(f"#!/bin/sh\ncat > {tmp_path}/{name}.txt\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    for command in re.findall(r"--on-alarm '(.*?)'\n", block, re.DOTALL):
+        assert run(triage, "watch", "--last", "40", "--on-alarm", command)[0] == 1
+    for name in ("b0", "b1", "b2"):
+        assert f"{name}: 1." in json.loads((tmp_path / "curl.txt").read_text())["text"]
+        (line,) = [x for x in (tmp_path / "gh.txt").read_text().splitlines() if f"- {name}: 1." in x]
+        assert "; speedproof run --revisions " in line
 
 
 FOLLOWING = [("--fail-on-change",), ("watch",), ("show", "parse"), ("page", "-o", "site")]

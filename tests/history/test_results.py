@@ -16,10 +16,10 @@ from speedproof.history.alarms import find_alarms
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.result import FoundHistory
-from speedproof.history.rows import StoredSeries
+from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
-from speedproof.reporting.history import overview
 from speedproof.reporting.text import render
+from speedproof.reporting.triage import overview
 
 ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
 KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
@@ -47,7 +47,7 @@ def test_an_alarm_names_what_confirms_it(measured: tuple[str, ...], told: str) -
 
 @pytest.mark.parametrize("size", [0.02, 0.1])
 def test_the_watch_names_the_commit_that_the_history_names(size: float) -> None:
-    """What both tell of is one change; a change of two commits is unconfirmed."""
+    """What both tell of is one change; a large one is confirmed by its second commit, its first asks for more."""
     rng = np.random.default_rng(9)
     commits = [Commit(sha) for sha in ALL]
     values = 0.01 * rng.standard_normal(80) + size * (np.arange(80) >= 60)
@@ -58,10 +58,37 @@ def test_the_watch_names_the_commit_that_the_history_names(size: float) -> None:
     (change,) = find_history_changes(tracks)
     (alarm,) = find_alarms(tracks, KNOWN, (), every=1000.0, last=40, line=ALL)
     assert alarm.bad == change.commit
-    assert alarm.shown
-    short = tracks_of(measurements(rows[:62]), commits[:62], {0: "ant"})
-    early = find_alarms(short, KNOWN, (), every=1000.0, last=40, line=ALL)
-    assert [(found.bad, found.shown) for found in early] == ([(commits[60], False)] if size == 0.1 else [])
+    assert alarm.confirmed
+    for measured in (61, 62):
+        short = tracks_of(measurements(rows[:measured]), commits[:measured], {0: "ant"})
+        early = find_alarms(short, KNOWN, (), every=1000.0, last=40, line=ALL)
+        expected = [(commits[60], measured == 62)] if size == 0.1 else []
+        assert [(found.bad, found.confirmed) for found in early] == expected
+
+
+def test_the_watch_is_never_quieter_than_the_history() -> None:
+    """A change that the history shows, but not surely enough for a look at every commit, asks for a measurement.
+
+    Measured again, or once there are more commits, it is confirmed; what was shown long ago is no news.
+    """
+    commits = [Commit(sha) for sha in ALL]
+    for seed in range(60):
+        values = 0.01 * np.random.default_rng(seed).standard_normal(80) + 0.02 * (np.arange(80) >= 12)
+        rows = [
+            MeasuredCommit(0, i, 0, commit, False, math.exp(values[i]), i) for i, commit in enumerate(commits)
+        ]
+        tracks = tracks_of(measurements(rows[:24]), commits[:24], {0: "ant"})
+        changes = find_history_changes(tracks)
+        if len(changes) == 1 and changes[0].pvalue > 0.01:
+            break
+    (alarm,) = find_alarms(tracks, KNOWN, (), every=1000.0, last=15, line=ALL)
+    assert (alarm.bad, alarm.raised, alarm.confirmed) == (changes[0].commit, commits[23], False)
+    again = Triage(alarm.bad.sha, "sort", "confirmed", "", "", "")
+    (alarm,) = find_alarms(tracks, KNOWN, (again,), every=1000.0, last=15, line=ALL)
+    assert (alarm.confirmed, alarm.decision) == (True, None)
+    whole = tracks_of(measurements(rows), commits, {0: "ant"})
+    assert find_history_changes(whole)
+    assert find_alarms(whole, KNOWN, (), every=1000.0, last=15, line=ALL) == ()
 
 
 @pytest.mark.parametrize(("left", "state"), [(0.0, "undone at 40aaaaaaa"), (0.03, "still 1.03x")])

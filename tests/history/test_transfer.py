@@ -162,6 +162,183 @@ def test_otavas_csv_is_a_history(tmp_path: Path) -> None:
     assert history.query()[0].date == "2023-11-14T22:13:20+00:00"
 
 
+def test_branches_of_otavas_csv_stay_apart(tmp_path: Path) -> None:
+    """Semicolons, too; main is followed unless another branch is asked for, and which there are is said."""
+    rows = [
+        f"2024-01-{day:02};{branch[0] * 6}{day:02};{branch};{(10 if branch == 'main' else 20) + day % 3}"
+        for day in range(1, 21)
+        for branch in ("feature", "main")
+    ]
+    (tmp_path / "perf.csv").write_text("\n".join(["time;commit;branch;p50", *rows]) + "\n")
+    history = sp.History(tmp_path / "s.db", "/")
+    assert history.add(tmp_path / "perf.csv").samples == 40
+    for branch, letter in (("HEAD", "m"), ("main", "m"), ("feature", "f")):
+        found = history.changes(branch=branch)
+        assert found.changes == ()
+        assert {commit.sha[0] for commit in found.commits} == {letter}
+    place = ("--store", str(tmp_path / "s.db"), "--repository", "/")
+    assert "main is followed; others with --branch: feature" in run(*place)[2]
+    code, _, err = run(*place, "--branch", "gone")
+    assert (code, "--branch (feature, main)" in err) == (2, True)
+
+
+@pytest.mark.parametrize(("named", "slower"), [((), True), (("--higher-is-better", "frames"), False)])
+def test_a_user_says_of_what_more_is_better(tmp_path: Path, named: tuple[str, ...], slower: bool) -> None:
+    """Where neither name nor unit does; a name that there is not is an error."""
+    rows = [
+        f"2024-01-{day:02},{'c' * 6}{day:02},{(60 if day < 16 else 66) + day % 3}" for day in range(1, 31)
+    ]
+    (tmp_path / "perf.csv").write_text("\n".join(["time,commit,frames", *rows]) + "\n")
+    place = ("--store", str(tmp_path / "s.db"), "--repository", "/")
+    assert run("add", str(tmp_path / "perf.csv"), *place, *named)[0] == 0
+    (change,) = json.loads(run("--json", *place)[1])["results"][0]["changes"]
+    assert change["slower"] is slower
+    code, _, err = run("add", str(tmp_path / "perf.csv"), *place, "--higher-is-better", "frame")
+    assert (code, "there is no such metric; do you mean frames?" in err) == (2, True)
+
+
+def test_what_nyrkio_keeps_is_a_history(tmp_path: Path) -> None:
+    """Every metric a benchmark with its unit and direction; attributes are words or lists of one."""
+
+    def run_of(sha: str, value: float, *, listed: bool) -> dict[str, object]:
+        attributes = {"git_repo": "https://example.org/r", "branch": "main", "git_commit": sha}
+        metrics = [
+            {"name": "p50", "unit": "ms", "value": value, "direction": "lower_is_better"},
+            {"name": "accepted", "unit": "tx/s", "value": 29347},
+            {"name": "rating", "value": 3, "direction": "higher_is_better"},
+        ]
+        told = {k: [v] for k, v in attributes.items()} if listed else attributes
+        return {"timestamp": 1690391261, "metrics": metrics, "attributes": told}
+
+    (tmp_path / "n.json").write_text(
+        json.dumps([run_of("a1", 29, listed=True), run_of("b2", 31, listed=False)])
+    )
+    history = sp.History(tmp_path / "s.db", "/")
+    added = history.add(tmp_path / "n.json")
+    assert (added.samples, added.commits) == (6, ("a1", "b2"))
+    series = {s.key.benchmark: (s.key.metric, s.unit, s.higher_is_better) for s in history.store.all_series()}
+    assert series == {
+        "p50": ("time", "s", False),
+        "accepted": ("tx/s", "tx/s", True),
+        "rating": ("value", "", True),
+    }
+    assert [row.median for row in history.query("p50")] == [0.029, 0.031]
+    assert history.query("p50")[0].date == "2023-07-26T17:07:41+00:00"
+    assert {commit.branch for commit in history.store.commits()} == {"main"}
+    (tmp_path / "n.json").write_text('[{"timestamp": 1, "metrics": [{"name": "x", "value": 1}]}]')
+    with pytest.raises(FormatError, match="JSON of Nyrki"):
+        history.add(tmp_path / "n.json")
+
+
+def test_a_summary_of_treeherder_is_a_history(tmp_path: Path) -> None:
+    """Platforms are machines, repositories branches; two jobs of one push are two sessions."""
+
+    def series(
+        platform: str, test: str, values: list[tuple[str, float]], *, lower: bool
+    ) -> dict[str, object]:
+        data = [
+            {
+                "job_id": i,
+                "id": i,
+                "value": value,
+                "push_timestamp": "2019-08-09T21:56:59",
+                "push_id": 1,
+                "revision": sha,
+            }
+            for i, (sha, value) in enumerate(values)
+        ]
+        return {
+            "signature_id": 1, "platform": platform, "suite": "a11yr", "test": test, "lower_is_better": lower,
+            "option_name": "opt", "extra_options": ["e10s"], "measurement_unit": "ms",
+            "repository_name": "autoland", "data": data,
+        }  # fmt: skip
+
+    told = [
+        series("linux64", "", [("a1", 212.4), ("a1", 211.2), ("b2", 213.0)], lower=True),
+        series("linux64", "dhtml", [("a1", 60.0)], lower=False),
+        series("windows10-64", "", [("a1", 300.0)], lower=True),
+    ]
+    (tmp_path / "t.json").write_text(json.dumps(told))
+    history = sp.History(tmp_path / "s.db", "/")
+    assert history.add(tmp_path / "t.json").samples == 5
+    rows = {(r.commit, r.benchmark, r.machine, r.session): r.median for r in history.query()}
+    assert sorted(rows.values()) == [0.06, 0.2112, 0.2124, 0.213, 0.3]
+    assert len({session for *_, session in rows}) == 4
+    assert {(b, m) for _, b, m, _ in rows} == {
+        ("a11yr opt e10s", "linux64"), ("a11yr dhtml opt e10s", "linux64"), ("a11yr opt e10s", "windows10-64"),
+    }  # fmt: skip
+    assert {s.key.benchmark: s.higher_is_better for s in history.store.all_series()} == {
+        "a11yr opt e10s": False, "a11yr dhtml opt e10s": True,
+    }  # fmt: skip
+    tracks = {t.basis: t for t in history.changes(benchmark="a11yr opt e10s").tracks}
+    assert [len(p.values) for p in tracks["linux64"].points()] == [2, 1]
+
+
+def test_what_asv_published_is_a_history(tmp_path: Path) -> None:
+    """Every graph of index.json: parameter sets as in asv's results, branches apart, summaries left out."""
+    many, html = 20, tmp_path / "html"
+    graphs = [
+        {"branch": b, "machine": "m1", "python": p, "Cython": None, "os": "Linux: 5"}
+        for b in ("main", "dev")
+        for p in ("3.8", "3.9")
+    ]
+    index = {
+        "revision_to_hash": {str(i): f"{i:040x}" for i in range(2 * many)},
+        "revision_to_date": {str(i): 1_600_000_000_000 + 86_400_000 * i for i in range(2 * many)},
+        "graph_param_list": graphs,
+        "benchmarks": {
+            "suite.time_it": {"unit": "seconds", "params": []},
+            "suite.track_it": {"unit": "unit", "params": [["'a'", "'b'"], ["1"]]},
+        },
+    }
+    for graph in graphs:
+        # asv/graph.py: key-value, "null" for none, what Windows forbids replaced, all sorted
+        parts = sorted(
+            [
+                "branch-" + str(graph["branch"]),
+                "machine-m1",
+                "python-" + str(graph["python"]),
+                "Cython-null",
+                "os-Linux_ 5",
+            ]
+        )
+        folder = html.joinpath("graphs", *parts)
+        folder.mkdir(parents=True)
+        start = 0 if graph["branch"] == "main" else many
+        times = [[start + i, 1.5 if graph["python"] == "3.8" else None] for i in range(many)]
+        (folder / "suite.time_it.json").write_text(json.dumps(times))
+        tracked = [[start + i, [i + 1.0, None]] for i in range(2)]
+        (folder / "suite.track_it.json").write_text(json.dumps(tracked))
+    (html / "graphs" / "summary").mkdir()
+    (html / "graphs" / "summary" / "suite.time_it.json").write_text("[[1, 2.0]]")
+    (html / "index.json").write_text(json.dumps(index))
+    history = sp.History(tmp_path / "s.db", "/")
+    assert history.add(html).samples == 2 * many + 4 * 2
+    found = history.changes()
+    assert [commit.sha for commit in found.commits] == [f"{i:040x}" for i in range(many)]
+    assert {s.key.benchmark for s in history.store.all_series()} == {
+        "suite.time_it",
+        "suite.track_it('a', 1)",
+    }
+    assert {t.basis for t in found.tracks} == {"m1, python 3.8", "m1, python 3.9"}
+    (html / "index.json").write_text("{}")
+    with pytest.raises(FormatError, match="asv publish"):
+        history.add(html)
+
+
+def test_many_files_and_commits_in_one_call(tmp_path: Path) -> None:
+    """COMMIT=FILE; one commit for all that say none; a contradiction is an error."""
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.txt").write_text("1\n2\n")
+    place = ("--store", str(tmp_path / "s.db"), "--repository", "/", "--unit", "ms", "--benchmark", "sort")
+    files = [f"v{i}={tmp_path / name}.txt" for i, name in enumerate("abc")]
+    assert run("add", *files, *place)[0] == 0
+    history = sp.History(tmp_path / "s.db", "/")
+    assert [row.commit for row in history.query()] == ["v0", "v1", "v2"]
+    code, _, err = run("add", files[0], *place, "--commit", "v9")
+    assert (code, "names one commit, --commit v9 another" in err) == (2, True)
+
+
 @pytest.mark.parametrize(("name", "slower"), [("throughput", False), ("ops_per_sec", False), ("p99", True)])
 def test_more_of_what_otava_calls_throughput_is_better(tmp_path: Path, name: str, slower: bool) -> None:
     """Ten per cent more operations a second are a gain, ten per cent more latency a loss."""
@@ -216,7 +393,7 @@ def test_go_benchseries_are_a_history_of_ratios(tmp_path: Path) -> None:
     added = history.add(file)
     assert (added.known, len(added.problems)) == (False, 0)
     assert history.add(file).known
-    result = history.changes()
+    result = history.changes(metric="all")
     assert {(t.basis, t.anchored, len(t)) for t in result.tracks} == {
         ("b" * 40, True, 10),
         ("b" * 40, True, 9),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from speedproof.data.session_file import PlannedVersion
 from speedproof.data.units import Direction
 from speedproof.errors import UsageError
-from speedproof.measuring.execute import Job, Run, RunError, environment_of, execute
+from speedproof.measuring.execute import Job, Run, RunError, execute
 from speedproof.measuring.executor import CommandExecutor, shell_start
 from speedproof.measuring.metrics import (
     ACCOUNTED,
@@ -391,9 +391,7 @@ def test_a_run_under_perf_has_its_counters_alone(
     )
     version = PlannedVersion("v", ("a", "b"), "a b", {"A": "1"}, "/cwd")
     run = executor.measure(version)
-    assert asked == [
-        perf.wrap(Job(("a", "b"), {"A": "1"}, "/cwd", "/in", True, 2.0, environment_of({"A": "1"})))
-    ]
+    assert asked == [perf.wrap(Job(("a", "b"), {"A": "1"}, "/cwd", "/in", True, 2.0)).prepared()]
     own = {"cycles": 7.0, "time": 3.0, "score": 4.0, "energy": pytest.approx(3e-6)}
     assert run.metrics == ({"time": 9.0, "user": 1.0} if failed else own)
     assert next(readings, None) == ("8" if failed else None)

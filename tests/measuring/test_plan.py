@@ -171,8 +171,8 @@ def test_a_suites_working_directories_are_beside_its_file(tmp_path: Path) -> Non
     [
         ("[benchmarks", "not TOML"),
         ("[versions.a]\n", "benchmarks: defines no benchmark"),
-        ("x = 1\n[benchmarks.b]\n", "suite.toml: unknown member 'x'; there are versions, benchmarks, shell"),
-        ("benchmark = 1\n", "unknown member 'benchmark'; did you mean 'benchmarks'"),
+        ("x = 1\n[benchmarks.b]\n", "suite.toml: x: no such key; there are versions, benchmarks, shell"),
+        ("benchmark = 1\n", "benchmark: no such key; did you mean 'benchmarks'"),
         ("benchmarks = 1\n", "benchmarks: must be a table of names and values, not 1"),
         ("[benchmarks]\nsort = 'x'\n", "benchmarks.sort: must be a table .*, not 'x'"),
         ("shell = true\n[benchmarks.b]\n", "shell: must be a text in quotes, not True"),
@@ -180,7 +180,7 @@ def test_a_suites_working_directories_are_beside_its_file(tmp_path: Path) -> Non
         ("[benchmarks.b]\ncommand = 'x'\n", "benchmarks.b: no versions"),
         (
             "[benchmarks.a]\ncommands={x='a'}\n[benchmarks.b]\ncomand = 'x'\n",
-            "benchmarks.b: unknown member 'comand'; did you mean 'command'",
+            "benchmarks.b.comand: no such key; did you mean 'command'",
         ),
         ("[benchmarks.b]\ncommand = 3\n", "benchmarks.b.command: must be a text in quotes, not 3"),
         ("[benchmarks.b]\ncommands = { old = 3 }\n", "benchmarks.b.commands.old: must be a text"),
@@ -258,6 +258,26 @@ def test_one_command_in_several_folders_is_its_versions() -> None:
             )  # fmt: skip
     (named,) = plan_trees(["x", "{n}"], {"old": trees["old"]}, {}, Hooks(), benchmark="B")
     assert (named.name, named.versions[0].command, named.versions[0].cwd) == ("B", ("x", "{n}"), "/o")
+
+
+def test_a_suite_in_several_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trees are its versions, and each command runs where the suite lies in them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    path = Path("sub/suite.toml")
+    path.write_text("[benchmarks.c]\ncommand = 'x {n} {version}'\nparameters = {n = [1, 2]}\ncwd = 'in'\n")
+    trees = {"v1": [PlannedBuild("/t/1", 0)], "v2": [PlannedBuild("/t/2", 0)]}
+    assert [(b.name, [(v.name, v.text, v.cwd) for v in b.versions]) for b in read_plan(path, trees)] == [
+        (f"c n={n}", [(f"v{i}", f"x {n} v{i}", f"/t/{i}/sub/in") for i in (1, 2)]) for n in (1, 2)
+    ]
+    for text, message in (
+        ("[versions.a]\n[benchmarks.c]\ncommand = 'x'", "versions: revisions are the versions"),
+        ("[benchmarks.c]\ncommands = {v1 = 'x', v2 = 'y'}", r"benchmarks\.c: .* of one 'command'"),
+        ("[benchmarks.c]\ncommand = 'x'\nparameters = {n = [1, 1]}", r"benchmarks\.c: .*value '1' twice"),
+    ):
+        path.write_text(text)
+        with pytest.raises(FormatError, match=message):
+            read_plan(path, trees)
 
 
 def test_a_version_as_built_has_its_folder_and_its_padding() -> None:

@@ -782,7 +782,8 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
         ),
         (("./a", "--plan"), "--revisions is built: give that, or leave out --plan\n"),
         (("./a", "--builds", "3"), "--revisions is built: give that, or leave out --builds\n"),
-        (("--suite", "s.toml", "--revisions", "main~1", "main"), "leave --suite out"),
+        (("--suite", "s.toml", "--revisions", "main~1", "main"), "s.toml: No such file"),
+        (("--suite", "../s.toml", "--revisions", "main~1", "main"), "lies outside the repository"),
         (("./a", "--revisions", "main~1", "main", "--build", "no-such-tool"), "no-such-tool: not found"),
     ],
 )
@@ -790,6 +791,23 @@ def test_wrong_requests_are_named(repo: Path, words: Sequence[str], message: str
     code, _, err = run(*words)
     assert code == 2
     assert message in err
+
+
+def test_a_suite_over_revisions(repo: Path) -> None:
+    """Each of its benchmarks runs in the trees; a suite that is wrong is said before anything is built."""
+    Path("s.toml").write_text("[benchmarks.a]\ncommand = './bench'\n[benchmarks.b]\ncommand = './bench b'\n")
+    revisions = ("--revisions", "main~2", "main", "--build", BUILD)
+    code, _, err = run("--suite", "s.toml", *revisions, "--runs", "2", "--save", "r.jsonl")
+    assert code == 0, err
+    (session,) = read_sessions(Path("r.jsonl"))
+    assert [b.name for b in session.head.benchmarks] == ["a", "b"]
+    places = [{v.cwd for v in b.versions} for b in session.head.benchmarks]
+    assert places[0] == places[1]
+    assert not any(Path(place).is_relative_to(repo) for place in places[0])
+    Path("s.toml").write_text("[versions.x]\n[benchmarks.a]\ncommand = './bench'\n")
+    code, _, err = run("--suite", "s.toml", *revisions)
+    assert code == 2
+    assert "building" not in err
 
 
 @pytest.mark.slow

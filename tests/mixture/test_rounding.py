@@ -12,11 +12,7 @@ from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.model import MixtureModel
-from speedproof.mixture.rounding import (
-    fit_rounded,
-    goodness_of_rounded,
-    rounded_distance,
-)
+from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounded_distance
 
 TWO = MixtureModel([0.5, 0.5], [10.0, 14.0], [0.7, 0.7])
 

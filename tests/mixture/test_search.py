@@ -1,7 +1,7 @@
 """The best mixture is found: against random starts, against every partition, and on data that mislead EM."""
 
 from collections.abc import Iterator
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from math import log, pi
 from pathlib import Path
 
@@ -196,6 +196,14 @@ def test_no_worse_than_others_for_long_tails(law: str, seed: int) -> None:
     best = fit(z).bic
     assert best >= fit(z, compatible=True).bic - 1e-6
     assert best >= best_of_random_starts(z, 25, rng) - 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [537, 611, 653])
+def test_no_worse_than_random_starts_where_few_points_mislead(number: int) -> None:
+    """Samples of the study: one far value of 1,000, two near modes of one width, a tail of 200 values."""
+    x = next(islice(large_samples(number + 1, 1), number, None))
+    assert fit(x).bic >= best_of_random_starts(x, 50, np.random.default_rng([1, number])) - 2e-6
 
 
 @pytest.mark.slow

@@ -441,7 +441,7 @@ class TestRanking:
     def test_false_alarms(self) -> None:
         """Four equal versions: any verdict at all in at most 5 % of suites."""
         rng = np.random.default_rng(5)
-        suites = 300
+        suites = 150
         wrong = 0
         for _ in range(suites):
             found = rank_suite(versions_suite(rng, dict.fromkeys("abcd", 1.0), 6))

@@ -18,7 +18,7 @@ from tests.protocols.asking import (
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import DataError
 from speedproof.protocols import hpt_levels, hpt_speedup, hpt_steps
 from speedproof.protocols.hpt import Hpt, Winner
 from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, decimal, score_duel
@@ -416,10 +416,6 @@ class TestErrors:
         pair = Pair(Key("sort"), Sample(np.array([1.0])), Sample(np.array([1.0]), "B"))
         with pytest.raises(DataError, match="sort: the samples have two units"):
             hpt_of_pairs([pair])
-
-    def test_level(self) -> None:
-        with pytest.raises(UsageError, match=r"between 0 and 0\.5"):
-            hpt_of_scores([[1.0]], [[2.0]], level=0.5)
 
 
 class TestManyRuns:

@@ -183,21 +183,22 @@ def test_verdicts_and_warnings_are_those_of_the_headline() -> None:
         assert pair.pvalue == pytest.approx(min(1.0, 2 * ours), rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [5, 10, 30])
-def test_the_best_chance_is_on_average_what_it_says(n: int) -> None:
-    """Of three to five versions, equal or far apart, within a point and three errors of the simulation.
+@pytest.mark.parametrize("spread", [0.0, 0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize(("n", "bound"), [(5, 0.02), (10, 0.015), (30, 0.01)])
+def test_the_best_chance_is_on_average_what_it_says(n: int, bound: float, spread: float) -> None:
+    """Of three to five versions, equal or far apart, within a point or two and three errors of the simulation.
 
-    Counted, the best of those with 10 runs says 0.06 more than is true: it is the best partly by chance.
+    Counted, the best of three equal ones with 10 runs says 0.13 more than is true: it is the best by chance.
     """
     rng, off = np.random.default_rng(26), []
     grid = np.linspace(-16.0, 16.0, 801)
-    for i in range(900):
-        means = rng.normal(0.0, (0.0, 0.5, 1.0, 2.0, 4.0)[i % 5], 3 + i % 3)
+    for i in range(180):
+        means = rng.normal(0.0, spread, 3 + i % 3)
         said = [e.value for e in sample_intervals([*rng.normal(means, 1.0, (n, means.size)).T], ranked=True)]
         best = int(np.argmax(said))
         others = stats.norm.sf(grid[:, None] - np.delete(means, best)).prod(axis=1)
         off.append(said[best] - float(np.trapezoid(stats.norm.pdf(grid - means[best]) * others, grid)))
-    assert abs(np.mean(off)) < 0.01 + 3 * np.std(off) / len(off) ** 0.5
+    assert abs(np.mean(off)) < bound + 3 * np.std(off) / len(off) ** 0.5
 
 
 def test_copies_are_doubted() -> None:

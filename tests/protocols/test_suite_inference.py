@@ -36,13 +36,13 @@ def test_coverage_of_both_geometric_means(
 ) -> None:
     """Each interval holds its own truth in 95 % of suites; the bias of skewed runs does not add up."""
     repeats = 250 if benchmarks < 100 else 60
-    for share in study.coverage(benchmarks, runs, repeats, 1, **options):
+    for share in study.coverage((benchmarks,), runs, repeats, 1, drawn=3000, **options)[benchmarks]:
         assert share.repeats - share.count <= at_most(0.05, share.repeats)
 
 
 def test_the_interval_is_no_wider_than_it_must_be(study: ModuleType) -> None:
     """With 5 + 5 runs it misses in 3 % at least: a mean over 6 benchmarks is not told as less than it is."""
-    these, _ = study.coverage(6, (5, 5), 500, 3)
+    these, _ = study.coverage((6,), (5, 5), 500, 3, drawn=3000)[6]
     assert these.repeats - these.count >= stats.binom.ppf(0.001, 500, 0.03)
 
 

@@ -15,10 +15,8 @@ from tests.protocols.asking import compare_2009
 
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.protocols import touati2009
-from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suites import accelerated_2009, gain_2009
@@ -205,9 +203,6 @@ class TestBootstrap:
         dependent = list(np.tile([1.0, 2.0], 10) + np.arange(20) * 1e-6)
         assert compare(dependent, T2 * 4, bootstrap=True).test == ""
 
-    def test_same_seed_same_answer(self) -> None:
-        np.testing.assert_array_equal(bootstrap_means(T1, T2, seed=5), bootstrap_means(T1, T2, seed=5))
-
 
 class TestComparison:
     def test_exchanging_the_sides(self) -> None:
@@ -313,14 +308,6 @@ def test_normality_is_asked_of_fewer_than_thirty(n: int) -> None:
         expected = stats.shapiro(values) if 3 <= n < 30 else (math.nan, math.nan)
         assert told == pytest.approx(tuple(expected), rel=1e-6, nan_ok=True)
         assert not math.isnan(found.w[1 - k])
-
-
-BOTH = ("old", "new")
-
-
-def told(*pairs: tuple[Sample, Sample]) -> list[tuple[Assumption, tuple[str, ...], tuple[str, ...], str]]:
-    named = [Pair(Key(f"b{k}"), *sides) for k, sides in enumerate(pairs)]
-    return [(c.kind, c.versions, c.benchmarks, c.message) for c in caveats_of(named, BOTH)]
 
 
 @pytest.mark.parametrize("low", [0, 1])

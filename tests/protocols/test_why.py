@@ -25,10 +25,8 @@ def sides(
         spread: FloatArray = noise * rng.normal(size=n)
         for state in (slow, ~slow):  # so that the means of the states are what they are said to be
             spread[state] -= spread[state].mean() if state.any() else 0.0
-        values: FloatArray = factor * (1.0 + slow.astype(np.float64) + spread)
-        times.append(Sample(values, label="ab"[k]))
-        counts: FloatArray = 110.0 + 2000.0 * slow.astype(np.float64) + rng.poisson(2.0, n)
-        faults.append(Sample(counts, ""))
+        times.append(Sample((factor * (1.0 + slow + spread)).astype(np.float64), label="ab"[k]))
+        faults.append(Sample((110.0 + 2000.0 * slow + rng.poisson(2.0, n)).astype(np.float64), ""))
     return times, faults
 
 

@@ -226,3 +226,19 @@ def test_the_machine_is_told_under_the_names_of_the_headline(make_suite: Callabl
     text = render(sheet.report(replace(result, machine=MachineSpeeds(2.01, 2, 3, 0.95))))
     assert text.startswith("49918f5-JIT against 49918f5: ")
     assert "At equal speed 49918f5-JIT is 1.05x slower." in " ".join(text.split())
+
+
+def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callable[..., Made]) -> None:
+    """Not by speed; their medians are a line, a bar each."""
+    rng = np.random.default_rng(1)
+    first, means = "aaaaaaa One", {"bbbbbbb Two": 1.0, "1234567 Three": 2.1, "WORKTREE on 1234567": 2.5}
+    x = rng.normal(3.0, 0.01, 20)
+    results = [
+        replace(make_suite({"b": (x, rng.normal(mean, 0.01, 20))})[0], reference=first, candidate=name)
+        for name, mean in means.items()
+    ]
+    (made,) = versions.reports(results)
+    text = render(made)
+    places = [row.name for row in made.tables[0].rows]
+    assert places == [first, *means]
+    assert "In this order: \u2588\u2581\u2585\u2586" in text

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.history.measured import MeasuredCommit, measurements
 
 from speedproof.data.suite import Key
@@ -19,7 +20,7 @@ from speedproof.errors import UsageError
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, commit_address
 from speedproof.history.result import FoundHistory
-from speedproof.history.rows import StoredSeries
+from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.reporting.site import write_site
 from speedproof.reporting.site.encode import encode_track
@@ -29,8 +30,8 @@ HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
 STEP = 40
 
 
-def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60) -> FoundHistory:
-    """Benchmarks of which the first becomes 10 % slower at commit 40."""
+def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60, slower: int = 1) -> FoundHistory:
+    """Benchmarks of which the first become 10 % slower at commit 40."""
     rng = np.random.default_rng(5)
     commits = tuple(
         Commit(f"{i:040x}", f"Change {i} {HOSTILE}", f"2026-01-{1 + i // 24:02}T{i % 24:02}:00")
@@ -39,7 +40,7 @@ def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60) -> Foun
     rows: list[MeasuredCommit] = []
     for k, _ in enumerate(names):
         for i, commit in enumerate(commits):
-            value = 0.01 * (1 + 0.1 * (k == 0 and i >= STEP)) * math.exp(0.01 * rng.standard_normal())
+            value = 0.01 * (1 + 0.1 * (k < slower and i >= STEP)) * math.exp(0.01 * rng.standard_normal())
             rows.append(MeasuredCommit(k, i, 0, commit, False, value, len(rows), value * 0.99, value * 1.02))
     tracks = tracks_of(measurements(rows), commits, {0: HOSTILE})
     series = {k: StoredSeries(k, Key(name), "s", False) for k, name in enumerate(names)}
@@ -56,7 +57,7 @@ def told(path: Path) -> Any:
 def test_values_come_back_from_the_pages(tmp_path: Path) -> None:
     """Medians and bounds to a ten-thousandth, every commit in its place."""
     result = history()
-    write_site(result, tmp_path / "site", made="today")
+    write_site([result], tmp_path / "site", made="today")
     (track,) = told(tmp_path / "site" / "data" / "0.js")
     values = np.exp(track["o"] + np.array(track["v"]) * track["q"])
     np.testing.assert_allclose(values, np.exp(result.tracks[0].level), rtol=1.1e-4)
@@ -85,7 +86,7 @@ def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
     rows = [MeasuredCommit(0, i, 0, commit, False, 0.01, i) for i, commit in enumerate(own)]
     tracks = tracks_of(measurements(rows), own, {0: "m"})
     branch = FoundHistory("s.db", 0.95, own, main.series, tracks, (), (), None)
-    write_site(main, tmp_path / "site", made="today", branches={"feature": branch})
+    write_site([main], tmp_path / "site", made="today", branches={"feature": branch})
     _, track = told(tmp_path / "site" / "data" / "0.js")
     assert track["br"] == "feature"
     assert track["k"] == [[50, 2]]
@@ -96,9 +97,9 @@ def test_nobodys_files_are_written_over(tmp_path: Path) -> None:
     """A folder with other files is refused; one with pages is written anew, without what is no longer there."""
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(UsageError, match="other files"):
-        write_site(history(), tmp_path, made="today")
-    write_site(history(("a", "b", "c")), tmp_path / "site", made="today")
-    write_site(history(("a",)), tmp_path / "site", made="today")
+        write_site([history()], tmp_path, made="today")
+    write_site([history(("a", "b", "c"))], tmp_path / "site", made="today")
+    write_site([history(("a",))], tmp_path / "site", made="today")
     assert sorted(p.name for p in (tmp_path / "site" / "data").iterdir()) == ["0.js", "index.js"]
 
 
@@ -151,7 +152,7 @@ def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
         return str(browser.execute_script("return location.hash"))
 
     write_site(
-        history(),
+        [history()],
         tmp_path / "site",
         made="today",
         link="https://example.org/commit/",
@@ -198,4 +199,44 @@ def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
     WebDriverWait(browser, 20).until(lambda d: "b=" not in address())
     assert browser.execute_script("return document.querySelectorAll('main img, main script').length") == 0
     browser.set_window_size(1280, 900)
+    assert browser.execute("getLog", {"type": "browser"})["value"] == []
+
+
+@pytest.mark.slow
+def test_a_commit_is_one_row(browser: Any, tmp_path: Path) -> None:
+    """It opens to its benchmarks, stands above what is settled, and metrics that do not decide stand apart."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import Select
+
+    found = history(("a", "b", "c"), slower=2)
+    settled = replace(found.commits[STEP], author="Ann")
+    changes = tuple(replace(change, commit=settled, undone=found.commits[50]) for change in found.changes)
+    later = tuple(replace(change, commit=found.commits[STEP - 1]) for change in changes[:1])
+    said = Triage(found.commits[STEP - 1].sha, "", "assigned", "ann", "bob", "2026-02-03T00:00:00")
+    counted = history(("d",))
+    memory = {9: StoredSeries(9, Key("d", "instructions"), "", False)}
+    tracks = tuple(replace(track, series=9) for track in counted.tracks)
+    apart = replace(counted, series=memory, tracks=tracks, changes=find_history_changes(tracks))
+    stands = tuple(replace(change, undone=None) for change in later)
+    write_site(
+        [replace(found, changes=changes + stands, decisions=(said,)), apart], tmp_path / "s", made="now"
+    )
+    browser.get((tmp_path / "s" / "index.html").as_uri())
+
+    def rows() -> list[str]:
+        return [
+            tr.text.replace("\n", " ")
+            for tr in browser.find_elements(By.CSS_SELECTOR, "table.commits tbody tr")
+        ]
+
+    first, second, other = rows()
+    assert f"Change {STEP - 1} " in first
+    assert "assigned: ann (bob, 2026-02-03)" in first
+    assert "stands, ann on it" in first
+    assert ("2 benchmarks" in second, second.endswith("undone")) == (True, True)
+    assert "d (instructions)" in other
+    browser.find_element(By.CSS_SELECTOR, "table.commits button").click()
+    assert [row.split()[0] for row in rows()[2:4]] == ["a", "b"]
+    Select(browser.find_element(By.CSS_SELECTOR, "select[aria-label=state]")).select_by_visible_text("undone")
+    assert [row.split()[0] for row in rows()] == ["Change", "a", "b"]
     assert browser.execute("getLog", {"type": "browser"})["value"] == []

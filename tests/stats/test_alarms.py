@@ -12,7 +12,7 @@ from scipy import stats
 from speedproof.stats import jumps
 from speedproof.stats.alarms import alarms
 from speedproof.stats.cusum import Alarm, first_alarm, run_limit
-from speedproof.stats.jumps import first_jump
+from speedproof.stats.jumps import first_jump, newest_jump
 
 Series = npt.NDArray[np.float64]
 
@@ -83,20 +83,52 @@ def test_jumps_against_a_loop(n: int, mean: float) -> None:
     assert first_jump(np.ones(n), mean) is None
 
 
-def test_the_variance_of_a_mean() -> None:
-    """Of k values with correlations rho^|i-j|: the mean of that matrix."""
-    for rho in (0.0, 0.3, 0.9):
-        for k in (1, 2, 17):
-            matrix = rho ** np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
-            assert jumps._of_mean(np.array([rho]), np.array([float(k)]))[0] == pytest.approx(matrix.mean())
+@pytest.mark.parametrize("n", [1, 11, 12, 60, 140])
+@pytest.mark.parametrize("mean", [20.0, 50.0, 500.0])
+def test_jumps_of_the_newest_values_against_a_loop(n: int, mean: float) -> None:
+    """One or two values, beyond all before; their ranks of a chance of at most four in the mean."""
+    for seed in range(9):
+        x = noise(("normal", "AR .6")[seed % 2], np.random.default_rng([n, seed]), (1, n))[0]
+        x[n - seed % 3 :] += (9.0, -5.0, 3.5)[seed // 3]
+        found = []
+        for new in (1, 2):
+            before = x[max(0, n - new - 100) : max(n - new, 0)]
+            if before.size >= 10 and 2 / math.comb(before.size + new, new) * mean <= 4:
+                pvalue = naive_pvalue(before, x[n - new :])
+                found += [(pvalue, n - new)] if pvalue * mean * 2 <= 1 else []
+        assert newest_jump(x, mean) == (min(found)[1] if found else None)
+
+
+@pytest.mark.parametrize("kind", ["normal", "AR .6", "log-normal", "outliers"])
+@pytest.mark.parametrize("benchmarks", [1, 10])
+def test_unconfirmed_alarms_are_as_rare_as_stated(kind: str, benchmarks: int) -> None:
+    """One in 50 commits of so many benchmarks: of 6,000 values at most 120, or 12, and four deviations of that."""
+    x, mean = noise(kind, np.random.default_rng(9), (30, 200)), 50.0 * benchmarks
+    count = sum(
+        len({since for new in (1, 2) for *_, since in jumps.jumps(row, mean, new, 4.0 / mean)}) for row in x
+    )
+    expected = x.size / mean
+    assert count <= expected + 4 * math.sqrt(expected)
+
+
+@pytest.mark.parametrize(("step", "values", "share"), [(5.0, 1, 0.9), (5.0, 2, 0.95), (10.0, 1, 0.99)])
+def test_large_steps_are_suspected_at_once(step: float, values: int, share: float) -> None:
+    """Of one benchmark by the first or the second of 40 values and more, whose place is named."""
+    seen = 0
+    for seed in range(100):
+        x = np.random.default_rng([5, seed]).standard_normal(40 + values) + step * (
+            np.arange(40 + values) >= 40
+        )
+        seen += newest_jump(x, 50.0) == 40
+    assert seen >= 100 * share - 4 * math.sqrt(100 * share * (1 - share))
 
 
 @pytest.mark.parametrize("kind", ["normal", "AR .3", "AR .6", "log-normal", "outliers"])
 def test_false_alarms_are_as_rare_as_stated(kind: str) -> None:
-    """One in 500 values: of 20,000 at most 40, and four deviations of that."""
-    x = noise(kind, np.random.default_rng(8), (50, 400))
+    """One in 500 values: of 10,000 at most 20, and four deviations of that."""
+    x = noise(kind, np.random.default_rng(8), (25, 400))
     count = sum(len(alarms(row, 500.0)) for row in x)
-    assert count <= 40 + 4 * math.sqrt(40)
+    assert count <= 20 + 4 * math.sqrt(20)
 
 
 @pytest.mark.parametrize(("before", "step", "commits"), [(20, 10.0, 2), (40, 5.0, 3)])

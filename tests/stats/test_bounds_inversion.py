@@ -209,7 +209,7 @@ def test_probability_pvalue_against_bisection_of_alpha(n: int, m: int) -> None:
     """The p-value is where a plainly written bound passes one half; the roots are that bound."""
     rng = np.random.default_rng([n, m])
     seen = 0
-    for _ in range(20):
+    for _ in range(12):
         x, y = rng.normal(0.6, 1.0, n).round(1), rng.normal(0.0, 1.5, m).round(1)
         r = probability_greater(x, y, 0.05)
         if not 0.0 < r.estimate < 1.0:
@@ -222,7 +222,7 @@ def test_probability_pvalue_against_bisection_of_alpha(n: int, m: int) -> None:
             assert float(free_of_verdict.low) == pytest.approx(here.low(alpha), rel=1e-9)
             assert float(free_of_verdict.high) == pytest.approx(1 - there.low(alpha), rel=1e-9)
         seen += 1
-    assert seen >= 6
+    assert seen >= 4
 
 
 @given(x=COUNTS, y=COUNTS, alpha=st.floats(1e-9, 0.999))

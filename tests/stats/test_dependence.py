@@ -42,16 +42,6 @@ def test_hurst_of_noise_and_of_a_trend() -> None:
     assert float(hurst_factor(np.arange(500.0))) > 0.9
 
 
-def test_lag1_statistics_against_definitions() -> None:
-    x = np.random.default_rng(2).normal(size=40).round(1)
-    result = lag1(x)
-    d, r = x - x.mean(), scipy_stats.rankdata(x)
-    assert float(result.lag1) == pytest.approx((d[1:] * d[:-1]).sum() / (d**2).sum(), rel=1e-12)
-    assert float(result.statistic) == pytest.approx(
-        (np.diff(r) ** 2).sum() / ((r - r.mean()) ** 2).sum(), rel=1e-12
-    )
-
-
 @pytest.mark.parametrize("n", [6, 8])
 def test_lag1_pvalue_against_all_permutations(n: int) -> None:
     """The beta approximation is within 0.035 of the exact two-sided p-value even for a handful of runs."""
@@ -82,25 +72,6 @@ def test_independence_tests_find_dependence() -> None:
     alternating = np.tile([1.0, 2.0], 15) + 0.01 * rng.normal(size=30)
     assert float(lag1(alternating).statistic) > 3.0
     assert float(lag1(alternating).pvalue) < 1e-3
-
-
-@pytest.mark.parametrize("digits", [1, 9])
-def test_drift_against_scipy(digits: int) -> None:
-    x = np.random.default_rng(5).normal(size=(20, 25)).round(digits)
-    result = drift(x)
-    for row in range(20):
-        expected = scipy_stats.spearmanr(np.arange(25), x[row])
-        assert float(result.correlation[row]) == pytest.approx(expected.statistic, abs=1e-12)
-        assert float(result.pvalue[row]) == pytest.approx(expected.pvalue, rel=1e-9)
-
-
-@pytest.mark.parametrize("order", [(0, 1, 3, 2), (3, 0, 1, 2), (1, 0, 0, 2)])
-def test_drift_of_the_fewest_runs(order: tuple[int, ...]) -> None:
-    """Four runs are the first that have a trend, SciPy's."""
-    found, expected = drift(np.array(order) + 1.5), scipy_stats.spearmanr(np.arange(4), order)
-    assert float(found.correlation) == pytest.approx(expected.statistic, abs=1e-12)
-    assert float(found.pvalue) == pytest.approx(expected.pvalue, rel=1e-9)
-    assert np.isnan(drift(order[:3]).correlation)
 
 
 def test_edges_of_run_order() -> None:

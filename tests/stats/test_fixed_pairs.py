@@ -44,17 +44,6 @@ def test_against_scipy(n: int) -> None:
             assert p(inside, side) > 0.05 or bound == 1
 
 
-def test_nothing_is_said_before_the_end() -> None:
-    pairs = FixedPairs(alpha=0.05)
-    for _ in range(20):
-        pairs.add(2.0, 1.0)
-        found = pairs.result()
-        assert (found.low, found.high, found.faster, found.slower) == (0.0, math.inf, False, False)
-    pairs.close()
-    assert pairs.result().faster
-    assert pairs.result().low == pytest.approx(2.0)
-
-
 @pytest.mark.slow
 def test_risk_with_ties() -> None:
     """Whole numbers that tie: both programs are the same, and "faster" has its risk at most."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -104,17 +101,6 @@ def test_small_pvalues_follow_the_published_formula(n: int) -> None:
         d, size = (distance, n) if n <= 100 else (distance * (n / 100) ** 0.49, 100)
         exponent = -7.01256 * d**2 * (size + 2.78019) + 2.99587 * d * (size + 2.78019) ** 0.5 - 0.122119
         assert np.exp(exponent + 0.974598 / size**0.5 + 1.67997 / size) == pytest.approx(p, rel=1e-9)
-
-
-TABLE: dict[str, Any] = json.loads(
-    resources.files("speedproof.stats").joinpath("two_levels_null.json").read_text(encoding="utf-8")
-)
-
-
-def rows() -> Iterator[tuple[int, int]]:
-    """Lengths of series with the row of the table that they are judged by: the next shorter one."""
-    for n in (8, 9, 10, 11, 13, 19, 20, 21, 33, 99, 100, 101, 5000):
-        yield n, max(k for k, size in enumerate(TABLE["sizes"]) if size <= n)
 
 
 @pytest.mark.parametrize("test", [shapiro_wilk, lilliefors])

@@ -20,7 +20,7 @@ from speedproof.stats.permutation import (
     studentised,
     tied_pvalue,
 )
-from speedproof.stats.superiority import typical_ratio, typical_ratio_test
+from speedproof.stats.superiority import typical_ratio
 
 FloatArray = npt.NDArray[np.float64]
 Sums = tuple[Fraction, Fraction, Fraction]
@@ -160,7 +160,7 @@ def test_the_table_without_ties_is_of_every_order(n: int, m: int) -> None:
     ],
 )  # fmt: skip
 def test_which_sizes_are_enumerated(sizes: tuple[int, int], enumerated: tuple[int, int] | None) -> None:
-    """At most 200,000 orders; beside eight runs or fewer the other side is cut to that, and to three times them."""
+    """At most 200,000 orders; beside eight runs or fewer the other side is cut to that, and to thrice them."""
     found = null_distribution(*sizes, True)
     assert (found.n, found.m) == sizes
     assert not null_distribution(*sizes, False).exact
@@ -246,16 +246,6 @@ def test_hundreds_of_values_that_tie(n: int, m: int, groups: tuple[int, ...]) ->
         reached = sum(way for way, own in zip(ways, every.tolist(), strict=True) if own >= t - 1e-9)
         share = float(Fraction(reached, math.comb(size, n)))
         assert tied_pvalue(groups, n, t) == pytest.approx(share, rel=1e-9)
-
-
-def test_many_runs_of_a_coarse_clock() -> None:
-    """Two readings only, of hundreds of runs a side: Fisher's exact test, either way."""
-    for n in (128, 200, 360):
-        x, y = np.repeat([1.0, 2.0], [n // 2 - 15, n // 2 + 15]), np.repeat([1.0, 2.0], n // 2)
-        for one, other in ((x, y), (y, x)):
-            slow, fast = int((one == 2.0).sum()), int((other == 2.0).sum())
-            exact = stats.hypergeom.sf(slow - 1, 2 * n, slow + fast, n)
-            assert float(typical_ratio_test(one, other, 1.0).above) == pytest.approx(exact, rel=1e-9)
 
 
 def test_the_probability_of_one_order_of_many_runs() -> None:

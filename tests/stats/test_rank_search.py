@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 from speedproof.stats.permutation import Spread
-from speedproof.stats.rank_scores import (
-    Pairs,
-    Score,
-    Search,
-    pairs_of,
-    scores_of,
-)
+from speedproof.stats.rank_scores import Pairs, Score, Search, pairs_of, scores_of
 from speedproof.stats.superiority import both_states
 
 

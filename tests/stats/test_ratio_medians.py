@@ -12,10 +12,7 @@ from scipy import stats
 
 from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
 from speedproof.stats.ranks import rank_sum
-from speedproof.stats.ratio_medians import (
-    ratio_of_medians,
-    ratio_of_medians_test,
-)
+from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
 
 FloatArray = npt.NDArray[np.float64]
 SIZES = [(1, 1), (1, 4), (3, 2), (5, 5), (4, 9), (51, 3), (2, 52)]

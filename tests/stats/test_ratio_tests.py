@@ -97,19 +97,6 @@ def test_ranks_against_scipy(gamma: float, n: int, m: int) -> None:
         assert float(p) == pytest.approx(oracle, rel=1e-9)
 
 
-def test_ranks_with_ties_by_counting() -> None:
-    """Rounded values: the pairs are counted one by one, the variance loses the ties inside each sample."""
-    rng = np.random.default_rng(8)
-    x, y = np.round(rng.normal(20, 2, 25)), np.round(rng.normal(19, 2, 31))
-    for gamma in (0.97, 1.03):
-        w = sum(a > gamma * b for a in x for b in y)
-        n, m, size = 25, 31, 56
-        runs = [c for v in (x, y) for c in np.unique(v, return_counts=True)[1].astype(float)]
-        variance = n * m / 12 * (size + 1 - sum(c**3 - c for c in runs) / (size * (size - 1)))
-        oracle = scipy_stats.norm.sf((w - n * m / 2 - 0.5) / np.sqrt(variance))
-        assert float(ratio_of_medians_test(x, y, gamma).above) == pytest.approx(oracle, rel=1e-9)
-
-
 def test_zeros_of_both_samples_have_the_ratio_one() -> None:
     """Above every smaller gamma and below every larger one; each side's zeros are a run of equal values."""
     rng = np.random.default_rng(9)
@@ -191,9 +178,9 @@ def test_what_is_not_defined_is_nan() -> None:
 
 @pytest.mark.slow
 def test_what_equals_the_edge_proves_nothing() -> None:
-    """Of 2,000 pairs of decimal constants exactly at a margin, none is proven beyond it and none within."""
+    """Of 800 pairs of decimal constants exactly at a margin, none is proven beyond it and none within."""
     rng = np.random.default_rng(21)
-    for _ in range(1000):
+    for _ in range(400):
         permille, y = int(rng.integers(1, 400)), int(rng.integers(1, 2000))
         digits = 10 ** int(rng.integers(0, 7))
         # y (1 + margin) and y, both decimal fractions of the same number of digits

@@ -64,9 +64,9 @@ def test_bounds_of_rounded_values_hold_the_truth(
     """Coarse clocks that a program reads: the truth is lost on a side in at most 5 % of sessions (binomial)."""
     rng = np.random.default_rng(17)
     low = high = 0
-    sessions = 60
+    sessions = 40
     for _ in range(sessions):
-        times = np.exp(noise * rng.standard_normal((150, 2))) * (speedup * base, base)
+        times = np.exp(noise * rng.standard_normal((100, 2))) * (speedup * base, base)
         race = SequentialComparison("b", ["X", "Y"], stop_rules(min_blocks=10**6), metric="printed")
         for x, y in (np.round(times / tick) * tick).tolist():
             race.add({"X": x, "Y": y})

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1
 from speedproof.stats.normality import shapiro_wilk
-from speedproof.stats.scaling import exponent, location_ratio, mean, median, usual, with_headroom
+from speedproof.stats.scaling import (
+    exponent,
+    location_ratio,
+    location_ratios,
+    mean,
+    median,
+    usual,
+    with_headroom,
+)
 from speedproof.stats.smirnov import ks_location
 from speedproof.stats.ttests import variance_ratio, welch
 
@@ -60,6 +70,18 @@ def test_ratios_against_rational_numbers() -> None:
     assert min(seen.values()) > 5
     assert np.isnan(location_ratio(mean, [1.0], [0.0]))
     assert np.isnan(location_ratio(median, [-1.0], [2.0]))
+
+
+@pytest.mark.parametrize("location", [mean, median])
+def test_ratios_of_rows_are_those_of_samples(location: Callable[[FloatArray], float]) -> None:
+    """To the bit: rows of usual, very large and very small values, with negative locations among them."""
+    rng = np.random.default_rng(6)
+    powers = rng.choice([0, -30, 60, 300, 1000, -1000], (2, 200, 1))
+    x, y = np.ldexp(rng.normal(rng.choice([0, 5], (200, 1)), 1, (2, 200, 7)), powers)
+    with np.errstate(over="ignore"):
+        one_by_one = [location_ratio(location, *rows) for rows in zip(x, y, strict=True)]
+    assert np.isnan(one_by_one).any()
+    np.testing.assert_array_equal(location_ratios(location, x, y), one_by_one)
 
 
 def test_shifts_lose_nothing() -> None:

@@ -113,15 +113,6 @@ def test_against_brute_force(differences: list[float], shift: float) -> None:
     assert sequence.log_evidence(gamma, side=-1) == pytest.approx(math.log(mirrored), abs=1e-9)
 
 
-@pytest.mark.slow
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.floats(-1, 1), min_size=1, max_size=20))
-def test_wealth_falls_with_gamma(differences: list[float]) -> None:
-    """The rejected speedups are an interval: that is what bisection rests on."""
-    path = [naive_wealth(differences, c)[-1] for c in np.linspace(-3, 3, 121)]
-    assert all(a >= b * (1 - 1e-12) for a, b in itertools.pairwise(path))
-
-
 def test_bounds_agree_with_the_verdict() -> None:
     rng = np.random.default_rng(5)
     sequence = PairedSequence()
@@ -165,20 +156,9 @@ def test_no_blocks_prove_nothing() -> None:
     assert (result.pvalue_faster, result.pvalue_slower) == (1.0, 1.0)
     assert not result.faster
     assert not result.slower
-    assert math.isnan(sequence.estimate())
+    assert np.isnan([sequence.estimate(), sequence.middle(), sequence.centre()]).all()
     assert math.isnan(sequence.blocks_to_go(side=1))
     assert math.isinf(result.precision)
-
-
-@pytest.mark.parametrize(("ratio", "blocks"), [(1.193, 3), (2.95, 40)])
-def test_the_estimate_is_the_center_of_the_blocks(ratio: float, blocks: int) -> None:
-    """Also where the evidence is flat: with few blocks, or with many whose ratios agree closely."""
-    noise = 0.003 * np.random.default_rng(6).standard_normal(blocks)
-    sequence = sequence_of((math.log(ratio) + noise).tolist())
-    result, estimate = sequence.result(), sequence.estimate()
-    assert result.low < estimate < result.high
-    ratios = ratio * np.exp(noise)
-    assert np.quantile(ratios, 0.2) < estimate < np.quantile(ratios, 0.8)
 
 
 def test_the_estimate_stays_inside_the_bounds() -> None:
@@ -205,8 +185,8 @@ def test_the_estimate_stays_inside_the_bounds() -> None:
 def test_the_estimate_errs_no_more_than_the_balance_of_evidence(
     study: ModuleType, noise: str, blocks: int
 ) -> None:
-    """Of 100 sessions no more are nearer to the truth with equal evidence on both sides than chance allows."""
-    ours, other, _ = study.errors_of_estimates(study.NOISES[noise], blocks, 100)
+    """Of 50 sessions no more are nearer to the truth with equal evidence on both sides than chance allows."""
+    ours, other, _ = study.errors_of_estimates(study.NOISES[noise], blocks, 50)
     nearer, further = int(np.sum(ours < other)), int(np.sum(ours > other))
     assert stats.binomtest(nearer, nearer + further, 0.5, alternative="less").pvalue > 0.001
 
@@ -256,19 +236,7 @@ def test_ratios_that_no_speedup_fits_contradict() -> None:
     assert result.precision == math.inf
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
-def test_values_must_be_positive(bad: float) -> None:
-    sequence = PairedSequence.of([1.0], [1.0])
-    with pytest.raises(DataError, match="block 2: the candidate is"):
-        sequence.add(1.0, bad)
-    assert sequence.blocks == 1
-
-
-def test_wrong_requests_are_named() -> None:
-    with pytest.raises(UsageError, match="between 0 and 1"):
-        PairedSequence(alpha=0.0)
-    with pytest.raises(DataError, match="the reference has 2, the candidate 1"):
-        PairedSequence.of([1.0, 2.0], [1.0])
+def test_one_block_tells_no_noise() -> None:
     with pytest.raises(DataError, match="at least two blocks"):
         smallest_provable([0.1], 10, alpha=0.05)
 
@@ -362,20 +330,6 @@ def test_closed_test_against_brute_force(evalues: list[float]) -> None:
         assert closed_test(np.log(evalues), alpha=0.05).tolist() == naive_closed_test(evalues, 0.05)
 
 
-def test_closed_test_contains_holm() -> None:
-    """Whatever Holm rejects on the p-values 1/e, it rejects."""
-    rng = np.random.default_rng(2)
-    for _ in range(200):
-        log_e = rng.normal(3, 2, 4)
-        order = np.argsort(-log_e)
-        holm = np.zeros(4, dtype=bool)
-        for step, i in enumerate(order):
-            if log_e[i] < math.log((4 - step) / 0.05) + 1e-6:
-                break
-            holm[i] = True
-        assert np.all(closed_test(log_e, alpha=0.05) >= holm)
-
-
 def test_closed_test_edges() -> None:
     assert closed_test([], alpha=0.05).tolist() == []
     assert closed_test([1e4, -1e4], alpha=0.05).tolist() == [True, False]
@@ -424,16 +378,6 @@ def test_the_middle_is_the_median(n: int) -> None:
     assert sequence_of(d.tolist()).middle() == pytest.approx(math.exp(float(np.median(d))), rel=1e-12)
 
 
-def test_a_bound_on_one_side_has_no_precision() -> None:
-    """Infinite, whichever bound is missing; between 1 / (1 + margin) and 1 + margin neither end is inside."""
-    for low, high in ((0.0, math.inf), (0.5, math.inf), (0.0, 2.0)):
-        assert SequentialResult(9, 0, 0.05, low, high, 0.0, 0.0, 1.0, 1.0).precision == math.inf
-    found = SequentialResult(9, 0, 0.05, 0.8, 1.25, 0.0, 0.0, 0.05, 0.06)
-    assert found.precision == pytest.approx(0.25)
-    assert (found.faster, found.slower) == (True, False)
-    assert [found.equivalent(margin) for margin in (0.2499, 0.25, 0.2501)] == [False, False, True]
-
-
 @pytest.mark.parametrize(("noise", "speedup"), [("normal", 1.05), ("spiked", 1.1)])
 def test_a_printed_proof_is_not_contradicted(study: ModuleType, noise: str, speedup: float) -> None:
     """By Wilcoxon's test of the same runs, as SciPy computes it: sessions as `run` ends them."""
@@ -441,11 +385,6 @@ def test_a_printed_proof_is_not_contradicted(study: ModuleType, noise: str, spee
     assert min(blocks) >= 10
     assert pvalues.size >= 6
     assert pvalues.max() <= 0.05
-
-
-def test_no_blocks_have_no_middle() -> None:
-    empty = PairedSequence()
-    assert all(math.isnan(value) for value in (empty.estimate(), empty.middle(), empty.centre()))
 
 
 BLOCKS = {

@@ -10,11 +10,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from speedproof.stats.session_spread import (
-    SessionSpread,
-    session_spreads,
-    widened,
-)
+from speedproof.stats.session_spread import SessionSpread, session_spreads, widened
 
 
 def test_one_series_is_the_pooled_deviation() -> None:
@@ -52,7 +48,7 @@ def test_sessions_that_move_together_tell_no_more_than_one_series(shared: float)
 def test_size_against_theory(commits: int) -> None:
     """Two sessions of identical code, 2 % apart, each 8 normal runs: at most 5 % a side, binomial bounds."""
     rng = np.random.default_rng(commits)
-    count, runs, noise = 1500, 8, 0.004
+    count, runs, noise = 500, 8, 0.004
     sessions = 0.02 * rng.standard_normal((count, 2 * commits + 2))
     values = sessions[..., None] + noise * rng.standard_normal((*sessions.shape, runs))
     means = values.mean(axis=-1)

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 ROOT = Path(__file__).parents[2]
-REPETITIONS = 20_000
+REPETITIONS = 8_000
 FEW = ((2, 2), (5, 5), (2, 50), (5, 50), (10, 10))
 
 

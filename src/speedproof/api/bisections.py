@@ -17,7 +17,7 @@ from speedproof.data.checked import checked
 from speedproof.data.session_file import EndLine
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.measuring.commits import BisectRequest as BisectRequest
-from speedproof.measuring.commits import CommitRunner, head_of, recalled
+from speedproof.measuring.commits import CommitRunner, FailedRunError, head_of, recalled
 from speedproof.measuring.environment import busy
 from speedproof.measuring.execute import RunError
 from speedproof.measuring.executor import CommandExecutor
@@ -46,6 +46,8 @@ class BisectResult(Shown, EndedBisection, frozen=True):
         Oldest first.
     min_change : float
         What was looked for.
+    metric : str
+        What decided.
     file : str
         Where the runs are; empty when they were not kept.
     reason : str
@@ -162,13 +164,16 @@ def _searched(
     ready: Callable[[str, int], object] = lambda name, block: None,
     runs: int = 1,
     spared: type[SpeedproofError] = SpeedproofError,
+    forgiven: int = 0,
+    higher: bool = False,
     left_out: Callable[[SpeedproofError], object] = lambda error: None,
     block: int = 0,
 ) -> Iterator[Stage]:
     """Measure pair by pair, each in random order, until all is proven; a pair that fails is a block, too.
 
-    What each pair was for.
+    What each pair was for. So many failed runs of a commit in a row are ``forgiven``, each with its pair.
     """
+    in_a_row = dict.fromkeys(range(len(commits)), 0)
     while (pair := search.next()) is not None:
         stage = search.stage()
         orders = [
@@ -182,13 +187,18 @@ def _searched(
                 times[position].append(run(commits[position], block, place))
         except spared as error:
             # Both sides are made ready, and run, in turns: the one that failed is the last that was turned to.
-            if position in (0, len(commits) - 1):
+            in_a_row[position] += 1
+            if isinstance(error, FailedRunError) and in_a_row[position] <= forgiven:
+                left_out(error)
+            elif position in (0, len(commits) - 1):
                 raise
-            search.skip(position)
-            left_out(error)
+            else:
+                search.skip(position)
+                left_out(error)
         else:
-            first, last = (_typical(commits[i], times[i]) for i in pair)
-            search.add(*pair, first, last)
+            in_a_row |= dict.fromkeys(pair, 0)
+            values = [_typical(commits[i], times[i]) for i in pair]
+            search.add(*pair, *(reversed(values) if higher else values))
             yield stage
         block += 1
 
@@ -233,8 +243,13 @@ def bisect_revisions(
         reason = "stopped"
         try:
             with ExitStack() as held:
-                executor = CommandExecutor(timeout=request.timeout)
-                runs = RunLoop(head, executor, time.monotonic, store.append, ignore_failure=True)
+                output = request.output
+                executor = CommandExecutor(
+                    timeout=request.timeout, capture=bool(output), output_metrics=output
+                )
+                runs = RunLoop(
+                    head, executor, time.monotonic, store.append, request.decide_by, ignore_failure=True
+                )
                 runner = CommitRunner(request, revisions, runs, held, builds=before.builds, tell=tell)
                 for stage in _searched(
                     search,
@@ -244,7 +259,9 @@ def bisect_revisions(
                     ready=runner.ready,
                     runs=request.runs,
                     spared=RunError,
-                    left_out=lambda error: tell(f"left out: {error}"),
+                    forgiven=request.forgiven,
+                    higher=request.higher,
+                    left_out=lambda error: tell(f"left out: {error.on_command_line()}"),
                     block=before.block,
                 ):
                     watch(stage.value, search.finding)
@@ -264,5 +281,5 @@ def bisect_revisions(
     varied = request.fresh if request.build else None
     load = busy(before.load, float(head.environment.get("load", "0")))
     return BisectResult(
-        search.finding(), names, request.min_change, str(file), reason, varied=varied, load=load
+        search.finding(), names, request.min_change, request.decide_by, str(file), reason, varied, load
     )

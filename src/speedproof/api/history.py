@@ -16,11 +16,12 @@ from speedproof.api.history_files import (
     commit_of,
     digest_of,
     has_versions,
+    named_commit,
     renamed,
     start_of,
     version_named,
 )
-from speedproof.api.history_reading import measured_in, no_store, opened, tracks_in, user
+from speedproof.api.history_reading import ALL, deciding, measured_in, no_store, opened, tracks_in, user
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
@@ -40,6 +41,7 @@ from speedproof.values import level
 
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
+    from speedproof.history.alarms import HistoryAlarm
     from speedproof.history.rows import QueriedSample
     from speedproof.history.store import HistoryStore
     from speedproof.protocols.noise_floor import NoiseFloor
@@ -111,13 +113,15 @@ class History:
         unit: str | None = None,
         benchmark: str = "",
         where: str | None = None,
+        higher_is_better: str | Sequence[str] = (),
+        done: Callable[[int, int], object] = lambda of, done: None,
     ) -> Added:
         """Add a result file.
 
         Parameters
         ----------
         path : str or path
-            A file of any known tool, or a folder whose files are one session.
+            A file of any known tool, or a folder whose files are one session; ``COMMIT=FILE`` names the commit.
         commit : str, optional
             What was measured; by default what the file says, else git's HEAD. A file of several versions has each
             version's name as its commit.
@@ -135,6 +139,10 @@ class History:
             Name of the only benchmark in a file that names none, which would be called like the file.
         where : str, optional
             The rows of a corpus to add, an SQL condition.
+        higher_is_better : str or sequence of str, optional
+            Metrics, or columns of Otava's CSV, of which more is better though neither unit nor name says so.
+        done : callable
+            Told after each part of another tool's history how many there are, and are done.
 
         Returns
         -------
@@ -146,10 +154,13 @@ class History:
         SpeedproofError
             A file that cannot be read, a commit that cannot be named, a unit that differs from the store's.
         """
-        path = os.fspath(path)
+        commit, path = named_commit(os.fspath(path), commit)
         if format is None and (found := importer_of(Path(path))) is not None:
-            return add_all(self, path, found, session=session, anchor=anchor, machine=machine, unit=unit)
-        suite = read_suite(path, format=format, unit=unit, where=where)
+            return add_all(
+                self, path, found, done=done,
+                session=session, anchor=anchor, machine=machine, unit=unit, higher_is_better=higher_is_better,
+            )  # fmt: skip
+        suite = read_suite(path, format=format, unit=unit, where=where, higher_is_better=higher_is_better)
         versions = as_one(suite, path) if commit is not None or not has_versions(suite) else suite
         if benchmark:
             versions = renamed(versions, benchmark, path)
@@ -222,6 +233,7 @@ class History:
         confidence: float | str = 0.95,
         metric: str | None = None,
         benchmark: str | None = None,
+        machine: str | None = None,
         branch: str = "HEAD",
         correction: Literal["holm", "bh"] = "holm",
     ) -> HistoryResult:
@@ -231,8 +243,11 @@ class History:
         ----------
         confidence : float or str
             That a history without any change shows none.
-        metric, benchmark : str, optional
-            Only these.
+        metric : str, optional
+            Which decides, or ``"all"``; by default the time of a benchmark, or else its first metric. The risk is
+            that of these.
+        benchmark, machine : str, optional
+            Only these; of machines with ``*``.
         branch : str
             Whose first parents are followed. Where git named none of the commits, their dates give the order.
         correction : {"holm", "bh"}
@@ -248,11 +263,27 @@ class History:
         UsageError
             A benchmark that the store does not hold, a branch without measured commits, a shallow clone.
         """
+        return self._changes(confidence, correction, metric, branch, benchmark=benchmark, machine=machine)
+
+    def _changes(
+        self,
+        confidence: float | str,
+        correction: Literal["holm", "bh"],
+        metric: str | None,
+        branch: str,
+        *,
+        benchmark: str | None = None,
+        machine: str | None = None,
+        apart: bool = False,
+    ) -> HistoryResult:
+        """Changes of metrics that decide; ``apart`` of the others, at a risk of their own."""
         from speedproof.api.history_results import HistoryResult
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
 
-        series, measured, commits, tracks = tracks_in(self.store, self.repository, metric, benchmark, branch)
+        series, measured, commits, tracks = tracks_in(
+            self.store, self.repository, metric, benchmark, branch, machine, apart=apart
+        )
         return HistoryResult(
             self.store.where,
             proportion_given("confidence", confidence, '0.95 or "95%"', level),
@@ -268,8 +299,14 @@ class History:
         """How much sessions of one commit differ, which ``store=`` of comparisons and gates counts in."""
         from speedproof.history.floor import noise_floor
 
-        series, measured = measured_in(self.store, None, None)
+        series, measured = measured_in(self.store, ALL, None)
         return noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
+
+    def metrics(self, benchmark: str | None = None) -> tuple[list[str], list[str]]:
+        """The metrics that decide where none is named, and the others; of all benchmarks or one."""
+        series = [s for s in self.store.all_series() if benchmark in (None, s.key.benchmark)]
+        shown = list(dict.fromkeys(s.key.metric for s in deciding(series).values()))
+        return shown, list(dict.fromkeys(s.key.metric for s in series if s.key.metric not in shown))
 
     @checked()
     def alarms(
@@ -279,6 +316,7 @@ class History:
         last: int = 30,
         metric: str | None = None,
         benchmark: str | None = None,
+        machine: str | None = None,
         branch: str = "HEAD",
     ) -> AlarmResult:
         """Alarms that the newest commits raised: earlier than a change can be shown, to be confirmed.
@@ -286,25 +324,62 @@ class History:
         Parameters
         ----------
         every : float
-            Mean number of commits between false alarms, over all benchmarks together.
+            Mean number of commits between false confirmed alarms, over all benchmarks together; unconfirmed ones
+            come twenty times as often.
         last : int
             Look at what so many commits raised.
-        metric, benchmark, branch
+        metric, benchmark, machine, branch
             As in :meth:`changes`.
 
         Returns
         -------
         AlarmResult
-            ``undecided`` are the slowdowns that nobody has decided about.
+            ``undecided`` are the slowdowns that nobody has decided about, ``confirmed`` the sure ones of them.
         """
         from speedproof.api.history_results import AlarmResult
         from speedproof.history.alarms import find_alarms
 
-        series, _, commits, tracks = tracks_in(self.store, self.repository, metric, benchmark, branch)
+        series, _, commits, tracks = tracks_in(
+            self.store, self.repository, metric, benchmark, branch, machine
+        )
         line = first_parent_order(branch, self.repository)
         found = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)
         watched = len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, found)
+
+    @checked()
+    def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool:
+        """File a session that measured both commits of an alarm again.
+
+        Parameters
+        ----------
+        alarm : HistoryAlarm
+            One of :meth:`alarms`.
+        session : str or path
+            What ``speedproof run --revisions GOOD BAD`` wrote.
+        machine : str
+            As in :meth:`add`.
+
+        Returns
+        -------
+        bool
+            Whether the session shows the change, too, at 95 %: then the alarm is confirmed from now on.
+        """
+        from speedproof.api.suites import compare_suite
+
+        path = os.fspath(session)
+        suite = read_suite(path)
+        series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
+        key, only = series.key, len({key.benchmark for key in suite.keys}) == 1
+        good, bad = (version_named(c.sha, suite, path, self.repository) for c in (alarm.good, alarm.bad))
+        measured = compare_suite(suite, reference=good, metric=key.metric).against(bad)
+        own = next((row for row in measured if only or row.benchmark == key.benchmark), None)
+        self.add(path, benchmark=key.benchmark if only else "", machine=machine)
+        worse = (alarm.factor > 1.0) != series.higher_is_better
+        shown = own is not None and own.verdict == ("slower" if worse else "faster")
+        if shown:
+            self.store.decide(alarm.bad.sha, "confirmed", reason=path, who=user(), benchmark=key.benchmark)
+        return shown
 
     @checked()
     def page(
@@ -343,11 +418,12 @@ class History:
         """
         from speedproof.reporting.site import write_site
 
-        def found(rev: str) -> HistoryResult:
-            return self.changes(confidence=confidence, metric=metric, branch=rev, correction=correction)
+        def found(rev: str, *, apart: bool = False) -> HistoryResult:
+            return self._changes(confidence, correction, metric, rev, apart=apart)
 
+        others = metric is None and self.metrics()[1]
         return write_site(
-            found(branch),
+            [found(branch), *([found(branch, apart=True)] if others else [])],
             folder,
             made=f"Made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC by speedproof {__version__}",
             link=commit_address(self.repository),
@@ -362,7 +438,8 @@ class History:
     ) -> None:
         """Say of a change that it is accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
 
-        The commits that are called noise are left out of a benchmark's history from then on.
+        The commits that are called noise are left out of a benchmark's history from then on. ``"noted"`` keeps the
+        reason as a remark and ``"assigned"`` as the name of who looks after it: neither settles anything.
         """
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=benchmark)
 

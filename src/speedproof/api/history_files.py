@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from speedproof.corpus import is_corpus
+from speedproof.data.names import nearest_of
 from speedproof.data.suite import Key, Suite
+from speedproof.data.units import Direction
 from speedproof.errors import Parameter, SpeedproofError, UsageError
+from speedproof.formats.versions import named
 from speedproof.history.commits import Commit, resolve, resolve_label
 from speedproof.history.commits import short_name as short_name
+from speedproof.history.importers import Imported
 from speedproof.history.rows import Added
 from speedproof.history.rows import QueriedSample as QueriedSample
 
 if TYPE_CHECKING:
     from speedproof.api.history import History
-    from speedproof.history.importers import Imported
 
 _OF_COMMIT = ("commit_id", "commit", "commit_hash", "git_commit", "revision", "sha")
 _OF_DATE = ("commit_date", "commit_time")
@@ -39,7 +42,8 @@ def as_one(suite: Suite, path: str) -> Suite:
     if not suite.commands:
         raise UsageError(
             f"{path}: holds the versions {', '.join(suite.versions)}, each added under its own name; "
-            f"leave out {Parameter('commit')}"
+            "leave out ",
+            Parameter("commit"),
         )
     samples = {(Key(version, key.metric), "all"): sample for (key, version), sample in suite.samples.items()}
     merged: dict[str, dict[str, tuple[str, ...]]] = {"all": {}}
@@ -52,7 +56,9 @@ def renamed(suite: Suite, benchmark: str, path: str) -> Suite:
     """With another name of its only benchmark."""
     if len(suite.benchmarks) > 1:
         raise UsageError(
-            f"{path}: holds {len(suite.benchmarks)} benchmarks, but {Parameter('benchmark')} can name only one"
+            f"{path}: holds {len(suite.benchmarks)} benchmarks, but ",
+            Parameter("benchmark"),
+            " can name only one",
         )
     samples = {
         (Key(benchmark, key.metric), version): sample for (key, version), sample in suite.samples.items()
@@ -117,9 +123,22 @@ def commit_of(suite: Suite, version: str, commit: str | None, path: str, reposit
         return resolve("HEAD", repository)
     except UsageError:
         raise UsageError(
-            f"{path}: no commit is told, and no git repository is here; name the commit with "
-            f"{Parameter('commit')}, which all files of one call share"
+            f"{path}: no commit is told, and no git repository is here; name the commit with ",
+            Parameter("commit"),
+            ", which all files of one call share",
         ) from None
+
+
+def named_commit(argument: str, commit: str | None) -> tuple[str | None, str]:
+    """The commit and the path of ``COMMIT=FILE``."""
+    given = named(argument)
+    if not given.name or given.name == commit:
+        return commit, given.paths[0] if given.name else argument
+    if commit is not None:
+        raise UsageError(f"{argument}: names one commit, ", Parameter("commit", commit), " another")
+    if len(given.paths) > 1:
+        raise UsageError(f"{argument}: add one file at a time, each as COMMIT=FILE")
+    return given.name, given.paths[0]
 
 
 def add_all(
@@ -128,24 +147,31 @@ def add_all(
     found: Iterable[Imported | Path | str],
     *,
     session: str,
-    anchor: str | None,
     machine: str,
-    unit: str | None,
+    higher_is_better: str | Sequence[str],
+    done: Callable[[int, int], object],
+    **asked: Any,
 ) -> Added:
     """Every commit of another tool's history, each a session; files that cannot be read are told."""
     parts: list[Added] = []
     problems: list[str] = []
-    for i, part in enumerate(found):
+    everything = list(found)
+    higher = higher_is_better.split(",") if isinstance(higher_is_better, str) else list(higher_is_better)
+    _all_there([part.suite for part in everything if isinstance(part, Imported)], higher)
+    asked |= {"higher_is_better": higher_is_better, "machine": machine}
+    for i, part in enumerate(everything):
         name = session and f"{session}/{part.name if isinstance(part, Path) else i}"
         if isinstance(part, str):
             problems.append(part)
         elif isinstance(part, Path):
             try:
-                parts.append(history.add(part, session=name, anchor=anchor, machine=machine, unit=unit))
+                parts.append(history.add(part, session=name, **asked))
             except SpeedproofError as error:
                 problems.append(str(error).splitlines()[0])
         else:
+            part = replace(part, suite=_turned(part.suite, higher))
             parts.append(_add_part(history, path, part, name, machine))
+        done(len(everything), i + 1)
     if not parts:
         raise UsageError(f"{path}: nothing can be added; {problems[0] if problems else 'it is empty'}")
     commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))
@@ -154,13 +180,35 @@ def add_all(
     return Added(path, count, commits, all(part.known for part in parts), tuple(problems), names)
 
 
+def _all_there(suites: Sequence[Suite], higher: Sequence[str]) -> None:
+    """Refuse a metric or a benchmark that no suite has."""
+    known = dict.fromkeys(
+        name for suite in suites for key in suite.keys for name in (key.metric, key.benchmark)
+    )
+    for name in higher if suites else ():
+        if name not in known:
+            asked = Parameter("higher_is_better", name)
+            raise UsageError(asked, f": there is no such metric; {nearest_of(name, list(known))}")
+
+
+def _turned(suite: Suite, higher: Sequence[str]) -> Suite:
+    """The same, more of some metrics or benchmarks being better."""
+    samples = {
+        (key, version): replace(sample, direction=Direction.HIGHER)
+        if key.metric in higher or key.benchmark in higher
+        else sample
+        for (key, version), sample in suite.samples.items()
+    }
+    return replace(suite, samples=samples)
+
+
 def _add_part(history: History, path: str, part: Imported, session: str, machine: str) -> Added:
     own = part.commit
     known = resolve(own.sha, history.repository, date=own.date)
     commits = {own.sha: known if known.subject else own}
     if part.anchor is not None:
         commits[part.anchor] = resolve(part.anchor, history.repository)
-    content = repr((own.sha, part.started, values_of(part.suite)))
+    content = repr((own.sha, part.started, values_of(part.suite), *filter(None, [part.branch])))
     return history.made().add(
         part.suite,
         commits,
@@ -170,5 +218,6 @@ def _add_part(history: History, path: str, part: Imported, session: str, machine
         started=part.started,
         anchor=part.anchor,
         machine=machine or part.machine,
+        branch=part.branch,
         bounds=part.bounds,
     )

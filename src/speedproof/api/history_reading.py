@@ -7,41 +7,75 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from speedproof.data.names import nearest_of
+from speedproof.data.names import nearest_of, wanted
 from speedproof.errors import UsageError
 from speedproof.history.commits import Commit, ordered
 
+ALL = "all"
+"""The name of every metric."""
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from speedproof.history.rows import Measurements, StoredSeries
     from speedproof.history.store import HistoryStore
     from speedproof.history.tracks import Track
 
 
 def tracks_in(
-    store: HistoryStore, repository: str, metric: str | None, benchmark: str | None, branch: str
+    store: HistoryStore,
+    repository: str,
+    metric: str | None,
+    benchmark: str | None,
+    branch: str,
+    machine: str | None = None,
+    *,
+    apart: bool = False,
 ) -> tuple[dict[int, StoredSeries], Measurements, list[Commit], tuple[Track, ...]]:
     """Series, measurements, commits in order and tracks."""
     from speedproof.history.tracks import tracks_of
 
-    series, measured = measured_in(store, metric, benchmark)
+    series, measured = measured_in(store, metric, benchmark, apart=apart)
     commits = ordered(store.commits(), branch, repository, store.branches())
-    tracks = tracks_of(measured, commits, store.machines())
+    machines = store.machines()
+    if machine is not None:
+        here = [number for number, label in machines.items() if wanted(label, [machine], ())]
+        if not here:
+            there = "; ".join(sorted(set(machines.values())))
+            raise UsageError(f"{store.where}: holds no machine {machine}; it has {there}")
+        measured = measured.where(np.isin(measured.machine, here))
+    tracks = tracks_of(measured, commits, machines)
     if not tracks:
         raise UsageError(f"{store.where}: nothing to show; fill it with 'speedproof history add FILE'")
     return series, measured, commits, tracks
 
 
+def deciding(series: Iterable[StoredSeries]) -> dict[int, StoredSeries]:
+    """Of every benchmark its time, or else its first metric."""
+    first: dict[str, StoredSeries] = {}
+    for s in sorted(series, key=lambda s: (s.key.metric != "time", s.id)):
+        first.setdefault(s.key.benchmark, s)
+    return {s.id: s for s in sorted(first.values(), key=lambda s: s.key.benchmark)}
+
+
 def measured_in(
-    store: HistoryStore, metric: str | None, benchmark: str | None
+    store: HistoryStore, metric: str | None, benchmark: str | None, *, apart: bool = False
 ) -> tuple[dict[int, StoredSeries], Measurements]:
-    """Series and measurements, without what somebody called noise."""
-    series = {s.id: s for s in store.all_series(metric=metric) if benchmark in (None, s.key.benchmark)}
+    """Series and measurements of a metric, all, or those that decide; without what somebody called noise.
+
+    ``apart`` takes those that do not decide instead.
+    """
+    every = store.all_series(metric=None if metric == ALL else metric)
+    series = {s.id: s for s in every if benchmark in (None, s.key.benchmark)}
+    if metric is None:
+        first = deciding(series.values())
+        series = {number: s for number, s in series.items() if (number in first) != apart}
     if benchmark is not None and not series:
-        names = list(dict.fromkeys(s.key.benchmark for s in store.all_series(metric=metric)))
+        names = list(dict.fromkeys(s.key.benchmark for s in every))
         told = f"; {nearest_of(benchmark, names)}" if names else ""
         raise UsageError(f"{store.where}: holds no benchmark {benchmark}{told}")
     noise = {(d.commit, d.benchmark) for d in store.decisions() if d.state == "invalid"}
-    measured = store.measurements(None if metric is benchmark is None else series)
+    measured = store.measurements(None if metric in (None, ALL) and len(series) == len(every) else series)
     numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}
     for sha, name in noise:
         of = [number for number, s in series.items() if name in ("", s.key.benchmark)]

@@ -9,9 +9,10 @@ from msgspec import Struct
 from speedproof.api.shown import Shown
 from speedproof.history.alarms import FoundAlarms
 from speedproof.history.result import FoundHistory
-from speedproof.reporting.history import alarm_report, overview
+from speedproof.reporting.history import alarm_report
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
+from speedproof.reporting.triage import overview
 
 
 class HistoryResult(FoundHistory, Shown, Struct, frozen=True):

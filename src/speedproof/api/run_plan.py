@@ -6,10 +6,10 @@ It is imported before anything is known to be measured, so nothing here imports 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -21,6 +21,8 @@ from speedproof.declaring import refuse
 from speedproof.errors import UsageError
 from speedproof.measuring.build import BuildCache as BuildCache
 from speedproof.measuring.build import build_all
+from speedproof.measuring.cache import latest_session as latest_session
+from speedproof.measuring.cache import new_session as new_session
 from speedproof.measuring.plan import (
     Hooks,
     idle_parameters,
@@ -36,6 +38,8 @@ from speedproof.options import Measuring
 Plan = tuple[PlannedBenchmark, ...]
 Absent = dict[str, tuple[str, ...]]
 """By benchmark, the candidates that lack it."""
+Trees = Mapping[str, Sequence[PlannedBuild]]
+"""By version, the folders of its builds."""
 Tell = Callable[[str], object]
 
 _MOST_VALUES = 10_000
@@ -83,12 +87,12 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
     if of_builds and not m.revisions:
         raise UsageError(f"nothing but --revisions is built: give that, or leave out {', '.join(of_builds)}")
     if m.suite is not None:
-        plan = _plan_of_suite(m.suite, asked)
+        plan, absent = _plan_of_suite(m.suite, asked, tell, held)
     else:
         own_variables, common = _environments(m.env)
         hooks = Hooks(m.shell, m.cwd, common, m.setup, m.prepare, m.conclude, m.cleanup)
         if m.revisions:
-            plan, absent = _plan_of_revisions(asked, hooks, tell, held)
+            plan, absent = _plan_of_revisions(m, _in_trees(asked, hooks), tell, held)
         elif m.calibrate:
             if len(asked.commands) != 1:
                 raise UsageError("--calibrate measures exactly one command against itself")
@@ -111,23 +115,25 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
     return plan if m.reference is None else tuple(_led_by(m.reference, b) for b in plan), absent
 
 
-def _plan_of_suite(path: str, asked: Request) -> Plan:
+def _plan_of_suite(path: str, asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
     """What a file of benchmarks x versions says; what it has a place for is not said beside it."""
-    if asked.measuring.revisions:
-        raise UsageError("--revisions measures one command; leave --suite out")
     if asked.commands:
         raise UsageError("give commands or --suite, not both")
     if asked.measuring.calibrate:
         raise UsageError("--calibrate measures one command against itself; leave --suite out")
     if misplaced := [f"{asked.given[n]} as {place}" for n, place in PLANNED.items() if n in asked.given]:
         raise UsageError(f"what --suite measures is defined in {path}; write {'; '.join(misplaced)}")
-    return read_plan(Path(path))
+    if asked.measuring.revisions:
+        from speedproof.measuring.revisions import repository
+
+        if not Path(path).resolve().is_relative_to(repository(Path.cwd())):
+            raise UsageError(f"--suite {path} lies outside the repository whose revisions are measured")
+        return _plan_of_revisions(asked.measuring, partial(read_plan, Path(path)), tell, held)
+    return read_plan(Path(path)), {}
 
 
-def _plan_of_revisions(asked: Request, hooks: Hooks, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
-    """Build every revision, and plan one command in the tree of each; who lacks it is left out."""
-    from speedproof.measuring.revisions import control_of, repository, resolve
-
+def _in_trees(asked: Request, hooks: Hooks) -> Callable[[Trees], Plan]:
+    """One command in the trees of revisions."""
     m = asked.measuring
     if not asked.commands:
         given = " ".join(m.revisions)
@@ -137,12 +143,23 @@ def _plan_of_revisions(asked: Request, hooks: Hooks, tell: Tell, held: ExitStack
             "--revisions measures one command, and names its versions by commit; leave out the others, --name and "
             "--calibrate"
         )
-    parameters = _parameters(m)
+    command, parameters = asked.commands[0], _parameters(m)
+    return lambda trees: plan_trees(command, trees, parameters, hooks, benchmark=m.benchmark)
+
+
+def _plan_of_revisions(
+    m: Measuring, planned: Callable[[Trees], Plan], tell: Tell, held: ExitStack
+) -> tuple[Plan, Absent]:
+    """Build every revision, and plan what is measured in the tree of each; who lacks it is left out."""
+    from speedproof.measuring.revisions import control_of, repository, resolve
+
     top = repository(Path.cwd())
     revisions = resolve(top, m.revisions)
     if m.control:
         revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
-    check_tests(m, math.prod(map(len, parameters.values())), len(revisions) - 1)
+    # What is wrong with the plan is said before anything is built.
+    benchmarks = planned({revision.name: [PlannedBuild("", 0, 0.0)] for revision in revisions})
+    check_tests(m, len(benchmarks), len(revisions) - 1)
     if m.builds and "{seed}" in m.build:
         # Layouts are drawn anew in every session, as its orders are: those of another one are no new builds.
         revisions = tuple(replace(revision, drawn=m.seed) for revision in revisions)
@@ -156,8 +173,7 @@ def _plan_of_revisions(asked: Request, hooks: Hooks, tell: Tell, held: ExitStack
     for one in made:
         padding = replace(one.revision, drawn=m.seed).padding if m.builds else 0
         trees.setdefault(one.revision.name, []).append(PlannedBuild(str(one.folder), padding, one.seconds))
-    plan = plan_trees(asked.commands[0], trees, parameters, hooks, benchmark=m.benchmark)
-    plan = tuple(_present(benchmark, m.build, tell) for benchmark in plan)
+    plan = tuple(_present(benchmark, m.build, tell) for benchmark in planned(trees))
     candidates = [revision.name for revision in revisions if not revision.again]
     here = {b.name: {v.name for v in b.versions} for b in plan}
     lacking = {b: tuple(name for name in candidates if name not in names) for b, names in here.items()}

@@ -34,6 +34,7 @@ from speedproof.measuring.execute import NO_PROGRAM, shell_command
 from speedproof.measuring.executor import CommandExecutor, shell_start
 from speedproof.measuring.metrics import (
     ACCOUNTED,
+    check_decider,
     check_names,
     energy_meter,
     parse_metric,
@@ -90,7 +91,7 @@ def inherit(asked: Request, stored: StoredSession, *, review: bool) -> Request:
         names += ["margin", "precision"]
     m = replace(m, **{name: getattr(stored.options, name) for name in names})
     counted = any(event in stored.head.units for event in _events(m.perf))
-    _check_decider(m.decide_by, _recorded(stored.head.units, counted=counted, energy=m.energy))
+    check_decider(m.decide_by, _recorded(stored.head.units, counted=counted, energy=m.energy))
     return replace(asked, measuring=m)
 
 
@@ -220,12 +221,6 @@ def _events(text: str | None) -> list[str]:
     return [] if text is None else [event.strip() for event in text.split(",")]
 
 
-def _check_decider(metric: str | None, known: Sequence[str]) -> None:
-    """See to it that the metric that decides is measured."""
-    if (metric or "time") not in known:
-        raise UsageError(f"--decide-by {metric}: no such metric; available: {', '.join(known)}")
-
-
 def begun(
     plan: Plan,
     m: Measuring,
@@ -254,7 +249,7 @@ def begun(
         energy, absent = energy_meter()
         notes.append(absent)
     units = dict(units_of(output, perf))
-    _check_decider(m.decide_by, _recorded(units, counted=perf is not None, energy=energy is not None))
+    check_decider(m.decide_by, _recorded(units, counted=perf is not None, energy=energy is not None))
     capture = m.output == "capture" or bool(output)
     executor = CommandExecutor(m.input, capture, m.timeout, output, perf, energy)
     environment = snapshot()

@@ -10,19 +10,17 @@ from contextlib import ExitStack
 from functools import partial
 from numbers import Real
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
-from speedproof.api.ended_sessions import comparisons_of
 from speedproof.api.given import callable_given, options_of
-from speedproof.api.pairs import Bound
+from speedproof.api.race_results import RaceResult as RaceResult
+from speedproof.api.race_results import RaceState as RaceState
+from speedproof.api.race_results import suite_of
 from speedproof.api.run_plan import Request, plan_of
 from speedproof.api.run_start import begun, question_of
-from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
-from speedproof.data.sample import Trait
 from speedproof.data.session_file import (
     Line,
     PlannedBenchmark,
@@ -31,7 +29,6 @@ from speedproof.data.session_file import (
     SessionLine,
     StoredSession,
 )
-from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
 from speedproof.measuring.callables import CallableExecutor, calls_needed
 from speedproof.measuring.programs import fingerprints, replaced
@@ -39,141 +36,10 @@ from speedproof.measuring.results import Progress as Progress
 from speedproof.measuring.runs import Executor, Harness, RunLoop
 from speedproof.measuring.store import ResultsFile, new_head
 from speedproof.options import Measuring
-from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.sequential import SequentialComparison as SequentialComparison
-from speedproof.protocols.stopping import SessionQuestion, StopRules
-from speedproof.protocols.summaries import summaries_of
-from speedproof.reporting import session
-from speedproof.reporting.model import Report
+from speedproof.protocols.stopping import SessionQuestion
 from speedproof.sessions import ComparedSession, SessionResult
-from speedproof.stats.estimate import Estimate
 from speedproof.values import rest
-
-
-class _HasFinding(Protocol):
-    @property
-    def finding(self) -> CandidateResult: ...
-
-
-class WithVerdict:
-    """What a finding says; it holds however often one looks."""
-
-    __slots__ = ()
-
-    @property
-    def verdict(self: _HasFinding) -> Verdict:
-        """Faster, slower, equivalent (within the margin) or undecided."""
-        return self.finding.verdict
-
-    @property
-    def speedup(self: _HasFinding) -> float:
-        """The typical speedup X / Y: above 1 the candidate is faster; NaN before the first block."""
-        return self.finding.estimate
-
-    @property
-    def lower(self: _HasFinding) -> Bound:
-        """The speedup is at least this."""
-        return Bound(self.finding.result.low, 1 - self.finding.result.alpha)
-
-    @property
-    def upper(self: _HasFinding) -> Bound:
-        """The speedup is at most this."""
-        return Bound(self.finding.result.high, 1 - self.finding.result.alpha)
-
-    @property
-    def blocks(self: _HasFinding) -> int:
-        """How many blocks were measured: runs of each version."""
-        return self.finding.result.blocks
-
-
-class RaceState(WithVerdict, Struct, frozen=True):
-    """Where a comparison stands after a block, in which every version ran once."""
-
-    finding: CandidateResult  # of the first candidate that is still open
-    findings: tuple[CandidateResult, ...]  # of all candidates
-    elapsed: float  # seconds since the start
-
-    def __str__(self) -> str:
-        seen = Estimate(self.speedup, self.lower, self.upper, self.lower.confidence)
-        blocks = f"{self.blocks} block{'s' * (self.blocks != 1)}"
-        return f"{self.finding.candidate}: {self.verdict.value} after {blocks}, speedup {seen}"
-
-    def __repr__(self) -> str:
-        return f"<RaceState: {self}>"
-
-    @property
-    def benchmark(self) -> str:
-        """What is measured."""
-        return self.finding.benchmark
-
-
-class RaceResult(WithVerdict, Shown, Struct, frozen=True):
-    """What measuring has proven. ``print`` says it in words.
-
-    Attributes
-    ----------
-    findings : tuple of CandidateResult
-        For every candidate of every benchmark.
-    suite : Suite
-        Every run, for ``compare_suite``, pictures and mixtures. Measuring stopped on what they showed, so only
-        this result's own verdict keeps its risk.
-    confidence : float
-        Of each direction and each bound.
-    margin : float or None
-        Of equivalence.
-    calls : dict of str to int
-        By version, how many calls made one run of a Python function; empty for commands.
-
-    Examples
-    --------
-    >>> import speedproof as sp
-    >>> r = sp.race(lambda: sum(range(2000)), lambda: sum(range(20)), names=["old", "new"], seed=1)
-    >>> r.finding.candidate, r.verdict.value, r.suite.versions
-    ('new', 'faster', ('old', 'new'))
-    """
-
-    findings: tuple[CandidateResult, ...]
-    suite: Suite
-    confidence: float
-    margin: float | None = None
-    calls: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def finding(self) -> CandidateResult:
-        """The only finding.
-
-        Raises
-        ------
-        SpeedproofError
-            There are several, or none.
-        """
-        if len(self.findings) == 1:
-            return self.findings[0]
-        raise UsageError(f"there are {len(self.findings)} comparisons; see .findings")
-
-    def to_json(self) -> str:
-        """Every finding, as the command line writes those of a session."""
-        from speedproof.reporting.json import to_json
-
-        sides, alpha = summaries_of(self.suite, self._metric), rest(self.confidence)
-        return to_json("run", [f.answer(sides, alpha) for f in self.findings])
-
-    def reports(self) -> Iterable[Report]:
-        """The result in words, for every format."""
-        question = SessionQuestion(StopRules(rest(self.confidence), self.margin), self._metric)
-        sides, sheets = summaries_of(self.suite, self._metric), comparisons_of(self.suite, question)
-        return [session.report(self.findings, sides, question, sheets)]
-
-    @property
-    def _metric(self) -> str:
-        return self.findings[0].metric if self.findings else "time"
-
-    def __repr__(self) -> str:
-        shown = "; ".join(
-            f"{f.candidate}: {f.verdict.value}, speedup {f.estimate:.4g}" for f in self.findings
-        )
-        return f"<RaceResult: {shown}>"
 
 
 class Measurement:
@@ -246,7 +112,7 @@ class Measurement:
         self._held.close()
         comparisons = self._session.comparisons.values()
         findings = found.findings if found else tuple(f for c in comparisons for f in c.findings())
-        self._result = RaceResult(findings, _suite_of(self._times), *self._known)
+        self._result = RaceResult(findings, suite_of(self._times), *self._known)
         return self._result
 
     def __reduce__(self) -> str:
@@ -274,19 +140,6 @@ class Measurement:
 
 def _changed(head: SessionLine) -> Iterable[tuple[str, str, str]]:
     return replaced(head.benchmarks, head.files, fingerprints(head.benchmarks)) if head.files else ()
-
-
-def _suite_of(times: Mapping[tuple[str, str], Sequence[tuple[float, int]]]) -> Suite:
-    """The times of all runs that count, in run order; the reference first, whichever ran first."""
-    import numpy as np
-
-    traits = frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT})
-    return Suite.from_records(
-        (version, Record(benchmark, np.array(values), traits=traits, blocks=np.array(blocks)))
-        for (benchmark, version), found in times.items()
-        if found
-        for values, blocks in [zip(*found, strict=True)]
-    )
 
 
 @checked("commands")

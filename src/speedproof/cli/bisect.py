@@ -7,12 +7,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
+from msgspec.structs import replace
+
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.run import refuse_file_of_json
-from speedproof.declaring import Argument, Title
+from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
+from speedproof.options import Measuring
 from speedproof.reporting.json import to_json
 from speedproof.values import place, positive_seconds
 
@@ -30,7 +33,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
         speedproof bisect v1.2..main --build 'make' './bench'
         speedproof bisect --good v1.2 --bad HEAD --build make -- ./bench input
         speedproof bisect v1.2..main --min-change 2% './bench.py'
-        speedproof bisect --resume bisect-20261122-101500.jsonl
+        speedproof bisect --resume                        go on with the latest
 
       exit codes: 0 a commit is found, or nothing changed; 3 undecided;
                   2 error; 130 interrupted
@@ -55,6 +58,14 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
     timeout: Annotated[float | None, "S", "a run that takes longer has failed", positive_seconds] = None
     runs: Annotated[int | None, "N", "runs of each fresh build, whose median counts (default: 5)"] = None
     seed: Annotated[int | None, "N", "of the random order and of fresh builds (default: a fresh one)"] = None
+    measuring: Annotated[
+        Measuring,
+        Taken(
+            "what decides",
+            take="metric decide_by ignore_failure",
+            ignore_failure="leave a commit out, or end, only where three runs of it fail in a row",
+        ),
+    ]
     min_change: Annotated[
         float, "SHARE", "end when the ends are proven to differ by less (default: 1%)", Title("when it ends")
     ] = 0.01
@@ -63,9 +74,13 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
         float, "S", "seconds of measuring, builds not counted; 0 for no limit (default: 600)"
     ] = 600.0
     save: Annotated[
-        str | None, "FILE", "where every run is kept (default: a fresh name)", place, Title("files")
+        str | None,
+        "FILE",
+        "where every run is kept (default: with the sessions of 'run')",
+        place,
+        Title("files"),
     ] = None
-    resume: Annotated[str | None, "FILE", "go on with a bisection"] = None
+    resume: Annotated[str | None, "[FILE]", "go on with a bisection (default: @last, the latest)"] = None
     json: Annotated[bool, "the result as JSON"] = False
 
 
@@ -74,7 +89,8 @@ def run(asked: BisectOptions, console: Console) -> int:
     if platform.system() != "Linux":
         raise UsageError("'speedproof bisect' measures on Linux only")
     from speedproof.api.bisections import INTERRUPTED, BisectionFinding, BisectRequest, bisect_revisions
-    from speedproof.cli.run_session import ends_as_ctrl_c, fresh_name
+    from speedproof.api.run_plan import new_session
+    from speedproof.cli.run_session import ends_as_ctrl_c
     from speedproof.reporting.bisection import progress_line
 
     if asked.resume is not None:
@@ -98,8 +114,11 @@ def run(asked: BisectOptions, console: Console) -> int:
             timeout=asked.timeout,
             seed=asked.seed,
             runs=asked.runs,
+            metric=asked.measuring.metric,
+            decide_by=asked.measuring.decide_by or "time",
+            ignore_failure=asked.measuring.ignore_failure,
         )
-        path = Path(asked.save or fresh_name("bisect", datetime.now()))
+        path = Path(asked.save) if asked.save else new_session("bisect", datetime.now())
     shown, told = time.monotonic(), set[str]()
 
     def watch(stage: str, finding: Callable[[], BisectionFinding]) -> None:
@@ -118,7 +137,8 @@ def run(asked: BisectOptions, console: Console) -> int:
     if asked.json:
         console.out.write(to_json("bisect", [report.data for report in result.reports()]))
     else:
-        console.write(*result.reports())
+        named = asked.resume or asked.save
+        console.write(*replace(result, file=named or LATEST).reports())
     if result.reason == INTERRUPTED:
         return CTRL_C
     return NOT_FOUND if result.finding.open else 0

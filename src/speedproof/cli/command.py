@@ -34,6 +34,7 @@ else:  # generic since click 8.2 only
 _NEAR = 0.66
 _WHOLE = declaring.Taken()
 _PATHS = frozenset(["DIR", "FILE", "PATH"])
+_MAYBE_FILE = "[FILE]"
 
 
 A = TypeVar("A", bound="CommandOptions")
@@ -83,8 +84,23 @@ class _FormatName(ParamType):
         return self._names.shell_complete(ctx, param, incomplete)
 
 
+class _File(click.Path):
+    """A file that is read; ``@last`` is the latest session, also as ``NAME=@last`` or ``@last:VERSION``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        before, latest, after = str(value).partition(declaring.LATEST)
+        if latest and before[-1:] in ("", "=") and after[:1] in ("", ":"):
+            from speedproof.api.run_plan import latest_session
+
+            what = "bisect" if ctx and ctx.info_name == "bisect" else "run"
+            value = f"{before}{latest_session(what)}{after}"
+        return super().convert(value, param, ctx)
+
+
 class ClickArgument(click.Argument):
     """What stands without a dash."""
+
+    group = "arguments"
 
     def __init__(self, field: Field, asked: declaring.Argument) -> None:
         words = words_of(field.kind)
@@ -94,7 +110,11 @@ class ClickArgument(click.Argument):
             metavar=asked.metavar or None,
             nargs=-1 if many else 1,
             required=field.required,
-            type=click.Choice(words) if words else click.Path(allow_dash=True) if asked.is_file else str,
+            type=click.Choice(words)
+            if words
+            else (_File if "FILE" in asked.metavar else click.Path)(allow_dash=True)
+            if asked.is_file
+            else str,
         )
         self.explained = asked.help
 
@@ -114,6 +134,7 @@ class ClickOption(click.Option):
         default: Any = None,
         *,
         required: bool = False,
+        group: str = "options",
         **more: Any,
     ) -> None:
         metavar, parse = asked.metavar, asked.parser
@@ -124,6 +145,8 @@ class ClickOption(click.Option):
             more["type"] = _Parsed(parse)
         elif name == "format":
             more["type"] = _FormatName()
+        elif metavar == _MAYBE_FILE:
+            more |= {"type": _File(), "flag_value": declaring.LATEST}
         elif metavar in _PATHS:
             more["type"] = click.Path(allow_dash=True)
         super().__init__(
@@ -132,11 +155,11 @@ class ClickOption(click.Option):
             metavar=metavar or None,
             nargs=max(len(metavar.split()), 1),
             multiple=get_origin(kind) is tuple,
-            is_flag=kind is bool or None,
+            is_flag=kind is bool or (False if "flag_value" in more else None),
             **({"required": True} if required else {"default": default}),
             **more,
         )
-        self.group = "options"
+        self.group = group
         self.excludes = asked.excludes.split()
         self.needs = asked.needs
 
@@ -146,23 +169,30 @@ class ClickOption(click.Option):
         return next((o for o in self.opts if o.startswith("--")), self.opts[0])
 
 
-def _params(kind: type[Struct]) -> Iterator[ClickArgument | ClickOption]:
-    """The parameters of a struct, each with its group; what it inherits comes last."""
-    title = "options"
+def _params(
+    kind: type[Struct], group: declaring.Taken = _WHOLE, title: str = "options"
+) -> Iterator[ClickArgument | ClickOption]:
+    """What a command takes of a struct, under the titles of its parts; what it inherits comes last."""
     bases = [get_annotations(base) for base in kind.__mro__]
     for field in sorted(fields(kind), key=lambda f: [f.name in own for own in bases].index(True)):
+        asked = field.asked
         if field.struct is not None:
-            group = _group_of(field)
-            title = group.title or field.name
-            for param, own in _of_group(field.struct, group):
-                title = param.group = own or title
+            inner = _group_of(field)
+            for param in _params(field.struct, inner, inner.title or field.name):
+                title = param.group
                 yield param
-        elif isinstance(field.asked, declaring.Argument):
-            yield ClickArgument(field, field.asked)
-        elif isinstance(field.asked, declaring.Option):
-            param = _option(field, field.asked)
-            title = param.group = field.asked.title or title
-            yield param
+        elif isinstance(asked, declaring.Argument):
+            yield ClickArgument(field, asked)
+        elif isinstance(asked, Formats):
+            for name, known in _formats().items():
+                if group.takes(name):
+                    text = f"write {group.help.get(name, known.help)}; - is standard output"
+                    yield ClickOption(name, declaring.Option(text, f"--{name} FILE"), group=title)
+        elif isinstance(asked, declaring.Option) and group.takes(field.name):
+            title = asked.title or title
+            asked = asked._replace(help=group.help.get(field.name, asked.help))
+            name, required = field.name, field.required
+            yield ClickOption(name, asked, field.kind, field.default, required=required, group=title)
 
 
 def _formats() -> Mapping[str, ReportFormat]:
@@ -171,25 +201,8 @@ def _formats() -> Mapping[str, ReportFormat]:
     return FORMATS
 
 
-def _option(field: Field, asked: declaring.Option) -> ClickOption:
-    return ClickOption(field.name, asked, field.kind, field.default, required=field.required)
-
-
 def _group_of(field: Field) -> declaring.Taken:
     return field.asked if isinstance(field.asked, declaring.Taken) else _WHOLE
-
-
-def _of_group(kind: type[Struct], group: declaring.Taken) -> Iterator[tuple[ClickOption, str]]:
-    """What a command takes of a struct that several share, with the titles of its parts."""
-    for field in fields(kind):
-        if isinstance(field.asked, Formats):
-            formats = _formats()
-            for name in filter(group.takes, formats):
-                text = f"write {group.help.get(name, formats[name].help)}; - is standard output"
-                yield ClickOption(name, declaring.Option(text, f"--{name} FILE")), ""
-        elif isinstance(field.asked, declaring.Option) and group.takes(field.name):
-            asked = field.asked._replace(help=group.help.get(field.name, field.asked.help))
-            yield _option(field, asked), asked.title
 
 
 S = TypeVar("S", bound="Struct")
@@ -282,7 +295,7 @@ class Command(click.Command, Generic[A]):
         groups: dict[str, list[tuple[str, str]]] = {}
         for p in self.params:
             if (record := p.get_help_record(ctx)) is not None:
-                groups.setdefault(getattr(p, "group", "arguments"), []).append(record)
+                groups.setdefault(getattr(p, "group", "options"), []).append(record)
         groups["options"] = groups.pop("options", [])  # the common ones last
         for title, records in groups.items():
             with formatter.section(title):

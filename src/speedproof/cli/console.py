@@ -7,7 +7,8 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from speedproof.reporting.model import Report
+
+
+_QUIET = 10.0  # seconds between two lines of progress in a pipe
 
 
 def _columns() -> int:
@@ -41,6 +45,26 @@ class Ticker:
         if self._shown is not None:
             progress, task = self._shown
             progress.advance(task, steps)
+
+
+class _Lines(Ticker):
+    """Progress in a pipe: a line now and then."""
+
+    def __init__(self, tell: Callable[[str], None], title: str, total: float | None) -> None:
+        super().__init__()
+        self._tell, self._title, self._total = tell, title, total
+        self._done, self._told = 0.0, time.monotonic()
+
+    def of(self, total: float, done: float = 0) -> None:
+        self._total, self._done = total, done
+        self.advance(0)
+
+    def advance(self, steps: float = 1) -> None:
+        self._done += steps
+        if time.monotonic() - self._told >= _QUIET:
+            self._told = time.monotonic()
+            of = "" if self._total is None else f" of {self._total:,.0f}"
+            self._tell(f"{self._title}: {self._done:,.0f}{of}")
 
 
 class Console:
@@ -104,9 +128,9 @@ class Console:
 
     @contextmanager
     def progress(self, title: str, total: float | None) -> Iterator[Ticker]:
-        """Show a progress bar on ``err`` while it is a terminal."""
+        """Show a progress bar on ``err`` where that is a terminal, else a line now and then."""
         if not self.err.isatty():
-            yield Ticker()
+            yield _Lines(self.remark, title, total)
             return
         import rich.console
         import rich.progress

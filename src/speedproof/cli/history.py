@@ -1,16 +1,22 @@
 """``speedproof history``: keep measurements of commits, and tell what changed, when and by how much."""
 
+import subprocess
+from contextlib import chdir
+from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import STDOUT, write_whole
-from speedproof.declaring import Argument, Title
+from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
+from speedproof.options import Reading
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.json import to_json
 from speedproof.reporting.names import enumerate_names
@@ -23,13 +29,16 @@ if TYPE_CHECKING:
 FAILED = 1
 
 Benchmark = Annotated[str | None, "NAME", "only this one"]
-Metric = Annotated[str | None, "NAME", "only this metric"]
+Machine = Annotated[str | None, "NAME", "only this machine, as '*Xeon*'"]
+Metric = Annotated[str | None, "NAME", "the metric that decides, or all (default: time)"]
+Commit = Annotated[str | None, "REV", "only this commit, a row a benchmark"]
 Branch = Annotated[str, "REV", "follow the first parents of this (default: HEAD)"]
 Confidence = Annotated[float, "LEVEL", "default: 0.95"]
 Fdr = Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"]
 FailOnChange = Annotated[bool, "exit 1 when a slowdown is shown that nobody has decided about"]
 Json = Annotated[bool, "write JSON"]
 All = Annotated[bool, "show every change"]
+Stored = Annotated[str | None, "NAME", "only this metric"]
 Target = Annotated[str, Argument("FILE", "a .jsonl.gz file; - is standard output or input")]
 
 
@@ -50,23 +59,30 @@ class HistoryOptions(CommandOptions, frozen=True, kw_only=True):
 class AddOptions(HistoryOptions, frozen=True, kw_only=True):
     """Add result files to the store."""
 
-    files: Annotated[tuple[str, ...], Argument("FILE...", "result files, or what 'history export' wrote")]
+    files: Annotated[
+        tuple[str, ...], Argument("FILE...", "result files or folders; COMMIT=FILE says what was measured")
+    ]
     commit: Annotated[str | None, "REV", "what was measured (default: what the file says, else HEAD)"] = None
     session: Annotated[str, "NAME", "files that share it were measured together"] = ""
     anchor: Annotated[str | None, "VERSION", "the version that every session measures beside the commit"] = (
         None
     )
     machine: Annotated[str, "NAME", "name of the machine, where the file does not tell it"] = ""
-    unit: Annotated[str | None, "UNIT", "unit of numbers whose file names none, for example ms"] = None
     benchmark: Annotated[str, "NAME", "name of the only benchmark in a file"] = ""
-    where: Annotated[str | None, "SQL", "rows of a corpus to add: \"version = '3.13'\""] = None
+    reading: Annotated[Reading, Taken("how files are read", take="format unit higher_is_better where")]
     json: Annotated[bool, "write what was added as JSON"] = False
 
 
 class ChangesOptions(HistoryOptions, frozen=True, kw_only=True):
-    """Show the last changes: the usual action."""
+    """Show the commits with changes: the usual action."""
 
+    state: Annotated[
+        Literal["stands", "undone", "blessed", "fixed"] | None,
+        "only changes that stand, are undone or decided",
+    ] = None
+    commit: Commit = None
     benchmark: Benchmark = None
+    machine: Machine = None
     metric: Metric = None
     branch: Branch = "HEAD"
     confidence: Confidence = 0.95
@@ -80,6 +96,7 @@ class ShowBenchmarkOptions(HistoryOptions, frozen=True, kw_only=True):
     """Show one benchmark, commit by commit."""
 
     benchmark: Annotated[str | None, Argument("[BENCHMARK]", "its name", is_file=False)] = None
+    machine: Machine = None
     metric: Metric = None
     branch: Branch = "HEAD"
     confidence: Confidence = 0.95
@@ -93,11 +110,35 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
 
     every: Annotated[int, "N", "mean number of commits between false alarms (default: 1000)", count] = 1000
     last: Annotated[int, "N", "alarms that the last N commits raised (default: 30)", count] = 30
+    on_alarm: Annotated[
+        str | None,
+        "CMD",
+        "let sh carry this out when there are undecided alarms, what --json writes as its input",
+    ] = None
     benchmark: Benchmark = None
+    machine: Machine = None
     metric: Metric = None
     branch: Branch = "HEAD"
     all: All = False
     json: Json = False
+
+
+class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Measure the two commits of an alarm again, and file the result.
+
+    speedproof history confirm --build make -- ./bench input
+    """
+
+    commit: Annotated[
+        str | None,
+        Argument(
+            "[COMMIT]", "the commit of an alarm (default: of the newest unconfirmed one)", is_file=False
+        ),
+    ] = None
+    words: tuple[str, ...] = ()  # after --
+    build: Annotated[str, "CMD", "builds a commit, in a tree of its own"] = ""
+    machine: Annotated[str, "NAME", "name of the machine, where it was added by one"] = ""
+    benchmark: Benchmark = None
 
 
 class PageOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -119,9 +160,9 @@ class QueryOptions(HistoryOptions, frozen=True, kw_only=True):
     ] = ()
     output: Annotated[str | None, "-o, --output FILE", "a .csv or .parquet file"] = None
     commit: Annotated[str | None, "REV", "only of this commit"] = None
-    machine: Annotated[str | None, "NAME", "only of this machine"] = None
+    machine: Machine = None
     benchmark: Benchmark = None
-    metric: Metric = None
+    metric: Stored = None
     all: Annotated[bool, "every row"] = False
     json: Json = False
 
@@ -158,6 +199,15 @@ class FixedOptions(DecideOptions, frozen=True, kw_only=True):
     """Say that a later commit undid the change."""
 
 
+class NoteOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Keep a remark on a commit's changes, or who looks after them."""
+
+    commit: Annotated[str, Argument("COMMIT", "the commit", is_file=False)]
+    remark: Annotated[tuple[str, ...], Argument("[REMARK...]", "what is known", is_file=False)] = ()
+    assign: Annotated[str | None, "WHO", "who looks after them"] = None
+    benchmark: Benchmark = None
+
+
 class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
     """Remove the measurements of commits."""
 
@@ -165,18 +215,55 @@ class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
 
 
 def _watch(asked: WatchOptions, console: Console) -> int:
-    result = asked.history.alarms(
+    history = asked.history
+    result = history.alarms(
         every=asked.every,
         last=asked.last,
         metric=asked.metric,
         benchmark=asked.benchmark,
+        machine=asked.machine,
         branch=asked.branch,
     )
+    _remark_metrics(history, asked.metric, asked.benchmark, console)
+    if asked.on_alarm is not None and result.undecided:
+        _carry_out(asked.on_alarm, result.to_json())
     if asked.json:
         console.out.write(result.to_json())
     else:
         console.write(*result.reports(everything=asked.all))
-    return FAILED if result.undecided else 0
+    return FAILED if result.confirmed else 0
+
+
+def _confirm(asked: ConfirmOptions, console: Console) -> int:
+    """What 'run --revisions' does, whose result is filed."""
+    from speedproof.api.run_plan import new_session
+    from speedproof.cli.main import main
+
+    history = asked.history
+    known = history.alarms(benchmark=asked.benchmark)
+    sha = None if asked.commit is None else history.find(asked.commit)
+    alarm = next((a for a in known.alarms if (not a.confirmed if sha is None else a.bad.sha == sha)), None)
+    if alarm is None:
+        raise UsageError("no such alarm: see 'speedproof history watch'")
+    file = str(new_session("confirm", datetime.now()))
+    built = ["--build", asked.build] if asked.build else []
+    with chdir(asked.repository):
+        code = main(
+            ["run", "--revisions", alarm.good.sha, alarm.bad.sha, "--save", file, *built, "--", *asked.words],
+            console,
+        )
+    if code or not Path(file).exists():
+        return code
+    shown = history.confirm(alarm, file, machine=asked.machine)
+    console.say(f"{known.known[alarm.track.series].key.benchmark}: {'' if shown else 'not '}confirmed")
+    return FAILED if shown and known.slower(alarm) else 0
+
+
+def _carry_out(command: str, body: str) -> None:
+    """A command of the user's, with a body on standard input."""
+    code = subprocess.run(["sh", "-c", command], input=body, text=True, check=False).returncode
+    if code:
+        raise UsageError(f"--on-alarm {command}: ended with code {code}")
 
 
 def _page(asked: PageOptions, console: Console) -> int:
@@ -211,12 +298,15 @@ def _add(asked: AddOptions, console: Console) -> int:
                     session=asked.session,
                     anchor=asked.anchor,
                     machine=asked.machine,
-                    unit=asked.unit,
                     benchmark=asked.benchmark,
-                    where=asked.where,
+                    format=asked.reading.format,
+                    unit=asked.reading.unit,
+                    higher_is_better=asked.reading.higher_is_better,
+                    where=asked.reading.where,
+                    done=ticker.of if len(files) == 1 else lambda of, done: None,
                 )
             except sp.SpeedproofError as error:
-                failed.setdefault(str(error).removeprefix(f"{path}: "), []).append(path)
+                failed.setdefault(error.on_command_line().removeprefix(f"{path}: "), []).append(path)
             else:
                 several = len(added.commits) > 3
                 names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
@@ -238,37 +328,64 @@ def _add(asked: AddOptions, console: Console) -> int:
     return 0
 
 
-def _metric_of(history: "sp.History", asked: ShowBenchmarkOptions, console: Console) -> str | None:
-    """The metric that is shown of a benchmark: time, or the first, unless another one is asked for."""
-    series = history.store.all_series()
-    metrics = list(dict.fromkeys(s.key.metric for s in series if s.key.benchmark == asked.benchmark))
-    if asked.metric is not None or len(metrics) < 2:
-        return None if asked.metric == "all" else asked.metric
-    chosen = "time" if "time" in metrics else metrics[0]
-    others = enumerate_names([m for m in metrics if m != chosen], 2)
-    console.remark(f"{chosen} is shown; others with --metric: {others}, or all")
-    return chosen
+def _remark_metrics(
+    history: "sp.History", metric: str | None, benchmark: str | None, console: Console
+) -> None:
+    """Which metrics decide unless one is asked for, where there are others."""
+    if metric is not None:
+        return
+    shown, others = history.metrics(benchmark)
+    if others:
+        console.remark(
+            f"{enumerate_names(shown, 2)} is shown; others with --metric: {enumerate_names(others, 2)}, or all"
+        )
+
+
+def _remark_branches(history: "sp.History", result: "sp.HistoryResult", console: Console) -> None:
+    """Which branch is followed where git does not order the commits, and there are others."""
+    followed = {commit.branch for commit in result.commits} - {""}
+    others = sorted({commit.branch for commit in history.store.commits()} - followed - {""})
+    if others and not any(commit.author for commit in result.commits):
+        console.remark(
+            f"{', '.join(followed)} is followed; others with --branch: {enumerate_names(others, 3)}"
+        )
 
 
 def _tell(asked: ChangesOptions, console: Console) -> int:
-    """The changes of all benchmarks, or of one."""
-    result = _changed(asked.history, asked, asked.metric)
+    """The commits with changes, or those of one commit or benchmark."""
+    from speedproof.reporting.triage import overview
+
+    history = asked.history
+    result = _changed(history, asked)
+    sha = None if asked.commit is None else history.find(asked.commit)
+    kept = tuple(
+        change
+        for change in result.changes
+        if sha in (None, change.commit.sha) and asked.state in (None, result.state(change))
+    )
+    chosen = None if asked.commit is asked.state is None else len(result.changes)
+    result = replace(result, changes=kept)
+    _remark_branches(history, result, console)
+    _remark_metrics(history, asked.metric, asked.benchmark, console)
     if asked.json:
         console.out.write(result.to_json())
     else:
-        console.write(*result.reports(everything=asked.all))
+        each = asked.commit is not None or asked.benchmark is not None
+        console.write(overview(result, everything=asked.all, each=each, of=chosen))
     return _code(result, asked)
 
 
 def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
     """One benchmark, commit by commit."""
-    from speedproof.reporting.history import track_report
+    from speedproof.reporting.triage import track_report
 
     history = asked.history
     if asked.benchmark is None:
         known = list(dict.fromkeys(s.key.benchmark for s in history.store.all_series(metric=asked.metric)))
         raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
-    result = _changed(history, asked, _metric_of(history, asked, console))
+    result = _changed(history, asked)
+    _remark_branches(history, result, console)
+    _remark_metrics(history, asked.metric, asked.benchmark, console)
     if asked.json:
         console.out.write(result.to_json())
     else:
@@ -276,14 +393,13 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
     return _code(result, asked)
 
 
-def _changed(
-    history: "sp.History", asked: ChangesOptions | ShowBenchmarkOptions, metric: str | None
-) -> "sp.HistoryResult":
+def _changed(history: "sp.History", asked: ChangesOptions | ShowBenchmarkOptions) -> "sp.HistoryResult":
     return history.changes(
         confidence=asked.confidence,
         correction="bh" if asked.fdr else "holm",
-        metric=metric,
+        metric=asked.metric,
         benchmark=asked.benchmark,
+        machine=asked.machine,
         branch=asked.branch,
     )
 
@@ -362,6 +478,20 @@ def _decide(asked: DecideOptions, console: Console) -> int:
     return 0
 
 
+def _note(asked: NoteOptions, console: Console) -> int:
+    said: dict[Literal["noted", "assigned"], str] = {
+        "noted": " ".join(asked.remark),
+        "assigned": asked.assign or "",
+    }
+    if not any(said.values()):
+        raise UsageError("give a remark, or --assign WHO")
+    for state, what in said.items():
+        if what:
+            asked.history.decide(asked.commit, state, reason=what, benchmark=asked.benchmark or "")
+            console.say(f"{asked.commit} is {state}: {what}")
+    return 0
+
+
 def _forget(asked: ForgetOptions, console: Console) -> int:
     for commit in asked.commits:
         console.say(f"{plural(asked.history.forget(commit), 'sample')} of {commit} forgotten")
@@ -376,24 +506,27 @@ _STATES: dict[type[CommandOptions], Literal["blessed", "invalid", "fixed"]] = {
 
 COMMAND = Group(
     "Keep result files of commits in a store and tell what changed since: after which commit, by how much, "
-    "with one stated risk for all benchmarks together. Without an action the last changes are shown.",
+    "with one stated risk for all benchmarks together. Without an action the commits with changes are shown.",
     "  speedproof history add results.json            what was measured at git's HEAD\n"
     "  speedproof history add old.json --commit v1.2  at another commit\n"
-    "  speedproof history                             the last changes\n"
+    "  speedproof history                             commits with changes\n"
     "  speedproof history show sort                   one benchmark, commit by commit\n"
     "  speedproof history watch                       alarms of the newest commits\n"
+    "  speedproof history confirm -- ./bench          measures the newest alarm again\n"
     "  speedproof history page -o site/               charts, for a browser\n"
     "  speedproof history query 'json/*' -o json.csv  samples as rows\n"
     "  speedproof history export all.jsonl.gz         the whole store\n"
     "  speedproof history bless 3f2a9c1 'slower, but correct'\n"
+    "  speedproof history note 3f2a9c1 'looks like the new hash' --assign ann\n"
     "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
     "\n"
-    "exit codes: 0 done, 1 undecided slowdown (watch, --fail-on-change), 2 error",
+    "exit codes: 0 done, 1 undecided slowdown (watch: a confirmed one; --fail-on-change), 2 error",
     {
         "add": Command(AddOptions, _add),
         "changes": Command(ChangesOptions, _tell),
         "show": Command(ShowBenchmarkOptions, _show),
         "watch": Command(WatchOptions, _watch),
+        "confirm": Command(ConfirmOptions, _confirm),
         "page": Command(PageOptions, _page),
         "query": Command(QueryOptions, _query),
         "export": Command(ExportOptions, _export),
@@ -401,6 +534,7 @@ COMMAND = Group(
         "bless": Command(BlessOptions, _decide),
         "invalid": Command(InvalidOptions, _decide),
         "fixed": Command(FixedOptions, _decide),
+        "note": Command(NoteOptions, _note),
         "forget": Command(ForgetOptions, _forget),
     },
     usual="changes",

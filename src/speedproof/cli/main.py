@@ -22,7 +22,7 @@ from speedproof import __version__
 from speedproof.cli.command import ClickOption, Command, Group, common, said, unknown_command
 from speedproof.cli.console import Console
 from speedproof.declaring import Option
-from speedproof.errors import SpeedproofError, on_command_line
+from speedproof.errors import SpeedproofError
 
 ERROR = 2
 INTERRUPTED = 130
@@ -131,7 +131,6 @@ def _no_command(ctx: click.Context) -> int:
 PROGRAM = Program()
 
 
-@on_command_line()
 def main(argv: Sequence[str] | None = None, console: Console | None = None) -> int:
     """Run the program."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -148,7 +147,7 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         console.remark(f"error: {said(error)}")
         return ERROR
     except SpeedproofError as error:
-        console.remark(f"error: {error}")
+        console.remark(f"error: {error.on_command_line()}")
         return ERROR
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""

@@ -37,8 +37,9 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
                                                           another tool's benchmarks
         speedproof run --suite bench.toml                 benchmarks x versions
         speedproof run --calibrate ./old                  what this machine can prove
-        speedproof run --resume speedproof-1.jsonl        go on where it stopped
-        speedproof run --review speedproof-1.jsonl        its verdict again
+        speedproof run --resume                           go on where the latest stopped
+        speedproof run --review                           its verdict again
+        speedproof compare @last                          its runs in all detail
     """
 
     commands: Annotated[
@@ -50,10 +51,14 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
     ] = ()
     words: tuple[str, ...] = ()  # after --
     measuring: Measuring
-    resume: Annotated[str | None, "FILE", "go on with the last session's plan of this file"] = None
-    review: Annotated[str | None, "FILE", "measure nothing: the verdict on the last session of this file"] = (
-        None
-    )
+    resume: Annotated[
+        str | None, "[FILE]", "go on with the last session of this file (default: @last, the latest)"
+    ] = None
+    review: Annotated[
+        str | None,
+        "[FILE]",
+        "measure nothing: the verdict on the last session of this file (default: @last, the latest)",
+    ] = None
     fail_on: Annotated[
         tuple[Literal["slower", "undecided", "not-faster"], ...],
         "exit with code 1 when this is the verdict on some candidate; may be repeated",

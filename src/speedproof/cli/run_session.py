@@ -12,12 +12,11 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from importlib import import_module
-from itertools import chain, count
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from speedproof.api.run_plan import Request, check_tests, plan_of
+from speedproof.api.run_plan import Request, check_tests, new_session, plan_of
 from speedproof.api.run_start import (
     StoredSession,
     ToolExecutor,
@@ -36,6 +35,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.options import FAILING
 from speedproof.cli.outputs import check_outputs, write_outputs, write_whole
 from speedproof.cli.run import RunOptions, refuse_file_of_json
+from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.reporting.names import enumerate_names
 
@@ -81,7 +81,8 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
     warmup = 0 if m.driver else None if m.warmup == "auto" else m.warmup
     pin(m.cpu)
     started = datetime.now().astimezone()
-    path = Path(options.resume or m.save or fresh_name("speedproof", started))
+    named = options.resume or m.save
+    path = Path(named) if named else new_session("run", started)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-")))
         kept = {"started": started, "files": files, "absent": absent}
@@ -113,12 +114,17 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                     console.remark(f"{plural(session.recalled, 'block')} taken over from {path}")
                 outcome = session.run(watcher)
         except (SpeedproofError, OSError):
-            _say_what_is_left(console, path, head.session, named=bool(m.save or options.resume))
+            _say_what_is_left(console, path, head.session, named)
             raise
     console.remark(f"results are in {path}")
     if outcome.measured.interrupted:
-        console.remark(f"to go on: speedproof run --resume {shlex.quote(str(path))}")
-    return _report(options, console, path, [*head.resumes, head.session], outcome)
+        console.remark(f"to go on: speedproof run --resume {_called(named)}")
+    return _report(options, console, path, [*head.resumes, head.session], outcome, named)
+
+
+def _called(named: str | None) -> str:
+    """A session's file in a command."""
+    return LATEST if named is None else shlex.quote(named)
 
 
 @contextmanager
@@ -148,10 +154,10 @@ def _review(options: RunOptions, asked: Request, file: str, console: Console) ->
     console.remark(f"session {head.session}, started {head.started}, {how}")
     if not outcome.measured.tallies:
         raise FormatError(file, f"session {head.session}", "holds no run, so there is nothing to review")
-    return _report(options, console, Path(file), [s.head.session for s in stored], outcome)
+    return _report(options, console, Path(file), [s.head.session for s in stored], outcome, file)
 
 
-def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool) -> None:
+def _say_what_is_left(console: Console, path: Path, session: str, named: str | None) -> None:
     """After an error: the runs before it are not lost; a file without any is not left behind.
 
     Nor is one of warm-up runs, unless it was asked for by name.
@@ -159,18 +165,9 @@ def _say_what_is_left(console: Console, path: Path, session: str, *, named: bool
     with suppress(SpeedproofError, OSError):
         sessions = read_sessions(path) if path.is_file() else []
         if any(not run.warmup for s in sessions if s.head.session == session for run in s.runs):
-            console.remark(
-                f"what was measured before the error: speedproof run --review {shlex.quote(str(path))}"
-            )
+            console.remark(f"what was measured before the error: speedproof run --review {_called(named)}")
         elif sessions and not (named and any(s.runs for s in sessions)):
             path.unlink()
-
-
-def fresh_name(what: str, started: datetime) -> str:
-    """A file that is not there yet, though another session may have begun in the same second."""
-    stem = f"{what}-{started:%Y%m%d-%H%M%S}"
-    names = (f"{stem}{suffix}.jsonl" for suffix in chain([""], map("-{}".format, count(2))))
-    return next(name for name in names if not Path(name).exists())
 
 
 @contextmanager
@@ -231,7 +228,12 @@ def _exit_code(options: RunOptions, outcome: SessionResult) -> int:
 
 
 def _report(
-    options: RunOptions, console: Console, path: Path, names: Collection[str], outcome: SessionResult
+    options: RunOptions,
+    console: Console,
+    path: Path,
+    names: Collection[str],
+    outcome: SessionResult,
+    named: str | None,
 ) -> int:
     """Write everything that was asked for; the exit code of the command."""
     from speedproof.api.ended_sessions import EndedSession
@@ -248,7 +250,7 @@ def _report(
                 f"note: {hyperfine} cannot say that measuring stopped on the result, nor which runs "
                 "are of one block"
             )
-    shown = found.report("" if options.review else shlex.quote(str(path)))
+    shown = found.report("" if options.review else _called(named))
 
     def reported() -> Reported:
         return Reported((shown,), found.suite, results=found.comparisons)

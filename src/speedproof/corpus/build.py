@@ -73,7 +73,7 @@ class Builder:
         known = Manifest.of(place)
         if known is not None and known.complete and known.rows and not append:
             raise UsageError(
-                f"{place.name}: a corpus is already there; add to it with {Parameter('append', True)}"
+                f"{place.name}: a corpus is already there; add to it with ", Parameter("append", True)
             )
         self.manifest = known or Manifest()
         self.manifest.complete = False

@@ -123,7 +123,7 @@ def changes(
         track, benchmark, higher = series[change.track.series]
         return CorpusChange(
             benchmark, track.basis, change.commit.sha, change.earliest.sha, change.latest.sha, change.factor,
-            change.low, change.high, change.pvalue, (change.factor > 1.0) != higher,
+            *change.bounds, change.pvalue, (change.factor > 1.0) != higher,
         )  # fmt: skip
 
     return CorpusChanges(

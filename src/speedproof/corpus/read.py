@@ -73,6 +73,8 @@ def rows_of(part: Part, where: str | None = None, **chosen: Collection[str] | No
                 connection.register("corpus", rows)
                 rows = run(lambda: matching(connection, where), where).cast(columns())
         tables.append(rows)
+    if len(tables) == 1:  # a file is sorted as it is written
+        return tables[0]
     rows = pa.concat_tables(tables)
     return rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
 
@@ -80,8 +82,8 @@ def rows_of(part: Part, where: str | None = None, **chosen: Collection[str] | No
 def within(rows: pa.Table, column: str, names: Collection[str]) -> pa.Table:
     """The rows whose text in a column is one of these."""
     pa = arrow()
-    wanted = pa.array(sorted(names), pa.string())
-    return rows.filter(pa.compute.is_in(rows[column], value_set=wanted))
+    mask = pa.compute.is_in(rows[column], value_set=pa.array(sorted(names), pa.string()))
+    return rows if pa.compute.all(mask).as_py() else rows.filter(mask)  # which copies all values
 
 
 def read_records(name: str, where: str | None = None) -> Iterator[Record]:

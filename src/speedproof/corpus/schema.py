@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 from msgspec.structs import replace
 
 from speedproof import __version__
 from speedproof.corpus import MANIFEST
 from speedproof.corpus.place import Place, arrow
+from speedproof.data.groups import from_zero
 from speedproof.data.record import Record
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Suite
@@ -161,18 +163,28 @@ def table(rows: Sequence[tuple[int, str, Record]]) -> pa.Table:
         fields = dict(r.fields)
         own = (
             number, r.benchmark, r.metric, version, r.unit, (r.direction or direction_of(r.unit, r.metric)).value,
-            r.values.size, r.values,
-            None if r.processes is None else np.unique(r.processes, return_inverse=True)[1],
+            r.values.size, r.values, None if r.processes is None else from_zero(r.processes),
             _first(fields, MACHINES), r.session or r.path, _first(fields, COMMITS),
             *(r.span or (None, None)), r.tool, r.path, r.where, r.position,
             sorted(r.traits), list(r.notes), list(fields.items()),
         )  # fmt: skip
         for column, value in zip(found.values(), own, strict=True):
             column.append(value)
+    found |= {name: _lists(found[name], columns().field(name).type) for name in ("values", "processes")}
     try:
         return pa.table(found, schema=columns())
     except UnicodeEncodeError:  # half a character, which JSON can hold and text cannot
         return pa.table({name: _clean(values) for name, values in found.items()}, schema=columns())
+
+
+def _lists(arrays: Sequence[npt.NDArray[Any] | None], kind: pa.ListType) -> pa.ListArray:
+    """Arrays as lists, without a look at each number."""
+    pa = arrow()
+    there = [values for values in arrays if values is not None]
+    sizes = [0 if values is None else values.size for values in arrays]
+    flat = pa.array(np.concatenate(there) if there else [], kind.value_type)
+    missing = pa.array([values is None for values in arrays], pa.bool_())
+    return pa.ListArray.from_arrays(pa.array(np.cumsum([0, *sizes]), pa.int32()), flat, mask=missing)
 
 
 def _first(fields: dict[str, str], names: Sequence[str]) -> str | None:

@@ -23,6 +23,13 @@ def numbered(values: Sequence[Any]) -> tuple[IntArray, list[Any]]:
     return codes, list(names)
 
 
+def from_zero(numbers: IntArray) -> IntArray:
+    """Numbers of groups, such as of processes, counted up from 0 in their own order."""
+    steps = np.diff(numbers, prepend=0)
+    counted = bool(((steps == 0) | (steps == 1)).all())
+    return numbers if counted else np.unique(numbers, return_inverse=True)[1]
+
+
 class Groups(Struct, frozen=True, eq=False):
     """Groups of the places of n values, in order of first appearance."""
 

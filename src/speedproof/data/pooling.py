@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -10,12 +9,11 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import IntArray
-from speedproof.data.groups import numbered
+from speedproof.data.groups import from_zero, numbered
 from speedproof.data.names import enumerate_names
 from speedproof.data.record import Record
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.units import direction_of
-from speedproof.errors import Parameter
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Key
@@ -31,7 +29,7 @@ class Residue(Struct, frozen=True):
     @property
     def remedy(self) -> str:
         """How to tell the values apart, to follow what the residue says."""
-        return f"; {Parameter('by', self.field, f'by {shlex.quote(self.field)}')} tells them apart"
+        return f"; tell them apart by {self.field!r}"
 
     def __str__(self) -> str:
         shown = enumerate_names(self.values, 3, 50)
@@ -69,31 +67,31 @@ def pool(group: list[Record], version: str) -> Sample:
     Records that come from one process each, from several files, are the processes of the sample.
     """
     traits = frozenset.intersection(*(record.traits for record in group))
+    sittings = list(dict.fromkeys(record.session or record.path for record in group))
+    processes: IntArray | None = None
+    sessions: IntArray | None = None
     if len(group) > 1:
         traits -= {Trait.IN_TURN}  # other rows may be between those of two
-    sizes = [record.values.size for record in group]
-    files, _ = numbered([record.path for record in group])
-    processes: IntArray | None = None
-    if Trait.ONE_PROCESS in traits and files.max() > 0:
-        processes = np.repeat(files, sizes)
-        traits -= {Trait.ONE_PROCESS}
+        sizes = [record.values.size for record in group]
+        files, paths = numbered([record.path for record in group])
+        if Trait.ONE_PROCESS in traits and len(paths) > 1:
+            processes = np.repeat(files, sizes)
+            traits -= {Trait.ONE_PROCESS}
+        if len(sittings) > 1:
+            sessions = np.repeat(numbered([record.session or record.path for record in group])[0], sizes)
     if any(record.processes is not None for record in group):
         parts: list[IntArray] = []
         start = 0
         for record in group:
-            own = np.arange(record.values.size) if record.processes is None else record.processes
-            steps = np.diff(own, prepend=0)
-            if not ((steps == 0) | (steps == 1)).all():  # else they count up from 0 already
-                own = np.unique(own, return_inverse=True)[1]
+            own = np.arange(record.values.size) if record.processes is None else from_zero(record.processes)
             parts.append(own + start)
             start += int(own.max(initial=-1)) + 1
         processes = np.concatenate(parts)
-    sessions, sittings = numbered([record.session or record.path for record in group])
     spans = [record.span for record in group if record.span is not None]
     blocks = [record.blocks for record in group if record.blocks is not None]
     first = group[0]
     return Sample(
-        np.concatenate([record.values for record in group]),
+        first.values if len(group) == 1 else np.concatenate([record.values for record in group]),
         first.unit,
         first.direction or direction_of(first.unit, first.metric),
         processes,
@@ -101,7 +99,7 @@ def pool(group: list[Record], version: str) -> Sample:
         " ".join(part for part in (first.path, first.where) if part),
         traits | frozenset(t for record in group for t in record.traits if t not in _ADVANTAGES),
         tuple(dict.fromkeys(note for record in group for note in record.notes)),
-        sessions=np.repeat(sessions, sizes) if sessions.max() > 0 else None,
+        sessions=sessions,
         session_names=tuple(sittings),
         span=(min(a for a, _ in spans), max(b for _, b in spans)) if len(spans) == len(group) else None,
         tool=first.tool if all(record.tool == first.tool for record in group) else "",

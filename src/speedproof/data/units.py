@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from speedproof.errors import UsageError
 
 if TYPE_CHECKING:
-    from speedproof.arrays import FloatArray
+    from speedproof.arrays import BoolArray, FloatArray
 
 
 class Direction(StrEnum):
@@ -78,32 +78,43 @@ def _scaled(values: FloatArray, numerator: int, denominator: int) -> FloatArray:
     if denominator == 1 and numerator & (numerator - 1) == 0:
         with np.errstate(over="ignore"):  # infinity is refused where the sample is made
             return values * float(numerator)  # a power of two changes no digit
-    result = values.copy()
-    todo = np.flatnonzero(np.isfinite(values) & (values != 0))
-    # The places of one value suffice for most; a number of fewer places gives the same quotient.
-    for places in (_places(float(values[todo[0]])) if todo.size else 0, *range(23)):
-        # A decimal of this many places is m / 10^places: times the fraction, one division of whole numbers.
-        scale = 10**places
-        common = math.gcd(numerator, denominator * scale)
-        up, down = numerator // common, denominator * scale // common
-        if not todo.size or int(float(down)) != down:
-            continue
-        v = values[todo]
-        with np.errstate(over="ignore"):
-            m = np.rint(v * float(scale))
-        most = _DIGITS if down == 1 else min(_DIGITS, _WHOLE / up)
-        short = (np.abs(m) < most) & (m / float(scale) == v)
-        result[todo[short]] = m[short] * float(up) / float(down)
-        todo = todo[~short]
-    if todo.size:  # all digits of a double, the result of a computation: no decimal is meant
-        with np.errstate(over="ignore"):
-            result[todo] = values[todo] * float(numerator) / float(denominator)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The places of one value suffice for most; a number of fewer places gives the same quotient.
+        result, small, same = _quotients(values, _places(values), numerator, denominator)
+        short = small & same
+        if short.all():
+            return result
+        todo = np.flatnonzero(~short)
+        # All digits of a double, the result of a computation, unless a decimal is found.
+        result[todo] = values[todo] * float(numerator) / float(denominator)
+        least = np.min(np.abs(values), where=np.isfinite(values) & (values != 0), initial=_DIGITS)
+        # Each is tried at the most places that it may have.
+        for places in range(min(22, 15 - math.floor(math.log10(least))), -1, -1):
+            if todo.size:
+                found, small, same = _quotients(values[todo], places, numerator, denominator)
+                result[todo[small & same]] = found[small & same]
+                todo = todo[~small]
     return result
 
 
-def _places(value: float) -> int:
-    """How many decimal places a value is shown with; no more than a double's powers of ten are exact."""
-    digits, _, exponent = repr(value).partition("e")
+def _quotients(
+    values: FloatArray, places: int, numerator: int, denominator: int
+) -> tuple[FloatArray, BoolArray, BoolArray]:
+    """Decimals of so many places times a fraction; which are small enough for that, which are such decimals."""
+    import numpy as np
+
+    # A decimal of this many places is m / 10^places: times the fraction, one division of whole numbers.
+    scale = 10**places
+    common = math.gcd(numerator, denominator * scale)
+    up, down = numerator // common, denominator * scale // common
+    most = 0.0 if int(float(down)) != down else _DIGITS if down == 1 else min(_DIGITS, _WHOLE / up)
+    m = np.rint(values * float(scale))
+    return m * float(up) / float(down), np.abs(m) < most, m / float(scale) == values
+
+
+def _places(values: FloatArray) -> int:
+    """How many decimal places the first value is shown with; a double's powers of ten are exact up to 22."""
+    digits, _, exponent = repr(float(values[0])).partition("e") if values.size else ("", "", "")
     return min(max(len(digits.partition(".")[2]) - int(exponent or 0), 0), 22)
 
 

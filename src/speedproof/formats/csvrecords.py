@@ -54,8 +54,8 @@ def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
         yield table.source.skip("header", "", reason, expected=True)
     chosen: tuple[str, ...] = ()
     if rivals:
-        names, choice = ", ".join(map(repr, rivals)), _COLUMN
-        chosen = (f"the values are those of column {header[value]!r}; not used: {names} ({choice} chooses)",)
+        names, used = ", ".join(map(repr, rivals)), f"the values are those of column {header[value]!r}"
+        chosen = (f"{used}; not used: {names} (choose one as column value=NAME)",)
     yield from _records(layout, _Values([value], configuration, chosen))
 
 
@@ -194,7 +194,7 @@ def _in_turn(
 
 
 def _ordered(
-    columns: tuple[Column, ...], process: bool, run: bool
+    columns: Sequence[Column], process: bool, run: bool
 ) -> tuple[FloatArray, IntArray | None, frozenset[Trait]]:
     """Values in run order, processes numbered by first appearance, and what is known of the order."""
     values, processes = columns[0], None
@@ -300,6 +300,4 @@ def _taken_for_runs(names: list[str]) -> tuple[str, ...]:
     ):
         return ()
     few = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    return (
-        f"the columns {few} are taken for runs; if they are versions, add {Parameter('wide', 'version')}",
-    )
+    return (f"the columns {few} are taken for runs; if they are versions, say so: wide by version",)

@@ -8,8 +8,9 @@ else is ignored. ``Unit`` lines (golang/go#43744) say which values of a unit are
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from sys import intern
 
 import numpy as np
@@ -42,6 +43,11 @@ _METRICS = {
     "B/s": "throughput",
     "B/op": "memory",
 }
+_END = "\0"  # of a line among words; no text holds it
+_BLOCK = 1 << 18  # bytes whose words are taken at once
+_WORTH = 8  # lines that are worth a look at their columns
+_SEVERAL = frozenset({Trait.ORDER_KNOWN})
+_ALONE = frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS})
 _RESULT_LINE = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S", re.MULTILINE)
 
 
@@ -64,6 +70,13 @@ class _Content(Struct):
     invocation: int = 0
     measured: bool = False
 
+    def groups_of(self, name: str, units: list[str], line: int) -> list[int]:
+        """The groups of a line's values, which may be new."""
+        if (known := self.groups.get((name, *units))) is None:
+            keys = ((_bare(name), intern(unit), self.fields) for unit in units)
+            known = self.groups[name, *units] = [self.rows.number(key, line) for key in keys]
+        return known
+
     def skip(self, line: int, benchmark: str, reason: str) -> None:
         """Leave a line out."""
         self.skipped.append(self.source.skip(f"line {line}", benchmark, reason))
@@ -78,7 +91,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """
     content, before = _Content(source), 0
     rows = content.rows
-    for text in source.texts():
+    for text in source.texts(_BLOCK):
         lines = text.split("\n")
         _scan(lines, before, content)
         rows.make_room()
@@ -86,45 +99,84 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     yield from content.skipped
     rows.sort()
     packages = {fields: dict(fields).get("pkg", "") for fields in {key[2] for key in rows.keys}}
-    named = _naming((packages[fields], name) for name, _, fields in rows.keys)
+    names = _names(dict.fromkeys((packages[fields], name) for name, _, fields in rows.keys))
     for (full, written, fields), group in rows.keys.items():
-        name, procs = named(packages[fields], full)
+        name, procs = names[packages[fields], full]
         values, invocations = rows.of(group)
         several = bool(invocations[0] != invocations[-1])
         metric, unit = _METRICS.get(written, written), _unit(written)
-        frame = source.frame(f"line {rows.places[group]}", name)
-        yield frame.holding(
+        yield source.frame(f"line {rows.places[group]}", name).holding(
             values,
             unit,
             metric=metric,
             direction=content.better.get(metric),
             processes=invocations.astype(np.int64) if several else None,
-            fields=fields + ((("gomaxprocs", procs),) if procs else ()),
-            traits=frozenset({Trait.ORDER_KNOWN, *[Trait.ONE_PROCESS] * (not several)}),
+            fields=(*fields, ("gomaxprocs", procs)) if procs else fields,
+            traits=_SEVERAL if several else _ALONE,
         )
 
 
 def _scan(lines: list[str], before: int, content: _Content) -> None:
+    """Take lines: results in blocks, what stands between them one by one."""
+    start = 0
+    others = [i for i, line in enumerate(lines) if line[:9] != "Benchmark"]
+    for i in [*others, len(lines)]:
+        if start < i:
+            _results(lines[start:i], before + start, content)
+        if i < len(lines):
+            _note(content, before + i + 1, lines[i])
+        start = i + 1
+
+
+def _results(lines: list[str], before: int, content: _Content) -> None:
+    """Take a block of results, as long as lines have equally many words column by column."""
+    words = [*f" {_END} ".join(lines).split(), _END]
+    step = words.index(_END) + 1
+    if len(words) == step * len(lines) and words[step - 1 :: step].count(_END) == len(lines):
+        ends, cuts = [-1, *range(step - 1, len(words), step)], [0, len(lines)]
+    else:
+        ends = [-1, *(i for i, word in enumerate(words) if word == _END)]
+        cuts = [0, *(np.flatnonzero(np.diff(ends, 2)) + 1).tolist(), len(lines)]
+    if _WORTH * len(cuts) > len(lines):
+        _one_by_one(lines, before, content)
+        return
+    for first, last in pairwise(cuts):
+        if not _columns(words[ends[first] + 1 : ends[last] + 1], last - first, before + first, content):
+            _one_by_one(lines[first:last], before + first, content)
+
+
+def _columns(words: list[str], lines: int, before: int, content: _Content) -> bool:
+    """Take so many lines of equally many words and an end; not unless all have the same units, and numbers."""
+    step = len(words) // lines
+    names, units, iterations = words[::step], words[3 : step - 1 : 2], "".join(words[1::step])
+    alike = all(words[3 + 2 * k :: step].count(unit) == lines for k, unit in enumerate(units))
+    values = [decimals(words[column::step]) for column in range(2, step - 1, 2)]
+    numbered = iterations.isdigit() and iterations.isascii() and None not in values
+    if not (units and step % 2 and alike and numbered and all(map(_RESULT.match, dict.fromkeys(names)))):
+        return False
+    order = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    first = dict(zip(reversed(names), range(before + lines, before, -1), strict=True))
+    groups = np.array([content.groups_of(name, units, first[name]) for name in order])
+    rows = np.fromiter(map(order.__getitem__, names), np.int64, lines)
+    every = np.array(values, np.float64).T.ravel()
+    content.rows.extend(groups[rows].ravel(), every, np.full(every.size, content.invocation))
+    content.measured = True
+    return True
+
+
+def _one_by_one(lines: list[str], before: int, content: _Content) -> None:
     # An array takes a few values at a time much slower than a list does.
     all_groups: list[int] = []
     all_values: list[float] = []
-    invocations: list[int] = []
-    groups_of = content.groups
     for number, line in enumerate(lines, start=before + 1):
-        if not _RESULT.match(line):
-            _note(content, number, line)
-            groups_of = content.groups
-            continue
-        words = line.split()
-        values, units = _measured(content, number, words)
-        if (groups := groups_of.get((words[0], *units))) is None:
-            keys = ((_bare(words[0]), intern(unit), content.fields) for unit in units)
-            groups = groups_of[words[0], *units] = [content.rows.number(key, number) for key in keys]
-        all_groups += groups
-        all_values += values
-        invocations += [content.invocation] * len(values)
-        content.measured = content.measured or bool(values)
-    content.rows.extend(np.array(all_groups), np.array(all_values), np.array(invocations))
+        if _RESULT.match(line):
+            words = line.split()
+            values, units = _measured(content, number, words)
+            all_groups += content.groups_of(words[0], units, number)
+            all_values += values
+    invocations = np.full(len(all_values), content.invocation)
+    content.rows.extend(np.array(all_groups), np.array(all_values), invocations)
+    content.measured = content.measured or bool(all_values)
 
 
 def _note(content: _Content, number: int, line: str) -> None:
@@ -183,29 +235,22 @@ def _unit_line(content: _Content, number: int, unit: str, properties: list[str])
             content.skip(number, "", f"better={value} is neither higher nor lower")
 
 
-def _split(full: str) -> tuple[str, str]:
-    """A name without its suffix -N, and N."""
-    match = _PROCS.fullmatch(full)
-    return (match["name"], match["procs"]) if match else (full, "")
-
-
-def _naming(names: Iterable[tuple[str, str]]) -> Callable[[str, str], tuple[str, str]]:
-    """From package and full name to the benchmark's name and, when it was taken off, the suffix -N."""
-    suffixes: dict[tuple[str, str], str | None] = {}  # None where there are several
-    packages: dict[str, str | None] = {}
-    for package, full in names:
-        bare, procs = _split(full)
-        if suffixes.setdefault((package, bare), procs) != procs:
-            suffixes[package, bare] = None
-        if packages.setdefault(bare, package) != package:
-            packages[bare] = None
-
-    def name(package: str, full: str) -> tuple[str, str]:
-        bare, procs = _split(full)
-        place = f"{package}." if package and packages[bare] is None else ""
-        return (place + full, "") if suffixes[package, bare] is None else (place + bare, procs)
-
-    return name
+def _names(given: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Of package and full name the benchmark's name and, where it is taken off, the suffix -N."""
+    parts = {}
+    suffixes: dict[tuple[str, str], set[str]] = {}
+    packages: dict[str, set[str]] = {}
+    for package, full in given:
+        match = _PROCS.fullmatch(full)
+        bare, procs = parts[package, full] = (match["name"], match["procs"]) if match else (full, "")
+        suffixes.setdefault((package, bare), set()).add(procs)
+        packages.setdefault(bare, set()).add(package)
+    found = {}
+    for (package, full), (bare, procs) in parts.items():
+        place = f"{package}." if package and len(packages[bare]) > 1 else ""
+        alone = len(suffixes[package, bare]) == 1
+        found[package, full] = (place + bare, procs) if alone else (place + full, "")
+    return found
 
 
 @lru_cache

@@ -184,6 +184,9 @@ def number(value: object) -> float:
 
 def numbers(values: Sequence[Number]) -> FloatArray:
     """Values as an array; what is no number becomes NaN."""
+    found = np.array(values)
+    if found.dtype == np.float64:  # there is no text among them
+        return found
     return np.array([number(v) for v in values], dtype=np.float64)
 
 

@@ -121,18 +121,16 @@ class Gathered:
         else:
             self._sorted = self._chunk()
         parts = np.concatenate(self._parts, axis=1)
-        groups, self._starts, self._sizes = parts[:, np.argsort(parts[0], kind="stable")]
-        self._first = np.searchsorted(groups, np.arange(groups.max(initial=-1) + 2))
+        groups, starts, sizes = parts[:, np.argsort(parts[0], kind="stable")]
+        self._cuts = [slice(at, at + size) for at, size in zip(starts.tolist(), sizes.tolist(), strict=True)]
+        self._first = np.searchsorted(groups, np.arange(groups.max(initial=-1) + 2)).tolist()
 
-    def of(self, group: int) -> tuple[Column, ...]:
+    def of(self, group: int) -> Sequence[Column]:
         """The columns of a group."""
-        parts = slice(self._first[group], self._first[group + 1])
-        cuts = [
-            slice(at, at + size) for at, size in zip(self._starts[parts], self._sizes[parts], strict=True)
-        ]
+        cuts = self._cuts[self._first[group] : self._first[group + 1]]
         if len(cuts) == 1:
-            return tuple(column[cuts[0]] for column in self._sorted)
-        return tuple(np.concatenate([column[cut] for cut in cuts]) for column in self._sorted)
+            return [column[cuts[0]] for column in self._sorted]
+        return [np.concatenate([column[cut] for cut in cuts]) for column in self._sorted]
 
     def _chunk(self) -> list[Column]:
         """The rows since the last chunk, sorted by group."""

@@ -75,7 +75,8 @@ class Format(Struct, frozen=True):
 # Most frequent first: the readers before the right one are imported, too. Two are of both kinds.
 JSON = [
     "speedproof", "hyperfine", "pyperf", "google-benchmark", "pytest-benchmark", "jmh", "criterion",
-    "benchmarkdotnet", "nanobench", "asv", "krun", "sightglass", "lists",
+    "benchmarkdotnet", "nanobench", "asv", "krun", "sightglass", "github-action-benchmark",
+    "lists",
 ]  # fmt: skip
 TEXT = ["parsec", "go", "criterion", "rebench", "speedup-test", "sightglass"]
 # Tried after the outputs that are known and refused: a tool's summary table would pass for a CSV file.
@@ -163,8 +164,6 @@ _JSON: tuple[tuple[tuple[str, ...], str], ...] = (
     (("confidence_interval", "point_estimate"), f"these are criterion's estimates, {_SUMMARY}. Give the "
      "sample.json beside it or the target/criterion folder"),
     (("reason", "measured_values"), "cargo-criterion's messages are not read; give its target/criterion folder"),
-    (("name", "unit", "value"), f"this is one value a benchmark (github-action-benchmark), {_SUMMARY}. Repeat the "
-     "measurement and write CSV with columns benchmark, value, unit"),
     (("mean", "std_dev"), f"this is a table of means and deviations, {_SUMMARY}. Give the raw measurements"),
 )  # fmt: skip
 

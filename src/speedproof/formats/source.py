@@ -1,6 +1,7 @@
 """What a reader is given: the text of a result file, opened and decoded or refused, and how to read it.
 
-A large file stays on disk: its readers take it piece by piece, and memory holds what they make of it.
+A large file stays on disk: its readers take it piece by piece, and memory holds what they make of it. They take it
+from a copy that has no name: a mapped file that somebody cuts short would end the process.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from stat import S_ISBLK, S_ISCHR, S_ISREG
+from stat import S_ISBLK, S_ISCHR
 from types import MappingProxyType
 from typing import Literal
 
@@ -54,7 +55,7 @@ class Source(Struct, frozen=True):
 
     name: str  # the file as the user named it, for messages
     path: Path  # the same as a path; ``Path("-")`` for standard input
-    content: bytes | mmap.mmap  # decompressed; a large file is mapped
+    content: bytes | mmap.mmap  # decompressed; of a large file a copy is mapped
 
     @property
     def begin(self) -> bytes:
@@ -142,7 +143,7 @@ def open_source(path: str | Path) -> Source:
         if S_ISCHR(mode) or S_ISBLK(mode):
             raise FormatError(name, "", "this is a device, not a file")
         with path.open("rb") as file:
-            return replace(source_of(name, file.read, file.fileno() if S_ISREG(mode) else None), path=path)
+            return replace(source_of(name, file.read), path=path)
     except FileNotFoundError:
         raise FormatError(name, "", "no such file") from None
     except IsADirectoryError:
@@ -159,14 +160,11 @@ def open_source(path: str | Path) -> Source:
 Take = Callable[[int], bytes]
 
 
-def source_of(name: str, take: Take, number: int | None = None) -> Source:
-    """The same for the content of a file, of which a number may be open: see :func:`open_source`.
-
-    A large file stays on disk: the user's own, of that number, where it can be as it is, else a temporary one.
-    """
+def source_of(name: str, take: Take) -> Source:
+    """The same for the content of a file: see :func:`open_source`."""
     head = take(LARGE + 1)
     if unpacked := _unpacked(name, head, take):
-        take, number = unpacked, None
+        take = unpacked
         head = take(LARGE + 1)
     mark, encoding = next((entry for entry in _MARKS if head.startswith(entry[0])), (b"", "utf-8"))
     pieces: Iterable[bytes] = chain([head[len(mark) :]], iter(lambda: take(_PIECE), b""))
@@ -174,8 +172,6 @@ def source_of(name: str, take: Take, number: int | None = None) -> Source:
         pieces = _transcoded(name, pieces, encoding)
     if len(head) <= LARGE:
         content: bytes | mmap.mmap = b"".join(pieces)
-    elif number is not None and not mark:
-        content = mmap.mmap(number, 0, access=mmap.ACCESS_READ)
     else:
         with room_on_disk(), tempfile.TemporaryFile() as file:
             file.writelines(pieces)

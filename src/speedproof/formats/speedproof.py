@@ -19,7 +19,6 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait, clock_of
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
 from speedproof.data.units import Direction
-from speedproof.errors import Parameter
 from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
 
@@ -143,9 +142,7 @@ def _reason(damage: Damage) -> str:
     if part in _UNIT_FIELDS:
         return f"{text}; metrics of the session's own are left out, for their units are not known"
     if part == "benchmarks":
-        return (
-            f"{text}; which version is the reference may not be known: name it with {Parameter('reference')}"
-        )
+        return f"{text}; which version is the reference may not be known: name the reference"
     return text
 
 

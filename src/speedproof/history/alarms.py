@@ -9,12 +9,16 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.errors import UsageError
-from speedproof.history.changes import Change, find_history_changes
+from speedproof.history.changes import RISK, Change, find_history_changes
 from speedproof.history.commits import Commit, short_name
-from speedproof.history.rows import StoredSeries, Triage
+from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.stats.alarms import alarms
+from speedproof.stats.change_points import alone, change_pvalues
+from speedproof.stats.jumps import newest_jump
 
+ASKED = 20.0
+"""How many times as often as confirmed ones unconfirmed alarms may be false."""
 # Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
 _SURE = 2.5
 _NEAR = 2  # commits
@@ -25,8 +29,8 @@ class HistoryAlarm(Struct, frozen=True):
 
     ``good`` is the last commit of the old level and ``bad`` the first one of the new by the best estimate,
     ``raised`` the commit that raised it, ``factor`` the new level over the old as far as it is known, ``between``
-    the number of commits after ``good`` up to ``bad``: of several, most were not measured. It is ``shown`` where
-    the history shows the change, too; else it is unconfirmed.
+    the number of commits after ``good`` up to ``bad``: of several, most were not measured. It is ``confirmed`` by
+    enough commits, or by measuring again; else it asks for that.
     """
 
     track: Track
@@ -36,7 +40,7 @@ class HistoryAlarm(Struct, frozen=True):
     factor: float
     decision: Triage | None
     between: int = 1
-    shown: bool = False
+    confirmed: bool = False
 
     def confirmed_by(self, digits: int = 40) -> str:
         """The command that confirms it, or that finds the commit to blame where several may be."""
@@ -57,13 +61,13 @@ class ToldAlarm(Struct, frozen=True):
     raised: str
     factor: float
     slower: bool
-    state: str  # shown, unconfirmed
+    state: str  # confirmed, unconfirmed
     decision: str | None
     confirm: str
 
 
 class ToldAlarms(Struct, frozen=True):
-    """Alarms as other programs read them; ``every`` is the mean number of commits between false ones."""
+    """Alarms as other programs read them; ``every`` is the mean number of commits between false confirmed ones."""
 
     store: str
     every: float
@@ -75,7 +79,7 @@ class FoundAlarms(Struct, frozen=True):
     """The alarms that the last commits raised."""
 
     store: str  # where the history is kept
-    every: float  # mean number of commits between false alarms, over all benchmarks together
+    every: float  # mean number of commits between false confirmed alarms, over all benchmarks together
     last: int  # how many commits were looked at for an alarm
     # How many were watched
     commits: int
@@ -92,6 +96,11 @@ class FoundAlarms(Struct, frozen=True):
         """Slowdowns that nobody has decided about."""
         return tuple(a for a in self.alarms if self.slower(a) and a.decision is None)
 
+    @property
+    def confirmed(self) -> tuple[HistoryAlarm, ...]:
+        """Those of the undecided that are confirmed."""
+        return tuple(a for a in self.undecided if a.confirmed)
+
     def told(self) -> ToldAlarms:
         """What other programs read."""
         return ToldAlarms(self.store, self.every, self.last, tuple(self._told(a) for a in self.alarms))
@@ -100,7 +109,7 @@ class FoundAlarms(Struct, frozen=True):
         key = self.known[alarm.track.series].key
         return ToldAlarm(
             key.benchmark, key.metric, alarm.track.basis, alarm.good.sha, alarm.bad.sha, alarm.raised.sha,
-            alarm.factor, self.slower(alarm), "shown" if alarm.shown else "unconfirmed",
+            alarm.factor, self.slower(alarm), "confirmed" if alarm.confirmed else "unconfirmed",
             alarm.decision.state if alarm.decision else None,
             alarm.confirmed_by(),
         )  # fmt: skip
@@ -118,8 +127,9 @@ def find_alarms(
     """Alarms of the last commits; a track is watched from each change of its anchor on.
 
     Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
-    What the history shows is an alarm where its own p-value is small enough for a look at every commit.
-    ``line`` are all commits of the branch, measured or not.
+    What the history shows is an alarm, confirmed where its own p-value is small enough for a look at every commit;
+    so are the newest one or two values where they jump, at a higher rate. ``line`` are all commits of the branch,
+    measured or not.
     """
     if not 0 < every < math.inf:
         raise UsageError(f"every={every:g}: expected a positive number of commits")
@@ -136,20 +146,23 @@ def find_alarms(
         level, newest = track.level[start:end], len(track.order) - last
         if int(track.at[track.starts[end - 1]]) < newest:
             continue
-        raised = _raised(track, start, end, every * watched, changes.get(id(track), ()))
-        for i, (since, at_value, shown) in enumerate(raised):
+        before = int(np.searchsorted(track.at[track.starts[start:end]], newest))
+        raised, borders = _raised(track, start, end, every * watched, changes.get(id(track), ()), before)
+        for since, at_value, shown in raised:
             at = int(track.at[track.starts[start + at_value]])
             if at < newest:
                 continue
-            old = level[raised[i - 1][0] if i else 0 : since]
-            new = level[since : raised[i + 1][0] if i + 1 < len(raised) else level.size]
+            k = borders.index(since)
+            old, new = level[borders[k - 1] : since], level[since : borders[k + 1]]
             good, bad, told = (track.commit(start + k) for k in (since - 1, since, at_value))
             span = {commit.sha for commit in track.order[int(track.at[track.starts[start + since]]) : at + 1]}
             benchmark = known[track.series].key.benchmark
             said = [d for d in decisions if d.commit in span and d.benchmark in ("", benchmark)]
+            settled = [d for d in said if d.state in DECIDED]
+            shown = shown or any(d.state == "confirmed" for d in said)
             factor = math.exp(float(np.median(new) - np.median(old)))
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
-            decision = said[-1] if said else None
+            decision = settled[-1] if settled else None
             found.append((at, HistoryAlarm(track, good, bad, told, factor, decision, between, shown)))
     return tuple(
         alarm for _, alarm in sorted(found, key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
@@ -157,18 +170,33 @@ def find_alarms(
 
 
 def _raised(
-    track: Track, start: int, end: int, mean: float, changes: Sequence[Change]
-) -> list[tuple[int, int, bool]]:
-    """Of a stretch of points: the first one of each new level, the one that raised it, whether it is shown."""
-    place = {track.commit(k).sha: k - start for k in range(start, end)}
+    track: Track, start: int, end: int, mean: float, changes: Sequence[Change], before: int
+) -> tuple[list[tuple[int, int, bool]], list[int]]:
+    """Of a stretch of points: the first one of each new level, the one that raised it, whether it is confirmed.
+
+    Then the borders of all levels. What the history showed when it had the points before the newest is no news.
+    """
+    level = track.level[start:end]
+    place = {track.commit(k).sha: k - start for k in range(start, end)} if changes else {}
     shown = [
         (place[c.commit.sha], place[c.earliest.sha], place[c.latest.sha], c.pvalue)
         for c in changes
         if {c.commit.sha, c.earliest.sha, c.latest.sha} <= place.keys() and place[c.commit.sha] > 0
     ]
-    found = {since: (end - start - 1, True) for since, _, _, pvalue in shown if pvalue * mean <= _SURE}
-    for alarm in alarms(track.level[start:end], mean):
+    found: dict[int, tuple[int, bool]] = {}
+    for alarm in alarms(level, mean):
         same = [k for k, low, high, _ in shown if low - _NEAR <= alarm.since <= high + _NEAR]
         since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
-        found[since] = (alarm.raised, bool(same))
-    return [(since, raised, sure) for since, (raised, sure) in sorted(found.items())]
+        found[since] = (alarm.raised, True)
+    old = [since for since, *_ in shown if since < before]
+    known = change_pvalues(alone(level[:before], old)).tolist() if set(old) - found.keys() else []
+    no_news = {since for since, pvalue in zip(old, known, strict=False) if pvalue <= RISK}
+    for since, _, _, pvalue in shown:
+        if since not in found and since not in no_news:
+            found[since] = (level.size - 1, pvalue * mean <= _SURE)
+    borders = sorted({0, *found, *(since for since, *_ in shown)})
+    newest = newest_jump(level[borders[-1] :], mean / ASKED)
+    if newest is not None:
+        borders.append(borders[-1] + newest)
+        found[borders[-1]] = (level.size - 1, False)
+    return [(since, *how) for since, how in sorted(found.items())], [*borders, level.size]

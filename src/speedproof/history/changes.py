@@ -12,11 +12,13 @@ from msgspec import Struct
 
 from speedproof.history.commits import Commit
 from speedproof.history.tracks import Track
-from speedproof.stats.change_points import change_pvalues, find_changes
+from speedproof.stats.change_points import all_changes, change_pvalues, median
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import t_ppf, t_sf
 
+RISK = 0.05
+"""That a history without a change shows one."""
 _NEAR = 30  # points on each side of a joint that tell the levels there
 _LEFT = 0.25  # of a step, what an undoing may leave
 _Place = tuple[int, int, int, float, bool]  # best, first and last split, p-value, whether it is a drift
@@ -32,40 +34,74 @@ class Change(Struct, frozen=True):
     earliest: Commit
     latest: Commit
     factor: float  # level after over level before: above 1 the location grew
-    # Bounds of it, each at risk alpha; NaN where too few sessions lie on a side
-    low: float
-    high: float
     pvalue: float  # of the place, between its neighbours
     sessions: tuple[int, int]  # number of sessions before and after, up to the neighbouring changes
     today: float = math.nan  # the newest level over the level before it
     drift: bool = False  # it happened little by little between the earliest and the latest commit
     undone: Commit | None = None  # the first commit of a later level that is nearer to the one before by far
+    # What its bounds are made of: the points from one to before another around the split, risk, error of a joint
+    points: tuple[int, int, int] = (0, 0, 0)
+    alpha: float = RISK
+    widened: float = 1.0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Of the factor, each at risk alpha; NaN where too few sessions lie on a side."""
+        start, split, end = self.points
+        before, after = (
+            np.exp(self.track.values[self.track.rows(*of)] - self.track.level[0])
+            for of in ((start, split), (split, end))
+        )
+        interval = ratio_of_medians(after, before, self.alpha)
+        return float(interval.low) / self.widened, float(interval.high) * self.widened
+
+    @property
+    def low(self) -> float:
+        """The lower of the bounds."""
+        return self.bounds[0]
+
+    @property
+    def high(self) -> float:
+        """The upper of the bounds."""
+        return self.bounds[1]
 
 
 def find_history_changes(
-    tracks: Sequence[Track], alpha: float = 0.05, *, correction: Correction = "holm"
+    tracks: Sequence[Track], alpha: float = RISK, *, correction: Correction = "holm"
 ) -> tuple[Change, ...]:
     """Every change that the tracks show."""
     stretches = [(track, start, end) for track in tracks for start, end in track.stretches()]
     series = [track.level[start:end] for track, start, end in stretches]
     joints = [(track, *both) for track in tracks for both in pairwise(track.stretches())]
     pvalues = np.ones(len(series))
-    for n in {values.size for values in series}:
-        rows = [i for i, values in enumerate(series) if values.size == n]
-        pvalues[rows] = change_pvalues(np.array([series[i] for i in rows]))
+    sizes: dict[int, list[int]] = {}
+    for i, values in enumerate(series):
+        sizes.setdefault(values.size, []).append(i)
+    for rows in sizes.values():
+        pvalues[rows] = change_pvalues([series[i] for i in rows])
     at_joints = [_joint_pvalue(*joint) for joint in joints]
     family = np.concatenate([pvalues, at_joints])
     adjusted = (holm if correction == "holm" else benjamini_hochberg)(family)
     places: dict[int, list[_Place]] = {}
-    for (track, start, _), values, known in zip(stretches, series, adjusted[: len(series)], strict=True):
-        for found in find_changes(values, alpha, known=float(known)):
-            place = (start + found.split, start + found.low, start + found.high, found.pvalue, found.drift)
-            places.setdefault(id(track), []).append(place)
+    for rows in sizes.values():
+        changed = [i for i in rows if adjusted[i] <= alpha]
+        if not changed:
+            continue
+        every = all_changes(np.array([series[i] for i in changed]), alpha, adjusted[changed])
+        for i, several in zip(changed, every, strict=True):
+            track, start, _ = stretches[i]
+            places.setdefault(id(track), []).extend(
+                (start + one.split, start + one.low, start + one.high, one.pvalue, one.drift)
+                for one in several
+            )
     for (track, _, (split, _)), known in zip(joints, adjusted[len(series) :], strict=True):
         if known <= alpha:
             places.setdefault(id(track), []).append((split, split, split, float(known), False))
     return tuple(
-        change for track in tracks for change in _changes(track, sorted(places.get(id(track), [])), alpha)
+        change
+        for track in tracks
+        if id(track) in places
+        for change in _changes(track, sorted(places[id(track)]), alpha)
     )
 
 
@@ -95,7 +131,7 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
     """
     bounds = [0, *(split for split, *_ in places), len(track)]
     joints = [start for start, _ in track.stretches()[1:]]
-    heights = [float(np.median(track.values[track.rows(*of)])) for of in pairwise(bounds)]
+    heights = [median(track.values[track.rows(*of)]) for of in pairwise(bounds)]
     changes = []
     for k, ((split, low, high, pvalue, drift), start, end) in enumerate(
         zip(places, bounds, bounds[2:], strict=False)
@@ -105,7 +141,6 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
         before, after = (
             track.values[track.rows(*of)] - track.level[0] for of in ((start, split), (split, end))
         )
-        interval = ratio_of_medians(np.exp(after), np.exp(before), alpha)
         joint = track.joint_error(split) if split in joints else 0.0
         widened = math.exp(float(t_ppf(1.0 - alpha, track.degrees)) * joint) if joint else 1.0
         commit, earliest, latest = (track.commit(min(k, len(track) - 1)) for k in (split, low, high))
@@ -115,14 +150,15 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
                 commit,
                 earliest,
                 latest,
-                factor=math.exp(float(np.median(after) - np.median(before))),
-                low=float(interval.low) / widened,
-                high=float(interval.high) * widened,
+                factor=math.exp(median(after) - median(before)),
                 pvalue=pvalue,
                 sessions=(before.size, after.size),
                 drift=drift,
                 today=math.exp(heights[-1] - heights[k]),
                 undone=next((track.commit(places[j][0]) for j in _undone(heights, k)), None),
+                points=(start, split, end),
+                alpha=alpha,
+                widened=widened,
             )
         )
     return changes

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names
 from speedproof.errors import Parameter, UsageError
@@ -22,6 +24,8 @@ class Commit(Struct, frozen=True):
     sha: str  # its full name, or whatever names it where no repository is at hand
     subject: str = ""  # first line of its message; empty when unknown
     date: str = ""  # ISO 8601 in UTC; empty when unknown
+    author: str = ""  # as git names it now; empty where it does not
+    branch: str = ""  # where it was added, or what the file said
 
 
 def in_utc(moment: str) -> str:
@@ -37,12 +41,13 @@ def in_utc(moment: str) -> str:
     )
 
 
-def _git(folder: str, *arguments: str) -> str | None:
+def _git(folder: str, *arguments: str, given: str = "") -> str | None:
     """What git prints, or None when there is no git, no repository or no such thing."""
     try:
         done = subprocess.run(
-            ["git", "-C", folder, *arguments], capture_output=True, text=True, errors="replace", check=False
-        )
+            ["git", "-C", folder, *arguments],
+            input=given, capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
     except OSError:
         return None
     return done.stdout if done.returncode == 0 else None
@@ -63,7 +68,7 @@ def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
         return Commit(sha, subject, in_utc(moment))
     if revision.startswith("HEAD") or "~" in revision or "^" in revision:
         raise UsageError(
-            f"{revision}: no git repository here knows it; name the commit with {Parameter('commit')}"
+            f"{revision}: no git repository here knows it; name the commit with ", Parameter("commit")
         )
     return Commit(revision, "", in_utc(date))
 
@@ -90,7 +95,7 @@ def first_parent_order(branch: str, folder: str = ".") -> tuple[str, ...]:
 def ordered(
     known: Sequence[Commit], branch: str = "HEAD", folder: str = ".", added_on: Sequence[str] = ()
 ) -> list[Commit]:
-    """Stored commits in the order of a branch; by date where git named none of them.
+    """Stored commits in the order of a branch; where git named none of them, those of one branch by date.
 
     ``added_on`` are the branches that were checked out when git named some.
     """
@@ -100,15 +105,34 @@ def ordered(
     if cut and len(on_branch) < len(known):
         raise UsageError(f"{folder}: the clone lacks older commits; fetch them: git fetch --unshallow")
     if on_branch:
-        return sorted(on_branch, key=lambda commit: place[commit.sha])
-    if not known or (branch == "HEAD" and not added_on):
-        return sorted(known, key=lambda commit: (commit.date, commit.sha))
+        return with_authors(sorted(on_branch, key=lambda commit: place[commit.sha]), folder)
+    stored = sorted({commit.branch for commit in known if commit.branch})
+    if not known or (not added_on and branch in ("HEAD", *stored)):
+        return _dated(known, branch)
     listed = _git(folder, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes")
-    names = (listed or "").split() or added_on
+    names = (listed or "").split() or added_on or stored
     raise UsageError(
         f"no measured commit is on {branch} in the repository {folder}; name another with ",
         Parameter("branch"), f" ({enumerate_names(names, 5)}) or " if names else " or ", Parameter("repository"),
     )  # fmt: skip
+
+
+def _dated(known: Sequence[Commit], branch: str) -> list[Commit]:
+    """Commits by date, of one branch: what was asked for, else the main one, else that of the most."""
+    many = Counter(commit.branch for commit in known if commit.branch)
+    usual = [name for name in (branch, "main", "master", "trunk") if name in many]
+    of = {"", *(usual or [name for name, _ in many.most_common()])[:1]}
+    return sorted(
+        (commit for commit in known if commit.branch in of), key=lambda commit: (commit.date, commit.sha)
+    )
+
+
+def with_authors(commits: Sequence[Commit], folder: str) -> list[Commit]:
+    """Commits that git knows, with their authors."""
+    wanted = "".join(f"{commit.sha}\n" for commit in commits)
+    listed = _git(folder, "log", "--no-walk=unsorted", "--format=%H%x1f%an", "--stdin", given=wanted)
+    names = dict(line.split("\x1f", 1) for line in (listed or "").splitlines())
+    return [replace(commit, author=names.get(commit.sha, "")) for commit in commits]
 
 
 def current_branch(folder: str = ".") -> str:

@@ -22,7 +22,7 @@ def noise_floor(measured: Measurements, keys: Mapping[int, Key], store: str) -> 
     Anchors count as well: they are the commits with the most sessions.
     """
     # An anchor of exactly 1 is no measurement: another tool kept the ratios to it only.
-    several = _alone(measured.where(~(measured.anchor & (measured.location == 1.0))))
+    several = _alone(measured.where(_repeated(_cells(measured))))
     spreads: dict[Key, SessionSpread] = {}
     others: dict[str, SessionSpread] = {}
     for metric in {key.metric for key in keys.values()}:
@@ -43,7 +43,7 @@ def _groups(measured: Measurements) -> IntArray:
 
 def _alone(measured: Measurements) -> Measurements:
     """The measurements of commits that have several sessions on a machine, one value a session."""
-    several = measured.where(_repeated(_cells(measured)))
+    several = measured.where(~(measured.anchor & (measured.location == 1.0)))
     positive = several.where((several.location > 0.0) & (np.fmin(several.low, 1.0) > 0.0))
     by_session = _cells(positive) * (int(positive.session.max(initial=0)) + 1) + positive.session
     _, first, at, count = np.unique(by_session, return_index=True, return_inverse=True, return_counts=True)
@@ -60,6 +60,8 @@ def _cells(measured: Measurements) -> IntArray:
 
 def _repeated(numbers: IntArray) -> BoolArray:
     """Whether a number occurs again."""
-    _, at, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    found: BoolArray = counts[at] > 1
+    order = np.argsort(numbers)
+    same = np.flatnonzero(numbers[order[1:]] == numbers[order[:-1]])
+    found = np.zeros(numbers.size, dtype=np.bool_)
+    found[order[same]] = found[order[same + 1]] = True
     return found

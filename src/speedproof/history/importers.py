@@ -1,9 +1,13 @@
 """Histories that other tools kept: each measured commit of theirs becomes one of ours.
 
 * github-action-benchmark: ``data.js``, one number a benchmark and commit (its README, "data.js").
-* Otava (Hunter): CSV with columns ``time`` and ``commit`` (or ``git.commit_id``), every other column a benchmark.
+* Otava (Hunter): CSV, also with semicolons, with columns ``time`` and ``commit`` (or ``git.commit_id``) and maybe
+  ``branch``, every other column a benchmark.
 * Go's benchseries: the JSON of its flag ``-jo`` (golang.org/x/perf/benchseries, ``ComparisonSeries``). It keeps of
   each commit and benchmark the ratio to a baseline and its bounds, but no measurement; the baseline is the anchor.
+* asv, as published: a folder with ``index.json`` and ``graphs`` (asv/graph.py, ``Graph.get_file_path``).
+* Nyrkiö: the JSON of its results (docs/source/api-reference/data-models.md), every metric a benchmark.
+* Treeherder: the JSON of ``performance/summary`` with its data, every test a benchmark, every job a session.
 * asv: the folder ``results`` with ``MACHINE/COMMIT-ENVIRONMENT.json``, or a machine's; pyperformance and
   faster-cpython's bench_runner: a folder of pyperf files that name their commit. These files are read one by one.
 """
@@ -11,9 +15,11 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,6 +38,7 @@ from speedproof.history.commits import Commit, in_utc
 _DATA_JS = "window.BENCHMARK_DATA"
 _COMMIT_COLUMNS = ("commit", "git.commit_id", "git_commit", "revision")
 _HEAD = 2000  # bytes of a file that tell whose it is
+_NYRKIO = {"higher_is_better": Direction.HIGHER, "lower_is_better": Direction.LOWER}
 _SUMMARY = frozenset({Trait.SUMMARY_ONLY})
 
 
@@ -44,11 +51,14 @@ class Imported(Struct, frozen=True):
     anchor: str | None = None
     machine: str = ""
     bounds: Mapping[tuple[Key, str], tuple[float, float]] = field(default_factory=dict)
+    branch: str = ""
 
 
 def importer_of(path: Path) -> Iterator[Imported | Path | str] | None:
     """The commits of a history of another tool, files to be read, or why a part is not; None for what is none."""
     if path.is_dir():
+        if (path / "graphs").is_dir() and (path / "index.json").is_file():
+            return _published(path)
         return iter(files) if (files := _folder(path)) else None
     if not path.is_file():
         return None
@@ -58,7 +68,11 @@ def importer_of(path: Path) -> Iterator[Imported | Path | str] | None:
         return _data_js(path)
     if head.lstrip().startswith("[") and '"benchmarks"' in head and '"unit"' in head:
         return _benchseries(path)
-    columns = next(csv.reader(head.splitlines()), [])
+    if '"signature_id"' in head and '"suite"' in head:
+        return _treeherder(path)
+    if '"timestamp"' in head and '"metrics"' in head:
+        return _nyrkio(path)
+    columns = next(csv.reader(head.splitlines(), delimiter=_delimiter(head)), [])
     if "time" in columns and any(name in columns for name in _COMMIT_COLUMNS):
         return _otava(path)
     return None
@@ -99,17 +113,126 @@ def _of_run(run: dict[str, Any], prefix: str) -> Imported:
     started = _moment(str(run["date"] / 1000)) if run.get("date") else ""
     records = []
     for bench in run["benches"]:
-        unit = parse_unit(str(bench.get("unit", "")))
         direction = Direction.HIGHER if run.get("tool") == "customBiggerIsBetter" else None
-        values = unit.to_base(np.array([float(bench["value"])]))
-        metric = {"s": "time", "B": "memory"}.get(unit.base, unit.base or "value")
-        record = Record(
-            f"{prefix}{bench['name']}", values, unit.base, metric, direction, traits=_SUMMARY,
-            tool="github-action-benchmark",
-        )  # fmt: skip
+        name, unit = f"{prefix}{bench['name']}", str(bench.get("unit", ""))
+        record = _value(name, float(bench["value"]), unit, direction, "github-action-benchmark")
         records.append((str(commit["id"]), record))
     known = Commit(str(commit["id"]), subject, in_utc(str(commit.get("timestamp", ""))))
     return Imported(Suite.from_records(records), known, started)
+
+
+def _value(name: str, value: float, unit: str, direction: Direction | None, tool: str) -> Record:
+    """One number in a unit as the tool writes it."""
+    parsed = parse_unit(unit)
+    metric = {"s": "time", "B": "memory"}.get(parsed.base, parsed.base or "value")
+    better = direction or direction_of(parsed.base, name)
+    values = parsed.to_base(np.array([value]))
+    return Record(name, values, parsed.base, metric, better, traits=_SUMMARY, tool=tool)
+
+
+class _Sitting(Struct, frozen=True):
+    """When, where and of what something was measured."""
+
+    date: str
+    commit: str
+    branch: str
+    machine: str
+
+
+def _sittings(found: Iterable[tuple[_Sitting, Record]]) -> Iterator[Imported]:
+    """A session each of the values of one sitting; of several values of one benchmark each has its own."""
+    sessions: dict[tuple[_Sitting, int], list[Record]] = {}
+    many: dict[tuple[_Sitting, str, str], int] = {}
+    for at, record in found:
+        key = at, record.benchmark, record.metric
+        many[key] = many.get(key, 0) + 1
+        sessions.setdefault((at, many[key]), []).append(record)
+    for (at, _), records in sessions.items():
+        suite = Suite.from_records([(at.commit, record) for record in records])
+        commit = Commit(at.commit, "", at.date)
+        yield Imported(suite, commit, at.date, machine=at.machine, branch=at.branch)
+
+
+def _nyrkio(path: Path) -> Iterator[Imported]:
+    def found() -> Iterator[tuple[_Sitting, Record]]:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        for run in told if isinstance(told, list) else [told]:
+            own = {k: v[0] if isinstance(v, list) else v for k, v in run["attributes"].items()}
+            at = _Sitting(
+                _moment(str(run["timestamp"])), str(own["git_commit"]), str(own.get("branch", "")), ""
+            )
+            for metric in run["metrics"]:
+                better = _NYRKIO.get(metric.get("direction", ""))
+                yield (
+                    at,
+                    _value(metric["name"], float(metric["value"]), metric.get("unit", ""), better, "Nyrkiö"),
+                )
+
+    try:
+        yield from _sittings(found())
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise FormatError(str(path), "", f"is not the JSON of Nyrkiö's results ({error!r})") from error
+
+
+def _treeherder(path: Path) -> Iterator[Imported]:
+    def found() -> Iterator[tuple[_Sitting, Record]]:
+        for series in json.loads(path.read_text(encoding="utf-8")):
+            options = [series.get("option_name") or "", *(series.get("extra_options") or [])]
+            name = " ".join(filter(None, [series["suite"], series.get("test"), *options]))
+            better = Direction.LOWER if series["lower_is_better"] else Direction.HIGHER
+            for point in series["data"]:
+                at = _Sitting(
+                    in_utc(point["push_timestamp"]),
+                    point["revision"],
+                    series["repository_name"],
+                    series["platform"],
+                )
+                unit = series.get("measurement_unit") or ""
+                yield at, _value(name, float(point["value"]), unit, better, "Treeherder")
+
+    try:
+        yield from _sittings(found())
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise FormatError(str(path), "", f"is not a performance summary of Treeherder ({error!r})") from error
+
+
+def _published(path: Path) -> Iterator[Imported]:
+    """Every point of the graphs that asv published; what tells graphs apart beside the branch is the machine."""
+
+    def found() -> Iterator[tuple[_Sitting, Record]]:
+        index = json.loads((path / "index.json").read_text(encoding="utf-8"))
+        known = {_sanitized(name): (name, told) for name, told in index["benchmarks"].items()}
+        graphs: list[dict[str, str | None]] = index["graph_param_list"]
+        vary = [
+            k
+            for k in graphs[0]
+            if len({graph.get(k) for graph in graphs}) > 1 and k not in ("branch", "machine")
+        ]
+        for graph in graphs:
+            parts = sorted(_sanitized(f"{k}-{v or 'null'}" if v != "" else k) for k, v in graph.items())
+            words = [graph.get("machine") or "", *(f"{k} {graph.get(k)}" for k in vary)]
+            where = graph.get("branch") or "", ", ".join(filter(None, words))
+            for file in sorted(path.joinpath("graphs", *parts).glob("*.json")):
+                name, told = known[file.stem]
+                sets = itertools.product(*told["params"]) if told.get("params") else ()
+                several = [f"{name}({', '.join(one)})" for one in sets]
+                for revision, value in json.loads(file.read_text(encoding="utf-8")):
+                    date = _moment(str(index["revision_to_date"][str(revision)] / 1000))
+                    at = _Sitting(date, index["revision_to_hash"][str(revision)], *where)
+                    values = value if isinstance(value, list) else [value]
+                    for of, one in zip(several or [name], values, strict=True):
+                        if one is not None and math.isfinite(one):
+                            yield at, _value(of, one, told.get("unit", "").replace("unit", ""), None, "asv")
+
+    try:
+        yield from _sittings(found())
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise FormatError(str(path), "", f"is not what 'asv publish' writes ({error!r})") from error
+
+
+def _sanitized(name: str) -> str:
+    """As asv names files."""
+    return re.sub(r'[<>:"/\\^|?*\x00-\x1f]', "_", name)
 
 
 def _benchseries(path: Path) -> Iterator[Imported | str]:
@@ -151,27 +274,31 @@ def _ratio(name: str, unit: str, value: float) -> Record:
     return Record(name, np.array([value]), "", metric, direction, traits=_SUMMARY, tool="benchseries")
 
 
+def _delimiter(head: str) -> str:
+    first = head.partition("\n")[0]
+    return ";" if first.count(";") > first.count(",") else ","
+
+
 def _otava(path: Path) -> Iterator[Imported]:
     with path.open(encoding="utf-8", newline="") as opened:
-        rows = csv.DictReader(opened)
+        delimiter = _delimiter(opened.read(_HEAD))
+        opened.seek(0)
+        rows = csv.DictReader(opened, delimiter=delimiter)
         names = rows.fieldnames or []
         told = next(name for name in _COMMIT_COLUMNS if name in names)
         for row in rows:
             records = []
             for name in names:
-                if name in ("time", told) or row[name] in (None, ""):
+                if name in ("time", "branch", told) or row[name] in (None, ""):
                     continue
                 value = _number(row[name])
-                if not math.isfinite(value):
-                    continue  # a column of words, such as the branch
-                # Otava has no unit: the name alone says that more is better.
-                better = direction_of("", name)
-                record = Record(name, np.array([value]), "", "value", better, traits=_SUMMARY, tool="Otava")
-                records.append((row[told], record))
+                if math.isfinite(value):  # else a column of words
+                    records.append((row[told], _value(name, value, "", None, "Otava")))
             if not records or not row[told]:
                 raise FormatError(str(path), f"line {rows.line_num}", "names no commit or holds no number")
             moment = _moment(row["time"])
-            yield Imported(Suite.from_records(records), Commit(row[told], "", moment), moment)
+            commit = Commit(row[told], "", moment)
+            yield Imported(Suite.from_records(records), commit, moment, branch=row.get("branch") or "")
 
 
 def _number(text: str) -> float:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
-from speedproof.history.rows import StoredSeries, Triage
+from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 
@@ -15,7 +15,8 @@ from speedproof.protocols.noise_floor import NoiseFloor
 class ToldChange(Struct, frozen=True):
     """A change as other programs read it; the fields are those of :class:`~speedproof.history.changes.Change`.
 
-    ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it.
+    ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it,
+    ``state`` that or, where nobody decided, whether it stands or is undone.
     """
 
     benchmark: str
@@ -34,6 +35,8 @@ class ToldChange(Struct, frozen=True):
     today: float
     undone: str | None
     decision: str | None
+    state: str
+    assigned: str | None
 
 
 class ToldHistory(Struct, frozen=True):
@@ -66,11 +69,23 @@ class FoundHistory(Struct, frozen=True):
             seen[track.at] = True
         return int(seen.sum())
 
-    def decision(self, change: Change) -> Triage | None:
-        """The last word on a change: on its benchmark, else on its commit as a whole."""
+    def said(self, change: Change) -> list[Triage]:
+        """Everything that was said of a change: of its benchmark, or of its commit as a whole."""
         benchmark = self.series[change.track.series].key.benchmark
-        said = [d for d in self.decisions if d.commit == change.commit.sha and d.benchmark in ("", benchmark)]
-        return said[-1] if said else None
+        return [d for d in self.decisions if d.commit == change.commit.sha and d.benchmark in ("", benchmark)]
+
+    def decision(self, change: Change) -> Triage | None:
+        """The last word on a change."""
+        return next((d for d in reversed(self.said(change)) if d.state in DECIDED), None)
+
+    def assigned(self, change: Change) -> str | None:
+        """Who looks after it."""
+        return next((d.reason for d in reversed(self.said(change)) if d.state == "assigned"), None)
+
+    def state(self, change: Change) -> str:
+        """What was decided, else whether it stands or is undone."""
+        said = self.decision(change)
+        return said.state if said else "undone" if change.undone else "stands"
 
     def slower(self, change: Change) -> bool:
         """Whether a change is for the worse."""
@@ -98,12 +113,13 @@ class FoundHistory(Struct, frozen=True):
             change.earliest.sha,
             change.latest.sha,
             change.factor,
-            change.low,
-            change.high,
+            *change.bounds,
             self.slower(change),
             change.sessions,
             change.drift,
             change.today,
             change.undone.sha if change.undone else None,
             said.state if said else None,
+            self.state(change),
+            self.assigned(change),
         )

@@ -11,7 +11,9 @@ from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.suite import Key
 from speedproof.history.commits import Commit
 
-State = Literal["blessed", "invalid", "fixed"]
+State = Literal["blessed", "invalid", "fixed", "confirmed", "noted", "assigned"]
+DECIDED: frozenset[State] = frozenset({"blessed", "invalid", "fixed"})
+"""What settles a change."""
 
 
 class Added(Struct, frozen=True):
@@ -39,8 +41,10 @@ class Triage(Struct, frozen=True):
 
     commit: str  # the first commit after the change
     benchmark: str  # empty for every benchmark
-    state: State  # accepted as the new level; noise; undone since
-    # Why, by whom, when (ISO 8601, UTC)
+    state: (
+        State  # accepted as the new level; noise; undone since; measured again; a remark; who looks after it
+    )
+    # Why (or what was remarked, or to whom it was assigned), by whom, when (ISO 8601, UTC)
     reason: str
     who: str
     at: str
@@ -66,7 +70,7 @@ class Measurements(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return int(self.series.size)
 
-    def where(self, chosen: BoolArray | IntArray) -> Measurements:
+    def where(self, chosen: BoolArray | IntArray | slice) -> Measurements:
         """Some of them."""
         columns = [name for name in self.__struct_fields__ if name != "commits"]
         return replace(self, **{name: getattr(self, name)[chosen] for name in columns})

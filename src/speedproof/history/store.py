@@ -32,6 +32,7 @@ from speedproof.history.rows import Added, Measurements, State, StoredSeries, Tr
 
 BUSY = 60.0  # seconds that a writer waits for another
 _PAGE = 500  # numbers in one question
+_ROWS = 20_000  # that are taken at a time
 
 
 def _now() -> str:
@@ -169,8 +170,8 @@ class HistoryStore:
             there = known[key]
             if (sample.unit, sample.higher_is_better) != (there.unit, there.higher_is_better):
                 raise SpeedproofError(
-                    f"{path}: {key.benchmark} ({key.metric}) is in {sample.unit or 'plain numbers'}, in the "
-                    f"store in {there.unit or 'plain numbers'}; nothing of the file was added"
+                    f"{path}: {key.benchmark} ({key.metric}) is in {_kind(sample)}, in the store in "
+                    f"{_kind(there)}; nothing of the file was added"
                 )
         return {key: there.id for key, there in known.items()}
 
@@ -194,7 +195,7 @@ class HistoryStore:
         """Every commit, in no order."""
         with self.transaction() as connection:
             rows = connection.execute(select(schema.commits)).all()
-        return tuple(Commit(row.sha, row.subject, row.date) for row in rows)
+        return tuple(Commit(row.sha, row.subject, row.date, branch=row.branch) for row in rows)
 
     def branches(self) -> tuple[str, ...]:
         """Where git's commits were added."""
@@ -209,7 +210,7 @@ class HistoryStore:
             return {row.id: row.label for row in connection.execute(select(schema.machines))}
 
     def measurements(self, series: Iterable[int] | None = None) -> Measurements:
-        """Every sample's location, of some series or all, in the order of adding."""
+        """Every sample's location, of some series or all, series by series in the order of adding."""
         s = schema.samples.c
         columns = (s.series, s.session, s.commit, s.anchor, s.location, s.low, s.high, s.id)
         wanted = None if series is None else sorted(set(series))
@@ -219,23 +220,28 @@ class HistoryStore:
             query = select(*columns)
             if wanted is not None and len(wanted) <= _PAGE:
                 query = query.where(s.series.in_(wanted))
-            cursor = connection.execute(query).cursor
-            rows = cursor.fetchall()  # plain tuples, in a third of the time
-        found = np.array(rows, dtype=np.float64).reshape(-1, len(columns))
+            cursor = connection.execute(query).cursor  # of plain tuples, in a third of the time
+            parts = [np.zeros((0, len(columns)))]
+            while rows := cursor.fetchmany(_ROWS):
+                parts.append(np.array(rows, dtype=np.float64))
+        found = np.concatenate(parts)
+        del parts
         if wanted is not None and len(wanted) > _PAGE:
             found = found[np.isin(found[:, 0], wanted)]
-        found = found[np.argsort(found[:, 7], kind="stable")]
-        number, session, commit, sample = found[:, [0, 1, 2, 7]].T.astype(np.int64, order="C")
+        order = np.lexsort((found[:, 7], found[:, 0]))
+        number, session, commit, sample = (found[order, k].astype(np.int64) for k in (0, 1, 2, 7))
+        anchor, location, low, high = (found[order, k] for k in range(3, 7))
+        del found
         machine = np.array([row.machine for row in sittings], dtype=np.int64)
         return Measurements(
             number,
             session,
             machine[np.searchsorted([row.id for row in sittings], session)],
             np.searchsorted([row.id for row in known], commit),
-            found[:, 3] == 1.0,
-            found[:, 4],
-            found[:, 5],
-            found[:, 6],
+            anchor == 1.0,
+            location,
+            low,
+            high,
             sample,
             tuple(Commit(row.sha, row.subject, row.date) for row in known),
         )
@@ -325,6 +331,11 @@ _REMEDIES = {
     "not a database": "; name another store",
     "refused": "; is the server running?",
 }
+
+
+def _kind(of: Sample | StoredSeries) -> str:
+    """The unit and the direction, in words."""
+    return f"{of.unit or 'plain numbers'}, {'more' if of.higher_is_better else 'less'} being better"
 
 
 def _configure(connection: Any, _: object) -> None:

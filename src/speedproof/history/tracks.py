@@ -118,14 +118,16 @@ def tracks_of(
 
     Locations that are not positive have no logarithm and are left out. Of a series the anchored tracks come first.
     """
-    usable = measured.where(measured.location > 0)
-    usable = usable.where(np.argsort(usable.series, kind="stable"))
+    usable = measured
+    if not (measured.location > 0).all() or (np.diff(measured.series) < 0).any():
+        usable = measured.where(measured.location > 0)
+        usable = usable.where(np.argsort(usable.series, kind="stable"))
     place = {commit.sha: i for i, commit in enumerate(order)}
     places = np.array([place.get(commit.sha, -1) for commit in usable.commits], dtype=np.int64)
     bounds = [*np.flatnonzero(np.diff(usable.series, prepend=-1)).tolist(), len(usable)]
     found: list[Track] = []
     for start, end in itertools.pairwise(bounds):
-        found += _of_series(usable.where(np.arange(start, end)), places, order, machines)
+        found += _of_series(usable.where(slice(start, end)), places, order, machines)
     return tuple(found)
 
 

@@ -18,10 +18,19 @@ from speedproof.data.session_file import (
     RunLine,
     SessionLine,
 )
+from speedproof.data.units import Direction
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.build import BuildCache
 from speedproof.measuring.environment import snapshot
 from speedproof.measuring.execute import RunError
+from speedproof.measuring.metrics import (
+    ACCOUNTED,
+    OutputMetric,
+    check_decider,
+    check_names,
+    parse_metric,
+    units_of,
+)
 from speedproof.measuring.plan import Hooks, as_built, plan_trees
 from speedproof.measuring.programs import lacks, not_found
 from speedproof.measuring.revisions import Revision, repository, resolve
@@ -31,6 +40,7 @@ from speedproof.measuring.store import new_head, read_sessions
 
 _BENCHMARK = "command"
 _PAIR = 2
+_FORGIVEN = 2  # failures in a row of a commit
 _RUNS_OF_A_BUILD = 5
 # Builds that are used once are not kept for long: the cache's limit is looked at after so many pairs.
 _TRIM_EVERY = 16
@@ -51,11 +61,29 @@ class BisectRequest(msgspec.Struct, frozen=True):
     timeout: float | None = None  # seconds after which a run is ended
     seed: int = 0  # of the order within pairs, and of fresh builds
     runs: int = 1  # of each side of a pair; their median counts
+    metric: tuple[str, ...] = ()  # numbers in the output, as 'speedproof run' takes them
+    decide_by: str = "time"  # the metric that decides
+    ignore_failure: bool = False  # a commit is left out only where run after run fails
 
     @property
     def fresh(self) -> bool:
         """Whether every pair has builds of its own."""
         return "{seed}" in self.build
+
+    @property
+    def output(self) -> tuple[OutputMetric, ...]:
+        """The numbers that are read from the output."""
+        return tuple(map(parse_metric, self.metric))
+
+    @property
+    def higher(self) -> bool:
+        """Whether more of what decides is better."""
+        return any(m.name == self.decide_by and m.direction is Direction.HIGHER for m in self.output)
+
+    @property
+    def forgiven(self) -> int:
+        """How many failures of a commit in a row count for nothing."""
+        return _FORGIVEN if self.ignore_failure else 0
 
     @classmethod
     def of(
@@ -76,7 +104,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
             raise UsageError("--runs is for fresh builds: it needs {seed} in --build")
         if runs == 0:
             raise UsageError("--runs 0 measures nothing; give 1 or more")
-        return cls(
+        made = cls(
             str(top),
             "" if folder == top else str(folder.relative_to(top)),
             tuple(revision.commit for revision in resolve(top, names)),
@@ -86,6 +114,9 @@ class BisectRequest(msgspec.Struct, frozen=True):
             runs=runs or (_RUNS_OF_A_BUILD if fresh else 1),
             **kept,
         )
+        check_names(made.output, ())
+        check_decider(made.decide_by, ["time", *ACCOUNTED, *(metric.name for metric in made.output)])
+        return made
 
     @classmethod
     def stored(cls, path: Path) -> BisectRequest:
@@ -107,6 +138,7 @@ def head_of(request: BisectRequest, names: Sequence[str], before: Sequence[str])
     return new_head(
         [PlannedBenchmark(_BENCHMARK, versions)],
         seed=request.seed,
+        units=units_of(request.output, None),
         options={"bisect": msgspec.json.encode(request).decode()},
         environment=snapshot(),
         resumes=tuple(before),
@@ -131,7 +163,7 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
     sessions = read_sessions(file)
     found: list[tuple[int, int, float, float] | int] = []
     builds: dict[str, int] = {}
-    following = 0
+    following, in_a_row = 0, dict.fromkeys(range(len(names)), 0)
     for session in sessions:
         if _request_of(file, session.head) != request:
             raise FormatError(str(file), f"session {session.head.session}", "belongs to another bisection")
@@ -144,23 +176,34 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
             place = names.index(run.version)
             if run.build is not None:
                 builds[run.version] = max(builds.get(run.version, 0), run.build + 1)
-            if run.failed:
+            if run.failed or not run.metrics.get(request.decide_by, 0.0) > 0.0:
                 failed[run.block] = place
             elif not run.warmup:
-                blocks.setdefault(run.block, {}).setdefault(place, []).append(run.metrics["time"])
+                value = run.metrics[request.decide_by]
+                blocks.setdefault(run.block, {}).setdefault(place, []).append(value)
         for block in sorted({*blocks, *failed}):
             times = blocks.get(block, {})
             if block in failed:
-                found += [failed[block]] if 0 < failed[block] < len(names) - 1 else []
+                place = failed[block]
+                in_a_row[place] += 1
+                lost = in_a_row[place] > request.forgiven and 0 < place < len(names) - 1
+                found += [place] if lost else []
             elif len(times) == _PAIR and all(len(own) == request.runs for own in times.values()):
                 first, last = sorted(times)
-                found.append((first, last, median(times[first]), median(times[last])))
+                in_a_row |= {first: 0, last: 0}
+                values = [median(times[first]), median(times[last])]
+                old, new = reversed(values) if request.higher else values
+                found.append((first, last, old, new))
     load = max(float(session.head.environment.get("load", "0")) for session in sessions)
     return Recalled(tuple(s.head.session for s in sessions), tuple(found), following, builds, load)
 
 
+class FailedRunError(RunError):
+    """A run that failed or has no value: another one of the commit may not."""
+
+
 class CommitRunner:
-    """Builds what a pair needs and has not yet, warms it up, and measures run by run.
+    """Builds what a pair needs and has not yet, warms it up, and measures run by run, in the metric that decides.
 
     What is built is in use until ``held`` ends; fresh builds until the next pair.
     """
@@ -211,7 +254,7 @@ class CommitRunner:
             self._planned[name] = version, number
 
     def run(self, name: str, block: int, place: int) -> float:
-        """One run's time."""
+        """One run's value."""
         began = self._runs.clock()
         seconds = self._measured(*self._planned[name], block, place, warmup=False)
         self.spent += self._runs.clock() - began
@@ -238,5 +281,9 @@ class CommitRunner:
             [planned], (version, number), (block, place), warmup=warmup, asked=()
         )
         if run.failed:
-            raise RunError(f"{version.name}: {version.text!r} {run.describe_failure()}")
-        return run.metrics["time"]
+            raise FailedRunError(f"{version.name}: {version.text!r} {run.describe_failure()}")
+        if not self._runs.deciding(run):
+            why = self._runs.executor.explain(run, self._runs.metric)
+            absent = f"did not give the metric {self._runs.metric!r} that decides"
+            raise FailedRunError("; ".join(filter(None, [f"{version.name}: {version.text!r} {absent}", why])))
+        return run.metrics[self._runs.metric]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import math
 import os
 import resource
@@ -15,9 +16,10 @@ import time
 from collections.abc import Mapping
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from speedproof.errors import Parameter, SpeedproofError
-from speedproof.measuring.processes import adopting, end, left_behind, watch
+from speedproof.measuring.processes import adopting, children, end, left_behind, watch
 
 # Python ignores these, and a child would inherit that: a benchmark in a pipe must still die of SIGPIPE.
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -42,8 +44,19 @@ class Job(Struct, frozen=True):
     # match). Of standard error the end is always kept
     capture: bool = False
     timeout: float | None = None  # seconds after which the whole process group is ended
-    # All variables, from :func:`environment_of`, where they are not made anew for this run
+    # What is the same for many runs, where it is known: all variables, from :func:`environment_of`, and where the
+    # program is
     environment: Mapping[bytes, bytes] | None = None
+    program: str = ""
+
+    def prepared(self) -> Job:
+        """With both, for all runs of a version."""
+        environment = environment_of(self.env) if self.environment is None else self.environment
+        path = {"PATH": os.fsdecode(environment.get(b"PATH", os.defpath))}
+        program = self.program or find_program(self.command[0], path)
+        if program is None:
+            raise RunError(f"{self.command[0]}: ", *NO_PROGRAM)
+        return replace(self, environment=environment, program=program)
 
 
 class Run(Struct, frozen=True):
@@ -109,35 +122,23 @@ def execute(job: Job) -> Run:
     A new process starts in the memory of its parent, and Linux counts that in its peak (``ru_maxrss``
     survives ``execve``). A peak that is not above the runner's own therefore says nothing, and is left out.
     """
-    environment = environment_of(job.env) if job.environment is None else job.environment
-    with contextlib.ExitStack() as stack:
-
-        def opened(descriptor: int) -> int:
-            stack.callback(os.close, descriptor)
-            return descriptor
-
-        try:
-            stdin = opened(os.open(job.stdin, os.O_RDONLY))
-            if job.cwd:
-                # Spawning has no directory of its own to offer, so the runner goes there for the moment.
-                stack.enter_context(contextlib.chdir(job.cwd))
-        except OSError as error:
-            raise RunError(f"{error.filename}: {error.strerror}") from None
-        kept = os.memfd_create("output") if job.capture else None
-        stdout = opened(os.open(os.devnull, os.O_WRONLY) if kept is None else kept)
-        stderr = opened(os.memfd_create("output"))
-        actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
-        program = find_program(job.command[0], {"PATH": os.fsdecode(environment.get(b"PATH", os.defpath))})
-        if program is None:
-            raise RunError(f"{job.command[0]}: ", *_start_remedy(FileNotFoundError()))
-        before = stack.enter_context(adopting())
-        errors = _End(stderr)
-        seconds, status, usage, timed_out = _spawn_and_wait(
-            program, job, environment, actions, before, errors
-        )
+    if job.environment is None or not job.program:
+        job = job.prepared()
+    stdin = stdout = _null()
+    stderr = _unwritten.pop() if _unwritten else os.memfd_create("output")
+    errors, opened, left = _End(stderr), list[int](), 0
+    try:
+        if job.stdin != os.devnull:
+            opened.append(stdin := os.open(job.stdin, os.O_RDONLY))
+        if job.capture:
+            opened.append(stdout := os.memfd_create("output"))
+        # Spawning has no directory of its own to offer, so the runner goes there for the moment.
+        with contextlib.chdir(job.cwd) if job.cwd else contextlib.nullcontext(), adopting() as before:
+            files = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
+            seconds, status, usage, timed_out = _spawn_and_wait(job, files, before, errors)
+            left = len(left_behind(before))
         # After the run: what the runner needed to start it is inherited, too.
         own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        exit_code = os.waitstatus_to_exitcode(status)
         metrics = {
             "time": seconds,
             "user": round(usage.ru_utime, 6),
@@ -149,9 +150,26 @@ def execute(job: Job) -> Run:
         }
         if usage.ru_maxrss > own_peak:
             metrics["memory"] = usage.ru_maxrss * 1024.0
-        left = len(left_behind(before))
-        written = b"" if kept is None else _content(kept)
-        return Run(metrics, exit_code, timed_out, written, errors.kept(), left)
+        output = _content(stdout) if job.capture else b""
+        return Run(metrics, os.waitstatus_to_exitcode(status), timed_out, output, errors.kept(), left)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise RunError(f"{error.filename}: {error.strerror}") from None
+    finally:
+        # Whoever is left may write yet.
+        (opened if left or errors.kept() else _unwritten).append(stderr)
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+_unwritten: list[int] = []  # files in memory for standard error, from runs that wrote none
+
+
+@functools.cache
+def _null() -> int:
+    """Where nothing is read and written, opened once."""
+    return os.open(os.devnull, os.O_RDWR)
 
 
 class _End:
@@ -170,37 +188,30 @@ class _End:
 
     def kept(self) -> bytes:
         size = os.fstat(self._descriptor).st_size
-        last = os.pread(self._descriptor, _KEPT_ERRORS, max(size - _KEPT_ERRORS, 0))
+        last = os.pread(self._descriptor, _KEPT_ERRORS, max(size - _KEPT_ERRORS, 0)) if size else b""
         return (self._before + last)[-_KEPT_ERRORS:]
 
 
 def _spawn_and_wait(
-    program: str,
     job: Job,
-    environment: Mapping[bytes, bytes],
-    actions: list[tuple[int, int, int]],
+    files: list[tuple[int, int, int]],
     before: set[int],
     errors: _End,
 ) -> tuple[float, int, resource.struct_rusage, bool]:
-    timed_out = False
-    # An interrupt between the child's birth and the try would leave it behind.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    pid, timed_out = 0, False
     start = time.perf_counter_ns()
     try:
-        pid = os.posix_spawn(
-            program,
-            job.command,
-            environment,
-            file_actions=actions,
-            setpgroup=0,
-            setsigmask=mask,
-            setsigdef=_DEFAULT_SIGNALS,
-        )
-    except OSError as error:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
-    try:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        try:
+            pid = os.posix_spawn(
+                job.program,
+                job.command,
+                job.environment or {},
+                file_actions=files,
+                setpgroup=0,
+                setsigdef=_DEFAULT_SIGNALS,
+            )
+        except OSError as error:
+            raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
         watch(pid)
         if not _ends_within(pid, job.timeout, errors):
             timed_out = True
@@ -208,10 +219,12 @@ def _spawn_and_wait(
         finish = time.perf_counter_ns()
         _, status, usage = os.wait4(pid, 0)
     except BaseException:
-        # Ctrl-C reaches only the runner: the child has a process group of its own.
-        end(pid, before)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, 0)
+        # Ctrl-C reaches only the runner: the child has a process group of its own. It may have been born and its
+        # number not yet been known.
+        for child in {pid} if pid else children() - before:
+            end(child, before)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, 0)
         raise
     finally:
         watch(0)
@@ -220,12 +233,12 @@ def _spawn_and_wait(
 
 def _ends_within(pid: int, seconds: float | None, errors: _End) -> bool:
     """Whether a child ends in time; what it writes is shortened meanwhile."""
-    late = math.inf if seconds is None else time.monotonic() + seconds
+    late = None if seconds is None else time.monotonic() + seconds
     descriptor = os.pidfd_open(pid)
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        while (left := late - time.monotonic()) > 0.0:
+        while (left := math.inf if late is None else late - time.monotonic()) > 0.0:
             if poll.poll(1000 * min(left, _LOOK_SECONDS)):
                 return True
             errors.shorten()

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedVersion
-from speedproof.measuring.execute import Job, Run, RunError, environment_of, execute, shell_command
+from speedproof.measuring.execute import Job, Run, RunError, execute, shell_command
 from speedproof.measuring.metrics import Energy, OutputMetric, PerfStat
 
 _SHELL_TRIALS = 20
@@ -24,11 +24,11 @@ class CommandExecutor(Struct, frozen=True):
     output_metrics: tuple[OutputMetric, ...] = ()  # read from the output
     perf: PerfStat | None = None  # counters
     energy: Energy | None = None  # package energy
-    # All variables of each version, by those that it adds: made at its first run
-    environments: dict[tuple[tuple[str, str], ...], dict[bytes, bytes]] = field(default_factory=dict)
+    jobs: dict[tuple[object, ...], Job] = field(default_factory=dict)  # of versions that have run
 
     def begin(self, version: PlannedVersion) -> None:
-        """Carry out the setup command."""
+        """Carry out the setup command, which may bring the programs."""
+        self.jobs.clear()
         self._carry_out("setup", version)
 
     def finish(self, version: PlannedVersion) -> None:
@@ -38,9 +38,10 @@ class CommandExecutor(Struct, frozen=True):
     def measure(self, version: PlannedVersion) -> Run:
         """Prepare, run once, conclude; only the run itself is measured."""
         self._carry_out("prepare", version)
-        job = self._job(version.command, version, self.stdin, capture=self.capture)
-        if self.perf is not None:
-            job = self.perf.wrap(job)
+        place = version.command, version.cwd, *version.env.items()
+        if (job := self.jobs.get(place)) is None:
+            job = self._job(version.command, version, self.stdin, capture=self.capture)
+            job = self.jobs[place] = (job if self.perf is None else self.perf.wrap(job)).prepared()
         before = self.energy.read() if self.energy is not None else ()
         run = execute(job)
         if not run.failed:
@@ -63,10 +64,7 @@ class CommandExecutor(Struct, frozen=True):
                 raise RunError(f"{hook} command {text!r} {run.describe_failure()}")
 
     def _job(self, command: tuple[str, ...], version: PlannedVersion, stdin: str, *, capture: bool) -> Job:
-        added = tuple(version.env.items())
-        if (environment := self.environments.get(added)) is None:
-            environment = self.environments[added] = environment_of(version.env)
-        return Job(command, version.env, version.cwd, stdin, capture, self.timeout, environment)
+        return Job(command, version.env, version.cwd, stdin, capture, self.timeout)
 
     def explain(self, run: Run, metric: str) -> str:
         """Say why a run has no value of a metric; empty when nothing is known."""

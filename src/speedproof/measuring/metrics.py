@@ -99,6 +99,12 @@ def check_names(metrics: Sequence[OutputMetric], events: Sequence[str]) -> None:
         seen.add(name)
 
 
+def check_decider(metric: str | None, known: Sequence[str]) -> None:
+    """See to it that the metric that decides is measured."""
+    if (metric or "time") not in known:
+        raise UsageError(f"--decide-by {metric}: no such metric; available: {', '.join(known)}")
+
+
 def parse_metric(text: str) -> OutputMetric:
     """Parse ``NAME[:UNIT][:lower|higher]=REGEX``."""
     match = _METRIC.fullmatch(text)
@@ -129,7 +135,7 @@ class PerfStat(Struct, frozen=True):
         """The job under perf."""
         events = ",".join((_DURATION, *self.events))
         prefix = (self.program, "stat", "-x", ";", "-o", str(self.path), "-e", events, "--")
-        return replace(job, command=prefix + job.command)
+        return replace(job, command=prefix + job.command, program="")
 
     def read(self) -> dict[str, float]:
         """The counters of the last run and its ``time``; what was not counted is absent."""

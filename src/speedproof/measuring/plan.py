@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, Planned
 from speedproof.errors import FormatError, Parameter, UsageError
 from speedproof.measuring.execute import shell_command
 from speedproof.measuring.shell_syntax import shell_syntax
-from speedproof.measuring.toml_tables import check_members, lists, table_of, text_of, texts
+from speedproof.tables import read_toml, read_value
 
 # Only its length matters: it moves the stack.
 _PADDING = "SPEEDPROOF_PADDING"
@@ -192,14 +192,17 @@ def plan_trees(
     hooks: Hooks,
     *,
     benchmark: str = "command",
+    remedy: Sequence[str | Parameter] = _SHELL_OPTION,
 ) -> tuple[PlannedBenchmark, ...]:
     """Plan one command in several folders, which are its versions."""
+    for name, choices in parameters.items():
+        _check_values(name, choices)
     nowhere = replace(hooks, cwd="")
     return _combined(
         benchmark,
         parameters,
         lambda values: (
-            _in_tree(_version(name, command, nowhere, {"version": name, **values}), hooks, builds)
+            _in_tree(_version(name, command, nowhere, {"version": name, **values}, remedy), hooks, builds)
             for name, builds in trees.items()
         ),
     )
@@ -224,55 +227,77 @@ def plan_calibration(command: str | Sequence[str], hooks: Hooks) -> tuple[Planne
     return (PlannedBenchmark("calibration", versions),)
 
 
-class _Benchmark(Hooks, frozen=True):
+class _Benchmark(Struct, frozen=True):
     """A table of a suite: commands, for all versions or by version, and what goes with them."""
 
     command: str = ""
-    commands: Mapping[str, str] = field(default_factory=dict)
-    parameters: Mapping[str, list[str]] = field(default_factory=dict)
+    commands: Mapping[str, str] = {}
+    parameters: Mapping[str, list[str]] = {}
+    cwd: str = ""
+    env: Mapping[str, str] = {}
+    setup: str = ""
+    prepare: str = ""
+    conclude: str = ""
+    cleanup: str = ""
+
+    def hooks(self, shell: str, cwd: str, env: Mapping[str, str]) -> Hooks:
+        """What goes with the command of a version."""
+        return Hooks(shell, cwd, env, *(getattr(self, hook) for hook in _AROUND))
 
 
-def read_plan(path: Path) -> tuple[PlannedBenchmark, ...]:
-    """Read a suite of benchmarks x versions."""
-    name = str(path)
-    try:
-        suite = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FormatError(name, "", f"not TOML: {error}") from None
-    except UnicodeDecodeError as error:
-        raise FormatError(name, f"byte {error.start + 1}", "not TOML, which is UTF-8") from None
-    check_members(name, "", suite, ("versions", "benchmarks", "shell"))
-    shell = text_of(name, "shell", suite.get("shell", ""))
+class _Suite(Struct, frozen=True):
+    """The whole file."""
+
+    versions: Mapping[str, Mapping[str, Any]] = {}
+    benchmarks: Mapping[str, _Benchmark] = {}
+    shell: str = ""
+
+
+def read_plan(
+    path: Path, trees: Mapping[str, Sequence[PlannedBuild]] | None = None
+) -> tuple[PlannedBenchmark, ...]:
+    """Read a suite of benchmarks x versions; where there are ``trees``, these are its versions."""
+    name, suite = str(path), read_toml(_Suite, path)
     versions = {
-        title: texts(name, f"versions.{title}", table, tables=("env",))
-        for title, table in table_of(name, "versions", suite.get("versions", {})).items()
+        title: {
+            key: read_value(
+                Mapping[str, str] if key == "env" else str, name, f"versions.{title}.{key}", value
+            )
+            for key, value in table.items()
+        }
+        for title, table in suite.versions.items()
     }
+    if trees is not None and versions:
+        raise FormatError(name, "versions", "revisions are the versions; leave these tables out")
     planned: list[PlannedBenchmark] = []
-    for title, value in table_of(name, "benchmarks", suite.get("benchmarks", {})).items():
+    for title, benchmark in suite.benchmarks.items():
         where = f"benchmarks.{title}"
-        table = table_of(name, where, value)
-        check_members(name, where, table, _READERS)
-        read = {key: _READERS[key](name, f"{where}.{key}", item) for key, item in table.items()}
         try:
-            planned += _planned(path.parent, title, _Benchmark(**read, shell=shell), versions)
+            if trees is None:
+                planned += _planned(path.parent, title, benchmark, suite.shell, versions)
+            elif benchmark.commands or not benchmark.command:
+                raise UsageError("revisions are the versions of one 'command'")
+            else:
+                cwd = str(Path(os.path.relpath(path.parent)) / benchmark.cwd)
+                planned += plan_trees(
+                    benchmark.command,
+                    trees,
+                    benchmark.parameters,
+                    benchmark.hooks(suite.shell, cwd, benchmark.env),
+                    benchmark=title,
+                    remedy=_SHELL_MEMBER,
+                )
         except UsageError as error:
             raise FormatError(name, where, *error.args) from None
-        if unknown := [label for label in read.get("commands", ()) if versions and label not in versions]:
+        if unknown := [label for label in benchmark.commands if versions and label not in versions]:
             raise FormatError(name, f"{where}.commands", f"{', '.join(unknown)}: no such version")
     if not planned:
         raise FormatError(name, "benchmarks", "defines no benchmark; add [benchmarks.NAME] tables")
     return tuple(planned)
 
 
-# In the order in which they are told when one is misspelt.
-_READERS: dict[str, Callable[..., Any]] = {
-    "command": text_of, "commands": texts, "parameters": lists, "cwd": text_of, "env": texts,
-    **dict.fromkeys(_AROUND, text_of),
-}  # fmt: skip
-
-
 def _planned(
-    folder: Path, title: str, benchmark: _Benchmark, tables: Mapping[str, dict[str, Any]]
+    folder: Path, title: str, benchmark: _Benchmark, shell: str, tables: Mapping[str, dict[str, Any]]
 ) -> tuple[PlannedBenchmark, ...]:
     for name, values in benchmark.parameters.items():
         _check_values(name, values)
@@ -289,6 +314,6 @@ def _planned(
         inside = str(folder / cwd) if cwd else str(folder) if str(folder) != "." else ""
         command = benchmark.commands.get(label, benchmark.command)
         known = {"version": label, **words, **values}
-        return _version(label, command, replace(benchmark, cwd=inside, env=env), known, _SHELL_MEMBER)
+        return _version(label, command, benchmark.hooks(shell, inside, env), known, _SHELL_MEMBER)
 
     return _combined(title, benchmark.parameters, lambda values: (version(label, values) for label in labels))

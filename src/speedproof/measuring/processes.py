@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import mmap
 import os
 import signal
 import time
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
+_SLOT = 16  # bytes for a number
 _ENDING_SECONDS = 0.005
 _ENDING_ROUNDS = 100
 # It waits for the runner's end of a pipe to close, and ends the process group whose number it then finds.
@@ -23,11 +25,12 @@ class _Guard:
 
     def __init__(self) -> None:
         self.runner = os.getpid()
-        self._slot = os.memfd_create("group")
+        slot = os.memfd_create("group")
+        os.ftruncate(slot, _SLOT)
+        self._slot = mmap.mmap(slot, _SLOT)
         self.watch(0)
         ours, self._held = os.pipe()
-        copies = [(os.POSIX_SPAWN_DUP2, os.dup(self._slot), 3), (os.POSIX_SPAWN_DUP2, os.dup(ours), 4)]
-        os.close(ours)
+        copies = [(os.POSIX_SPAWN_DUP2, slot, 3), (os.POSIX_SPAWN_DUP2, ours, 4)]
         try:
             shell = os.posix_spawn("/bin/sh", ["sh", "-c", _GUARD], {}, file_actions=copies, setpgroup=0)
             os.waitpid(shell, 0)
@@ -36,14 +39,14 @@ class _Guard:
                 os.close(copy)
 
     def watch(self, group: int) -> None:
-        os.pwrite(self._slot, b"%d\n" % group, 0)
+        self._slot[:] = b"%*d\n" % (_SLOT - 1, group)
 
 
 _guards: list[_Guard] = []
 
 
 def watch(group: int) -> None:
-    """End this process group when the runner is killed; 0 for none. It costs a system call."""
+    """End this process group when the runner is killed; 0 for none. It costs no system call."""
     if not _guards or _guards[-1].runner != os.getpid():
         _guards[:] = [_Guard()]
     _guards[-1].watch(group)
@@ -56,7 +59,7 @@ def adopting() -> Iterator[set[int]]:
     adopt = _prctl()
     adopt(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
-        yield _children()
+        yield children()
     finally:
         adopt(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
@@ -71,7 +74,7 @@ def _prctl() -> Callable[..., int]:
 def left_behind(before: set[int]) -> list[int]:
     """The processes that a command left, which are no children from before; almost always one system call."""
     for attempt in range(2):
-        if not (new := _children() - before):
+        if not (new := children() - before):
             return []
         table = _processes()
         for pid in new:
@@ -104,7 +107,8 @@ def end(group: int, before: set[int]) -> None:
             break
 
 
-def _children() -> set[int]:
+def children() -> set[int]:
+    """The processes that are children of this one; almost always one system call."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:

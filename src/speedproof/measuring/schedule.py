@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
-
-import numpy as np
 
 T = TypeVar("T")
 
@@ -22,9 +21,14 @@ def block_order(versions: Sequence[T], *, seed: int, benchmark: int, block: int)
 
 
 def _permutation(n: int, seed: int, *place: int) -> list[int]:
-    child = np.random.SeedSequence(seed, spawn_key=place)
-    order: list[int] = np.random.Generator(np.random.PCG64(child)).permutation(n).tolist()
-    return order
+    drawn = hashlib.blake2b(" ".join(map(str, (seed, *place))).encode())
+
+    def key(i: int) -> bytes:
+        own = drawn.copy()
+        own.update(b" %d" % i)
+        return own.digest()
+
+    return sorted(range(n), key=key)
 
 
 class BuildOrder:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import NamedTuple
-
-import numpy as np
 
 from speedproof.data.session_file import EndLine, PlannedBenchmark, PlannedVersion, StoredSession
 from speedproof.measuring.earlier import Block, blocks_of, counted
@@ -101,7 +100,7 @@ class Session:
                         continue
                     self._deciders[benchmark].add(
                         {
-                            name: float(np.median([run.metrics[self._runs.metric] for run in lines]))
+                            name: median(run.metrics[self._runs.metric] for run in lines)
                             for name, lines in runs.items()
                             if all(map(self._runs.counts, lines))
                         }
@@ -284,7 +283,7 @@ class Session:
                     values[benchmark.name].setdefault(name, []).append(run.metrics[self._runs.metric])
         for benchmark in wanting:
             own = values[benchmark.name].items()
-            whole = {name: float(np.median(found)) for name, found in own if len(found) == self._repeats}
+            whole = {name: median(found) for name, found in own if len(found) == self._repeats}
             self._deciders[benchmark.name].add(whole)
         order.use(builds)
         self._blocks[turn.number] += 1
@@ -378,6 +377,7 @@ def _steady(times: Sequence[Sequence[float]]) -> bool:
     """Whether the rounds of a warm-up are steady, or so many that they never will be."""
     if len(times) < 2 * _STEADY_ROUNDS:
         return False
-    recent = np.median(times[-_STEADY_ROUNDS:], axis=0)
-    before = np.median(times[-2 * _STEADY_ROUNDS : -_STEADY_ROUNDS], axis=0)
-    return len(times) >= _STEADY_MAX or bool(np.all(recent >= _STEADY_SHARE * before))
+    recent = map(median, zip(*times[-_STEADY_ROUNDS:], strict=True))
+    before = map(median, zip(*times[-2 * _STEADY_ROUNDS : -_STEADY_ROUNDS], strict=True))
+    steady = all(now >= _STEADY_SHARE * then for now, then in zip(recent, before, strict=True))
+    return steady or len(times) >= _STEADY_MAX

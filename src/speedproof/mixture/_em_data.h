@@ -62,9 +62,9 @@ typedef struct {
     VecD s0[K_LIMIT][H], s1[K_LIMIT][H], s2[K_LIMIT][H], height[H], product[H];
 } NAME(Partial);
 
-/* The E-step on one block of observations, of which `used` count; K is constant, so that the loops over
- * components unroll. c and h: log2 of w_k N(x; mu_k, v_k) without sqrt(2 pi) is c - h d^2. */
-TARGET INLINE void NAME(e_block)(const double *x, const int K, const double *mu, const double *c,
+/* The E-step on one block of observations, of which `used` count.
+ * c and h: log2 of w_k N(x; mu_k, v_k) without sqrt(2 pi) is c - h d^2. */
+TARGET INLINE void NAME(e_block)(const double *x, int K, const double *mu, const double *c,
                                  const double *h, int used, NAME(Partial) *p) {
     const VecD zero = {0.0}, lowest = zero - 1000.0;
     VecD obs[PARTS], e[K_LIMIT][PARTS], sum[PARTS], top[PARTS];
@@ -117,7 +117,8 @@ TARGET INLINE void NAME(e_block)(const double *x, const int K, const double *mu,
 }
 
 /* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. */
-TARGET INLINE double NAME(e_step_of)(const double *x, int n, const int K, const Mixture *m, Sums *sums) {
+TARGET static double NAME(e_step)(const void *data, int n, int K, const Mixture *m, Sums *sums) {
+    const double *x = data;
     const VecD zero = {0.0};
     NAME(Partial) p;
     double c[K_LIMIT], h[K_LIMIT], logs = 0.0;
@@ -148,21 +149,6 @@ TARGET INLINE double NAME(e_step_of)(const double *x, int n, const int K, const 
         sums->s2[k] = NAME(total)(p.s2[k]);
     }
     return LN_2 * (logs + NAME(total)(p.height)) - 0.5 * n * LOG_2PI;
-}
-
-TARGET static double NAME(e_step)(const void *data, int n, int K, const Mixture *m, Sums *sums) {
-    const double *x = data;
-    switch (K) {
-    case 2: return NAME(e_step_of)(x, n, 2, m, sums);
-    case 3: return NAME(e_step_of)(x, n, 3, m, sums);
-    case 4: return NAME(e_step_of)(x, n, 4, m, sums);
-    case 5: return NAME(e_step_of)(x, n, 5, m, sums);
-    case 6: return NAME(e_step_of)(x, n, 6, m, sums);
-    case 7: return NAME(e_step_of)(x, n, 7, m, sums);
-    case 8: return NAME(e_step_of)(x, n, 8, m, sums);
-    case 9: return NAME(e_step_of)(x, n, 9, m, sums);
-    default: return NAME(e_step_of)(x, n, K, m, sums);
-    }
 }
 
 /* The density of a mixture at padded values, up to a factor; room in `out` for whole blocks. */

@@ -58,7 +58,7 @@ TARGET INLINE void NAME(pick_mixture)(int K, VecI where, const LaneMixture *yes,
 }
 
 /* An observation far from all components: those lanes anew, relative to its likeliest; returns that one's exponent. */
-TARGET static __attribute__((noinline)) VecF NAME(e_again)(VecF obs, const int K, const VecF *mu, const VecF *c,
+TARGET static __attribute__((noinline)) VecF NAME(e_again)(VecF obs, int K, const VecF *mu, const VecF *c,
                                                            const VecF *h, VecI where, VecF *e, int stride,
                                                            VecF *sum) {
     const VecF zero = {0.0f};
@@ -78,7 +78,7 @@ TARGET static __attribute__((noinline)) VecF NAME(e_again)(VecF obs, const int K
 }
 
 /* Responsibilities of `count` observations (a constant) and their moments; see e_block. */
-TARGET INLINE void NAME(e_group)(const float *x, const int count, const int K, const VecF *mu, const VecF *c,
+TARGET INLINE void NAME(e_group)(const float *x, const int count, int K, const VecF *mu, const VecF *c,
                                  const VecF *h, LaneSums *sums, VecF *height, VecI *exponent, VecF *product) {
     const VecF zero = {0.0f};
     VecF obs[GROUP], e[K_LIMIT][GROUP], sum[GROUP];
@@ -116,7 +116,7 @@ TARGET INLINE void NAME(e_group)(const float *x, const int count, const int K, c
     }
 }
 
-TARGET INLINE void NAME(e_runs_of)(const float *x, int n, const int K, const LaneMixture *m, LaneSums *sums) {
+TARGET static void NAME(e_runs)(const float *x, int n, int K, const LaneMixture *m, LaneSums *sums) {
     const VecF zero = {0.0f};
     VecF c[K_LIMIT], h[K_LIMIT], highest = zero - INFINITY;
     for (int k = 0; k < K; k++) {
@@ -143,20 +143,6 @@ TARGET INLINE void NAME(e_runs_of)(const float *x, int n, const int K, const Lan
             sums->loglik[l] += (double)exponent[l] + (double)height[l] + (end - from) * (double)highest[l];
     }
     for (int l = 0; l < FLOATS; l++) sums->loglik[l] = LN_2 * sums->loglik[l] - 0.5 * n * LOG_2PI;
-}
-
-TARGET static void NAME(e_runs)(const float *x, int n, int K, const LaneMixture *m, LaneSums *sums) {
-    switch (K) {
-    case 2: NAME(e_runs_of)(x, n, 2, m, sums); return;
-    case 3: NAME(e_runs_of)(x, n, 3, m, sums); return;
-    case 4: NAME(e_runs_of)(x, n, 4, m, sums); return;
-    case 5: NAME(e_runs_of)(x, n, 5, m, sums); return;
-    case 6: NAME(e_runs_of)(x, n, 6, m, sums); return;
-    case 7: NAME(e_runs_of)(x, n, 7, m, sums); return;
-    case 8: NAME(e_runs_of)(x, n, 8, m, sums); return;
-    case 9: NAME(e_runs_of)(x, n, 9, m, sums); return;
-    default: NAME(e_runs_of)(x, n, K, m, sums); return;
-    }
 }
 
 typedef struct {

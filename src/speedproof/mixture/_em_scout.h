@@ -18,7 +18,8 @@ TARGET INLINE double NAME(lanes_total)(const VecF *v) {
     return (double)((part[0][0] + part[0][2]) + (part[0][1] + part[0][3]));
 }
 
-TARGET INLINE double NAME(e_scout_of)(const float *x, int n, const int K, const Mixture *m, Sums *sums) {
+TARGET static double NAME(e_scout)(const void *data, int n, int K, const Mixture *m, Sums *sums) {
+    const float *x = data;
     const VecF zero = {0.0f};
     VecF s0[K_LIMIT][H], s1[K_LIMIT][H], s2[K_LIMIT][H], height[H], product[H];
     VecI exponent[H];
@@ -101,20 +102,6 @@ TARGET INLINE double NAME(e_scout_of)(const float *x, int n, const int K, const 
     for (int l = 0; l < BLOCK; l++) all *= (double)lane[l];
     for (int j = 0; j < H; j++) height[j] += __builtin_convertvector(exponent[j], VecF);
     return LN_2 * (log2(all) + NAME(lanes_total)(height) + n * (double)highest) - 0.5 * n * LOG_2PI;
-}
-
-TARGET static double NAME(e_scout)(const void *x, int n, int K, const Mixture *m, Sums *sums) {
-    switch (K) {
-    case 2: return NAME(e_scout_of)(x, n, 2, m, sums);
-    case 3: return NAME(e_scout_of)(x, n, 3, m, sums);
-    case 4: return NAME(e_scout_of)(x, n, 4, m, sums);
-    case 5: return NAME(e_scout_of)(x, n, 5, m, sums);
-    case 6: return NAME(e_scout_of)(x, n, 6, m, sums);
-    case 7: return NAME(e_scout_of)(x, n, 7, m, sums);
-    case 8: return NAME(e_scout_of)(x, n, 8, m, sums);
-    case 9: return NAME(e_scout_of)(x, n, 9, m, sums);
-    default: return NAME(e_scout_of)(x, n, K, m, sums);
-    }
 }
 
 #undef VecF

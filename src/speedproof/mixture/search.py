@@ -2,8 +2,8 @@
 
 For each K all starts of :mod:`speedproof.mixture.starts` climb a few steps on at most 256 quantiles of the
 sample; the highest of them climbs on, on the sample itself. Where the BIC comes near the best the next ones
-climb on, too, and what is highest then is taken to convergence. Where several components of their own widths win,
-the last moves are made on all values.
+climb on, too, and what is highest then is taken to convergence. Where several components win or, of
+one width, come near, the last moves are made on all values.
 
 The likelihood of two values that lie close together grows without bound as a component narrows to them. So a
 component is no narrower than rounding makes values (the step of their grid, or of the clock whose ticks they crowd
@@ -38,6 +38,7 @@ MARGIN = 10.0  # of BIC, within which a model may still win
 REACH = 30.0  # of BIC, from below which no later climb gets there
 TRIES = 3  # starts of such a model that climb on
 _TOPS = 8  # of the moves on all values
+_FEW = 128  # values, of which the climbs from few points miss nothing
 _SEVERAL = 3  # components of a tail, each of a width of its own
 ROUNDS = 3  # of moves from the best mixtures, while they bring something
 COINCIDING = 0.05
@@ -203,7 +204,7 @@ def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None)
 def _on_all_values(
     x: FloatArray, found: BestMixtures, floor: float, apart: float, kernel: str | None
 ) -> None:
-    """Move from the best mixtures again, on all values, where several components of their own widths win.
+    """Move from the best mixtures again, on all values: where several win, and where one more of one width may.
 
     The likelihood of a long tail has many tops of nearly one height, and few points may miss the highest.
     """
@@ -215,30 +216,42 @@ def _on_all_values(
         for relative, gain, steps in ((1e-5, 0.0, BRIEF), (1e-5, 0.0, LONG), (0.0, 1e-11, FINE))
     )
     before = -np.inf
-    while x.size > SMALL:
+    while x.size > _FEW:
         bics = np.nan_to_num(2.0 * found.loglik - sizes * log(x.size), nan=-np.inf)
-        best, model = (int(at) for at in np.unravel_index(bics.argmax(), bics.shape))
-        if model != em.V or best + 1 < _SEVERAL or bics.max() - before < 1e-3:
+        if bics.max() - before < 1e-3:
             return
         before = bics.max()
-        for K in (best + 1, best, best + 2):
-            if not 2 <= K <= K_max:
+        for model, near, least in ((em.E, MARGIN, 2), (em.V, 0.0, _SEVERAL)):
+            best = int(bics[:, model].argmax())
+            if best + 1 < least or bics[best, model] < before - near:
                 continue
-            tops = _tops(points, _around(points, K, found), K, brief, apart, kernel)[1]
-            for count, rules in ((_TOPS, long), (1, fine)):
-                heights, tops, converged = _tops(x, tops[:count], K, rules, apart, kernel)
-                if heights.size and not heights[0] <= found.loglik[K - 1, em.V]:  # or there was none
-                    found.loglik[K - 1, em.V], found.converged[K - 1, em.V] = heights[0], converged[0]
-                    found.mixtures[K - 1, em.V] = tops[0]
+            around = (best + 2,) if model == em.E else (best + 1, best, best + 2)
+            for place in ((K, model) for K in around if 2 <= K <= K_max):
+                tops = _tops(points, _around(points, place, found), place, brief, apart, kernel)[1]
+                for count, rules in ((_TOPS, long), (1, fine)):
+                    heights, tops, converged = _tops(x, tops[:count], place, rules, apart, kernel)
+                    at = place[0] - 1, model
+                    if heights.size and not heights[0] <= found.loglik[at]:  # or there was none
+                        found.loglik[at], found.converged[at] = heights[0], converged[0]
+                        found.mixtures[at] = tops[0]
 
 
 def _tops(
-    x: FloatArray, mixtures: FloatArray, K: int, rules: em.StoppingRules, apart: float, kernel: str | None
+    x: FloatArray,
+    mixtures: FloatArray,
+    place: Place,
+    rules: em.StoppingRules,
+    apart: float,
+    kernel: str | None,
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Where climbs of components of their own widths end: sound mixtures, the highest first, each height once."""
+    """Where climbs end: sound mixtures, the highest first, each height once."""
     reached = mixtures.copy()
-    heights, steps = em.climb(x, reached, [(K, em.V)] * len(reached), rules, kernel=kernel)
-    order = [at for at in np.argsort(-heights) if heights[at] > -np.inf and sound(reached[at], x.size, apart)]
+    heights, steps = em.climb(x, reached, [place] * len(reached), rules, kernel=kernel)
+    order = [
+        at
+        for at in np.argsort(-heights)
+        if heights[at] > -np.inf and (place[1] == em.E or sound(reached[at], x.size, apart))
+    ]
     order = [
         at
         for at, last in zip(order, [None, *order], strict=False)
@@ -247,13 +260,14 @@ def _tops(
     return heights[order], reached[order], steps[order] > 0
 
 
-def _around(x: FloatArray, K: int, found: BestMixtures) -> FloatArray:
+def _around(x: FloatArray, place: Place, found: BestMixtures) -> FloatArray:
     """Starts of K components: from the values, and from the mixtures of one fewer and of one more."""
+    K, model = place
     width = len(found.loglik)
-    below = K - 2, em.V if K > 2 else em.E
+    below = K - 2, model if K > 2 else em.E
     groups = [_starts_of(x, K, width, found.mixtures[below] if found.loglik[below] > -np.inf else None)]
-    if width > K and found.loglik[K, em.V] > -np.inf:
-        groups.append(starts.merges(found.mixtures[K, em.V], K + 1))
+    if width > K and found.loglik[K, model] > -np.inf:
+        groups.append(starts.merges(found.mixtures[K, model], K + 1))
     return np.concatenate(groups)
 
 

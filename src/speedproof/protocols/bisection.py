@@ -1,12 +1,13 @@
 """Which commit changed the speed: a search that may say "nothing changed", and proves what it blames.
 
-1. The ends are compared, in pairs of runs, until a difference is proven, or until it is proven to be smaller
+1. The ends are compared, in pairs of runs, until a difference is likely, or until it is proven to be smaller
    than what matters.
 2. The commit in the middle of the posterior of the first step is paired with one of the ends, again and again.
-3. When one commit holds most of it, the commit is paired with its parent until that is proven, too.
+3. When one commit holds most of it, the commit is paired with its parent until it is proven that they differ.
 
-The proofs are those of the runner (:mod:`speedproof.stats.sequential`) and rest on no model; the posterior only
-chooses what is measured next, and says how sure the place is.
+Both proofs are those of the runner (:mod:`speedproof.stats.sequential`) and rest on no model; the posterior only
+chooses what is measured next, and says how sure the place is. A commit is blamed for a difference to its parent,
+so that is proven: a proof that the ends differ would add runs, and nothing to the claim.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ _CONFIRM_TO = 0.25
 # A commit is measured until the step lies to one side of it with this probability of error.
 _TOLD = 0.3
 _LEAST_PAIRS = 6
+# The search begins after so many pairs of the ends, where equal ends hold less than this of the posterior.
+_LEAST_ENDS = 4
+_EQUAL = 0.02
+# The first suspect's share of the risk; the t-th of the others has 1 / (t (t - 1)) of the rest.
+_FIRST = 2 / 3
 _LEAST_FOR_REST = 3
 _LIKELY = 0.5
 
@@ -53,8 +59,7 @@ class BisectionOutcome(enum.Enum):
     """What was found.
 
     ``CULPRIT``: one step, confirmed against its parent. ``NOTHING``: the ends are proven to differ by less than
-    what matters. ``UNPROVEN``: no difference of the ends is proven. ``OPEN``: they differ, but the place is not
-    confirmed.
+    what matters. ``UNPROVEN``: no difference of the ends is likely. ``OPEN``: it is, but no place is confirmed.
     """
 
     CULPRIT = "culprit"
@@ -67,7 +72,7 @@ class BisectionFinding(Struct, frozen=True):
     """What a bisection has found so far. Positions count from the oldest commit, 0."""
 
     outcome: BisectionOutcome  # what can be said
-    alpha: float  # the risk of the proof that the ends differ, and of the confirmation
+    alpha: float  # the risk of the confirmation, and of the proof that nothing changed
     # Where the step may be, oldest first: once it is confirmed its own positions, several when those between
     # could not be measured; until then the fewest that hold it with a posterior probability of at least 1 -
     # alpha
@@ -117,14 +122,15 @@ class Bisection:
         self._alpha = alpha
         self._min_change = min_change
         self._sequences: dict[tuple[int, int], PairedSequence] = {}
-        self._suspects: list[tuple[int, int]] = []
+        # A step and the sign of what it is to explain, with the pairs since it was suspected
+        self._suspects: dict[tuple[tuple[int, int], int], PairedSequence] = {}
         self._rows: list[tuple[int, int, float]] = []
         self._skipped: set[int] = set()
         self._resolution = Resolution()
         self._exact: dict[int, float] | None = {}
         self._shortest = math.inf
         self._masses: FloatArray | None = None
-        self._second = 0.0
+        self._none, self._second = 1.0, 0.0
         self._measurable: IntArray | None = None
 
     @property
@@ -134,19 +140,20 @@ class Bisection:
 
     def add(self, before: int, after: int, time_before: float, time_after: float) -> None:
         """Add a pair of runs, measured in random order, of two positions; for higher-is-better swap the values."""
+        suspect = (before, after), self._sign()  # which the pair itself has no part in
+        if suspect not in self._suspects and all(i in self._skipped for i in range(before + 1, after)):
+            turn = len(self._suspects) + 1
+            share = _FIRST if turn == 1 else (1 - _FIRST) / (turn * (turn - 1))
+            self._suspects[suspect] = PairedSequence(alpha=self._alpha * share)
         for position, value in ((before, time_before), (after, time_after)):
             self._resolution.add(value)
             self._shortest = min(self._shortest, value)
             if self._exact is not None and self._exact.setdefault(position, value) != value:
                 self._exact = None
-        sequence = self._sequences.setdefault((before, after), PairedSequence(alpha=self._alpha / 2))
-        sequence.add(time_before, time_after, resolution=self._step_of_times())
+        own = self._sequences.setdefault((before, after), PairedSequence(alpha=self._alpha / 2))
+        for sequence in (own, *(s for (step, _), s in self._suspects.items() if step == (before, after))):
+            sequence.add(time_before, time_after, resolution=self._step_of_times())
         self._rows.append((before, after, math.log(time_after) - math.log(time_before)))
-        if (
-            all(i in self._skipped for i in range(before + 1, after))
-            and (before, after) not in self._suspects
-        ):
-            self._suspects.append((before, after))
         self._masses = self._measurable = None
 
     def _step_of_times(self) -> float:
@@ -162,14 +169,14 @@ class Bisection:
 
     def stage(self) -> Stage:
         """What the next pair is for."""
-        if not self._differ():
+        if not self._likely():
             return Stage.DONE if self._nothing() else Stage.ENDS
         masses = self._posterior()
         best = int(np.argmax(masses))
         step = self._step(best)
         if self._confirmed(step):
             return Stage.DONE
-        least = _CONFIRM_TO if step in self._suspects else _CONFIRM_FROM
+        least = _CONFIRM_TO if (step, self._sign()) in self._suspects else _CONFIRM_FROM
         return Stage.CONFIRM if masses[best] >= least else Stage.SEARCH
 
     def next(self) -> tuple[int, int] | None:
@@ -211,11 +218,26 @@ class Bisection:
             before, after, differences = zip(*self._rows, strict=True)
             found = step_posterior(np.array(before), np.array(after), np.array(differences), positions)
             self._masses = found.first / max(float(found.first.sum()), 1e-300)
-            self._second = found.second
+            self._none, self._second = found.none, found.second
         return self._masses
 
     def _ends(self) -> PairedSequence | None:
         return self._sequences.get((0, self._last))
+
+    def _likely(self) -> bool:
+        """Whether the ends seem to differ by what matters, by all pairs so far."""
+        ends = self._ends()
+        if ends is None or ends.blocks < _LEAST_ENDS or self._nothing():
+            return False
+        if abs(math.log(ends.middle())) < math.log1p(self._min_change):
+            return self._differ()
+        self._posterior()
+        return self._none < _EQUAL or self._differ()
+
+    def _sign(self) -> int:
+        """1 where the newest end seems slower, else -1."""
+        ends = self._ends()
+        return 1 if ends is None or ends.middle() < 1.0 else -1
 
     def _differ(self) -> bool:
         """Proven by the pairs of the ends alone, with alpha / 2 for each direction, and not to be too little."""
@@ -230,14 +252,12 @@ class Bisection:
         return ends is not None and ends.blocks >= _LEAST_PAIRS and ends.result().equivalent(self._min_change)
 
     def _confirmed(self, step: tuple[int, int]) -> bool:
-        """Proven to differ in the direction of the ends; suspects share the risk, the first gets half of it."""
-        if step not in self._suspects:
+        """Proven to differ in the direction of the ends; suspects share the risk."""
+        sequence = self._suspects.get((step, self._sign()))
+        if sequence is None or sequence.blocks < _LEAST_PAIRS:
             return False
-        turn, sequence = self._suspects.index(step) + 1, self._sequences[step]
-        whole, result = self._sequences[0, self._last].result(), sequence.result()
-        pvalue = result.pvalue_faster if whole.faster else result.pvalue_slower
-        proven = sequence.blocks >= _LEAST_PAIRS and not result.contradictory
-        return proven and pvalue <= self._alpha / (turn * (turn + 1))
+        result = sequence.result()
+        return result.slower if self._sign() > 0 else result.faster
 
     def finding(self) -> BisectionFinding:
         """What is found so far."""
@@ -246,8 +266,9 @@ class Bisection:
         step: tuple[int, int] | None = None
         credible: tuple[int, ...] = ()
         probability, second = math.nan, 0.0
-        if ends is not None and self._differ():
-            outcome = BisectionOutcome.CULPRIT if self.stage() is Stage.DONE else BisectionOutcome.OPEN
+        found = outcome is not BisectionOutcome.NOTHING and self.stage() is Stage.DONE
+        if ends is not None and (found or self._likely()):
+            outcome = BisectionOutcome.CULPRIT if found else BisectionOutcome.OPEN
             masses = self._posterior()
             order = np.argsort(-masses, kind="stable")
             # A proof overrules what the model still holds possible.
@@ -257,7 +278,8 @@ class Bisection:
             credible = tuple(i for n in chosen for i in range(self._step(n)[0] + 1, self._step(n)[1] + 1))
             step, probability, second = self._step(int(order[0])), float(masses[chosen].sum()), self._second
         parent, culprit = step or (None, None)
-        pair, rest = (self._sequences.get(step), self._rest(step)) if step else (None, (math.nan, math.nan))
+        pair = self._suspects.get((step, self._sign()), self._sequences.get(step)) if step else None
+        rest = self._rest(step) if step else (math.nan, math.nan)
         return BisectionFinding(
             outcome, self._alpha, credible, probability, parent, culprit, *_bounds(ends), *_bounds(pair), *rest,
             second, self.pairs, tuple(sorted(self._skipped)), self._step_of_times() / self._shortest,

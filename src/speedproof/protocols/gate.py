@@ -120,7 +120,8 @@ class GateRow(Struct, frozen=True):
     # Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
     # over all benchmarks: what may be said of this one, whatever the policy
     claims: tuple[Claim, ...]
-    # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run
+    # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run, or
+    # withholds a pass
     average: Estimate | None = None
 
 
@@ -221,11 +222,14 @@ def of_session(
     sides: Mapping[tuple[str, str], Summary],
     rules: StopRules,
     lacking: Mapping[str, Sequence[str]],
+    means: Sequence[Comparison] = (),
 ) -> GateDecision:
     """The gate of a session: the findings that it judges, by the runs of each benchmark and version.
 
-    ``lacking`` are by benchmark the candidates that lack it. Rows are named by what tells them apart.
+    ``lacking`` are by benchmark the candidates that lack it; ``means`` what the means of the runs say. Rows are
+    named by what tells them apart.
     """
+    in_mean = {(c.benchmark, c.candidate.label): c for c in means}
     held = [(f, *of) for f in findings if (of := f.held) is not None]
     lost = [(name, version) for name, versions in lacking.items() for version in versions]
     both = [*((f.benchmark, f.candidate) for f, *_ in held), *lost]
@@ -245,8 +249,10 @@ def of_session(
         known = c.needed is not None and c.needed.reference is not None
         if outcome is Outcome.UNDECIDED and f.reason not in ("", WITHHELD) and not known:
             c = replace(c, needed=Needed(None, None, f.reason))
-        demand, c = rules.demand or Demand(), replace(c, benchmark=name)
-        rows.append(GateRow(c, demand, outcome, required, contradicted, ()))
+        demand, c, average = rules.demand or Demand(), replace(c, benchmark=name), None
+        if f.reason == WORSE_ON_AVERAGE and (mean := in_mean.get((f.benchmark, f.candidate))):
+            c, average = replace(c, slow_runs=mean.slow_runs), mean.speedup
+        rows.append(GateRow(c, demand, outcome, required, contradicted, (), average))
     absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
     return GateDecision(
         reference=first.reference if first else "the reference",
@@ -379,7 +385,9 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
         on_average = contradicted.proven and required.proven
         comparison = case.on_average(alpha) if on_average else replace(case.comparison, needed=needed)
         claims = tuple(case.claim(name, own[i], alpha) for name, own in claimed.items())
-        average = None if on_average else case.other_way
+        average = case.in_mean.speedup if withheld else None if on_average else case.other_way
+        if average is not None:
+            comparison = replace(comparison, slow_runs=case.in_mean.slow_runs)
         rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, average))
     return tuple(rows)
 

@@ -25,7 +25,7 @@ from speedproof.protocols.results import Comparison
 from speedproof.stats.normality import TestResult, shapiro_wilk
 from speedproof.stats.power import runs_needed_means
 from speedproof.stats.ratio_means import log_ratio_of_means, ratio_of_means, ratio_of_means_test
-from speedproof.stats.scaling import location_ratio, mean, middle
+from speedproof.stats.scaling import location_ratios, mean, middle
 from speedproof.stats.ttests import TTest, VarianceRatio, student, variance_ratio, welch
 
 SHAPIRO_MOST = 5000
@@ -132,7 +132,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         margins=at_margins(
             lambda gamma: ratio_of_means_test(slow, fast, gamma, pooled), rules.margin, tested, tested
         ),
-        observed=[location_ratio(mean, *pair) for pair in zip(slow, fast, strict=True)],
+        observed=location_ratios(mean, slow, fast),
         tests=["Student's t test" if equal else "Welch's t test" for equal in pooled],
         checks=_checks(tests, decision, [side.turned for side in own]),
         runs_needed=runs_needed_means,

@@ -24,7 +24,7 @@ from speedproof.protocols.results import Comparison
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import RankSum, rank_sum
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
-from speedproof.stats.scaling import location_ratio, median
+from speedproof.stats.scaling import location_ratio, location_ratios, median
 from speedproof.stats.smirnov import KSResult, ks_location
 
 
@@ -94,7 +94,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             ~np.isnan(decision.pvalue),
             decision.location_model,
         ),
-        observed=list(map(_observed, slow, fast)),
+        observed=location_ratios(median, slow, fast, _observed),
         tests=["Wilcoxon-Mann-Whitney test"] * len(own),
         checks=_checks(tests, decision, slow, fast, rules.alpha),
         runs_needed=runs_needed_ranks,

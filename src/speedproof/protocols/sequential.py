@@ -36,7 +36,7 @@ PROVEN = "proven"
 """Why measuring a candidate ended when there was a verdict."""
 ALL_MEASURED = "all of its blocks were measured"
 """Why a session of builds ended, which is tested once, then."""
-WORSE_ON_AVERAGE = "on average it is worse by more than the margin"
+WORSE_ON_AVERAGE = "on average it misses its limit"
 """Why a gate does not pass what is proven of typical runs."""
 # How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
 _SHARE = 0.5

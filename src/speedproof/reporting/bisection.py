@@ -11,6 +11,7 @@ from msgspec import Struct
 from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
 from speedproof.reporting.model import Report, Style, Text
 from speedproof.reporting.numbers import factor, percent, plural, rough
+from speedproof.reporting.words import of_metric
 
 _SHOWN = 8
 # Forecasts beyond this many runs say nothing.
@@ -19,16 +20,13 @@ _ENDLESS = 1e6
 _NOTHING = 1e-9
 
 
-_SLOW: tuple[str, Style] = ("slow", "bad")
-_FAST: tuple[str, Style] = ("fast", "good")
-
-
 class ToldBisection(Struct, frozen=True):
     """A bisection for other programs; positions in ``finding`` count in ``commits``, oldest first."""
 
     finding: BisectionFinding
     commits: tuple[str, ...]
     min_change: float
+    metric: str = "time"
 
 
 class EndedBisection(ToldBisection, frozen=True):
@@ -50,7 +48,7 @@ def bisection_report(told: EndedBisection) -> Report:
         if told.file and told.finding.open
         else (),
         command="bisect",
-        data=ToldBisection(told.finding, told.commits, told.min_change),
+        data=ToldBisection(told.finding, told.commits, told.min_change, told.metric),
     )
 
 
@@ -63,18 +61,25 @@ def _headline(told: EndedBisection) -> Iterator[Text]:
         between = len(commits) > 2
         where = " between the ends" if between else ""
         yield Text(f"Nothing changed by {percent(min_change)} or more{where}.", "strong")
-        yield Text(f"{ends}: {_between(found.change_low, found.change_high)}, proven ({sure} confidence)")
+        yield Text(
+            f"{ends}: {_between(found.change_low, found.change_high, told.metric)}, proven ({sure} confidence)"
+        )
         if between:
             yield Text("Changes that cancel each other are not excluded.", "dim")
         return
     if found.outcome is BisectionOutcome.UNPROVEN:
         yield Text(f"Undecided: no change is proven{more}.", "warning")
         if found.change_low > 0 or math.isfinite(found.change_high):
-            yield Text(f"{ends}: {_between(found.change_low, found.change_high)} ({sure} confidence)")
+            yield Text(
+                f"{ends}: {_between(found.change_low, found.change_high, told.metric)} ({sure} confidence)"
+            )
         return
-    kind, style = _SLOW if found.change > 1 else _FAST
+    better, worse = of_metric(told.metric)
+    style: Style = "bad" if found.change > 1 else "good"
+    slow, fast = ("slow", "fast") if told.metric == "time" else (worse, better)
+    kind = slow if found.change > 1 else fast
     if found.outcome is BisectionOutcome.CULPRIT and found.culprit is not None and found.parent is not None:
-        size = f"{_least(found.step, found.step_low, found.step_high)} ({sure} confidence)"
+        size = _least(found.step, found.step_low, found.step_high, told)
         if len(found.credible) == 1:
             yield Text(f"{commits[found.culprit]} is the first {kind} commit", style)
             yield Text(f"against its parent: {size}")
@@ -87,7 +92,7 @@ def _headline(told: EndedBisection) -> Iterator[Text]:
         yield Text(f"Undecided: the first {kind} commit is not confirmed{more}.", "warning")
         yield Text(f"The commits that could be it ({sure}):", style)
         yield from _listed(told, "left out")
-    yield Text(f"{ends}: {_least(found.change, found.change_low, found.change_high)} ({sure} confidence)")
+    yield Text(f"{ends}: {_least(found.change, found.change_low, found.change_high, told)}")
 
 
 def _listed(told: ToldBisection, skipped: str) -> Iterator[Text]:
@@ -115,7 +120,7 @@ def _notes(told: EndedBisection) -> Iterator[Text]:
     if found.more:
         likely = f"{percent(found.second)} likely"
         if found.unexplained:
-            rest, sure = _between(found.rest_low, found.rest_high), percent(1 - found.alpha)
+            rest, sure = _between(found.rest_low, found.rest_high, told.metric), percent(1 - found.alpha)
             likely = f"{rest} beside this one, {sure} confidence if the load stayed the same"
         cure = "bisect before and after this commit, which proves it or not"
         yield Text(f"Another change may remain ({likely}): {cure}.", "warning")
@@ -150,24 +155,29 @@ def _reasons(told: EndedBisection) -> Iterator[Text]:
         yield Text(f"{load[0].upper()}{load[1:]}.", "warning")
 
 
-def _least(change: float, low: float, high: float) -> str:
-    """A proven change in its natural direction."""
-    size, least, kind = (change, low, "slower") if change >= 1 else (1 / change, 1 / high, "faster")
+def _least(change: float, low: float, high: float, told: ToldBisection) -> str:
+    """A change in its natural direction, with what is proven of it."""
+    better, worse = of_metric(told.metric)
+    size, least, kind = (change, low, worse) if change >= 1 else (1 / change, 1 / high, better)
+    sure = f"({percent(1 - told.finding.alpha)} confidence)"
+    if least < 1:
+        return f"{factor(size)} {kind}, not proven by itself"
     if least - 1 <= _NOTHING:
-        return f"{factor(size)} {kind}, too coarsely timed for a bound"
-    return f"{factor(size)} {kind}, at least {factor(least, -1)}"
+        return f"{factor(size)} {kind}, too coarsely timed for a bound {sure}"
+    return f"{factor(size)} {kind}, at least {factor(least, -1)} {sure}"
 
 
-def _between(low: float, high: float) -> str:
+def _between(low: float, high: float, metric: str) -> str:
     if max(abs(low - 1), abs(high - 1)) <= _NOTHING:
         return "equal"
-    return f"{_side(low)} to {_side(high)}"
+    return f"{_side(low, metric)} to {_side(high, metric)}"
 
 
-def _side(change: float) -> str:
+def _side(change: float, metric: str) -> str:
     if change == 0 or math.isinf(change):
         return "unknown"
-    return f"{factor(change, 1)} slower" if change >= 1 else f"{factor(1 / change, 1)} faster"
+    better, worse = of_metric(metric)
+    return f"{factor(change, 1)} {worse}" if change >= 1 else f"{factor(1 / change, 1)} {better}"
 
 
 def progress_line(stage: str, found: BisectionFinding) -> str:

@@ -267,6 +267,7 @@ def _table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> 
         Column("change"),
         Column(" or ".join(sorted(held, reverse=True)), brief="proof" if len(held) > 1 else "", drop=-1),
         Column("limit" if limits else ""),
+        Column(""),
     )
     return Table.of(columns, rows)
 
@@ -293,6 +294,7 @@ def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
         Cell(absent.reason, "dim", ("nothing to compare",), spans=True),
         "",
         "",
+        "",
         name=absent.benchmark,
         outcome=kind,
         message=f"{absent.benchmark} cannot be compared: {absent.reason}",
@@ -309,16 +311,16 @@ def _row(result: GateDecision, row: GateRow, name: Cell, *, limits: bool) -> Row
     told = _seen(c) if result.void(row) is not None else _observed(row)
     if average := _denial(result, row)[1]:
         told = f"{words.natural(c)}{average}"
-    told += _other_way(row)
-    told_style: Style = style if row.outcome is not Outcome.PASS else "warning" if row.average else ""
+    remark = _other_way(row) or words.slow_runs(c).removeprefix(": ")
     return Row.of(
         Cell(f"{called}{mark}", style),
         name,
         old,
         new,
-        Cell(told, told_style, speedup=c.certified),
+        Cell(told, style if row.outcome is not Outcome.PASS else "", speedup=c.certified),
         (None if mark else _proven(row)) or _NOTHING,
         Cell(_limit(row), "dim") if limits else "",
+        Cell(remark, "warning", spans=True),
         name=c.benchmark,
         outcome=kind,
         message=sentence(result, row),
@@ -332,11 +334,12 @@ def sentence(result: GateDecision, row: GateRow) -> str:
         return f"Not proven, because {_VOID[void.kind]}: {_seen(row.comparison)} as measured"
     if row.outcome is Outcome.UNDECIDED:
         why = words.needs(row.comparison)
-        return f"Undecided: {words.range_of(row.comparison)}{f'; {why}' if why else ''}"
+        return f"Undecided: {_range_of(row)}{f'; {why}' if why else ''}"
     passed = row.outcome is Outcome.PASS
     claim = row.required if passed else row.contradicted
     told = _said(claim.name, row)
-    told += _denial(result, row)[1]
+    if average := _denial(result, row)[1]:
+        told += f"{average}{words.slow_runs(row.comparison)}"
     p = "" if math.isnan(claim.adjusted) else f", {p_is(claim.adjusted)}"
     corrected = ""
     rules, total = result.rules, len(result.rows)
@@ -344,15 +347,20 @@ def sentence(result: GateDecision, row: GateRow) -> str:
     if not passed and over > 1 and (rules.anytime or rules.multiplicity != "none"):
         corrected = f" after {how}'s correction over {over}"
     shown = "Shown, if the assumptions were met" if _undermined(result, row) else "Proven"
-    return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {words.range_of(row.comparison)}{_other_way(row)}"
+    return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {_range_of(row)}"
+
+
+def _range_of(row: GateRow) -> str:
+    """Where the speedup lies, and what the mean says against it."""
+    return ", ".join(filter(None, (words.range_of(row.comparison), _other_way(row))))
 
 
 def _other_way(row: GateRow) -> str:
-    """What the mean says, where it is proven to go the other way than the typical run."""
+    """What the mean says, where it is proven to go the other way than the typical run or withholds a pass."""
     if row.average is None:
         return ""
     told = words.direction(row.average.value, *words.gain_and_loss(row.comparison))
-    return f", {words.AVERAGE} {told}"
+    return f"{words.AVERAGE} {told}{words.slow_runs(row.comparison)}"
 
 
 def _undermined(result: GateDecision, row: GateRow) -> bool:

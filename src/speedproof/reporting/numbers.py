@@ -120,3 +120,17 @@ def _digits(value: float, digits: int) -> str:
     if abs(value) >= 1e9 or places > 9:
         return f"{value:.{digits}g}"
     return f"{value:.{max(places, 0)}f}"
+
+
+_SPARK = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+
+
+def sparkline(values: Sequence[float], width: int = 40) -> str:
+    """Values as a line of bars, averaged to a width."""
+    if not values:
+        return ""
+    groups = min(width, len(values))
+    parts = [values[i * len(values) // groups : (i + 1) * len(values) // groups] for i in range(groups)]
+    means = [math.fsum(part) / len(part) for part in parts]
+    low, span = min(means), max(means) - min(means)
+    return "".join(_SPARK[round((mean - low) / span * (len(_SPARK) - 1)) if span else 0] for mean in means)

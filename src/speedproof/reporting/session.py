@@ -54,7 +54,8 @@ def report(
     lacking = absent or {}
     judged = rules.demand is not None and bool(held or lacking)
     if judged:
-        made = gate.report(of_session(findings, sides, rules, lacking))
+        means = [c for sheet in sheets for c in sheet.comparisons if c.protocol == "mean"]
+        made = gate.report(of_session(findings, sides, rules, lacking, means))
     elif not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     else:

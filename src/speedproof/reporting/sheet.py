@@ -12,7 +12,6 @@ from functools import partial
 from msgspec.structs import replace
 
 from speedproof.data.units import scale_of
-from speedproof.errors import Parameter
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
@@ -253,7 +252,7 @@ def leftovers(result: SuiteComparison) -> Iterator[Text]:
             yield Text(f"Only in {label}: {_first_of(names)}", "warning")
     if result.problems:
         rest = len(result.problems) - 1
-        more = f" (and {rest} more: {Parameter('details', True)})" if rest else ""
+        more = f" (and {rest} more in the details)" if rest else ""
         yield Text(f"Left out: {result.problems[0]}{more}", "warning")
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.reporting.cells import pad, visible, width_of
-from speedproof.reporting.model import Report, Row, Style, Table, Text, grouped
+from speedproof.reporting.model import Cell, Report, Row, Style, Table, Text, grouped
 from speedproof.reporting.names import common_prefix, shortened
 
 Paint = Callable[..., str]
@@ -207,7 +207,9 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
     droppable = [i for drop, i in reversed(numbers) if drop > 0]
     early = len(droppable)
     droppable += [i for drop, i in numbers if drop < 0]
-    every = len(droppable)
+    # Remarks that find no room go on lines of their own: nothing goes for them that the table is for.
+    remarks = [visible(row.cells[-1].text) for row in rows if not table.columns[-1].title]
+    every = early if any(remarks) else len(droppable)
     steps = [(None, 0, 0), *((cap, 0, 0) for cap in _NAMES)]
     steps += [(_NAMES[-1], count, 0) for count in range(1, early + 1)]
     steps += [(cap, early, level) for level in range(1, _BREVITY) for cap in (None, *_NAMES)]
@@ -235,6 +237,11 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
                 if fuller.needed <= width:
                     laid, gone = fuller, [other for other in gone if other != i]
             return laid
+    if any(remarks):
+        plain = [replace(row, cells=(*row.cells[:-1], Cell(""))) for row in rows]
+        laid = _layout(table, plain, width)
+        texts = [[*texts[:-1], remark] for texts, remark in zip(laid.texts, remarks, strict=True)]
+        return replace(laid, texts=texts)
     # What is too wide goes on lines of its own: the names beside it need not be short for that.
     if all(laid.before_last + width_of(texts[-1]) > width for texts in laid.texts):
         for cap in (None, *_NAMES):

@@ -9,7 +9,6 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from speedproof.errors import Parameter
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -25,13 +24,15 @@ from speedproof.reporting.names import (
     shortened,
 )
 from speedproof.reporting.notes import caveats, two_speeds, undermining
-from speedproof.reporting.numbers import factor, level, percent, plural, values
+from speedproof.reporting.numbers import factor, level, percent, plural, sparkline, values
 from speedproof.reporting.rows import OUTCOMES, Voice, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN, _TITLE = 10, 16
+_FEW = 3  # commits from which on their medians are a line, too
 _WIDE = 3  # benchmarks up to which a table of several versions has a row a version
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
+_COMMIT = re.compile(r"[0-9a-f]{7,40}(?= |$)|WORKTREE(?= |$)")
 _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
 
 
@@ -124,6 +125,7 @@ def report(
             answer,
             *dict.fromkeys(caveats([c for r in results for c in r.caveats], of.names)),
             *_two_speeds(of),
+            *_line(of),
         ),
         tuple(tables),
         tuple(notes),
@@ -141,6 +143,15 @@ def report(
     )
 
 
+def _line(of: _Versions) -> Iterator[Text]:
+    """The medians of commits as a line, the oldest first."""
+    commits = all(map(_COMMIT.match, of.names)) and len(of.names) > _FEW
+    if commits and of.ranking is None and len(of.benchmarks) == 1:
+        answers = of.answers[of.first.benchmark]
+        medians = [of.first.reference.median, *(c.candidate.median for c in answers.values())]
+        yield Text(f"In this order: {sparkline(medians)}")
+
+
 def _two_speeds(of: _Versions) -> Iterator[Text]:
     """That the machine had two speeds, of the first candidate that shows it."""
     for r in of.results:
@@ -153,7 +164,7 @@ def _two_speeds(of: _Versions) -> Iterator[Text]:
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
     """What some version lacks, in one line."""
     names = {name for r in results for name in (*r.only_reference, *r.only_candidate)}
-    lacking = f"Not in every version: {plural(len(names), 'benchmark')} ({Parameter('details', True)})"
+    lacking = f"Not in every version: {plural(len(names), 'benchmark')} (see the details)"
     lines = [lacking] if names else []
     lines += [f"Left out: {problem}" for r in results for problem in r.problems][:1]
     return [Text(text, "warning") for text in lines]
@@ -258,7 +269,9 @@ def _change(head: Comparison) -> tuple[Cell, str]:
 
 
 def _dated(names: Sequence[str]) -> bool:
-    """Whether versions come in the order of a date or a number that each of them has."""
+    """Whether versions come in the order of a date or a number that each of them has, or as commits were named."""
+    if all(map(_COMMIT.match, names)):
+        return True
     for find in (_DATE.search, _NUMBERED.fullmatch):
         matches = [match[0] for name in names if (match := find(name))]
         if len(matches) == len(names):

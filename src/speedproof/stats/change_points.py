@@ -8,19 +8,23 @@ all values or what is left best, and those are dropped that are not missed.
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from itertools import groupby, pairwise
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.levels import LEAST, MARGIN, best_levels, levels, places_of_step
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.scaling import usual
 from speedproof.stats.two_levels import two_levels
 
 _ROUNDS = 10
+_ROWS = 256  # series at a time
+_Asked = tuple[FloatArray, int | None]
+_Answer = tuple[FloatArray, IntArray]
 
 
 class ChangePoint(Struct, frozen=True):
@@ -42,33 +46,67 @@ def _share(n: int) -> float:
 
 def change_pvalues(x: npt.ArrayLike) -> FloatArray:
     """Of each of several series of equal length, shape (rows, n): the p-value of any change."""
-    return _shows(np.asarray(x, dtype=np.float64), None)
+    series = np.asarray(x, dtype=np.float64)
+    parts = (series[start : start + _ROWS] for start in range(0, len(series), _ROWS))
+    return np.concatenate([np.zeros(0), *(_shows(part, None)[0] for part in parts)])
 
 
-def _shows(series: FloatArray, most: int | None) -> FloatArray:
-    """The same of up to so many changes."""
-    share = _share(series.shape[-1])
-    pvalue = two_levels(series).pvalue / share
+def _shows(series: FloatArray, most: int | None) -> _Answer:
+    """The p-values of up to so many changes, and where several levels part."""
+    rows, n = series.shape
+    share = _share(n)
+    pvalue, splits = two_levels(series).pvalue / share, np.full((rows, 1), n)
     if share < 1.0:
-        pvalue = np.minimum(pvalue, levels(series, most=most).pvalue / (1.0 - share))
-    return np.minimum(pvalue, 1.0)
+        apart = levels(series, most=most)
+        pvalue, splits = np.minimum(pvalue, apart.pvalue / (1.0 - share)), apart.splits
+    return np.minimum(pvalue, 1.0), splits
 
 
 def find_changes(x: npt.ArrayLike, alpha: float, *, known: float | None = None) -> tuple[ChangePoint, ...]:
     """All changes of level that a series shows: as few as leave nothing that shows a change."""
-    series = np.asarray(x, dtype=np.float64)
-    if (float(change_pvalues(series[None])[0]) if known is None else known) > alpha:
-        return ()
-    plain = two_levels(series[None])
-    step, apart = int(plain.split[0]), float(plain.pvalue[0]) / _share(series.size)
-    splits, rho = _fewest(series, alpha, step if apart <= alpha else None)
+    series = np.asarray(x, dtype=np.float64)[None]
+    return all_changes(series, alpha, change_pvalues(series) if known is None else np.array([known]))[0]
+
+
+def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tuple[ChangePoint, ...]]:
+    """The same of several series of equal length and known p-values; what they ask is answered for all at once."""
+    found: list[tuple[ChangePoint, ...]] = [()] * len(series)
+    rows = np.flatnonzero(known <= alpha)
+    for part in (rows[start : start + _ROWS] for start in range(0, rows.size, _ROWS)):
+        plain, ways = two_levels(series[part]), best_levels(series[part])
+        splits, pvalues = plain.split.tolist(), (plain.pvalue / _share(series.shape[1])).tolist()
+        searches = {
+            row: _search(series[row], alpha, splits[i], pvalues[i], ways[i])
+            for i, row in enumerate(part.tolist())
+        }
+        answers: dict[int, _Answer | None] = dict.fromkeys(searches)
+        while answers:
+            asked: dict[int, _Asked] = {}
+            for row, answer in answers.items():
+                try:
+                    asked[row] = next(searches[row]) if answer is None else searches[row].send(answer)
+                except StopIteration as end:
+                    found[row] = end.value
+            answers = {}
+            for most in {most for _, most in asked.values()}:
+                own = {row: rest for row, (rest, its) in asked.items() if its == most}
+                pvalue, where = _shows(np.concatenate(list(own.values())), most)
+                ends = np.cumsum([len(rest) for rest in own.values()])[:-1]
+                both = zip(np.split(pvalue, ends), np.split(where, ends), strict=True)
+                answers |= dict(zip(own, both, strict=True))
+    return found
+
+
+def _search(
+    series: FloatArray, alpha: float, step: int, apart: float, ways: list[tuple[list[int], float]]
+) -> Generator[_Asked, _Answer, tuple[ChangePoint, ...]]:
+    """The changes of one series; it asks what series, and of how many changes, show."""
+    splits, rho = yield from _fewest(series, alpha, step if apart <= alpha else None, ways)
     if splits == [step] and apart <= alpha:
-        return (
-            ChangePoint(step, *places_of_step(usual(series - np.median(series)), step, 0.0, alpha), apart),
-        )
-    alone = np.stack([_without(series, splits, kept) for kept in range(len(splits))])
+        return (ChangePoint(step, *places_of_step(usual(series - median(series)), step, 0.0, alpha), apart),)
+    pvalues, _ = yield alone(series, splits), 1
     located: list[ChangePoint] = []
-    for split, end, pvalue in zip(splits, [*splits[1:], series.size], _shows(alone, 1).tolist(), strict=True):
+    for split, end, pvalue in zip(splits, [*splits[1:], series.size], pvalues.tolist(), strict=True):
         start = located[-1].split if located else 0
         located.append(_located(series, start, split, end, pvalue, alpha, rho))
     return _with_drifts(series, located)
@@ -77,7 +115,7 @@ def find_changes(x: npt.ArrayLike, alpha: float, *, known: float | None = None) 
 def _with_drifts(series: FloatArray, changes: list[ChangePoint]) -> tuple[ChangePoint, ...]:
     """Changes in one direction that a line explains better than they do are one, a drift."""
     bounds = [0, *(change.split for change in changes), series.size]
-    heights = [float(np.median(series[start:end])) for start, end in pairwise(bounds)]
+    heights = [median(series[start:end]) for start, end in pairwise(bounds)]
     ups = [after > before for before, after in pairwise(heights)]
     found: list[ChangePoint] = []
     for _, group in groupby(range(len(changes)), key=ups.__getitem__):
@@ -102,16 +140,17 @@ def _is_line(x: FloatArray, splits: list[int]) -> bool:
     return line_apart < levels_apart * math.exp(price / x.size)
 
 
-def _fewest(series: FloatArray, alpha: float, step: int | None) -> tuple[list[int], float]:
+def _fewest(
+    series: FloatArray, alpha: float, step: int | None, ways: list[tuple[list[int], float]]
+) -> Generator[_Asked, _Answer, tuple[list[int], float]]:
     """Splits of which none can be spared, and the dependence that is left; a clear step is tried first."""
-    ways = best_levels(series)
     splits = ways[0][0] if step is None else [step]
     for _ in range(_ROUNDS):
-        rest = _without(series, splits)
-        if float(_shows(rest[None], None)[0]) > alpha:
+        pvalue, more = yield _without(series, splits)[None], None
+        if float(pvalue[0]) > alpha:
             break
         ends = np.array([0, *splits, series.size])
-        found = [k for k in levels(rest[None]).splits[0].tolist() if np.abs(ends - k).min() >= MARGIN]
+        found = [k for k in more[0].tolist() if np.abs(ends - k).min() >= MARGIN]
         if not found:
             break
         # Ranks of all values see little of small steps between large ones, those of what is left little of both.
@@ -122,17 +161,28 @@ def _fewest(series: FloatArray, alpha: float, step: int | None) -> tuple[list[in
         splits = min(candidates, key=lambda way: float(np.abs(_without(series, way)).sum()))
     while len(splits) > 1:
         fewer = [splits[:k] + splits[k + 1 :] for k in range(len(splits))]
-        pvalues = _shows(np.stack([_without(series, way) for way in fewer]), None)
+        pvalues, _ = yield np.stack([_without(series, way) for way in fewer]), None
         if pvalues.max() <= alpha:
             break
         splits = fewer[int(pvalues.argmax())]
     return splits, ways[min(len(splits), len(ways)) - 1][1]
 
 
+def median(values: FloatArray) -> float:
+    """Of few values in a tenth of NumPy's time."""
+    ordered, half = np.sort(values), values.size // 2
+    return float(ordered[half] if values.size % 2 else 0.5 * (ordered[half - 1] + ordered[half]))
+
+
+def alone(series: FloatArray, splits: list[int]) -> FloatArray:
+    """A row a step: the series with the other steps taken out."""
+    return np.stack([_without(series, splits, kept) for kept in range(len(splits))])
+
+
 def _without(series: FloatArray, splits: list[int], kept: int | None = None) -> FloatArray:
     """The series with its steps taken out, but for the one that is kept: medians brought to one level."""
     parts = np.split(series, splits)
-    heights = [float(np.median(part)) for part in parts]
+    heights = [median(part) for part in parts]
     jump = 0.0 if kept is None else heights[kept + 1] - heights[kept]
     return np.concatenate(
         [
@@ -157,6 +207,6 @@ def _located(
 
 def place_of_step(x: FloatArray, low: int, high: int, before: FloatArray, after: FloatArray) -> int:
     """The place from one to another with the least absolute deviations from the medians of two levels."""
-    one, two = (np.abs(x[low:high] - np.median(level)) for level in (before, after))
+    one, two = (np.abs(x[low:high] - median(level)) for level in (before, after))
     costs = np.concatenate([[0.0], np.cumsum(one)]) + np.concatenate([np.cumsum(two[::-1])[::-1], [0.0]])
     return low + int(costs.argmin())

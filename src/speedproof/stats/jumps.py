@@ -16,35 +16,50 @@ from speedproof.stats.scaling import usual
 from speedproof.stats.special import t_sf
 
 _FIRST = 10  # values of a level before it can be left
-_NEW = (2, 3, 4, 5)
+_NEW, _NEWEST = (2, 3, 4, 5), (1, 2)
 _BEFORE = 100
 _MOST_DEPENDENT = 0.9
 # By simulation (studies/history_alarms.py): of the p-value, for looks at all lengths and dependent values; of the
-# chance of such ranks and its power of the mean, for outliers
-_STRICTER, _RANKS, _POWER = 2.0, 8700.0, 1.8
+# chance of such ranks and its power of the mean, for outliers; of that of the newest values
+_STRICTER, _RANKS, _POWER, _RANKS_OF_NEWEST = 2.0, 8700.0, 1.8, 4.0
 
 
 def first_jump(x: FloatArray, mean: float) -> Alarm | None:
     """The first jump of values that come in, where false ones are as rare as one in so many values."""
-    values = usual(x)
-    n = values.size
-    found: list[tuple[int, float, int]] = []
-    for new in _NEW:
-        ends = np.arange(_FIRST, n - new + 1)  # of what is before
-        before = np.minimum(ends, _BEFORE)
-        chance = 2.0 * np.prod([k / (before + k) for k in range(1, new + 1)], axis=0)
-        ends = ends[chance * mean**_POWER <= _RANKS]
-        if not ends.size:
-            continue
-        pvalues = _pvalues(values, ends, new)
-        small = np.flatnonzero(pvalues * mean * _STRICTER <= 1.0)
-        if small.size:
-            at = int(small[0])
-            found.append((int(ends[at]) + new - 1, float(pvalues[at]), int(ends[at])))
+    found = [jump for new in _NEW for jump in jumps(x, mean, new, _RANKS / mean**_POWER)[:1]]
     if not found:
         return None
     shown, _, since = min(found)
-    return Alarm(shown, since, bool(values[since] > values[since - 1]))
+    return Alarm(shown, since, bool(x[since] > x[since - 1]))
+
+
+def newest_jump(x: FloatArray, mean: float) -> int | None:
+    """Where the newest one or two values jump, how many are before; false ones once in so many values."""
+    part = x[-_BEFORE - max(_NEWEST) :]
+    found = [
+        (pvalue, since)
+        for new in _NEWEST
+        for shown, pvalue, since in jumps(part, mean, new, _RANKS_OF_NEWEST / mean)
+        if shown == part.size - 1
+    ]
+    return x.size - part.size + min(found)[1] if found else None
+
+
+def jumps(x: FloatArray, mean: float, new: int, most: float) -> list[tuple[int, float, int]]:
+    """Every jump of so many values, its ranks of such a chance at most: its last value, p-value, first value."""
+    values = usual(x)
+    ends = np.arange(_FIRST, values.size - new + 1)  # of what is before
+    before = np.minimum(ends, _BEFORE)
+    chance = 2.0 * np.prod([k / (before + k) for k in range(1, new + 1)], axis=0)
+    ends = ends[chance <= most]
+    if not ends.size:
+        return []
+    pvalues = _pvalues(values, ends, new)
+    small = pvalues * mean * _STRICTER <= 1.0
+    return [
+        (end + new - 1, pvalue, end)
+        for end, pvalue in zip(ends[small].tolist(), pvalues[small].tolist(), strict=True)
+    ]
 
 
 def _sums(v: FloatArray) -> FloatArray:

@@ -187,13 +187,16 @@ def _gains(scores: FloatArray, sums: FloatArray) -> tuple[FloatArray, IntArray]:
     return 2.0 * (best[:, 1:] - best[:, :1]) - price, at[:, 1:]
 
 
-def best_levels(x: FloatArray) -> list[tuple[list[int], float]]:
-    """Of one step and more the splits that explain one series best, and the dependence that is left."""
-    scores = normal_scores(x)[None]
-    most = max(1, min(_MOST_SPLITS, x.size // (2 * MARGIN) - 1))
+def best_levels(x: FloatArray) -> list[list[tuple[list[int], float]]]:
+    """Of every row and of one step and more the splits that explain it best, and the dependence that is left."""
+    scores = normal_scores(x)
+    most = max(1, min(_MOST_SPLITS, x.shape[1] // (2 * MARGIN) - 1))
     sums, splits = least_squares(scores, step_places(scores, 3 * _PLACES // 2), _COEFFICIENTS, most)
     _, at = _gains(scores, sums)
-    return [(splits[0, g, k, :k].tolist(), float(_COEFFICIENTS[g])) for k, g in enumerate(at[0].tolist(), 1)]
+    return [
+        [(splits[row, g, k, :k].tolist(), float(_COEFFICIENTS[g])) for k, g in enumerate(own, 1)]
+        for row, own in enumerate(at.tolist())
+    ]
 
 
 def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple[int, int]:

@@ -17,13 +17,14 @@ from speedproof.arrays import FloatArray, IntArray
 
 MOST_APART = 1e100
 """How much larger one sample may be than another for densities of both in one unit to be doubles."""
+_USUAL = (1e-60, 1e60)
 _HALF = 4  # bits of headroom: the sum or the difference of two values
 
 
 def _shift(largest: npt.ArrayLike) -> IntArray:
     """The power of two that makes values of usual size; 0 for those whose fourth powers stay within range."""
     largest = np.asarray(largest)
-    usual_size = (largest > 1e-60) & (largest < 1e60)
+    usual_size = (largest > _USUAL[0]) & (largest < _USUAL[1])
     return np.where(usual_size, 0, -np.frexp(largest)[1])  # of 0, too, it is 0
 
 
@@ -88,3 +89,20 @@ def location_ratio(location: Callable[[FloatArray], float], x: npt.ArrayLike, y:
         if not (below > 0.0 and above >= 0.0):
             return math.nan
         return float(np.ldexp(np.divide(above, below), shifts[1] - shifts[0]))
+
+
+def location_ratios(
+    location: Callable[[FloatArray], float],
+    x: FloatArray,
+    y: FloatArray,
+    odd: Callable[[FloatArray, FloatArray], float] | None = None,
+) -> list[float]:
+    """The same for rows of samples; ``odd`` says what is observed of a row with a zero or negative location."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        above, below = (middle(v) if location is median else v.mean(axis=-1) for v in (x, y))
+        found = above / below
+        largest = np.maximum(np.abs(x).max(axis=-1), np.abs(y).max(axis=-1))
+    least = np.minimum(above, below)
+    for i in np.flatnonzero(~((least > _USUAL[0]) & (largest < _USUAL[1]))).tolist():
+        found[i] = odd(x[i], y[i]) if odd else location_ratio(location, x[i], y[i])
+    return [float(ratio) for ratio in found]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ _MARK = '<meta name="generator" content="speedproof">'
 
 
 def write_site(
-    result: FoundHistory,
+    results: Sequence[FoundHistory],
     folder: str | os.PathLike[str],
     *,
     made: str,
@@ -34,19 +34,23 @@ def write_site(
     branches: Mapping[str, FoundHistory] | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> int:
-    """Write the pages of a history; their size in bytes."""
+    """Write the pages of a history; their size in bytes.
+
+    ``results`` are those of the metrics that decide and, apart, those of the others.
+    """
+    result = results[0]
     place = Path(folder)
     if place.exists() and not _ours(place):
         raise UsageError(f"{place}: holds other files; name a new folder for the pages")
-    by_series: dict[int, list[dict[str, Any]]] = {number: [] for number in result.series}
+    by_series: dict[int, list[dict[str, Any]]] = {number: [] for found in results for number in found.series}
     known = {commit.sha for commit in result.commits}
-    for name, found in {"": result, **(branches or {})}.items():
+    for name, found in [*(("", found) for found in results), *(branches or {}).items()]:
         for track in found.tracks:
             if not name or any(track.commit(k).sha not in known for k in range(len(track))):
                 encoded = encode_track(track, result.commits, branch=name)
                 by_series.setdefault(track.series, []).append(encoded)
     used = [number for number, tracks in by_series.items() if tracks]
-    index = encode_index(result, used, by_series, made=made, link=link, tags=tags or {})
+    index = encode_index(results, used, by_series, made=made, link=link, tags=tags or {})
     version = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()[:12]
     index["version"] = version
     try:

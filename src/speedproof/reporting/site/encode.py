@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
 from speedproof.history.result import FoundHistory
+from speedproof.history.rows import Triage
 from speedproof.history.tracks import Track
+from speedproof.history.triage import STANDS
 from speedproof.reporting.history import at_least, between_sessions, size_of
-from speedproof.reporting.numbers import percent, plural
+from speedproof.reporting.triage import headline_of, today_of
 
 _STEPS = 4096  # a track's values are kept to this part of their range, finer than any screen
 _COARSEST = 1e-4  # and never coarser than this share of a value
@@ -85,7 +88,7 @@ def _beside(track: Track, own: IntArray, commits: Sequence[Commit]) -> tuple[Int
 
 
 def encode_index(
-    result: FoundHistory,
+    results: Sequence[FoundHistory],
     used: Sequence[int],
     tracks: Mapping[int, Sequence[Mapping[str, Any]]],
     *,
@@ -93,54 +96,66 @@ def encode_index(
     link: str,
     tags: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What the overview shows: commits, a line a benchmark, the changes."""
+    """What the overview shows: commits, a line a benchmark, the changes.
+
+    ``results`` are those of the metrics that decide and, at a risk of their own, those of the others.
+    """
+    result = results[0]
+    series = {number: known for found in results for number, known in found.series.items()}
     number = {series: i for i, series in enumerate(used)}
     order = {commit.sha: i for i, commit in enumerate(result.commits)}
-    seen = Counter[int]()
-    which = {}  # the number of every track among those of its series
-    for track in result.tracks:
-        which[id(track)] = seen[track.series]
-        seen[track.series] += 1
     changes = []
-    for change in result.changes:
-        said = result.decision(change)
-        slower = result.slower(change)
-        changes.append(
-            {
-                "s": number[change.track.series],
-                "t": which[id(change.track)],
-                "k": order[change.commit.sha],
-                "e": order[change.earliest.sha],
-                "l": order[change.latest.sha],
-                "f": _digits(change.factor),
-                "times": size_of(change, "time", slower)[0],
-                "least": at_least(change),
-                "slower": int(slower),
-                "said": said.state if said else "",
-                "why": f"{said.reason or said.state}, {said.who}, {said.at[:10]}" if said else "",
-            }
-        )
-    measured = f"{plural(len(used), 'benchmark')} over {plural(result.measured, 'commit')}"
-    many = plural(len(changes), "change") if changes else "No change is shown"
+    for apart, found in enumerate(results):
+        seen = Counter[int]()
+        which = {}  # the number of every track among those of its series
+        for track in found.tracks:
+            which[id(track)] = seen[track.series]
+            seen[track.series] += 1
+        for change in found.changes:
+            told = _change(found, change)
+            places = {"k": change.commit, "e": change.earliest, "l": change.latest}
+            told |= {name: order[commit.sha] for name, commit in places.items()}
+            told |= {"s": number[change.track.series], "t": which[id(change.track)], "apart": apart}
+            changes.append(told)
+    headline, *proof = headline_of(result)
+    said = [[order[d.commit], d.benchmark, _words(d)] for d in result.decisions if d.commit in order]
     return {
-        "headline": f"{many} in {measured}",
-        "proof": f"Of histories without a change at most {percent(1 - result.confidence)} would show one.",
+        "headline": headline.text,
+        "proof": "".join(text.text for text in proof),
         "floor": [f"{told}." for told in between_sessions(result.noise)],
         "made": made,
         "link": link,
-        "commits": [[c.sha, c.subject, c.date[:16]] for c in result.commits],
+        "commits": [[c.sha, c.subject, c.date[:16], c.author] for c in result.commits],
+        "said": said,
         "tags": sorted([order[sha], name] for sha, name in tags.items() if sha in order),
         "series": [
             {
-                "n": result.series[s].key.benchmark,
-                "m": result.series[s].key.metric,
-                "u": result.series[s].unit,
+                "n": series[s].key.benchmark,
+                "m": series[s].key.metric,
+                "u": series[s].unit,
                 "tracks": [_line(encoded) for encoded in tracks[s]],
             }
             for s in used
         ],
         "changes": changes,
     }
+
+
+def _change(found: FoundHistory, change: Change) -> dict[str, Any]:
+    slower, state = found.slower(change), found.state(change)
+    return {
+        "f": _digits(change.factor),
+        "times": size_of(change, "time", slower)[0],
+        "least": at_least(change),
+        "slower": int(slower),
+        "state": state if state in (STANDS, "undone") else "decided",
+        "today": today_of(found, change),
+        "who": found.assigned(change) or "",
+    }
+
+
+def _words(said: Triage) -> str:
+    return f"{said.state}{f': {said.reason}' if said.reason else ''} ({said.who}, {said.at[:10]})"
 
 
 def _line(track: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,23 +56,50 @@ const speedproof = (() => {
   // ---- the overview
   function table(heads, rows, all) {
     const body = el("tbody");
-    const fill = many => body.replaceChildren(...rows.slice(0, many).map(make => make()));
+    const fill = many => body.replaceChildren(...rows.slice(0, many).flatMap(make => make()));
     fill(SHOWN);
     const head = el("tr", {}, ...heads.map(([name, cls]) => el("th", { class: cls || "", scope: "col" }, name)));
-    const parts = [el("div", { class: "wide" }, el("table", {}, el("thead", {}, head), body))];
+    const parts = [el("div", { class: "wide" }, el("table", { class: all }, el("thead", {}, head), body))];
     if (rows.length > SHOWN) parts.push(el("button", { type: "button", onclick: e => { fill(rows.length); e.target.remove(); } }, `all ${rows.length} ${all}`));
     return parts;
   }
-  function changeRow(c, own) {
-    const s = index.series[c.s], cls = c.slower ? "slower" : "faster";
-    const [, subject, date] = index.commits[c.k];
-    const state = c.alarm ? el("span", { class: "badge warning", title: "an alarm of the newest commits; too few to confirm it" }, "not confirmed")
-      : el("span", { class: `badge ${c.said ? "dim" : cls}`, title: c.why || "shown at the stated confidence" }, c.said || "confirmed");
+  const tone = c => (c.slower ? "slower" : "faster");
+  const badge = (state, text, cls) => el("span", { class: `badge ${state === "stands" ? cls : "dim"}` }, text);
+  function changeRow(c) { // of one benchmark
+    const s = index.series[c.s], [, subject, date] = index.commits[c.k];
     return el("tr", {},
-      el("td", { class: "name" }, own ? "" : el("a", { href: route({ ...link(c.s), c: index.commits[c.k][0], x: null }) }, title(s)), s.tracks.length > 1 ? el("span", { class: "dim" }, (own ? "" : " ") + basis(s.tracks[c.t])) : ""),
-      el("td", { class: `right ${cls}` }, c.times), el("td", { class: `keep ${cls}` }, word(s, c.slower)),
+      el("td", { class: "name dim" }, s.tracks.length > 1 ? basis(s.tracks[c.t]) : ""),
+      el("td", { class: `right ${tone(c)}` }, c.times), el("td", { class: `keep ${tone(c)}` }, word(s, c.slower)),
       el("td", { class: "right opt" }, c.least),
-      el("td", { class: "keep" }, commitLink(c.k)), el("td", { class: "opt" }, subject), el("td", { class: "keep opt" }, day(date)), el("td", {}, state));
+      el("td", { class: "keep" }, commitLink(c.k)), el("td", { class: "opt" }, subject), el("td", { class: "keep opt" }, day(date)), el("td", {}, badge(c.state, c.today, tone(c))));
+  }
+  const benchmarkLink = c => el("a", { href: route({ ...link(c.s), c: index.commits[c.k][0], x: null, o: null }) }, title(index.series[c.s]));
+  const machineOf = c => (index.series[c.s].tracks.length > 1 ? el("span", { class: "dim" }, " " + basis(index.series[c.s].tracks[c.t])) : "");
+  function byCommit(changes) { // those that stand first, the newest first
+    const groups = new Map();
+    for (const c of changes) groups.set(c.k, [...(groups.get(c.k) || []), c]);
+    const stands = g => g.some(c => c.state === "stands");
+    return [...groups.values()].map(g => g.sort((x, y) => Math.abs(Math.log(y.f)) - Math.abs(Math.log(x.f))))
+      .sort((x, y) => stands(y) - stands(x) || y[0].k - x[0].k);
+  }
+  function commitRows(g) { // a commit and, once it is opened, its benchmarks
+    const [sha, subject, date, author] = index.commits[g[0].k], open = view.o === sha, many = g.length > 1;
+    const worse = g.filter(c => c.slower), led = worse.length ? worse : g, first = led[0], s = index.series[first.s];
+    const states = g.map(c => c.state), best = states.includes("stands") ? "stands" : states[0], n = states.filter(x => x === best).length;
+    const owners = [...new Set(g.map(c => c.who).filter(Boolean))].join(" and ");
+    const today = !many ? first.today : n < g.length ? `${n} of ${g.length} ${best === "stands" ? "stand" : best}` : best === "decided" ? first.today : best;
+    const said = index.said.filter(([k, name]) => k === g[0].k && (!name || g.some(c => index.series[c.s].n === name)));
+    const rows = [el("tr", {},
+      el("td", { class: "commit" }, el("b", {}, subject || short(sha)), el("br"), commitLink(g[0].k), el("span", { class: "dim" }, ["", author, day(date)].filter((x, i) => !i || x).join(" · ")),
+        ...said.flatMap(([, name, text]) => [el("br"), el("span", { class: "dim" }, (name ? name + " " : "") + text)])),
+      el("td", { class: "name" }, many ? el("button", { type: "button", "aria-expanded": String(open), onclick: () => { go({ o: open ? null : sha }, true); overview(); } }, `${g.length} benchmarks`) : benchmarkLink(first), many ? "" : machineOf(first)),
+      el("td", { class: `right ${tone(first)}` }, (led.length > 1 ? "to " : "") + first.times),
+      el("td", { class: `keep ${tone(first)}` }, (worse.length && worse.length < g.length ? worse.length + " " : "") + word(s, first.slower)),
+      el("td", {}, badge(best, today + (owners && best === "stands" && !today.includes(owners) ? `, ${owners} on it` : ""), tone(first))))];
+    if (open && many) rows.push(...g.map(c => el("tr", { class: "sub" },
+      el("td", { class: "name" }, benchmarkLink(c), machineOf(c)), el("td", { class: "dim" }, c.least ? `at least ${c.least}` : ""),
+      el("td", { class: `right ${tone(c)}` }, c.times), el("td", { class: `keep ${tone(c)}` }, word(index.series[c.s], c.slower)), el("td", {}, badge(c.state, c.today, tone(c))))));
+    return rows;
   }
   function spark(text) {
     const points = [...text].map((ch, i) => `${i},${35 - parseInt(ch, 36)}`).join(" ");
@@ -90,11 +117,14 @@ const speedproof = (() => {
   function overview() {
     const main = $("main"), last = Number(view.w || 0), from = last ? index.commits.length - last : 0;
     const chosen = new Set(matching());
-    const found = index.changes.filter(c => chosen.has(c.s) && c.k >= from)
-      .sort((a, b) => (b.alarm || 0) - (a.alarm || 0) || Math.abs(Math.log(b.f)) - Math.abs(Math.log(a.f)));
+    const here = index.changes.filter(c => chosen.has(c.s) && c.k >= from && (!view.t || index.series[c.s].tracks[c.t].b === view.t) && (!view.s || c.state === view.s));
+    const [found, apart] = [0, 1].map(which => here.filter(c => c.apart === which));
+    const commits = changes => table([["commit"], ["benchmark"], ["change", "right"], [""], ["today"]], byCommit(changes).map(g => () => commitRows(g)), "commits");
     const lately = el("select", { "aria-label": "how far back", onchange: e => go({ w: e.target.value }) },
       ...[[30, "the last 30 commits"], [100, "the last 100 commits"], [365, "the last 365 commits"], [0, "all commits"]]
         .map(([v, t]) => el("option", { value: v || "", selected: v === last }, t)));
+    const state = el("select", { "aria-label": "state", onchange: e => go({ s: e.target.value }) },
+      ...[["", "any state"], ["stands", "that stand"], ["undone", "undone"], ["decided", "decided"]].map(([v, text]) => el("option", { value: v, selected: v === (view.s || "") }, text)));
     const bases = [...new Set(index.series.flatMap(s => s.tracks.map(t => t.b)))];
     const machine = bases.length < 2 ? null : el("select", { "aria-label": "machine or anchor", onchange: e => go({ t: e.target.value }) },
       el("option", { value: "" }, "all machines"), ...bases.map(b => el("option", { value: b, selected: b === view.t }, short(b))));
@@ -105,9 +135,10 @@ const speedproof = (() => {
     });
     main.replaceChildren(
       el("h1", {}, index.headline), el("p", { class: "dim" }, index.proof), ...(index.floor || []).map((told) => el("p", {}, told)),
-      el("div", { class: "controls" }, el("span", {}, "Changes in"), lately, machine, el("output", { class: "dim" }, `${found.length} of ${index.changes.length}`)),
-      ...(found.length ? table([["benchmark"], ["change", "right"], [""], ["at least", "right opt"], ["first commit"], ["", "opt"], ["", "opt"], [""]], found.map(c => () => changeRow(c)), "changes")
-        : [el("p", {}, "No change is shown here.")]),
+      el("div", { class: "controls" }, el("span", {}, "Changes in"), lately, state, machine, el("output", { class: "dim" }, `${here.length} of ${index.changes.length} changes`)),
+      ...(found.length ? commits(found) : [el("p", {}, "No change is shown here.")]),
+      ...(apart.length ? [el("h2", {}, "Metrics that do not decide"), el("p", { class: "dim" }, "At the same risk, but one of their own."), ...commits(apart)] : []),
+      here.length ? el("p", { class: "dim" }, "Accept a change: ", el("code", {}, "speedproof history bless COMMIT REASON"), "; look after it: ", el("code", {}, "speedproof history note COMMIT --assign WHO")) : "",
       el("h2", {}, `${chosen.size} of ${index.series.length} benchmarks`),
       ...table([["benchmark"], [""], ["last", "right"], ["commits", "right opt"], ["changes", "right opt"]], rows, "benchmarks"));
     document.title = "Performance history";
@@ -139,7 +170,7 @@ const speedproof = (() => {
     const box = el("div", { id: "chart", tabIndex: 0, role: "img", "aria-label": `${title(s)} over ${index.commits.length} commits: arrow keys move along them` });
     $("main").replaceChildren(
       el("h1", {}, title(s)), el("ul", { class: "legend" }), box, el("p", { id: "at", class: "dim", "aria-live": "polite" }, "A click or the arrow keys choose a commit; drag to zoom, double click for everything."),
-      ...(changes.length ? table([[""], ["change", "right"], [""], ["at least", "right opt"], ["first commit"], ["", "opt"], ["", "opt"], [""]], changes.map(c => () => changeRow(c, true)), "changes") : [el("p", { class: "dim" }, "No change is shown in this benchmark.")]),
+      ...(changes.length ? table([[""], ["change", "right"], [""], ["at least", "right opt"], ["first commit"], ["", "opt"], ["", "opt"], [""]], changes.map(c => () => changeRow(c)), "changes") : [el("p", { class: "dim" }, "No change is shown in this benchmark.")]),
       el("p", { class: "dim" }, "Bars are intervals of the median at 95 % within a session, or all sessions of the commit; bands are the commits that are possible for a change."));
     load(i, tracks => draw(i, tracks, changes));
   }
@@ -171,11 +202,11 @@ const speedproof = (() => {
       const free = (x, width) => { let line = used.findIndex(end => end < x); if (line < 0) line = used.length; used[line] = x + width + 6 * px; return line; };
       for (const c of changes) {
         if (hidden.has(c.t)) continue;
-        const tone = c.alarm ? "--warning" : c.slower ? "--slower" : "--faster";
+        const tone = c.slower ? "--slower" : "--faster";
         ctx.fillStyle = css(tone); ctx.globalAlpha = 0.13;
         const left = X(c.e - 0.5), right = Math.max(X(c.l - 0.5), left + 2 * px); ctx.fillRect(left, bbox.top, right - left, bbox.height);
         ctx.globalAlpha = 1; ctx.fillRect(X(c.k - 0.5), bbox.top, px, bbox.height);
-        const text = c.alarm ? "alarm" : `${c.times} ${word(s, c.slower)}`, at = X(c.k - 0.5) + 4 * px, width = ctx.measureText(text).width;
+        const text = `${c.times} ${word(s, c.slower)}`, at = X(c.k - 0.5) + 4 * px, width = ctx.measureText(text).width;
         if (at > bbox.left - width && at < bbox.left + bbox.width) labelOf(u, text, at, bbox.top + (2 + 13 * free(at, width)) * px, tone);
       }
       ctx.textBaseline = "bottom"; used.length = 0;
