@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +52,11 @@ def limits(runs: FloatArray) -> tuple[float, float]:
     return threshold + float(held[0]), threshold + float(held[-1])
 
 
+def drawn(family: Any, rng: np.random.Generator) -> FloatArray:
+    """Runs of a family."""
+    return np.asarray(family.rvs(RUNS, random_state=rng))
+
+
 def slow_state(rng: np.random.Generator) -> FloatArray:
     """Runs of which .2 % take twice as long."""
     return np.where(rng.random(RUNS) < 0.002, 2.0, 1.0) * rng.normal(10.0, 0.2, RUNS)
@@ -75,9 +82,7 @@ def main() -> None:
     args = parser.parse_args()
     print("| runs | covered | low |\n|---|---|---|")
     for name, family in FAMILIES.items():
-        covered, low = row(
-            lambda rng, law=family: law.rvs(RUNS, random_state=rng), family.isf(CHANCE), args.draws, args.seed
-        )
+        covered, low = row(partial(drawn, family), family.isf(CHANCE), args.draws, args.seed)
         print(f"| {name} | {covered:.0f} | {low:.0f} |", flush=True)
     true = optimize.brentq(
         lambda v: 0.002 * stats.norm.sf(v, 20.0, 0.4) + 0.998 * stats.norm.sf(v, 10.0, 0.2) - CHANCE,
