@@ -30,6 +30,7 @@ from speedproof.protocols.hpt import Hpt, HptClaims
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.planning import RunPlan
+from speedproof.protocols.power import PowerPlan
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.protocols.sequential import SessionAnswer
@@ -105,6 +106,7 @@ ATTACHED: dict[str, dict[str, Any]] = {
     "compare": {
         "rankings": dict[str, SuiteRanking],
         "why": list[Why],
+        "power": dict[str, list[PowerPlan]],
         "suite": StoredSuite,
         "context": Context,
     },
