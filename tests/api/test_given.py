@@ -169,8 +169,14 @@ def suite() -> sp.Suite:
             "cannot save to /nonexist/s.jsonl: No such file",
         ),
         (lambda s: sp_.measure(TWO, timeout=float("nan")), "timeout=nan: expected a positive number"),
-        (lambda s: sp_.measure(TWO, min_runs=5, max_runs=3), "min_runs=5 and max_runs=3 leave nothing to measure"),
-        (lambda s: sp_.race(len, sum, min_runs=10, max_runs=9), "min_runs=10 and max_runs=9 leave nothing to measure"),
+        (
+            lambda s: sp_.measure(TWO, min_runs=5, max_runs=3),
+            "min_runs=5 and max_runs=3 leave nothing to measure",
+        ),
+        (
+            lambda s: sp_.race(len, sum, min_runs=10, max_runs=9),
+            "min_runs=10 and max_runs=9 leave nothing to measure",
+        ),
         (lambda s: s.select("fast*"), "available: sort, hash"),
         (lambda s: sp_.read("examples/gcc/O2.json", only="x*"), "no command matches"),
         (lambda s: sp_.report(s, "x.json"), "expected a result, of sp.compare"),
