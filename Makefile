@@ -63,7 +63,7 @@ docs: $(VENV)/.docs
 # The wheel that users get.
 WHEEL := build/wheel
 wheel: $(VENV)/.run
-	rm -rf $(WHEEL)
+	rm -rf $(WHEEL) build/lib* build/temp*
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(WHEEL) .
 
 # In an empty environment: the tree's own files must not be what makes it work.

@@ -26,15 +26,15 @@ from speedproof.history.rows import Added, QueriedSample
 from speedproof.mixture.results import Analysis, Indices
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateDecision
-from speedproof.protocols.hpt import Hpt
-from speedproof.protocols.hpt_claims import HptClaims
+from speedproof.protocols.hpt import Hpt, HptClaims
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.planning import RunPlan
+from speedproof.protocols.power import PowerPlan
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.protocols.sequential import SessionAnswer
-from speedproof.protocols.speedup_test_tool import SuiteReport
+from speedproof.protocols.speedup_test import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why
 from speedproof.reporting.bisection import ToldBisection
@@ -106,6 +106,7 @@ ATTACHED: dict[str, dict[str, Any]] = {
     "compare": {
         "rankings": dict[str, SuiteRanking],
         "why": list[Why],
+        "power": dict[str, list[PowerPlan]],
         "suite": StoredSuite,
         "context": Context,
     },

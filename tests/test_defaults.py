@@ -27,7 +27,7 @@ DOCUMENTED: dict[str, Any] = {
     "printed": False, "again": False, "certified_attained": False, "supremum_attained": False,
     "independent": True, "stepped": True, "check": True, "limit": 5 << 30,
     "multiplicity": "holm", "method": "holm", "protocol": "typical", "scope": "these", "quantity": "speedup",
-    "repeated": "run", "stdin": "/dev/null", "program": "perf", "shell": ("", "sh"),
+    "repeated": "run", "stdin": "/dev/null", "program": ("", "perf"), "shell": ("", "sh"),
     "margin": (0.0, 0.02), "rule": ("conditional", "exact", "legacy"), "ks_rule": ("legacy", "r422"),
     "resamples": (200, 9999), "runs": (0, 1), "tied": (0, 0.0, False), "least": (1e-3, False), "visible": math.nan,
     "enough_noise": math.nan,

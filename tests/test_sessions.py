@@ -40,13 +40,13 @@ from speedproof.measuring.schedule import block_order
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import gate as gate_of
-from speedproof.protocols.gate import of_session
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import compare_suite
 from speedproof.protocols.summaries import summarise
+from speedproof.reporting.session import decision_of
 from speedproof.sessions import ComparedSession, SessionResult
 
 Times = dict[str, float | Callable[[int], float]]
@@ -653,7 +653,7 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         # The sheet of the session says as much as that of its file.
         sides = {("b", v): summarise(sample) for v, sample in zip("XY", both, strict=True)}
         means = compare_suite(suite.pair("X", "Y"), ("X", "Y"), "time", Rules(), ("mean",)).comparisons
-        (row,), (same,) = found.rows, of_session([finding], sides, rules, {}, means).rows
+        (row,), (same,) = found.rows, decision_of([finding], sides, rules, {}, means).rows
         for r in (row, same):
             assert (r.average is None) == (r.comparison.slow_runs is None) == (outcome == "pass")
             if r.average and r.comparison.slow_runs:

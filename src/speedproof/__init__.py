@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from speedproof.api.pairs import PairResult as PairResult
     from speedproof.api.pairs import compare as compare
     from speedproof.api.pictures import pictures as pictures
+    from speedproof.api.plans import PlanResult as PlanResult
+    from speedproof.api.plans import plan as plan
     from speedproof.api.race_results import RaceResult as RaceResult
     from speedproof.api.rankings import RankResult as RankResult
     from speedproof.api.rankings import rank as rank
@@ -65,6 +67,7 @@ _HOME = {
     "HptResult": "api.hpt",
     "ModelResult": "api.models",
     "PairResult": "api.pairs",
+    "PlanResult": "api.plans",
     "RaceResult": "api.race_results",
     "RankResult": "api.rankings",
     "Sample": "data.sample",
@@ -84,6 +87,7 @@ _HOME = {
     "mixture": "",
     "model": "api.models",
     "pictures": "api.pictures",
+    "plan": "api.plans",
     "plot": "",
     "race": "api.sessions",
     "rank": "api.rankings",

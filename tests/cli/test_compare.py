@@ -104,7 +104,6 @@ def test_json_carries_everything(pair: tuple[str, str]) -> None:
         ("normality", "X"),
         ("normality", "Y"),
     }
-    assert mean["highest_confidence"]["intervals"]
 
 
 def test_risk_and_confidence_are_one_option(pair: tuple[str, str]) -> None:
@@ -354,14 +353,13 @@ def test_commands_of_one_hyperfine_file_are_versions() -> None:
 
 
 def test_explain_names_every_test(pair: tuple[str, str]) -> None:
-    """--explain lists checks with p-values and rules, the deciding test and the highest confidence."""
+    """--explain lists checks with p-values and rules, and the deciding test."""
     out = " ".join(speedproof("compare", *pair, "--explain")[1].split())
     for word in (
         "X is old, Y is new",
         "normality of X (p = ",
         "t test: p = ",
         "significant where p <= 0.05",
-        "Significant up to",
     ):
         assert word in out
 

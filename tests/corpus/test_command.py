@@ -476,4 +476,4 @@ def test_what_cures_a_reject_is_an_option(tmp_path: Path, speedproof: Callable[.
         ["history", "add", "--store", tmp_path / "s.db", "--commit", "abc", tmp_path / "bad.csv"],
     ):
         _, out, err = speedproof(*argv)
-        assert "--column value=NAME" in " ".join((out + err).split())
+        assert "name one as column value=NAME" in " ".join((out + err).split())

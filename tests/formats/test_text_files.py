@@ -388,7 +388,7 @@ def test_columns_by_option(tmp_path: Path) -> None:
         ("a,b\n1,2\n1,2,3\n", "line 3", "3 cells where the header has 2"),
         ("a;b\n1,5;2\n", "line 2, column a", "write 1.5"),
         ("a,a\n1,2\n", "line 1", "two columns are named 'a'"),
-        ("a,b\nx,y\n", "header", "columns={'value': 'NAME'}"),
+        ("a,b\nx,y\n", "header", "name one as column value=NAME"),
         ('a,b\n"1,2\n', "line", "not CSV"),
         ("# nothing\n", "", "no rows"),
         ("a,1\na,2\nb,3\n", "line 1", "add a header"),

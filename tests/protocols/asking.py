@@ -14,13 +14,12 @@ from speedproof.data.suite import Key, Pair, Suite
 from speedproof.options import DETAILS
 from speedproof.protocols import (
     aggregates,
-    findings,
     hpt,
-    hpt_claims,
     modes,
     planning,
     ranking,
     run_ranking,
+    speedup_test,
 )
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, UNNAMED, Rules
@@ -35,8 +34,11 @@ compare_2009 = partial(ask, "touati2009")
 compare_modes = partial(modes.compare_modes, alpha=0.05)
 rank_runs = partial(run_ranking.rank_runs, alpha=0.05, K_max=9, resamples=200, seed=0, jobs=1)
 plan_runs = partial(planning.plan_runs, alpha=0.05)
-claims = partial(hpt_claims.claims, alpha=0.05, literal_signs=False)
-article_mean = partial(findings.article_mean, always_welch=False)
+claims = partial(hpt.claims, alpha=0.05, literal_signs=False)
+article_mean = partial(speedup_test.finding, "mean")
+article_median = partial(speedup_test.finding, "median")
+original_mean = partial(article_mean, original=True)
+original_median = partial(article_median, original=True)
 
 
 def geometric_means(

@@ -11,8 +11,7 @@ import pytest
 from speedproof.data.notes import Assumption, Note
 from speedproof.errors import DataError
 from speedproof.protocols.claims import Demand, Outcome
-from speedproof.protocols.gate import GateDecision, GateRow, GateRules
-from speedproof.protocols.gate_looks import first_of, next_of, together
+from speedproof.protocols.gate import GateDecision, GateRow, GateRules, next_of, together
 
 PASS, FAIL, UNDECIDED = Outcome
 
@@ -74,8 +73,7 @@ def test_what_looks_leave_of_each_other() -> None:
 @pytest.mark.parametrize("looks", [1, 2, 4])
 def test_rules_of_the_next_look(looks: int) -> None:
     """Each has an equal part of the risk, and the family of the look before; what is asked for is asked once."""
-    first = first_of(GateRules(alpha=0.1), looks)
-    assert (first.alpha, first.looks, first.look, first.family) == (0.1 / looks, looks, 1, 0)
+    first = GateRules(alpha=0.1 / looks, looks=looks)
     before = decision([row("a", PASS), row("b", UNDECIDED)], rules=first)
     given: Any
     for given in itertools.product((None, 0.1), (None, "holm"), (None, "typical")):

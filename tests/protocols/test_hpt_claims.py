@@ -14,7 +14,7 @@ from tests.protocols.asking import claims, hpt_of_scores
 
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols.caveats import few_runs
-from speedproof.protocols.hpt_claims import paired_t, relative
+from speedproof.protocols.hpt import paired_t, relative
 
 TABLES = Path(__file__).parents[1] / "data" / "oracle_hpt"
 

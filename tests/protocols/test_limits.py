@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +19,11 @@ from speedproof.data.suite import Key, Pair, Suite
 from speedproof.data.units import Direction
 from speedproof.protocols.bisection import Bisection, BisectionOutcome, Stage
 from speedproof.protocols.bisection_outlook import residuals_of
-from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
-from speedproof.protocols.results import HighestConfidence, LogSpeedup
+from speedproof.protocols.results import LogSpeedup
+from speedproof.protocols.speedup_test import significant_risks
 from speedproof.stats.forecast import blocks_for_proof, smallest_provable
 from speedproof.stats.session_spread import SessionSpread
 
@@ -95,23 +97,6 @@ def test_a_bisection_is_forecast_at_the_risk_of_its_proofs(alpha: float, change:
     assert (BisectionOutcome.UNPROVEN if change == 1.0 else BisectionOutcome.OPEN) in seen
 
 
-@pytest.mark.parametrize(
-    ("intervals", "told"),
-    [
-        ([], (math.nan, False, True)),
-        ([(0.03125, 1.0, True, False)], (0.96875, True, True)),
-        ([(0.25, 0.5, False, True)], (0.75, False, False)),
-        ([(0.25, 0.5, True, True), (0.75, 1.0, False, False)], (0.75, True, False)),
-    ],
-)
-def test_the_highest_confidence_is_that_of_the_least_risk(
-    intervals: list[tuple[float, float, bool, bool]], told: tuple[float, bool, bool]
-) -> None:
-    found = HighestConfidence.of(intervals)
-    assert (found.value, found.attained, found.upward_closed) == pytest.approx(told, nan_ok=True)
-    assert found.intervals == tuple(intervals)
-
-
 KEY = Key("b")
 
 
@@ -158,7 +143,10 @@ def test_highest_confidence_against_every_risk() -> None:
             at = np.atleast_1d(np.asarray(alpha))
             return np.asarray((pvalues[0] <= at) & ((pvalues[1] > at) | (pvalues[2] <= at)), dtype=np.bool_)
 
-        (found,) = highest_confidences(pvalues[None], lambda alpha: says(np.asarray(alpha)))
+        def figure(alpha: FloatArray, says: Any = says) -> Any:
+            return SimpleNamespace(pvalue=np.where(says(alpha), 0.0, 2.0))
+
+        (found,) = significant_risks(figure, list(pvalues[:, None]))
         points = sorted({0.0, 1.0, *pvalues.tolist()})
         risks = [*points[1:-1], *(0.5 * (a + b) for a, b in itertools.pairwise(points))]
         for alpha in risks:
@@ -166,18 +154,9 @@ def test_highest_confidence_against_every_risk() -> None:
                 continue
             inside = any(
                 low < alpha < high or (alpha == low and low_in) or (alpha == high and high_in)
-                for low, high, low_in, high_in in found.intervals
+                for low, high, low_in, high_in in found
             )
             assert inside == bool(says(np.array([alpha]))[0])
-        answers = [bool(says(np.array([alpha]))[0]) for alpha in sorted(risks) if 0 < alpha < 1]
-        assert found.upward_closed == (answers == sorted(answers))  # by definition, of none at all, too
-        if found.intervals:
-            assert found.value == pytest.approx(1 - found.intervals[0][0])
-            assert found.attained == found.intervals[0][2]
-        else:
-            assert math.isnan(found.value)
-    (none,) = highest_confidences(np.array([[0.3]]), lambda alpha: np.zeros_like(alpha, dtype=np.bool_))
-    assert (none.intervals, none.attained, none.upward_closed) == ((), False, True)
 
 
 @pytest.mark.parametrize(

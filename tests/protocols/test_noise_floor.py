@@ -26,7 +26,7 @@ from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
 from speedproof.protocols.ranking import PairVerdict
-from speedproof.protocols.results import HighestConfidence, SessionFloor, State, Verdict
+from speedproof.protocols.results import SessionFloor, State, Verdict
 from speedproof.protocols.units import paired_units
 from speedproof.reporting.notes import up_to
 from speedproof.stats.session_spread import SessionSpread
@@ -299,15 +299,6 @@ def test_a_verdict_held_against_sessions(protocol: str, counts: tuple[int, int],
             assert found.needed.reason == words
         else:
             same(found.needed, plain.needed)
-        assert (found.highest_confidence is None) == (plain.highest_confidence is None)
-        if plain.highest_confidence is not None:
-            least = found.pvalue
-            kept = [
-                (max(a, least), b, (a_in and a >= least) or a < least, b_in)
-                for a, b, a_in, b_in in plain.highest_confidence.intervals
-                if b > least
-            ]
-            assert found.highest_confidence == HighestConfidence.of(kept)
 
 
 @pytest.mark.parametrize(("alpha", "finite"), [(0.05, True), (1e-3, True), (1e-5, False), (1e-9, False)])

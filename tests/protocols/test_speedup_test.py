@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from msgspec.structs import astuple
+from tests.protocols.asking import article_mean, article_median
 
-from speedproof.protocols.figures import Decision, highest_of, state_of
-from speedproof.protocols.findings import RowFinding, article_mean, article_median
+from speedproof.protocols.figures import Decision, state_of
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import MedianDecision, decide_median, median_tests
-from speedproof.protocols.results import HighestConfidence
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.speedup_test import RowFinding, significant_risks
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.ratio_means import ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
@@ -97,12 +98,12 @@ def test_median_protocol_against_r(oracle: Oracle) -> None:
     assert seen > 400
 
 
-def highest(protocol: str, x: np.ndarray, y: np.ndarray) -> HighestConfidence:
+def risks(protocol: str, x: np.ndarray, y: np.ndarray) -> list[tuple[float, float, bool, bool]]:
     if protocol == "mean":
         m = mean_tests(x, y)
-        return highest_of(partial(decide_mean, m), m.pvalues)[0]
+        return significant_risks(partial(decide_mean, m), m.pvalues)[0]
     d = median_tests(x, y, "legacy" if protocol == "median" else "r422")
-    return highest_of(partial(decide_median, d), d.pvalues)[0]
+    return significant_risks(partial(decide_median, d), d.pvalues)[0]
 
 
 @pytest.mark.parametrize("protocol", ["mean", "median", "median_with_r422_ks"])
@@ -112,19 +113,19 @@ def test_highest_confidence_against_r(oracle: Oracle, protocol: str) -> None:
         if case["id"] in INEXACT_IN_R or (protocol != "mean" and case["ks"]["near_ties"]):
             continue
         expected = case["highest_confidence"][protocol]
-        found = highest(protocol, *arrays(case))
+        found = risks(protocol, *arrays(case))
         where = case["id"]
         if expected["highest_confidence"] is None:
-            assert math.isnan(found.value), where
-            assert found.intervals == (), where
+            assert found == [], where
             continue
-        assert found.value == pytest.approx(expected["highest_confidence"], abs=1e-6), where
-        assert found.attained == expected["attained"], where
-        assert found.upward_closed == expected["upward_closed"], where
-        ours = [(a, b) for a, b, _, _ in found.intervals]
+        least, upto, attained, _ = found[0]
+        assert 1 - least == pytest.approx(expected["highest_confidence"], abs=1e-6), where
+        assert attained == expected["attained"], where
+        assert (len(found) == 1 and upto == 1.0) == expected["upward_closed"], where
+        ours = [(a, b) for a, b, _, _ in found]
         theirs = [(i["from"], i["to"]) for i in expected["significant_alphas"]]
         assert ours == [pytest.approx(pair, abs=1e-6) for pair in theirs], where
-        included = [(c, d) for _, _, c, d in found.intervals]
+        included = [(c, d) for _, _, c, d in found]
         assert included == [(i["from_included"], i["to_included"]) for i in expected["significant_alphas"]], (
             where
         )
@@ -196,13 +197,14 @@ def test_rows_of_the_speedup_test(n: int, m: int, alpha: float | None) -> None:
         x, y = made(n, m, seed, ratio, skewed)
         means, medians = mean_tests(x, y), median_tests(x, y)
         for welch in (False, True):
-            found = article_mean(x, y, alpha, always_welch=welch)
+            found = article_mean(x, y, alpha, Rules(always_welch=welch))
             decided = decide_mean(means, at, always_welch=welch)
             bounds = ratio_of_means(x, y, at, decided.equal_variances)
             told = Estimate(x.mean() / y.mean(), float(bounds.low), float(bounds.high), 1 - at)
             check_row(found, decided, told, alpha, at)
-            (highest,) = highest_of(partial(decide_mean, means, always_welch=welch), means.pvalues)
-            level = at if alpha is not None else highest.intervals[0][0] if highest.value >= 0.5 else 0.5
+            (within,) = significant_risks(partial(decide_mean, means, always_welch=welch), means.pvalues)
+            least = within[0][0] if within else 1.0
+            level = at if alpha is not None else min(least, 0.5)
             normal = decide_mean(means, level, always_welch=welch)
             remarks = [
                 f"mean: more than 30 runs needed for sample {k}"
@@ -211,21 +213,22 @@ def test_rows_of_the_speedup_test(n: int, m: int, alpha: float | None) -> None:
                 for k, size, held in ((1, n, normal.normal_x), (2, m, normal.normal_y))
                 if not held
             ]
-            check_level("mean", found, alpha, highest.value, remarks)
+            check_level("mean", found, alpha, 1 - least, remarks)
             seen.add(len(remarks))
-        found = article_median(x, y, alpha, "legacy")
+        found = article_median(x, y, alpha)
         by_ranks = decide_median(medians, at)
         bounds = ratio_of_medians(x, y, at)
         told = Estimate(float(np.median(x) / np.median(y)), float(bounds.low), float(bounds.high), 1 - at)
         check_row(found, by_ranks, told, alpha, at)
-        (highest,) = highest_of(partial(decide_median, medians), medians.pvalues)
-        level = at if alpha is not None else highest.intervals[0][0] if highest.value >= 0.5 else 0.5
+        (within,) = significant_risks(partial(decide_median, medians), medians.pvalues)
+        least = within[0][0] if within else 1.0
+        level = at if alpha is not None else min(least, 0.5)
         shift = decide_median(medians, level)
         lacks = [k for k, lacking in ((1, shift.lacking_x), (2, shift.lacking_y)) if lacking]
         remarks = [f"median: more than 30 runs needed for sample {k}" for k in lacks]
         if not lacks and not shift.location_model:
             remarks = ["median: no location shift, confidence may be inaccurate"]
-        check_level("median", found, alpha, highest.value, remarks)
+        check_level("median", found, alpha, 1 - least, remarks)
     assert len(seen) > 1
 
 
@@ -262,8 +265,8 @@ def test_a_row_at_its_pvalue_and_at_one_half() -> None:
         for p, side in ((float(found.pvalue), "significant"), (float(found.pvalue_slower), "slower")):
             if not p < 1:
                 continue
-            at, below = (article_median(a, b, alpha, "legacy") for alpha in (p, p * (1 - 1e-9)))
+            at, below = (article_median(a, b, alpha) for alpha in (p, p * (1 - 1e-9)))
             assert (getattr(at, side), getattr(below, side)) == (True, False)
     symmetric = np.array([1.0, 2.0, 3.0, 4.0])
-    half = article_mean(symmetric, symmetric[::-1] + 0.0, None, always_welch=False)
+    half = article_mean(symmetric, symmetric[::-1] + 0.0, None)
     assert (half.significant, half.confidence) == (True, 0.5)

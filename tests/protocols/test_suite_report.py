@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from speedproof.data.sample import Sample
-from speedproof.protocols.findings import article_mean, article_median
-from speedproof.protocols.original import original_mean, original_median
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_suite
+from speedproof.protocols.speedup_test import Entry, SuiteReport, finding, report_suite
 from speedproof.protocols.suites import LOCATIONS, Weighting, accelerated, locate, overall_gain, weigh
 
 
@@ -47,10 +45,8 @@ def test_rows_at_their_own_levels_or_at_one(rules: Rules, alpha: float | None, o
     assert (found.weighting, found.remarks) == ("custom", ())
     for row, entry, level in zip(found.rows, given, own, strict=True):
         x, y, at = entry.x.values, entry.y.values, None if level is None else 1 - level
-        mean = (
-            original_mean(x, y, at) if original else article_mean(x, y, at, always_welch=rules.always_welch)
-        )
-        median = original_median(x, y, at) if original else article_median(x, y, at, rules.ks_rule)
+        mean = finding("mean", x, y, at, rules, original=original)
+        median = finding("median", x, y, at, rules, original=original)
         for told, expected in ((row.mean, mean), (row.median, median)):
             assert (told.significant, told.remarks, told.slower) == (
                 expected.significant,

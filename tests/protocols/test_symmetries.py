@@ -176,8 +176,9 @@ def turned_margin(p: AtMargin | None) -> AtMargin | None:
 @EVERY_RULE
 @PROTOCOLS
 def test_a_pair_gets_the_same_answer_beside_others(protocol: str, rules: str) -> None:
-    """Whatever the sizes of the others are."""
-    for pair, found in zip(pairs(), answered(protocol, rules), strict=True):
+    """Whatever the sizes of the others are; every third pair of each rule, so that each has two rules."""
+    own = list(zip(pairs(), answered(protocol, rules), strict=True))
+    for pair, found in own[list(RULES).index(rules) % 3 :: 3]:
         same(asked(protocol, [pair], RULES[rules])[0], found)
 
 
@@ -221,7 +222,6 @@ def test_a_rate_is_a_time_with_the_sides_changed(protocol: str, rules: str) -> N
             same(getattr(a, field), getattr(b, field))
         sides = [replace(side, higher_is_better=False) for side in (b.candidate, b.reference)]
         same([a.reference, a.candidate], sides)
-        same(a.highest_confidence, b.highest_confidence)
         same(a.needed, turned_needed(b.needed))
         same(ordered_checks(a.checks), turned_checks(b.checks))
         assert ("higher" in b.question, "lower" in b.question) == (
@@ -236,9 +236,9 @@ def test_a_rate_is_a_time_with_the_sides_changed(protocol: str, rules: str) -> N
 @pytest.mark.slow
 @EVERY_RULE
 @PROTOCOLS
-@pytest.mark.parametrize("power", [-30, 7])
-def test_the_unit_does_not_matter(protocol: str, rules: str, power: int) -> None:
-    """Times a power of two, which is exact."""
+def test_the_unit_does_not_matter(protocol: str, rules: str) -> None:
+    """Times a power of two, which is exact: a small one, and a large one under every other rule."""
+    power = (-30, 7)[list(RULES).index(rules) % 2]
 
     def scaled(sample: Sample) -> Sample:
         return replace(sample, values=np.ldexp(sample.values, power))
@@ -276,29 +276,3 @@ def test_summaries_against_numpy(rules: str) -> None:
             same([summary.mean, summary.median, summary.minimum, summary.maximum], list(map(float, numbers)))
             same(summary.deviation, float(np.std(values, ddof=1)) if values.size > 1 else math.nan)
             same(summary.mad, float(np.median(np.abs(values - np.median(values)))))
-
-
-def holds(interval: tuple[float, float, bool, bool], alpha: float) -> bool:
-    low, high, from_included, to_included = interval
-    return low < alpha < high or (alpha == low and from_included) or (alpha == high and to_included)
-
-
-@pytest.mark.slow
-@PROTOCOLS
-def test_the_highest_confidence_is_that_of_asking_at_every_risk(protocol: str) -> None:
-    """A pair is significant at the risks of its intervals and at no other; the least one gives the confidence."""
-    told = answered(protocol, "plain")
-    own = [one.highest_confidence for one in told]
-    edges = {i[0] for one in own if one is not None for i in one.intervals if 1e-9 < i[0] < 0.45}
-    risks = [1e-3, 0.01, 0.05, 0.2, 0.45, *(edge * (1 + slip) for edge in edges for slip in (-1e-6, 1e-6))]
-    for risk in risks:
-        for one, found in zip(own, asked(protocol, pairs(), Rules(risk)), strict=True):
-            if one is not None:
-                assert (found.state is State.SIGNIFICANT) == any(holds(i, risk) for i in one.intervals)
-    for one in own:
-        if one is not None and one.intervals:
-            assert one.value == 1 - one.intervals[0][0]
-            assert one.attained == one.intervals[0][2]
-            assert one.upward_closed == (len(one.intervals) == 1 and one.intervals[0][1] == 1.0)
-        elif one is not None:
-            assert math.isnan(one.value)

@@ -517,21 +517,15 @@ def test_what_can_decide_at_all_at_equality() -> None:
         one = compare_typical(Sample(np.array([1.0])), Sample(np.array([2.0])), Rules(alpha))
         assert one.needed is not None
         assert (one.needed.reference, one.needed.candidate, one.needed.least) == (least, least, True)
-    high = one.highest_confidence
-    assert high is not None
-    assert (high.intervals, math.isnan(high.value)) == ((), one.pvalue == 1.0)
 
 
 @BOTH
-def test_a_typical_run_has_one_test_at_every_risk(direction: Direction) -> None:
-    """It says "significant" at the p-value of "faster" and at every larger risk, at none where that is 1."""
+def test_the_bounds_of_a_typical_run_have_its_confidence(direction: Direction) -> None:
+    """Those of the speedup and of the chance."""
     for x, y in (([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0]), ([1.0, 4.0, 3.0], [2.0, 3.5, 0.5, 2.5])):
         for sides in ((x, y), (y, x)):
             samples = [Sample(np.array(side), "u", direction) for side in sides]
             found = compare_typical(samples[0], samples[1], Rules(0.02))
-            assert found.highest_confidence is not None
-            expected = ((found.pvalue, 1.0, True, False),) if found.pvalue < 1.0 else ()
-            assert found.highest_confidence.intervals == expected
             assert found.chance is not None
             assert found.speedup.confidence == found.chance.confidence == 0.98
 

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import speedproof as sp
+from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.why import GoesWith, Why, why
 from speedproof.stats.estimate import Estimate
@@ -21,7 +22,7 @@ def sides(
     for k, (share, factor) in enumerate(zip(shares, factors, strict=True)):
         rng = np.random.default_rng(k)
         slow = rng.permutation(n) < round(share * n)
-        spread = noise * rng.normal(size=n)
+        spread: FloatArray = noise * rng.normal(size=n)
         for state in (slow, ~slow):  # so that the means of the states are what they are said to be
             spread[state] -= spread[state].mean() if state.any() else 0.0
         times.append(Sample((factor * (1.0 + slow + spread)).astype(np.float64), label="ab"[k]))

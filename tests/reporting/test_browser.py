@@ -20,10 +20,10 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
+from speedproof.data.names import visible
 from speedproof.data.suite import Suite
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
-from speedproof.reporting.cells import visible
 from speedproof.reporting.html import panels, render
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.reporting.stored import Context

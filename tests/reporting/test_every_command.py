@@ -20,8 +20,8 @@ from speedproof.protocols.sequential import CandidateResult, SequentialCompariso
 from speedproof.protocols.stopping import SessionQuestion
 from speedproof.protocols.summaries import Summary, summarise
 from speedproof.reporting import session
-from speedproof.reporting.cells import width_of
 from speedproof.reporting.model import Report, Table
+from speedproof.reporting.names import width_of
 from speedproof.reporting.text import render
 
 ROOT = Path(__file__).parents[2]

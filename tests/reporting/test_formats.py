@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from speedproof.data.names import visible
 from speedproof.data.suite import Suite
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import gate
@@ -26,7 +27,6 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import fragment, html, sheet, text, versions
 from speedproof.reporting import gate as gate_report
-from speedproof.reporting.cells import visible
 from speedproof.reporting.formats import FORMATS, Reported, latex
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text

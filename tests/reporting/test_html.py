@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from speedproof.data.names import visible
 from speedproof.data.suite import Suite
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
-from speedproof.reporting.cells import visible
 from speedproof.reporting.html import panels, render
 from speedproof.reporting.html.panels import STEPS
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from speedproof.data.names import visible
 from speedproof.data.suite import Suite
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
-from speedproof.reporting.cells import visible
 from speedproof.reporting.formats.markdown import code, escape, render
 from speedproof.reporting.model import Report
 

@@ -11,9 +11,8 @@ import pytest
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
-from speedproof.reporting.cells import width_of
 from speedproof.reporting.model import Cell, Column, Report, Row, Table
-from speedproof.reporting.names import benchmark_column, labels, shortened, spoken
+from speedproof.reporting.names import benchmark_column, labels, shortened, spoken, width_of
 from speedproof.reporting.text import render
 
 

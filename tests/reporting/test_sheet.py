@@ -16,10 +16,10 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import sheet, versions
-from speedproof.reporting.cells import width_of
 from speedproof.reporting.formats import FORMATS, Reported
 from speedproof.reporting.html.page import render as page
 from speedproof.reporting.model import Report, Table
+from speedproof.reporting.names import width_of
 from speedproof.reporting.text import render
 
 Made = tuple[SuiteComparison, Suite]

@@ -165,6 +165,7 @@ def _searched(
     runs: int = 1,
     spared: type[SpeedproofError] = SpeedproofError,
     forgiven: int = 0,
+    forgave: Callable[[SpeedproofError], object] = lambda error: None,
     higher: bool = False,
     left_out: Callable[[SpeedproofError], object] = lambda error: None,
     block: int = 0,
@@ -189,7 +190,7 @@ def _searched(
             # Both sides are made ready, and run, in turns: the one that failed is the last that was turned to.
             in_a_row[position] += 1
             if isinstance(error, FailedRunError) and in_a_row[position] <= forgiven:
-                left_out(error)
+                forgave(error)
             elif position in (0, len(commits) - 1):
                 raise
             else:
@@ -260,6 +261,7 @@ def bisect_revisions(
                     runs=request.runs,
                     spared=RunError,
                     forgiven=request.forgiven,
+                    forgave=lambda error: tell(f"does not count: {error.on_command_line()}"),
                     higher=request.higher,
                     left_out=lambda error: tell(f"left out: {error.on_command_line()}"),
                     block=before.block,

@@ -30,9 +30,8 @@ from speedproof.protocols.claims import MULTIPLICITIES as MULTIPLICITIES
 from speedproof.protocols.claims import Demand as Demand
 from speedproof.protocols.claims import Outcome as Outcome
 from speedproof.protocols.gate import GateDecision as GateDecision
-from speedproof.protocols.gate import GateRules
+from speedproof.protocols.gate import GateRules, next_of, together
 from speedproof.protocols.gate import gate as decide
-from speedproof.protocols.gate_looks import first_of, next_of, together
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.gate import report
 from speedproof.reporting.model import Report
@@ -209,7 +208,7 @@ def gate(
     suite = of_metric(suite, metric)
     if looks is not None and looks < 1:
         raise UsageError(f"looks={looks!r}: expected how often the gate will be asked, at least once")
-    versions = two_versions(suite, reference, candidate)
+    versions = two_versions(suite, reference, candidate, "a gate")
     if quantile is not None and protocol is not None:
         raise UsageError(f"quantile={quantile!r} is a protocol of its own: leave protocol={protocol!r} out")
     deciding = protocol if quantile is None else quantile_name(quantile_given(quantile))
@@ -217,12 +216,12 @@ def gate(
     alpha = None if confidence is None else alpha_of(confidence)
     floor = None if store is None else floor_of(store)
 
-    def usual(name: str) -> Demand:
-        kept = earlier.get(name, Demand())
-        return Demand(Policy(policy or kept.policy), share or kept.margin)
+    def kept(name: str) -> Demand:
+        before = earlier.get(name, Demand())
+        return Demand(Policy(policy or before.policy), share or before.margin)
 
     def given(name: str) -> Demand | None:
-        found = (demand_of or usual)(name)
+        found = (demand_of or kept)(name)
         if found is not None and not isinstance(found, Demand):
             raise UsageError(
                 f"demand_of({name!r}) gave {found!r}: expected a speedproof.api.gates.Demand or None"
@@ -231,10 +230,8 @@ def gate(
 
     asked = given
     if after is None:
-        rules = GateRules(
-            alpha=alpha or 0.05, multiplicity=multiplicity or "holm", protocol=deciding or "typical"
-        )
-        rules = first_of(rules, looks or 1)
+        usual = multiplicity or "holm", deciding or "typical"
+        rules = GateRules((alpha or 0.05) / (looks or 1), *usual, looks=looks or 1)
         return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)
     again = set(_asked_again(after, suite, versions[0]))
     chosen = after.decision.rules.looks

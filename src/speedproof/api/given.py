@@ -136,9 +136,7 @@ def no_step() -> None:
     """What is called after each step by default: nothing."""
 
 
-def two_versions(
-    suite: Suite, reference: str | None, candidate: str | None, what: str = "a gate"
-) -> tuple[str, str]:
+def two_versions(suite: Suite, reference: str | None, candidate: str | None, what: str) -> tuple[str, str]:
     """The versions of what compares one with one other."""
     first, others = suite.sides(reference)
     if candidate is None and len(others) > 1:

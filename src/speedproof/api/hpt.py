@@ -20,10 +20,11 @@ from speedproof.protocols.hpt import (
     CONFIDENCES,
     RELATIVE,
     Hpt,
+    HptClaims,
+    claims,
     entries_of_pairs,
 )
 from speedproof.protocols.hpt import hpt as tested
-from speedproof.protocols.hpt_claims import HptClaims, claims
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds

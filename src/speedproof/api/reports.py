@@ -21,7 +21,7 @@ def report(result: Shown, path: str | Path) -> None:
     Parameters
     ----------
     result : any result
-        Of :func:`speedproof.compare`, :func:`speedproof.gate`, :func:`speedproof.race`, ...
+        Of :func:`speedproof.compare`, :func:`speedproof.race`, ...
     path : str or Path
         ``.html`` a page, ``.md`` Markdown, ``.csv`` or ``.tsv`` the table with all digits, ``.tex`` the table
         for a paper, ``.xml`` JUnit, ``.json`` what its ``to_json`` gives, ``.txt`` what ``print`` shows.

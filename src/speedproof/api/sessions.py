@@ -368,8 +368,9 @@ def raced(
         label: partial(f, *args, **dict(kwargs or {})) if args or kwargs else f
         for label, f in zip(labels, functions, strict=True)
     }
-    calls = calls_needed(calls_of, clock=clock)
     plan = (PlannedBenchmark("function", tuple(PlannedVersion(name, (name,), name) for name in calls_of)),)
+    question = question_of(asked, plan, {})
+    calls = calls_needed(calls_of, clock=clock)
     head = new_head(plan, seed=asked.measuring.seed)
     executor = CallableExecutor(calls_of, calls, clock=clock)
     began, beside = clock(), time.monotonic()
@@ -378,7 +379,6 @@ def raced(
         """A clock that goes slower, as that of the processor, must not make the race longer."""
         return max(clock() - began, time.monotonic() - beside)
 
-    question = question_of(asked, plan, {})
     return Measurement(head, executor, question, clock=spent, calls=calls).result()
 
 

@@ -17,10 +17,9 @@ from speedproof.errors import Parameter, UsageError
 from speedproof.formats import ReadOptions
 from speedproof.formats import read as read_records
 from speedproof.protocols.pair import KSRule, Rules
-from speedproof.protocols.speedup_test_tool import Entry, SuiteReport, report_suite
+from speedproof.protocols.speedup_test import Entry, SuiteReport, report_suite
 from speedproof.reporting import speedup_test as words
 from speedproof.reporting.model import Report
-from speedproof.reporting.speedup_test_files import warning_lines, write_files
 from speedproof.values import any_level
 
 
@@ -53,12 +52,12 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
 
     def write(self, prefix: str) -> list[Path]:
         """Write PREFIX.report, .out, .warning and .error, as the original tool."""
-        return list(write_files(prefix, self.report, self.config, self.problems))
+        return list(words.write_files(prefix, self.report, self.config, self.problems))
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """The lines of the .warning file."""
-        return tuple(warning_lines(self.report, self.problems))
+        return tuple(words.warning_lines(self.report, self.problems))
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words."""

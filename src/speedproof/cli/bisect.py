@@ -27,8 +27,8 @@ _QUIET_SECONDS = 10.0
 class BisectOptions(CommandOptions, frozen=True, kw_only=True):
     """Find the commit that made a program slower or faster.
 
-    The ends must be proven to differ first, so it may say that nothing changed; what it blames is proven against
-    its parent. Commits that do not build are left out.
+    It may say that nothing changed; what it blames is proven to differ from its parent. Commits that do not build
+    are left out.
 
         speedproof bisect v1.2..main --build 'make' './bench'
         speedproof bisect --good v1.2 --bad HEAD --build make -- ./bench input

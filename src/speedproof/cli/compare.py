@@ -82,6 +82,12 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
         "say which other metrics of the same runs (page faults, counters) go with time, and with how much of the "
         "difference",
     ] = False
+    power: Annotated[
+        float | None,
+        "SHARE",
+        "say how many runs would find a speedup of so much, in 8 and in 9 of 10 comparisons, with these runs as a "
+        "pilot: 2%",
+    ] = None
     with_samples: Annotated[
         bool, "JSON: with all values, for the charts of 'speedproof report'", Needs("json")
     ] = False
@@ -129,6 +135,21 @@ def run(asked: CompareOptions, console: Console) -> int:
         confidence = 1 - rules.alpha
         explained = sp.why(whole, reference=reference, metric=suite.main_metric, confidence=confidence)
 
+    plans = {}
+    effect = asked.power or 0.0
+    for name in candidates if effect else ():
+        with console.progress("planning", len(suite.keys)) as ticker:
+            plans[name] = sp.plan(
+                suite,
+                effect=effect,
+                reference=reference,
+                candidate=name,
+                metric="all",
+                confidence=1 - rules.alpha,
+                protocol=result.results[0].headlines[0].protocol,
+                done=ticker.advance,
+            )
+
     def reports(**shown: bool) -> Iterator[Report]:
         sheets = result.reports(**shown)
         if explained is not None:
@@ -136,6 +157,8 @@ def run(asked: CompareOptions, console: Console) -> int:
 
             sheets = beside(tuple(sheets), explained.by_candidate, **shown)
         yield from sheets
+        for found in plans.values():
+            yield from found.reports()
         if asked.modes:
             from speedproof.reporting.modes import report
 
@@ -146,6 +169,8 @@ def run(asked: CompareOptions, console: Console) -> int:
         more: dict[str, object] = {"modes": modes} if asked.modes else {}
         if explained is not None:
             more["why"] = list(explained)
+        if plans:
+            more["power"] = {name: found.plans for name, found in plans.items()}
         if asked.with_samples:
             from speedproof.reporting.stored import store
 

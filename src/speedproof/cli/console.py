@@ -122,7 +122,7 @@ class Console:
         self._write(self.err, "\n".join(lines))
 
     def _write(self, stream: TextIO, text: str) -> None:
-        from speedproof.reporting.cells import visible_lines  # not for the help alone
+        from speedproof.reporting.names import visible_lines  # not for the help alone
 
         stream.write(visible_lines(text) + "\n")
 

@@ -520,7 +520,7 @@ COMMAND = Group(
     "  speedproof history note 3f2a9c1 'looks like the new hash' --assign ann\n"
     "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
     "\n"
-    "exit codes: 0 done, 1 undecided slowdown (watch: a confirmed one; --fail-on-change), 2 error",
+    "exit codes: 0 done, 1 undecided slowdown (of watch a confirmed one), 2 error",
     {
         "add": Command(AddOptions, _add),
         "changes": Command(ChangesOptions, _tell),

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from speedproof.cli.console import Console
-from speedproof.reporting.cells import visible_lines
 from speedproof.reporting.live import bars, standing
+from speedproof.reporting.names import visible_lines
 from speedproof.reporting.numbers import plural
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
                                                           another tool's benchmarks
         speedproof run --suite bench.toml                 benchmarks x versions
         speedproof run --calibrate ./old                  what this machine can prove
-        speedproof run --resume                           go on where the latest stopped
+        speedproof run --resume                           go on with the latest
         speedproof run --review                           its verdict again
         speedproof compare @last                          its runs in all detail
     """

@@ -9,7 +9,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.outputs import check_outputs, write_answer
 from speedproof.declaring import Argument
 from speedproof.options import Output, answer
-from speedproof.reporting.cells import visible_lines
+from speedproof.reporting.names import visible_lines
 from speedproof.values import any_level, place
 
 

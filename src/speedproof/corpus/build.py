@@ -145,7 +145,7 @@ class Builder:
         """Note what of a file is left out: all of it, or so much as somebody will read."""
         name = results.path
         if (error := results.reject) is not None:
-            reason = str(error).removeprefix(f"{name}: ").removeprefix(f"{error.where}: ")
+            reason = error.on_command_line().removeprefix(f"{name}: ").removeprefix(f"{error.where}: ")
             self._skipped = [_reject(name, error.where, "", reason)]
             self._unnamed = 0
             return

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import combinations, pairwise
-from math import isnan
+from math import fsum, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,27 +22,28 @@ from msgspec.structs import replace
 from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answered
 from speedproof.corpus.hpt import COLUMNS as HPT
 from speedproof.corpus.hpt import first_level
-from speedproof.corpus.partial import Seen
 from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.read import fetched, rows_of, tables_of
 from speedproof.corpus.schema import opened, suite_of
+from speedproof.data.order import pairing
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair, Suite
+from speedproof.data.suite import Key, Pairing, Suite
 from speedproof.errors import FormatError, UsageError
 from speedproof.options import ASKED, DETAILS, QuestionName
+from speedproof.protocols.aggregates import LogRatios, log_ratios
 from speedproof.protocols.machine_speeds import two_speeds_of
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
-from speedproof.protocols.questions import answers
+from speedproof.protocols.questions import answers, headline_of
 from speedproof.protocols.results import Comparison
-from speedproof.protocols.suite import located
+from speedproof.protocols.suite import all_caveats, located
 from speedproof.protocols.suites import LOCATIONS, Location
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _TOGETHER = 512
-_NAMED = 4
+_NAMED = 20
 
 Pairs = Literal["all", "consecutive"] | tuple[tuple[str, str], ...]
 
@@ -83,7 +84,7 @@ def nothing_in_common(corpus: str | os.PathLike[str], asked: Asked, versions: Se
     lines = [f"no benchmark that {sides} can be compared:"]
     with tables_of(corpus, asked.where) as connection:
         sql = "SELECT benchmark FROM chosen WHERE version = ? AND metric = ? GROUP BY 1 ORDER BY min(row)"
-        for version in named[:_NAMED]:
+        for version in named[:4]:
             names = [name for (name,) in fetched(connection, sql, version, asked.metric)]
             shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
             lines.append(f"  {version} has {shown or 'nothing'} ({asked.metric})")
@@ -124,8 +125,8 @@ def compare_part(task: Task) -> int:
     rules = asked.rules if not asked.floor else replace(asked.rules, floor=_floor_in(task.out, asked.floor))
     named = {version for pair in asked.pairs for version in pair} if isinstance(asked.pairs, tuple) else None
     suite = suite_of(rows_of(task.part, asked.where, metric=[asked.metric], version=named))
-    by_versions = _pairs(suite, asked.pairs, order)
-    flat = [(versions, pair) for versions, (pairs, _) in by_versions.items() for pair in pairs]
+    paired = _paired(suite, asked.pairs, order)
+    flat = [(versions, pair) for versions, found in paired.items() for pair in found.pairs]
     pairs = [pair for _, pair in flat]
     told: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
     places: dict[Location, list[float]] = {at: [] for at in LOCATIONS}
@@ -145,48 +146,95 @@ def compare_part(task: Task) -> int:
     rows = [(*_row(*one), *beside) for one, beside in zip(each, own, strict=True)]
     schema = answer_columns()
     columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
-    note, start = [], 0
-    for versions, (of_two, seen) in by_versions.items():
-        end = start + len(of_two)
-        seen.take(of_two, versions, rules,
-                  {protocol: found[start:end] for protocol, found in told.items()},
-                  {location: values[2 * start : 2 * end] for location, values in places.items()})  # fmt: skip
+    note, start, skipped = [], 0, list(map(str, suite.skipped))
+    for versions, of_two in paired.items():
+        end = start + len(of_two.pairs)
+        seen = Seen.of(of_two, versions, rules, skipped,
+                       {protocol: found[start:end] for protocol, found in told.items()},
+                       {location: values[2 * start : 2 * end] for location, values in places.items()})  # fmt: skip
         note.append((versions, msgspec.to_builtins(seen)))
-        start = end
+        start, skipped = end, []
     task.keep(arrow().table(columns, schema=schema), note, use_dictionary=_REPEATED)
     return len(flat)
 
 
-def _pairs(
-    suite: Suite, wanted: Pairs, order: Sequence[str]
-) -> dict[tuple[str, str], tuple[list[Pair], Seen]]:
+def _paired(suite: Suite, wanted: Pairs, order: Sequence[str]) -> dict[tuple[str, str], Pairing]:
     """By pair of versions, the samples of both and what has no partner."""
-    place = {version: i for i, version in enumerate(order)}
-    by_key: dict[Key, dict[str, Sample]] = {}
+    of: dict[str, dict[Key, Sample]] = {version: {} for version in order}
     for (key, version), sample in suite.samples.items():
-        by_key.setdefault(key, {})[version] = sample
-    found: dict[tuple[str, str], tuple[list[Pair], Seen]] = {}
-    for key, own in by_key.items():
-        there = sorted(own, key=lambda v: place[v])
-        pairs = pairwise(there) if wanted == "consecutive" else combinations(there, 2)
-        for x, y in wanted if isinstance(wanted, tuple) else pairs:
-            of_two, rest = found.setdefault((x, y), ([], Seen()))
-            if x in own and y in own:
-                if (own[x].unit, own[x].direction) == (own[y].unit, own[y].direction):
-                    of_two.append(Pair(key, own[x], own[y]))
-                else:
-                    rest.incomparable += 1
-                    rest.problems.append(f"{key.benchmark}: {x} is in {own[x].unit or 'plain numbers'}, {y} in "
-                                         f"{own[y].unit or 'plain numbers'}; they cannot be compared")  # fmt: skip
-            elif x in own:
-                rest.only_reference += 1
-                rest.lacking.append(key.benchmark)
-            elif y in own:
-                rest.only_candidate += 1
-    for _, rest in list(found.values())[:1]:
-        rest.incomparable += len(suite.skipped)
-        rest.problems += map(str, suite.skipped)
-    return found
+        of[version][key] = sample
+    if isinstance(wanted, tuple):
+        return {(x, y): pairing(x, of[x], y, of[y]) for x, y in wanted}
+    together: dict[tuple[str, str], list[Key]] = {}
+    for key in dict.fromkeys(key for key, _ in suite.samples):
+        there = [version for version in order if key in of[version]]
+        for two in pairwise(there) if wanted == "consecutive" else combinations(there, 2):
+            together.setdefault(two, []).append(key)
+    return {
+        (x, y): pairing(x, {key: of[x][key] for key in keys}, y, {key: of[y][key] for key in keys})
+        for (x, y), keys in together.items()
+    }
+
+
+class Seen(msgspec.Struct):
+    """What a part says of one pair of versions: counts and sums, which are merged in the order of the parts.
+
+    So the whole never depends on who worked on a part, or when.
+    """
+
+    pairs: int = 0
+    only_reference: int = 0
+    only_candidate: int = 0
+    lacking: list[str] = []
+    problems: list[str] = []
+    incomparable: int = 0
+    ratios: LogRatios = msgspec.field(default_factory=LogRatios)
+    totals: list[list[float]] = msgspec.field(default_factory=lambda: [[0.0, 0.0] for _ in LOCATIONS])
+    rates: bool = False
+    caveats: list[tuple[str, tuple[str, ...], int, str, float | None]] = []
+
+    @classmethod
+    def of(
+        cls,
+        found: Pairing,
+        versions: tuple[str, str],
+        rules: Rules,
+        skipped: Sequence[str],
+        answers: Mapping[str, Sequence[Comparison]],
+        places: Mapping[Location, Sequence[float]],
+    ) -> Seen:
+        """Of pairs, what could not be read, their answers by protocol, and both locations of each in turn."""
+        problems = [*found.problems, *skipped]
+        heads = answers[headline_of(answers)]
+        comparisons = [c for of_protocol in answers.values() for c in of_protocol]
+        return cls(
+            pairs=len(found.pairs),
+            only_reference=len(found.only_reference),
+            only_candidate=len(found.only_candidate),
+            lacking=[key.benchmark for key in found.only_reference[:_NAMED]],
+            problems=problems[:_NAMED],
+            incomparable=len(problems),
+            ratios=log_ratios(heads, found.pairs, rules.floor),
+            totals=[[fsum(places[at][::2]), fsum(places[at][1::2])] for at in LOCATIONS],
+            rates=any(pair.reference.higher_is_better for pair in found.pairs[:1]),
+            caveats=[
+                (c.kind.name, c.versions, len(c.benchmarks) or len(found.pairs), c.message, c.statistic)
+                for c in all_caveats(found.pairs, heads, comparisons, versions, rules)
+            ],
+        )
+
+    def add(self, other: Seen) -> None:
+        """Take in what another part says."""
+        self.pairs += other.pairs
+        self.only_reference += other.only_reference
+        self.only_candidate += other.only_candidate
+        self.incomparable += other.incomparable
+        self.lacking = [*self.lacking, *other.lacking][:_NAMED]
+        self.problems = [*self.problems, *other.problems][:_NAMED]
+        self.ratios.add(other.ratios)
+        self.totals = [[a + c, b + d] for (a, b), (c, d) in zip(self.totals, other.totals, strict=True)]
+        self.rates = self.rates or other.rates
+        self.caveats = [*self.caveats, *other.caveats]
 
 
 SPEEDS = ("speeds_reference", "speeds_candidate", "speeds_within")

@@ -6,27 +6,38 @@ are significant alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct, convert
 
 from speedproof.corpus.answers import Answers
-from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, Asked, answer_columns
+from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, Asked, Seen, answer_columns
 from speedproof.corpus.hpt import OverBenchmarks, second_level
-from speedproof.corpus.partial import Seen, Whole, whole_of
 from speedproof.corpus.read import Part, fetched, rows_of
 from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.suite import Suite
+from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
 from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.protocols.suites import PRECISION, Accelerated, accelerated, accelerated_2009
+from speedproof.protocols.suites import (
+    LOCATIONS,
+    PRECISION,
+    Accelerated,
+    Location,
+    OverallGain,
+    accelerated,
+    accelerated_2009,
+)
 from speedproof.protocols.summaries import Summary
 from speedproof.stats.estimate import Estimate
 
@@ -46,6 +57,15 @@ class Joint(Struct, frozen=True):
     method: Control
     family: int
     counts: dict[Verdict, int]
+
+
+class Whole(Struct, frozen=True):
+    """All parts together, on one pair of versions."""
+
+    seen: Seen
+    geometric_means: GeometricMeans | None
+    overall: tuple[tuple[Location, OverallGain], ...]
+    caveats: tuple[Note, ...]
 
 
 class Conclusion(Struct, frozen=True):
@@ -188,16 +208,14 @@ def _bands(rows: _Query, headline: str, verdict: Verdict) -> tuple[int, ...]:
 
 
 def _undermining(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumption, int], ...]]:
-    kinds = sorted(kind.value for kind in UNDERMINING)
+    """How many verdicts an assumption undermines, and which assumptions, each how often."""
     chosen = "FROM answers WHERE protocol = ? AND verdict <> 'undecided'"
-    ((undermined,),) = rows(f"SELECT count(*) {chosen} AND list_has_any(failed, ?)", headline, kinds)
-    counted = rows(
-        f"SELECT kind, count(*) FROM (SELECT unnest(list_distinct(failed)) AS kind {chosen}) "
-        "WHERE list_contains(?, kind) GROUP BY kind ORDER BY count(*) DESC, kind",
-        headline,
-        kinds,
-    )
-    return undermined, tuple((_KINDS[kind], count) for kind, count in counted)
+    undermined, counts = 0, Counter[Assumption]()
+    for names, count in rows(f"SELECT list_distinct(failed), count(*) {chosen} GROUP BY 1", headline):
+        kinds = [_KINDS[name] for name in names if _KINDS[name] in UNDERMINING]
+        undermined += count if kinds else 0
+        counts.update(dict.fromkeys(kinds, count))
+    return undermined, tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
 
 
 def _wholes(found: Answers, alpha: float) -> tuple[tuple[str, str, Whole], ...]:
@@ -207,7 +225,42 @@ def _wholes(found: Answers, alpha: float) -> tuple[tuple[str, str, Whole], ...]:
         for versions, seen in convert(note, list[tuple[tuple[str, str], Seen]]):
             if versions in parts or len(parts) < _PAIRS:
                 parts.setdefault(versions, []).append(seen)
-    return tuple((*versions, whole_of(seen, alpha)) for versions, seen in parts.items())
+    return tuple((*versions, _whole_of(seen, alpha)) for versions, seen in parts.items())
+
+
+def _whole_of(parts: Iterable[Seen], alpha: float) -> Whole:
+    """Merge parts in their order."""
+    seen = Seen()
+    for part in parts:
+        seen.add(part)
+    gains = (
+        ()
+        if seen.rates or not seen.pairs
+        else tuple((location, _gain(*total)) for location, total in zip(LOCATIONS, seen.totals, strict=True))
+    )
+    return Whole(
+        seen, seen.ratios.means(alpha) if seen.ratios.count > 1 else None, gains, tuple(_caveats(seen))
+    )
+
+
+def _gain(before: float, after: float) -> OverallGain:
+    if not (0 < before < math.inf and 0 < after < math.inf):
+        return OverallGain(math.nan, math.nan)
+    return OverallGain(before / after, 1 - after / before)
+
+
+def _caveats(seen: Seen) -> Iterable[Note]:
+    """One of a kind and its versions, with as many benchmarks as all parts have, and the number in the middle."""
+    found: dict[tuple[str, tuple[str, ...]], list[tuple[float, str, int]]] = {}
+    for kind, versions, count, message, number in seen.caveats:
+        seen_as = math.nan if number is None else number
+        found.setdefault((kind, tuple(versions)), []).append((seen_as, message, count))
+    for (kind, versions), own in found.items():
+        own.sort(key=lambda one: 0.0 if math.isnan(one[0]) else one[0])
+        counts = list(accumulate(count for _, _, count in own))
+        number, message, _ = own[next(i for i, passed in enumerate(counts) if 2 * passed >= counts[-1])]
+        where = () if counts[-1] == seen.pairs else ("",) * counts[-1]
+        yield Note(Assumption[kind], message, versions, where, number)
 
 
 def _clearest(

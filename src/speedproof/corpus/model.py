@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from speedproof.corpus.answers import Answers, How, Task, answered
 from speedproof.corpus.place import arrow
-from speedproof.corpus.read import fetched, rows_of
+from speedproof.corpus.read import fetched, rows_of, within
 from speedproof.corpus.schema import digest, suite_of
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse
@@ -102,14 +102,12 @@ def model_part(task: Task) -> int:
 
 def _own(rows: pa.Table, share: tuple[int, int]) -> pa.Table:
     """The rows whose benchmarks are this task's share."""
-    pa = arrow()
     number, of = share
     if of == 1:
         return rows
     names = rows["benchmark"].unique().to_pylist()
     # Not the digits that the part itself was chosen by.
-    mine = pa.array([name for name in names if int(digest(name)[::-1], 16) % of == number], pa.string())
-    return rows.filter(pa.compute.is_in(rows["benchmark"], value_set=mine))
+    return within(rows, "benchmark", [name for name in names if int(digest(name)[::-1], 16) % of == number])
 
 
 def _columns() -> pa.Schema:

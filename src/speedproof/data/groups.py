@@ -13,7 +13,7 @@ from speedproof.arrays import FloatArray, IntArray
 
 _LARGE = 1e290
 _TOGETHER = 1 << 17  # values that are worked on at once: they fit a core's cache
-_REMEMBERED = 1 << 14  # bytes of an array of numbers
+_REMEMBERED = 1 << 17  # bytes of an array of numbers
 
 
 def numbered(values: Sequence[Any]) -> tuple[IntArray, list[Any]]:
@@ -58,7 +58,7 @@ def groups_of(numbers: IntArray) -> Groups:
     return _known(numbers.tobytes()) if numbers.nbytes <= _REMEMBERED else _found(numbers)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def _known(numbers: bytes) -> Groups:
     return _found(np.frombuffer(numbers, dtype=np.int64))
 

@@ -13,7 +13,7 @@ from speedproof.data.groups import from_zero, numbered
 from speedproof.data.names import enumerate_names
 from speedproof.data.record import Record
 from speedproof.data.sample import Sample, Trait
-from speedproof.data.units import direction_of
+from speedproof.data.units import Direction, direction_of
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Key
@@ -44,9 +44,14 @@ def misfit(group: list[Record], record: Record) -> str:
     first = group[0]
     if record.unit != first.unit:
         return f"its unit is {record.unit!r} where {first.path} {first.where} has {first.unit!r}"
-    if record.direction is not first.direction:
+    if _better(record) is not _better(first):
         return f"its direction differs from that of {first.path} {first.where}"
     return ""
+
+
+def _better(record: Record) -> Direction:
+    """Which of its values are better, said or not."""
+    return record.direction or direction_of(record.unit, record.metric)
 
 
 def negative_time(record: Record) -> str:
@@ -93,7 +98,7 @@ def pool(group: list[Record], version: str) -> Sample:
     return Sample(
         first.values if len(group) == 1 else np.concatenate([record.values for record in group]),
         first.unit,
-        first.direction or direction_of(first.unit, first.metric),
+        _better(first),
         processes,
         version,
         " ".join(part for part in (first.path, first.where) if part),

@@ -21,7 +21,6 @@ from speedproof.data.order import order_traits
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of
-from speedproof.errors import Parameter
 from speedproof.formats import text
 from speedproof.formats.csvtable import CsvTable
 from speedproof.formats.reading import SORTED, Column, Gathered
@@ -29,7 +28,6 @@ from speedproof.formats.source import ReadOptions
 
 _MANY = 1 << 17  # different cells of a column: more are no configuration
 _NUMBERED = re.compile(r"(run|rep|repetition|iteration|iter|r|x)?[ _-]?\d+", re.IGNORECASE)
-_COLUMN = Parameter("columns", {"value": "NAME"}, "column value=NAME")
 # Of these names some may as well be versions.
 _DOUBTFUL = re.compile(r"[rx]?[ _-]?\d+", re.IGNORECASE)
 
@@ -264,7 +262,7 @@ def _numeric(layout: Layout) -> list[int]:
     if not columns_with_numbers:
         names = ", ".join(layout.table.header)
         raise layout.table.source.error(
-            "header", f"no column holds numbers; the columns are {names}: name one with ", _COLUMN
+            "header", f"no column holds numbers; the columns are {names}: name one as column value=NAME"
         )
     return sorted(columns_with_numbers)
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
 from speedproof.formats.jsontext import Number, as_fields, decode, each, members, numbers
-from speedproof.formats.reading import nested
+from speedproof.formats.reading import finite, nested
 from speedproof.formats.source import ReadOptions, Source
 
 NAME = "jmh"
@@ -108,13 +107,6 @@ def _metric(frame: Record, metric: _Metric) -> Iterator[Record | Skipped]:
         yield frame.left_out(reason)
         return
     values, processes = nested(forks)
-    good = np.isfinite(values)
-    if not good.any():
-        # Profilers write NaN for what did not happen (no collection, no churn).
-        expected = ".secondaryMetrics." in frame.where
-        yield frame.left_out("no iteration has a number", expected=expected)
-        return
-    if lost := int(values.size - good.sum()):
-        verb = "is not a number" if lost == 1 else "are not numbers"
-        yield frame.left_out(f"{lost} of {values.size} iterations {verb}; the others are read")
-    yield frame.holding(values[good], parse_unit(metric.score_unit), processes=processes[good])
+    record = frame.holding(values, parse_unit(metric.score_unit), processes=processes)
+    # Profilers write NaN for what did not happen (no collection, no churn).
+    yield from finite(record, frame.metric, "iteration", expected=".secondaryMetrics." in frame.where)

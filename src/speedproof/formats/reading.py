@@ -43,14 +43,18 @@ def nested(parts: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
     return np.concatenate(parts), np.repeat(np.arange(len(parts)), [part.size for part in parts])
 
 
-def finite(record: Record, name: str, noun: str) -> Iterator[Record | Skipped]:
-    """The values that are numbers, if there are any; what is to be said of the others goes before."""
+def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> Iterator[Record | Skipped]:
+    """The values that are numbers, if there are any; what is to be said of the others goes before.
+
+    That there are none may be ``expected``.
+    """
     good = np.isfinite(record.values)
     if lost := int(good.size - good.sum()):
-        yield record.left_out(f"{name} is not a number in {lost} of {plural(good.size, noun)}")
+        reason = f"{name} is not a number in {lost} of {plural(good.size, noun)}"
+        yield record.left_out(reason, expected=expected and lost == good.size)
     if good.any():
         processes = None if record.processes is None else record.processes[good]
-        yield replace(record, values=record.values[good], processes=processes)
+        yield replace(record, values=record.values[good], processes=processes) if lost else record
 
 
 def epoch(text: object) -> float | None:

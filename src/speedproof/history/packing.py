@@ -64,9 +64,10 @@ def _first(known: Mapping[str, str], names: Sequence[str]) -> str:
 def location_and_bounds(sample: Sample) -> dict[str, float | None]:
     """The median over processes and its interval at 95 %, empty where the values are too few for one."""
     used = sample.per_process("median").values
+    ordered = np.sort(used)
     low, high = median_interval(used)
     return {
-        "location": float(np.median(used)),
+        "location": 0.5 * float(ordered[(used.size - 1) // 2] + ordered[used.size // 2]),
         "low": None if math.isnan(low) else low,
         "high": None if math.isnan(high) else high,
     }

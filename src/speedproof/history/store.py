@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from sqlalchemy import Connection, create_engine, delete, event, insert, select, text
+from sqlalchemy import Connection, create_engine, delete, event, func, insert, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -135,10 +135,20 @@ class HistoryStore:
         self, connection: Connection, rows: list[dict[str, Any]], values: list[dict[str, bytes | None]]
     ) -> None:
         """Samples with their values."""
-        made = insert(schema.samples).returning(schema.samples.c.id, sort_by_parameter_order=True)
-        numbers = connection.execute(made, rows).scalars().all()
+        if self._sqlite:  # which gives numbers back row by row; its only writer can count them
+            last = connection.execute(select(func.max(schema.samples.c.id))).scalar() or 0
+            numbers: Sequence[int] = range(last + 1, last + 1 + len(rows))
+            _insert_all(
+                connection, schema.samples, [{"id": n, **row} for n, row in zip(numbers, rows, strict=True)]
+            )
+        else:
+            made = insert(schema.samples).returning(schema.samples.c.id, sort_by_parameter_order=True)
+            numbers = connection.execute(made, rows).scalars().all()
         of_samples = [{"sample": number, **own} for number, own in zip(numbers, values, strict=True)]
-        connection.execute(insert(schema.observations), of_samples)
+        if self._sqlite:
+            _insert_all(connection, schema.observations, of_samples)
+        else:
+            connection.execute(insert(schema.observations), of_samples)
 
     def _into(self, table: Table) -> Any:
         """Insert rows unless they are there; a writer of the same row is waited for."""
@@ -336,6 +346,15 @@ _REMEDIES = {
 def _kind(of: Sample | StoredSeries) -> str:
     """The unit and the direction, in words."""
     return f"{of.unit or 'plain numbers'}, {'more' if of.higher_is_better else 'less'} being better"
+
+
+def _insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows of one shape into SQLite, as they are."""
+    if rows:
+        names = list(rows[0])
+        columns, places = ", ".join(f'"{name}"' for name in names), ", ".join("?" * len(names))
+        statement = f'INSERT INTO "{table.name}" ({columns}) VALUES ({places})'
+        connection.exec_driver_sql(statement, [tuple(row[name] for name in names) for row in rows])
 
 
 def _configure(connection: Any, _: object) -> None:

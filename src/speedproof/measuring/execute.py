@@ -27,6 +27,7 @@ _SHOWN_OUTPUT = 4000
 # Of standard error the end is kept: looked at so often, it can take no more memory than it is written in a moment.
 _KEPT_ERRORS = 1 << 20
 _LOOK_SECONDS = 0.05
+_REST_SECONDS = 5e-5
 
 
 class RunError(SpeedproofError):
@@ -199,6 +200,8 @@ def _spawn_and_wait(
     errors: _End,
 ) -> tuple[float, int, resource.struct_rusage, bool]:
     pid, timed_out = 0, False
+    # Whoever has just slept is not interrupted for others that wait, nor is the child that it starts.
+    time.sleep(_REST_SECONDS)
     start = time.perf_counter_ns()
     try:
         try:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from speedproof.data.session_file import Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.data.session_file import (
+    Line,
+    PlannedBenchmark,
+    PlannedVersion,
+    RunLine,
+    SessionLine,
+    StoredSession,
+)
 from speedproof.errors import Parameter
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.results import Tally
+
+Block = dict[str, dict[str, list[RunLine]]]
+"""The runs of one block, by benchmark and version."""
 
 
 class _Executor(Protocol):
@@ -100,6 +110,26 @@ class RunLoop:
                         tally.absent[metric] = self.executor.explain(run, metric)
                 tally.count(run, deciding=self.deciding(run))
         return [(benchmark, found[benchmark.name]) for benchmark in wanted]
+
+    def counted(self, session: StoredSession) -> Iterator[tuple[Tally, RunLine]]:
+        """The runs of an earlier session, of versions that still take part, warm-up left out."""
+        for run in session.runs:
+            tally = self.tallies.get((run.benchmark, run.version))
+            if tally is not None and not run.warmup:
+                yield tally, run
+
+    def blocks_of(
+        self, session: StoredSession, groups: Sequence[Sequence[PlannedBenchmark]], repeats: int
+    ) -> Iterator[tuple[int, Block]]:
+        """Every block with its group's number; of one that was cut short, the versions with all their runs."""
+        group_of = {benchmark.name: number for number, group in enumerate(groups) for benchmark in group}
+        blocks: dict[tuple[int, int], Block] = {}
+        for tally, run in self.counted(session):
+            block = blocks.setdefault((group_of[tally.benchmark], run.block), {})
+            block.setdefault(tally.benchmark, {}).setdefault(run.version, []).append(run)
+        for (number, _), found in blocks.items():
+            whole = {b: {v: r for v, r in runs.items() if len(r) >= repeats} for b, runs in found.items()}
+            yield number, whole
 
     def counts(self, run: Run | RunLine) -> bool:
         """Whether a run did not fail, and decides."""

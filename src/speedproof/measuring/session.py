@@ -9,11 +9,10 @@ from statistics import median
 from typing import NamedTuple
 
 from speedproof.data.session_file import EndLine, PlannedBenchmark, PlannedVersion, StoredSession
-from speedproof.measuring.earlier import Block, blocks_of, counted
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.plan import as_built
 from speedproof.measuring.results import Decider, Limits, Measured, Progress
-from speedproof.measuring.runs import RunLoop
+from speedproof.measuring.runs import Block, RunLoop
 from speedproof.measuring.schedule import BuildOrder, block_order
 
 # "Steady": the median of the last three rounds is not below 98 % of that of the three before, for any version.
@@ -86,9 +85,9 @@ class Session:
         for session in sessions:
             for name, versions in (session.end.changed if session.end else {}).items():
                 self._replaced[name].update(dict.fromkeys(versions))
-            for tally, run in counted(session, self._runs.tallies):
+            for tally, run in self._runs.counted(session):
                 tally.count(run, deciding=self._runs.deciding(run))
-            for number, block in blocks_of(session, self._runs.tallies, self._groups, self._repeats):
+            for number, block in self._runs.blocks_of(session, self._groups, self._repeats):
                 fresh = not self._builds[number] or self._used(number, block, session.options.ignore_failure)
                 for benchmark, runs in block.items():
                     self._recalled[benchmark] += 1

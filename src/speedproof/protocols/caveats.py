@@ -66,7 +66,7 @@ def caveats_of(
     def where(names: list[str]) -> tuple[str, ...]:
         return () if len(names) == len(pairs) else tuple(names)
 
-    found = [Note(Assumption.TWO_MEASUREMENTS, "", versions, where(twice))] if twice else []
+    notes = [Note(Assumption.TWO_MEASUREMENTS, "", versions, where(twice))] if twice else []
     meanings = {
         Order.X_FIRST: (Assumption.INTERLEAVED, versions),
         Order.Y_FIRST: (Assumption.INTERLEAVED, versions[::-1]),
@@ -74,17 +74,17 @@ def caveats_of(
     }
     for order, (kind, named) in meanings.items():
         if order in by_order:
-            found.append(Note(kind, "", named, where(by_order[order])))
+            notes.append(Note(kind, "", named, where(by_order[order])))
     if few_sessions:
         spread = float(np.median(spreads))
-        found.append(Note(Assumption.SEVERAL_SESSIONS, "", versions, where(few_sessions), statistic=spread))
+        notes.append(Note(Assumption.SEVERAL_SESSIONS, "", versions, where(few_sessions), statistic=spread))
     if stopped:
         file, *others = set[str]().union(*stopped.values())
-        found.append(
+        notes.append(
             Note(Assumption.PLANNED_SIZE, "FILE" if others else file, versions, where(list(stopped)))
         )
-    found += [Note(Assumption.SEVERAL_PROCESSES, "", who, where(names)) for who, names in single.items()]
-    return tuple(found)
+    notes += [Note(Assumption.SEVERAL_PROCESSES, "", who, where(names)) for who, names in single.items()]
+    return tuple(notes)
 
 
 def within_layout(verdict: Verdict, proven: Estimate) -> bool:
@@ -97,15 +97,15 @@ def one_layout(
     pairs: Sequence[Pair], comparisons: Sequence[Comparison], versions: tuple[str, str]
 ) -> tuple[Note, ...]:
     """The benchmarks of two executables, each of one build, whose difference may be that of the builds."""
-    found = [
+    names = [
         pair.key.benchmark
         for pair, c in zip(pairs, comparisons, strict=True)
         if Trait.OTHER_EXECUTABLE in pair.candidate.traits
         and c.quantity == "speedup"
         and within_layout(c.verdict, c.certified)
     ]
-    whole = len(found) == len(pairs)
-    return (Note(Assumption.ONE_LAYOUT, "", versions, () if whole else tuple(found)),) if found else ()
+    whole = len(names) == len(pairs)
+    return (Note(Assumption.ONE_LAYOUT, "", versions, () if whole else tuple(names)),) if names else ()
 
 
 def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) -> tuple[Note, ...]:
@@ -118,7 +118,7 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
     """
     decided = list(decided)
     usual = not any(c.alpha >= 0.5 for c in decided)
-    found: dict[tuple[tuple[str, ...], str, float], list[str]] = {}
+    groups: dict[tuple[tuple[str, ...], str, float], list[str]] = {}
     for c in decided:
         sizes = c.reference.n, c.candidate.n
         risk = 0.5 ** min(sizes)
@@ -126,10 +126,10 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
             continue
         units = "processes" if c.repeated == "process" else f"{c.repeated}s"
         who = versions if max(sizes) < PROVING else (versions[sizes.index(min(sizes))],)
-        found.setdefault((who, units, risk), []).append(c.benchmark)
+        groups.setdefault((who, units, risk), []).append(c.benchmark)
     return (() if usual else (Note(Assumption.USUAL_CONFIDENCE),)) + tuple(
         Note(Assumption.SEVERAL_RUNS, units, who, () if len(names) == of else tuple(names), risk)
-        for (who, units, risk), names in found.items()
+        for (who, units, risk), names in groups.items()
     )
 
 

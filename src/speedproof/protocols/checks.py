@@ -92,30 +92,30 @@ def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Samp
 
 def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) -> list[Note]:
     """Those that do not depend on the order of the runs: number, history, nesting, zeros, tampering."""
-    found = []
+    notes = []
     if used.n < 2:
         what = "one process" if used.processes is not None else "one run"
         message = f"{what} may be an outlier, and nothing is known of its spread: measure more"
-        found.append(Note(Assumption.SEVERAL_RUNS, message, (side,), statistic=1.0))
-    found += [
+        notes.append(Note(Assumption.SEVERAL_RUNS, message, (side,), statistic=1.0))
+    notes += [
         Note(kind, message, (side,))
         for trait, (kind, message) in _HISTORY.items()
         if trait in measured.traits
     ]
-    found += _of_nesting(measured, used, side, other_nested)
+    notes += _of_nesting(measured, used, side, other_nested)
     if (least := measured.values.min()) < 0.0 or (least == 0.0 and not measured.exact):
         zeros, negative = int(np.sum(measured.values == 0)), int(np.sum(measured.values < 0))
         what = "negative" if negative else "0"
         message = f"{negative or zeros} of {measured.n} values are {what}: ratios mean little or nothing"
         if measured.unit == "s":
             message += "; the clock is too coarse for what was timed"
-        found.append(Note(Assumption.POSITIVE_VALUES, message, (side,), statistic=float(negative or zeros)))
-    found += [
+        notes.append(Note(Assumption.POSITIVE_VALUES, message, (side,), statistic=float(negative or zeros)))
+    notes += [
         Note(Assumption.UNTOUCHED, f"the values were {trait}: {why}", (side,))
         for trait, why in _TAINTS.items()
         if trait in measured.traits
     ]
-    return found
+    return notes
 
 
 def same_values(reference: Sample, candidate: Sample) -> list[Note]:
@@ -129,14 +129,14 @@ def same_values(reference: Sample, candidate: Sample) -> list[Note]:
 
 def coarse_values(pairs: Sequence[Pair]) -> list[list[Note]]:
     """Of each pair the check that the values were read finely enough for what is said of them."""
-    found: list[list[Note]] = [[] for _ in pairs]
+    notes: list[list[Note]] = [[] for _ in pairs]
     both = [(pair.reference, pair.candidate) for pair in pairs]
     for rows in batches(None if x.exact and y.exact else (x.n + y.n, x.n) for x, y in both):
         sides = [(x.values, y.values) for x, y in (both[i] for i in rows)]
         pooled = np.sort(np.concatenate([np.stack(side) for side in zip(*sides, strict=True)], axis=1))
         for k in np.flatnonzero((pooled[:, 1:] == pooled[:, :-1]).any(axis=1)).tolist():
-            found[rows[k]] = _coarse(*sides[k], max(sample.written_unit for sample in both[rows[k]]))
-    return found
+            notes[rows[k]] = _coarse(*sides[k], max(sample.written_unit for sample in both[rows[k]]))
+    return notes
 
 
 def _coarse(x: FloatArray, y: FloatArray, unit: float) -> list[Note]:
@@ -194,32 +194,32 @@ def order_tests(
     measured: Sequence[Sample], used: Sequence[Sample]
 ) -> tuple[list[tuple[Tested, Tested] | None], list[FloatArray | None]]:
     """Of every sample that is long enough and whose order is known: serial dependence and drift; its ranks."""
-    found: list[tuple[Tested, Tested] | None] = [None] * len(used)
+    tests: list[tuple[Tested, Tested] | None] = [None] * len(used)
     all_ranks: list[FloatArray | None] = [None] * len(used)
     for members in batches(
-        (own.n,) if own.n >= _FEW_FOR_ORDER and _has_order(sample) else None
-        for sample, own in zip(measured, used, strict=True)
+        (row.n,) if row.n >= _FEW_FOR_ORDER and _has_order(sample) else None
+        for sample, row in zip(measured, used, strict=True)
     ):
         values = np.stack([used[i].values for i in members])
         ranks = midranks(values)
         serial, trend = lag1(values, ranks), drift(values, ranks)
         columns = (serial.statistic, serial.pvalue, trend.correlation, trend.pvalue)
-        for i, own, a, b, c, d in zip(members, ranks, *(column.tolist() for column in columns), strict=True):
-            found[i], all_ranks[i] = ((a, b), (c, d)), own
-    return found, all_ranks
+        for i, row, a, b, c, d in zip(members, ranks, *(column.tolist() for column in columns), strict=True):
+            tests[i], all_ranks[i] = ((a, b), (c, d)), row
+    return tests, all_ranks
 
 
 def steadiness(measured: Sequence[Sample]) -> list[Tested | None]:
     """Of every sample whose order is known and that is nested in processes: drift within them."""
-    found: list[Tested | None] = [None] * len(measured)
+    tests: list[Tested | None] = [None] * len(measured)
     for members in batches(
         (sample.n, id(sample.groups)) if sample.nested and _has_order(sample) else None for sample in measured
     ):
         values = np.stack([measured[i].values for i in members])
         within = drift_within(values, np.asarray(measured[members[0]].processes))
         for i, *tested in zip(members, within.correlation.tolist(), within.pvalue.tolist(), strict=True):
-            found[i] = tuple(tested)
-    return found
+            tests[i] = tuple(tested)
+    return tests
 
 
 def of_order(

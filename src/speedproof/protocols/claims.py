@@ -53,6 +53,16 @@ class Demand(Struct, frozen=True):
             raise ValueError(f"the margin must be positive, not {self.margin:g}")
 
     @property
+    def asks(self) -> str:
+        """The claim that meets the policy: a key of :func:`evidence`."""
+        return ASKS[self.policy][0]
+
+    @property
+    def denies(self) -> str:
+        """The claim that contradicts it."""
+        return ASKS[self.policy][1]
+
+    @property
     def edges(self) -> tuple[float, ...]:
         """Where the speedups end that it asks for."""
         low, high = 1 / (1 + self.margin), 1 + self.margin

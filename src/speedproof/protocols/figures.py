@@ -4,8 +4,8 @@ S. Touati, J. Worms, S. Briais, "The Speedup-Test: a statistical methodology for
 and computation", Concurrency and Computation: Practice and Experience 25(10), 2013.
 
 Each protocol comes in two steps. The tests do not depend on the risk, so they are made once, for a single
-pair of samples or for arrays of them; the figure is then a function of their p-values and of the risk.
-That is also what makes the highest confidence level exact: the figure can be read at every risk that matters.
+pair of samples or for arrays of them; the figure is then a function of their p-values and of the risk, which can
+be read at every risk that matters.
 
 X is the reference and Y the candidate; "significant" means that X takes longer. The other direction, a
 slowdown, is read from the same tests with the other tail.
@@ -22,17 +22,8 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Note
-from speedproof.protocols.confidence import highest_confidences
 from speedproof.protocols.pair import Rules, Sides
-from speedproof.protocols.results import (
-    AtMargin,
-    Comparison,
-    HighestConfidence,
-    LogSpeedup,
-    Needed,
-    State,
-    Verdict,
-)
+from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import Interval, LogErrors, RatioTest, scaled
@@ -102,12 +93,12 @@ def forecasts(
     They find the difference or, where the speedup that was observed lies within a margin, prove that it does,
     whichever takes fewer.
     """
-    found: dict[int, Needed] = {}
+    needed: dict[int, Needed] = {}
     if min(slow.shape[-1], fast.shape[-1]) < _LEAST_FOR_FORECAST:
         reason = f"fewer than {_LEAST_FOR_FORECAST} runs tell nothing of the spread: measure 5 or more a side"
         return dict.fromkeys(wanted, Needed(None, None, reason))
     if not wanted:
-        return found
+        return needed
     rows = np.asarray(wanted)
     runs = runs_needed(slow[rows], fast[rows], rules.alpha)
     of_slow, of_fast, within = runs.x, runs.y, np.zeros(rows.size, dtype=np.bool_)
@@ -122,8 +113,8 @@ def forecasts(
         of_slow, of_fast = np.where(within, same[0], of_slow), np.where(within, same[1], of_fast)
     flat = (np.ptp(slow[rows], axis=-1) == 0) & (np.ptp(fast[rows], axis=-1) == 0)
     for i, x, y, no_spread, equal in zip(wanted, *lists(of_slow, of_fast, flat, within), strict=True):
-        found[i] = _needed(sides[i], x, y, no_spread=no_spread, equal=equal)
-    return found
+        needed[i] = _needed(sides[i], x, y, no_spread=no_spread, equal=equal)
+    return needed
 
 
 def no_spread_of(unit: str) -> str:
@@ -137,8 +128,8 @@ def _needed(side: Sides, of_slow: float, of_fast: float, *, no_spread: bool, equ
     if not (math.isfinite(of_slow) and math.isfinite(of_fast)):
         return Needed(None, None, "no difference was observed, so no number of runs can be named")
     if max(of_slow, of_fast) > MOST_FORECAST:
-        told = "the observed difference is so small"
-        return Needed(None, None, f"{told} that more than {MOST_FORECAST} runs would be needed")
+        small = "the observed difference is so small"
+        return Needed(None, None, f"{small} that more than {MOST_FORECAST} runs would be needed")
     return in_runs(side, of_slow, of_fast, "to prove equivalence" if equal else "to find a difference")
 
 
@@ -152,19 +143,11 @@ def in_runs(side: Sides, of_slow: float, of_fast: float, what: str) -> Needed:
 def fewest(sides: Sequence[Sides], wanted: Sequence[int], least: int) -> dict[int, Needed]:
     """By row, the sides that lack the runs without which no test decides."""
     reason = "fewer runs can never decide at this risk, even if all of them are won"
-    found = {}
+    needed = {}
     for i in wanted:
         x, y = (least if side.n < least else None for side in (sides[i].x, sides[i].y))
-        found[i] = Needed(x, y, reason, least=True)
-    return found
-
-
-def highest_of(
-    decide: Callable[[FloatArray], Decision], pvalues: Sequence[FloatArray]
-) -> list[HighestConfidence]:
-    """The highest confidence of each pair, from all p-values that its figure compares with a risk."""
-    rows = np.stack([np.atleast_1d(pvalue) for pvalue in pvalues], axis=-1)
-    return highest_confidences(rows, lambda alpha: alpha >= decide(alpha.T).pvalue.T)
+        needed[i] = Needed(x, y, reason, least=True)
+    return needed
 
 
 def conclusions(
@@ -174,7 +157,6 @@ def conclusions(
     rules: Rules,
     decision: Decision,
     *,
-    highest: Sequence[HighestConfidence],
     bounds: Interval,
     margins: Sequence[AtMargin | None],
     observed: Sequence[float],
@@ -201,11 +183,11 @@ def conclusions(
             x, y = (SMALL + 1 if lacks else None for lacks in lacking[i])
             needed[i] = Needed(x, y, reason, least=True)
     logs = log_speedups(observed, errors) if errors else [None] * len(sides)
-    found = []
+    comparisons = []
     for i, side in enumerate(sides):
         tested = not math.isnan(pvalues[i])
         ends: tuple[float, float] = (low[i], high[i]) if tested else (math.nan, math.nan)
-        found.append(
+        comparisons.append(
             side.answer(
                 location,
                 f"is the {location} of the candidate {{better}}?",
@@ -218,12 +200,11 @@ def conclusions(
                 verdict=verdicts[i],
                 checks=(*checks[i], *side.checks),
                 needed=needed.get(i),
-                highest_confidence=highest[i],
                 at_margin=margins[i],
                 log=logs[i],
             )
         )
-    return found
+    return comparisons
 
 
 def log_speedups(speedups: Sequence[float], errors: LogErrors) -> list[LogSpeedup | None]:

@@ -25,19 +25,22 @@ What is typically fast enough may cost more on average, where a few runs are slo
 proven of typical runs it is the mean that may contradict it: by Welch's test of the logarithm of
 the ratio of means. It stays one contradiction a benchmark (``studies/gate.py`` shows the risk of both
 together).
+
+A gate may be asked several times while measuring goes on. Each look has an equal part of the risk, so that all
+together have it. What passed at one look is measured no more; a fail ends the gate; the rest is measured anew, and
+asked the same again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import count
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.names import enumerate_names
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
@@ -45,7 +48,6 @@ from speedproof.options import Multiplicity
 from speedproof.protocols.aggregates import MeanLogRatio, log_ratios
 from speedproof.protocols.caveats import caveats_of, few_runs, one_layout
 from speedproof.protocols.claims import (
-    ASKS,
     CLAIMED,
     MULTIPLICITIES,
     Claim,
@@ -64,15 +66,7 @@ from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import Comparison, Needed, Verdict
-from speedproof.protocols.sequential import (
-    TEST,
-    WITHHELD,
-    WORSE_ON_AVERAGE,
-    CandidateResult,
-    mean_of_blocks,
-)
-from speedproof.protocols.stopping import StopRules
-from speedproof.protocols.summaries import Summary
+from speedproof.protocols.sequential import TEST, WORSE_ON_AVERAGE, mean_of_blocks
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.ratio import edges as edges_of
 
@@ -145,8 +139,8 @@ class GateDecision(Struct, frozen=True):
     outcome: Outcome  # fail when a benchmark is absent or contradicted; pass when every requirement is proven
     rows: tuple[GateRow, ...]  # in the order of the reference
     absent: tuple[Absent, ...]  # what the candidate lacks
-    added: tuple[str, ...]  # benchmarks that only the candidate has; they have no bearing
-    ignored: tuple[str, ...]  # benchmarks left out by the user's wish
+    added: tuple[str, ...] = ()  # benchmarks that only the candidate has; they have no bearing
+    ignored: tuple[str, ...] = ()  # benchmarks left out by the user's wish
     caveats: tuple[Note, ...] = ()  # what the data cannot know, as in a comparison
     # Two speeds of processes that most benchmarks of both versions share, in the first metric that shows them
     machine: MachineSpeeds | None = None
@@ -217,55 +211,6 @@ def gate(
     )
 
 
-def of_session(
-    findings: Sequence[CandidateResult],
-    sides: Mapping[tuple[str, str], Summary],
-    rules: StopRules,
-    lacking: Mapping[str, Sequence[str]],
-    means: Sequence[Comparison] = (),
-) -> GateDecision:
-    """The gate of a session: the findings that it judges, by the runs of each benchmark and version.
-
-    ``lacking`` are by benchmark the candidates that lack it; ``means`` what the means of the runs say. Rows are
-    named by what tells them apart.
-    """
-    in_mean = {(c.benchmark, c.candidate.label): c for c in means}
-    held = [(f, *of) for f in findings if (of := f.held) is not None]
-    lost = [(name, version) for name, versions in lacking.items() for version in versions]
-    both = [*((f.benchmark, f.candidate) for f, *_ in held), *lost]
-    several, candidates = (len({pair[i] for pair in both}) > 1 for i in (0, 1))
-
-    def named(name: str, candidate: str) -> str:
-        return (f"{name} ({candidate})" if several else candidate) if candidates else name
-
-    first = held[0][0] if held else None
-    metric, rows, absent = first.metric if first else "time", [], list[Absent]()
-    for f, required, contradicted in held:
-        name, c = named(f.benchmark, f.candidate), f.comparison(sides, rules.alpha)
-        outcome = judge(required, contradicted)
-        if c is None:
-            absent.append(Absent(name, metric, "not measured", outcome))
-            continue
-        known = c.needed is not None and c.needed.reference is not None
-        if outcome is Outcome.UNDECIDED and f.reason not in ("", WITHHELD) and not known:
-            c = replace(c, needed=Needed(None, None, f.reason))
-        demand, c, average = rules.demand or Demand(), replace(c, benchmark=name), None
-        if f.reason == WORSE_ON_AVERAGE and (mean := in_mean.get((f.benchmark, f.candidate))):
-            c, average = replace(c, slow_runs=mean.slow_runs), mean.speedup
-        rows.append(GateRow(c, demand, outcome, required, contradicted, (), average))
-    absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
-    return GateDecision(
-        reference=first.reference if first else "the reference",
-        candidate=enumerate_names(dict.fromkeys(candidate for _, candidate in both), 3),
-        rules=GateRules(rules.alpha, family=rules.family, anytime=True),
-        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
-        rows=tuple(rows),
-        absent=tuple(absent),
-        added=(),
-        ignored=(),
-    )
-
-
 def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict[Key, str]:
     """Every key of the reference without a comparable partner, and why."""
     paired = {pair.key for pair in pairing.pairs}
@@ -284,24 +229,14 @@ class _Case(Struct, frozen=True, eq=False):
 
     demand: Demand
     comparison: Comparison
-    evidence: dict[str, float]
     sides: Sides
     in_mean: Comparison
     average: MeanLogRatio | None  # the ratio of means; None where it says nothing
 
-    def against(self, alpha: float) -> float:
-        """The p-value of what contradicts the policy: of the mean, where that alone does."""
-        by_mean = self.by_mean(alpha)
-        if by_mean <= alpha and not self.looks:
-            return by_mean
-        return self.evidence[ASKS[self.demand.policy][1]]
-
-    def by_mean(self, alpha: float) -> float:
-        """The p-value of the mean that contradicts the policy, where typical runs meet it; else 1."""
-        asks, denies = ASKS[self.demand.policy]
-        if self.average is None or not self.evidence[asks] <= alpha:
-            return 1.0
-        return evidence_of_mean(self.average, self.demand.margin)[denies]
+    @property
+    def looks(self) -> bool:
+        """Whether it was measured with looks, which the test of means does not allow for: it proves no fail."""
+        return self.comparison.test == TEST
 
     def on_average(self, alpha: float) -> Comparison:
         """The comparison of means, with the speedup that the ratio of means gives."""
@@ -310,20 +245,11 @@ class _Case(Struct, frozen=True, eq=False):
         return replace(self.in_mean, speedup=self.average.estimate(2 * alpha))
 
     @property
-    def looks(self) -> bool:
-        """Whether it was measured with looks, which the test of means does not allow for: it proves no fail."""
-        return self.comparison.test == TEST
-
-    @property
     def other_way(self) -> Estimate | None:
         """The ratio of means, where it is proven to go the other way than the typical run."""
         mean, typical = self.in_mean.speedup, self.comparison.speedup.value
         proven = self.average and not self.looks and (mean.high < 1.0 < typical or typical < 1.0 < mean.low)
         return mean if proven else None
-
-    def claim(self, name: str, adjusted: float, alpha: float) -> Claim:
-        """What is known of a claim, with the p-value that counts."""
-        return claim(name, self.demand.margin, self.evidence[name], float(adjusted), alpha)
 
 
 def _cases(
@@ -334,22 +260,21 @@ def _cases(
     done: Callable[[], None],
 ) -> list[_Case]:
     """The comparisons that ``compare`` makes, each with the margin of its benchmark."""
-    found: dict[Key, _Case] = {}
+    cases: dict[Key, _Case] = {}
     for margin in dict.fromkeys(demands[pair.key].margin for pair in pairs):
-        own = [pair for pair in pairs if demands[pair.key].margin == margin]
-        prepared = PreparedPairs(own, Rules(rules.alpha, margin=margin, floor=floor))
-        names = (rules.protocol, "mean")
-        asked = *(answers(name, prepared) for name in names), QUESTIONS[rules.protocol].sides(prepared)
-        for pair, comparison, in_mean, sides in zip(own, *asked, strict=True):
-            average: MeanLogRatio | None = None
+        alike = [pair for pair in pairs if demands[pair.key].margin == margin]
+        prepared = PreparedPairs(alike, Rules(rules.alpha, margin=margin, floor=floor))
+        asked = answers(rules.protocol, prepared), answers("mean", prepared)
+        sides = QUESTIONS[rules.protocol].sides(prepared)
+        for pair, comparison, in_mean, side in zip(alike, *asked, sides, strict=True):
+            average = None
             if comparison.test == TEST:
                 average = _of_blocks(pair)
             elif in_mean.log is not None and rules.protocol == "typical":
                 average = log_ratios([in_mean], [pair], floor).mean(like_these=False)
-            demand = demands[pair.key]
-            found[pair.key] = _Case(demand, comparison, evidence(comparison), sides, in_mean, average)
+            cases[pair.key] = _Case(demands[pair.key], comparison, side, in_mean, average)
             done()
-    return [found[pair.key] for pair in pairs]
+    return [cases[pair.key] for pair in pairs]
 
 
 def _of_blocks(pair: Pair) -> MeanLogRatio | None:
@@ -364,18 +289,29 @@ def _of_blocks(pair: Pair) -> MeanLogRatio | None:
 def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     """Correct over the benchmarks, then decide each of them."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
-    asked = [ASKS[case.demand.policy] for case in cases]
-    against = [case.against(alpha) for case in cases]
+    evidences = [evidence(case.comparison) for case in cases]
+    # The mean may contradict the policy where typical runs meet it.
+    by_mean = [
+        evidence_of_mean(case.average, case.demand.margin)[case.demand.denies]
+        if case.average is not None and p[case.demand.asks] <= alpha
+        else 1.0
+        for case, p in zip(cases, evidences, strict=True)
+    ]
+    against = [
+        of_mean if of_mean <= alpha and not case.looks else p[case.demand.denies]
+        for case, p, of_mean in zip(cases, evidences, by_mean, strict=True)
+    ]
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
     decided = [1.0] * (rules.family - len(cases))
     corrected = correct(against + decided)
-    claimed = {name: correct([case.evidence[name] for case in cases]) for name in CLAIMED}
+    adjusted = {name: correct([p[name] for p in evidences]) for name in CLAIMED}
     family = sum(not math.isnan(p) for p in against) + len(decided)
     rows = []
-    for i, (case, (asks, denies)) in enumerate(zip(cases, asked, strict=True)):
-        required = case.claim(asks, case.evidence[asks], alpha)
-        contradicted = claim(denies, case.demand.margin, against[i], float(corrected[i]), alpha)
-        withheld = required.proven and case.looks and case.by_mean(alpha) <= alpha
+    for i, (case, p) in enumerate(zip(cases, evidences, strict=True)):
+        demand = case.demand
+        required = claim(demand.asks, demand.margin, p[demand.asks], p[demand.asks], alpha)
+        contradicted = claim(demand.denies, demand.margin, against[i], float(corrected[i]), alpha)
+        withheld = required.proven and case.looks and by_mean[i] <= alpha
         if withheld:
             required = replace(required, proven=False)
         outcome, needed = judge(required, contradicted), None
@@ -384,11 +320,13 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
             needed = Needed(None, None, why) if why else _needed(case, family, rules)
         on_average = contradicted.proven and required.proven
         comparison = case.on_average(alpha) if on_average else replace(case.comparison, needed=needed)
-        claims = tuple(case.claim(name, own[i], alpha) for name, own in claimed.items())
+        claims = tuple(
+            claim(name, demand.margin, p[name], float(q[i]), alpha) for name, q in adjusted.items()
+        )
         average = case.in_mean.speedup if withheld else None if on_average else case.other_way
         if average is not None:
             comparison = replace(comparison, slow_runs=case.in_mean.slow_runs)
-        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, average))
+        rows.append(GateRow(comparison, demand, outcome, required, contradicted, claims, average))
     return tuple(rows)
 
 
@@ -437,3 +375,70 @@ def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
         why = _NEAR_IT if near else "runs differ so much"
         return Needed(None, None, f"{why} that more than {MOST_FORECAST} runs would be needed")
     return in_runs(case.sides, slow, fast, "to decide")
+
+
+def next_of(
+    before: GateDecision, alpha: float | None, multiplicity: Multiplicity | None, protocol: str | None
+) -> GateRules:
+    """The rules of the look after; what is asked for must be what the first was asked."""
+    rules = before.rules
+    asked = replace(
+        rules,
+        alpha=rules.alpha if alpha is None else alpha / rules.looks,
+        multiplicity=multiplicity or rules.multiplicity,
+        protocol=protocol or rules.protocol,
+    )
+    if asked != rules:
+        raise DataError("confidence, protocol and multiplicity are chosen once, for all looks")
+    return replace(rules, look=rules.look + 1, family=len(before.rows))
+
+
+def together(before: GateDecision, now: GateDecision) -> GateDecision:
+    """What a look and those before it say of all benchmarks."""
+    fresh = {_key(row): row for row in now.rows}
+    for row in before.rows:
+        if (again := fresh.get(_key(row))) is not None and again.demand != row.demand:
+            raise DataError(
+                f"{row.comparison.benchmark}: policy and margin are chosen once, for all looks: "
+                f"{row.demand.policy.value}, {row.demand.margin:g}"
+            )
+    rows = []
+    for row in before.rows:
+        again = fresh.pop(_key(row), row)
+        # A pass is proven, whatever more runs leave open.
+        kept = (row.outcome, again.outcome) == (Outcome.PASS, Outcome.UNDECIDED)
+        rows.append(row if kept else again)
+    rows += fresh.values()
+    caveats = _caveats(
+        [(before.caveats, [row for row in rows if row in before.rows]), (now.caveats, now.rows)],
+        {row.comparison.benchmark for row in rows},
+    )
+    return replace(
+        now,
+        outcome=overall((row.outcome for row in rows), incomplete=bool(now.absent)),
+        rows=tuple(rows),
+        added=before.added,
+        ignored=before.ignored,
+        caveats=caveats,
+        machine=before.machine or now.machine,
+    )
+
+
+def _key(row: GateRow) -> tuple[str, str]:
+    return row.comparison.benchmark, row.comparison.metric
+
+
+def _caveats(
+    looks: Sequence[tuple[Sequence[Note], Sequence[GateRow]]], everything: Set[str]
+) -> tuple[Note, ...]:
+    """Each caveat with its benchmarks, at whichever look they were measured."""
+    found: dict[tuple[object, ...], tuple[Note, set[str]]] = {}
+    for caveats, rows in looks:
+        names = {row.comparison.benchmark for row in rows}
+        for c in caveats:
+            found.setdefault(c.alike, (c, set()))[1].update(names.intersection(c.benchmarks or names))
+    return tuple(
+        replace(note, benchmarks=() if names == everything else tuple(sorted(names)))
+        for note, names in found.values()
+        if names
+    )

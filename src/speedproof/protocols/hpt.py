@@ -8,6 +8,11 @@ the winner still wins with confidence r.
 T. Chen, Q. Guo, O. Temam, Y. Wu, Y. Bao, Z. Xu, Y. Chen: "Statistical performance comparisons of computers",
 IEEE Transactions on Computers 64 (2015), published online in 2014; sections IV-A (confidence) and IV-B
 (speedup).
+
+Section IV-B is read the other way round, too: not the speedup at a confidence, but the confidence at a speedup,
+whoever states it. Tables IV to VI put the geometric mean and the t test to that question. The *confidence loss* is
+how far the confidence in their speedups lies from the one asked for, the *speedup error* how far these lie from
+the speedup that HPT certifies. Both are relative: .18 for .95 is a loss of -81.1 %.
 """
 
 from __future__ import annotations
@@ -19,23 +24,20 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair
-from speedproof.errors import DataError
-from speedproof.protocols.hpt_levels import (
-    Duel,
-    HptRule,
-    across_benchmarks,
-    cost_duel,
-    score_duel,
-    within_benchmark,
-)
-from speedproof.protocols.hpt_speedup import RSpeedup, r_speedup
+from speedproof.errors import DataError, UsageError
+from speedproof.protocols import hpt_levels as levels
+from speedproof.protocols.hpt_levels import Duel, HptRule
+from speedproof.protocols.hpt_speedup import RSpeedup, confidence_at, r_speedup
 from speedproof.protocols.units import independent_units
+from speedproof.stats.estimate import alpha_at
 from speedproof.stats.scaling import MOST_APART
+from speedproof.stats.special import t_quantile, t_sf
 
 CONFIDENCES = (0.95, 0.99)
 RELATIVE, AS_GIVEN = "relative to the reference's median", "as given"
@@ -122,9 +124,9 @@ def entries_of_pairs(
                 "benchmark out"
             )
         if given or x.higher_is_better:
-            duel = score_duel(y.values, x.values, level=level, relative=not given)
+            duel = levels.score_duel(y.values, x.values, level=level, relative=not given)
         else:
-            duel = cost_duel(y.values, x.values, level=level)
+            duel = levels.cost_duel(y.values, x.values, level=level)
         entries.append(HptEntry(name, duel, y.n, x.n))
     return entries
 
@@ -150,8 +152,8 @@ def hpt(
     """Compare two versions over a suite; ``scores`` says which they are, for the report."""
     literal = literal_signs
     duels = duels_of(entries, confidences)
-    rows = [within_benchmark(duel, Fraction(1), rule, literal=literal) for duel in duels]
-    across = across_benchmarks([row.d for row in rows], rule)
+    rows = [levels.within_benchmark(duel, Fraction(1), rule, literal=literal) for duel in duels]
+    across = levels.across_benchmarks([row.d for row in rows], rule)
     p, q = across.pvalue_positive, across.pvalue_negative
     better = Winner.CANDIDATE if p < q else Winner.REFERENCE if q < p else Winner.TIE
     ahead = [duel.reversed() for duel in duels] if better is Winner.REFERENCE else duels
@@ -232,3 +234,117 @@ def _notes(benchmarks: Sequence[HptBenchmark], speedups: Sequence[RSpeedup], lit
         if s.certified != s.supremum and s.certified is not None and s.supremum is not None
     ]
     return notes
+
+
+class HptClaim(Struct, frozen=True):
+    """A speedup of the winner over the other side, and what HPT thinks of it."""
+
+    method: str  # who states it: ``"asked"``, ``"geometric mean"`` or ``"paired t"``
+    speedup: float | None  # the speedup; None where the t test does not reject equality
+    confidence: float  # of HPT, that the winner is more than so much faster; NaN without a speedup
+    loss: float  # ``confidence`` over the confidence asked for, less one; negative where it falls short
+    # Speedup over the one that HPT certifies at the confidence asked for, less one; NaN where there is none
+    error: float
+
+
+class HptClaims(Struct, frozen=True):
+    """Claims about a suite at one confidence."""
+
+    confidence: float  # the confidence asked for, r
+    candidate_wins: bool  # whether the speedups are the candidate's over the reference; else the reverse
+    certified: float | None  # HPT's r-speedup; None when even a factor of 1 fails
+    # One minus the p-value of the one-sided paired t test of the median scores, for the winner; NaN for one
+    # benchmark
+    t_confidence: float
+    t_certified: float  # the same for the speedup that HPT certifies; NaN where there is none
+    claims: tuple[HptClaim, ...]  # the geometric mean's, the t test's, and those that were asked for
+
+
+def claims(
+    entries: Sequence[HptEntry],
+    *,
+    alpha: float,
+    speedups: Sequence[float] = (),
+    rule: HptRule = "exact",
+    literal_signs: bool,
+) -> HptClaims:
+    """Put the geometric mean, the paired t test and any speedups of interest to HPT.
+
+    Both rivals are given the medians of the runs' scores, as HPT's second level is. The geometric mean is that
+    of the ratios; the t test's speedup is the largest factor by which the other side's scores can be multiplied
+    and the winner's still exceed them at risk alpha = 1 - r.
+    """
+    confidence = alpha_at(alpha)
+    duels = duels_of(entries, [confidence])
+    for speedup in speedups:
+        if not 0 < speedup < math.inf:
+            raise UsageError(f"speedups={speedup}: expected factors, positive and finite")
+    turned = [duel.reversed() for duel in duels]
+    of_candidate, of_reference = (
+        confidence_at(sides, Fraction(1), rule, literal=literal_signs) for sides in (duels, turned)
+    )
+    candidate_wins = of_candidate >= of_reference
+    ahead = duels if candidate_wins else turned
+    (found,) = r_speedup(ahead, [confidence], rule, literal=literal_signs)
+
+    def claim(method: str, speedup: float | None) -> HptClaim:
+        if speedup is None:
+            return HptClaim(method, None, math.nan, math.nan, math.nan)
+        reached = confidence_at(ahead, levels.decimal(speedup), rule, literal=literal_signs)
+        error = math.nan if found.certified is None else relative(speedup, found.certified)
+        return HptClaim(method, speedup, reached, relative(reached, confidence), error)
+
+    # In units of the largest, since medians that were given may be of any size; t does not depend on the unit.
+    unit = max(median for d in ahead for median in (d.a, d.b))
+    a, b = (
+        np.array([float(side / unit) for side in sides])
+        for sides in zip(*((d.a, d.b) for d in ahead), strict=True)
+    )
+    t_confidence, t_speedup = paired_t(a, b, alpha)
+    t_certified = math.nan if found.certified is None else paired_t(a, found.certified * b, alpha)[0]
+    # Of exact ratios, by their whole numbers.
+    ratios = [d.a / d.b for d in ahead]
+    logs = [math.log(ratio.numerator) - math.log(ratio.denominator) for ratio in ratios]
+    return HptClaims(
+        confidence=confidence,
+        candidate_wins=candidate_wins,
+        certified=found.certified,
+        t_confidence=t_confidence,
+        t_certified=t_certified,
+        claims=(
+            claim("geometric mean", math.exp(math.fsum(logs) / len(logs))),
+            claim("paired t", t_speedup),
+            *(claim("asked", speedup) for speedup in speedups),
+        ),
+    )
+
+
+def relative(value: float, expected: float) -> float:
+    """How far a value lies from what was expected, as a share of it."""
+    return value / expected - 1
+
+
+def paired_t(a: npt.ArrayLike, b: npt.ArrayLike, alpha: float) -> tuple[float, float | None]:
+    """The one-sided paired t test of A's scores against B's, and the speedup that it certifies."""
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    n = x.size
+    if n < 2:
+        return math.nan, None
+
+    def statistic(factor: float) -> float:
+        d = x - factor * y
+        error = float(d.std(ddof=1)) / math.sqrt(n)
+        mean = float(d.mean())
+        return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
+
+    at_one = statistic(1.0)
+    critical = t_quantile(1 - alpha, n - 1)
+    reached = 1.0 - float(t_sf(at_one, n - 1)) if math.isfinite(at_one) else float(at_one > 0)
+    if at_one < critical:
+        return reached, None
+    passes, fails = 1.0, float(x.mean() / y.mean())  # where the statistic is 0
+    while True:
+        middle = 0.5 * (passes + fails)
+        if not passes < middle < fails:
+            return reached, passes
+        passes, fails = (middle, fails) if statistic(middle) >= critical else (passes, middle)

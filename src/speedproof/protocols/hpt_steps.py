@@ -44,10 +44,6 @@ class Steps(Struct, frozen=True, eq=False):
         states = [self.start, *np.column_stack((self.at, self.after)).ravel().tolist()]
         return OPEN not in states and all(left >= right for left, right in pairwise(states))
 
-    def state_at(self, speedups: FloatArray) -> StateArray:
-        """The state at speedups that are no points of change."""
-        return np.append(np.int8(self.start), self.after)[np.searchsorted(self.points, speedups)]
-
 
 def _ratio(duel: Duel, place: int) -> Fraction:
     up, low = divmod(int(place), duel.lower.values.size)

@@ -12,7 +12,7 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 from speedproof.protocols.figures import log_speedups, verdict_of
 from speedproof.protocols.pair import Rules, Sides
-from speedproof.protocols.results import AtMargin, Comparison, HighestConfidence, State, Verdict
+from speedproof.protocols.results import AtMargin, Comparison, State, Verdict
 from speedproof.protocols.sequential import TEST, block_checks, blocks_needed, forecast, pvalue_at
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.paired_ratio import paired_error
@@ -91,7 +91,6 @@ def typical_in_blocks(side: Sides, blocks: tuple[FloatArray, FloatArray], rules:
             *block_checks(sequence.differences),
         ),
         needed=needed,
-        highest_confidence=HighestConfidence.of([(p, 1.0, True, False)] if p < 1.0 else []),
         ties=float(tied_share(slow, fast)),
         at_margin=margin,
         log=log_speedups([sequence.estimate()], paired_error(slow[None], fast[None]))[0],

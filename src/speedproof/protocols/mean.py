@@ -12,14 +12,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Assumption, Note
-from speedproof.protocols.figures import (
-    SMALL,
-    Decision,
-    at_margins,
-    conclusions,
-    highest_of,
-    lists,
-)
+from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.normality import TestResult, shapiro_wilk
@@ -121,13 +114,12 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     decide = partial(decide_mean, tests, always_welch=rules.always_welch)
     decision = decide(rules.alpha)
     pooled, tested = decision.equal_variances, ~np.isnan(decision.pvalue)
-    found = conclusions(
+    comparisons = conclusions(
         "mean",
         own,
         (slow, fast),
         rules,
         decision,
-        highest=highest_of(decide, tests.pvalues),
         bounds=ratio_of_means(slow, fast, rules.alpha, pooled),
         margins=at_margins(
             lambda gamma: ratio_of_means_test(slow, fast, gamma, pooled), rules.margin, tested, tested
@@ -140,7 +132,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     )
     return [
         c if seen is None else replace(c, slow_runs=seen)
-        for c, seen in zip(found, _slow_runs(own, slow, fast), strict=True)
+        for c, seen in zip(comparisons, _slow_runs(own, slow, fast), strict=True)
     ]
 
 
@@ -172,10 +164,10 @@ def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) ->
         columns = lists(test.statistic, test.pvalue, normal)
         sides.append([(*row, n) for row in zip(*columns, strict=True)])
     variances = lists(tests.variances.statistic, tests.variances.pvalue, decision.equal_variances)
-    found = []
+    notes = []
     for i, (of_x, of_y) in enumerate(zip(sides[0], sides[1], strict=True)):
         named = zip("XY", (of_y, of_x) if turned[i] else (of_x, of_y), strict=True)
-        own = [
+        of_pair = [
             Note(
                 Assumption.NORMALITY,
                 _said_of_normality(normal, pvalue, n),
@@ -194,9 +186,9 @@ def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) ->
                 if equal
                 else "unequal variances: Welch's t test"
             )
-            own.append(Note(Assumption.EQUAL_VARIANCES, message, (), (), statistic, pvalue, equal))
-        found.append(own)
-    return found
+            of_pair.append(Note(Assumption.EQUAL_VARIANCES, message, (), (), statistic, pvalue, equal))
+        notes.append(of_pair)
+    return notes
 
 
 def _said_of_normality(normal: bool, pvalue: float, n: int) -> str:

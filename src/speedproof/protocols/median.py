@@ -11,14 +11,7 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Assumption, Note
-from speedproof.protocols.figures import (
-    SMALL,
-    Decision,
-    at_margins,
-    conclusions,
-    highest_of,
-    lists,
-)
+from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
 from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.power import runs_needed_ranks
@@ -52,10 +45,7 @@ class MedianDecision(Decision, frozen=True):
 def median_tests(x: FloatArray, y: FloatArray, ks_rule: KSRule = "legacy") -> MedianTests:
     """Make all tests of figure 2."""
     return MedianTests(
-        n=x.shape[-1],
-        m=y.shape[-1],
-        location=ks_location(x, y, rule=ks_rule),
-        ranks=rank_sum(x, y),
+        n=x.shape[-1], m=y.shape[-1], location=ks_location(x, y, rule=ks_rule), ranks=rank_sum(x, y)
     )
 
 
@@ -86,7 +76,6 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         (slow, fast),
         rules,
         decision,
-        highest=highest_of(partial(decide_median, tests), tests.pvalues),
         bounds=bounds,
         margins=at_margins(
             lambda gamma: ratio_of_medians_test(slow, fast, gamma, at_one=tests.ranks),
@@ -114,7 +103,7 @@ def _checks(
 ) -> list[list[Note]]:
     """Of each pair: the location model; the scale model behind the bounds; ties, when there are any."""
     location = tests.location
-    found: list[list[Note]] = []
+    notes: list[list[Note]] = []
     for statistic, pvalue, holds, lacking in zip(
         *lists(location.statistic, location.pvalue, decision.location_model),
         (decision.lacking_x | decision.lacking_y).tolist(),
@@ -131,7 +120,7 @@ def _checks(
                 "the samples differ by more than a shift: the rank-sum test says which tends to be larger, "
                 "1 - alpha may not be the correct confidence level for medians"
             )
-        found.append([Note(Assumption.SHIFT, message, (), (), statistic, pvalue, holds)])
+        notes.append([Note(Assumption.SHIFT, message, (), (), statistic, pvalue, holds)])
     positive = np.flatnonzero(np.minimum(slow.min(axis=-1), fast.min(axis=-1)) > 0)
     if positive.size:
         # The bounds of the ratio invert the test under scaling, which is a shift of the logarithms.
@@ -143,7 +132,7 @@ def _checks(
                 if common
                 else "the samples differ by more than a factor: the bounds are not those of the ratio of medians"
             )
-            found[i].append(Note(Assumption.FACTOR, message, (), (), statistic, pvalue, common))
+            notes[i].append(Note(Assumption.FACTOR, message, (), (), statistic, pvalue, common))
     for i in np.flatnonzero(tests.ranks.ties):
         pooled = np.concatenate([slow[i], fast[i]])
         distinct = int(np.unique(pooled, return_counts=True)[0].size)
@@ -151,5 +140,5 @@ def _checks(
         message = f"{distinct} distinct values among {pooled.size}: the rank-sum test is approximate"
         if not many:
             message += ", and bounds cannot be finer than the steps of the values"
-        found[i].append(Note(Assumption.TIES, message, statistic=float(pooled.size - distinct), held=many))
-    return found
+        notes[i].append(Note(Assumption.TIES, message, statistic=float(pooled.size - distinct), held=many))
+    return notes

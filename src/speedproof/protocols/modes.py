@@ -169,15 +169,15 @@ def compare_modes(pair: Pair, *, alpha: float, K_max: int = 9) -> ModeComparison
 
 
 def _side(values: FloatArray, K_max: int) -> _Side:
-    found = clear_modes(fit(values, K_max=K_max))
+    modes = clear_modes(fit(values, K_max=K_max))
     logs = np.log(values)
-    ends = np.log(np.maximum(found.valleys, np.finfo(float).tiny))
-    counts = runs_in(found, values)
+    ends = np.log(np.maximum(modes.valleys, np.finfo(float).tiny))
+    counts = runs_in(modes, values)
     kept = np.flatnonzero(counts >= FEW_RUNS)
     if kept.size == 0:
         raise DataError("no mode holds five values")
     # What lies in a mode of a few values is an outlier of no mode.
-    places = np.log(np.maximum(found.places[kept], np.finfo(float).tiny))
+    places = np.log(np.maximum(modes.places[kept], np.finfo(float).tiny))
     edges = np.concatenate([[-inf], ends, [inf]])
     return _Side(logs, places, np.column_stack((edges[kept], edges[kept + 1])), tuple(counts[kept].tolist()))
 
@@ -261,8 +261,10 @@ def _tested(
     matched = []
     for i, ((x, y), (_, ratio, half)) in enumerate(zip(inside, welch, strict=True)):
         estimate = Estimate(exp(ratio), exp(ratio - half), exp(ratio + half), 1 - each)
-        told = slice(2 * i, 2 * i + 2)
-        matched.append((estimate, x.size / a.logs.size, y.size / b.logs.size, *shown[told], *adjusted[told]))
+        of_mode = slice(2 * i, 2 * i + 2)
+        matched.append(
+            (estimate, x.size / a.logs.size, y.size / b.logs.size, *shown[of_mode], *adjusted[of_mode])
+        )
     rest = shown[2 * len(pairs) :]
     gone = [j for j, proven in zip(alone, rest, strict=False) if proven]
     come = [k for k, proven in zip(new, rest[len(alone) :], strict=True) if proven]

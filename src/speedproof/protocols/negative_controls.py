@@ -40,10 +40,10 @@ def withheld(findings: Sequence[CandidateResult], question: SessionQuestion) -> 
     """Findings without the claims that the negative controls put in doubt; no policy judges these themselves."""
     apart = [f for f in findings if is_control(f, question)]
     moved = [(f, abs(math.log(f.estimate))) for f in apart if differs(f)]
-    found = []
+    kept = []
     for f in findings:
         if f in apart:
-            found.append(replace(f, outcome=None, required=None, contradicted=None))
+            kept.append(replace(f, outcome=None, required=None, contradicted=None))
             continue
         # A second build tells of its own benchmark, an untouched benchmark of its candidate in all of them.
         builds = [size for c, size in moved if c.benchmark == f.benchmark]
@@ -53,8 +53,8 @@ def withheld(findings: Sequence[CandidateResult], question: SessionQuestion) -> 
         for sizes, what in ((builds, _BUILT_AGAIN), (others, _UNTOUCHED)):
             if sizes:
                 f = _beyond(f, max(sizes), question.rules, what)
-        found.append(f)
-    return tuple(found)
+        kept.append(f)
+    return tuple(kept)
 
 
 def _beyond(f: CandidateResult, floor: float, rules: StopRules, what: str) -> CandidateResult:
@@ -70,8 +70,8 @@ def _beyond(f: CandidateResult, floor: float, rules: StopRules, what: str) -> Ca
     if kept and (f.outcome or verdict is f.verdict):
         return replace(f, verdict=verdict)
     size = "distance from the margin" if f.outcome or within else "difference"
-    told = f"its {size} is no larger than {what}: the verdict is withheld"
-    warning = Note(Assumption.NOISE_FLOOR, told, (f.candidate,))
+    why = f"its {size} is no larger than {what}: the verdict is withheld"
+    warning = Note(Assumption.NOISE_FLOOR, why, (f.candidate,))
     f = replace(f, verdict=verdict, reason=WITHHELD, warnings=(*f.warnings, warning))
     if kept:
         return f

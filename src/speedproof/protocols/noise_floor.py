@@ -16,15 +16,7 @@ from msgspec.structs import replace
 from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.figures import verdict_of
-from speedproof.protocols.results import (
-    AtMargin,
-    Comparison,
-    HighestConfidence,
-    Needed,
-    SessionFloor,
-    State,
-    Verdict,
-)
+from speedproof.protocols.results import AtMargin, Comparison, Needed, SessionFloor, State, Verdict
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.session_spread import SessionSpread, Widened, widened
@@ -108,7 +100,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
     )
     away = alone.reach(c.alpha)
     reach = math.expm1(away) if away < _LARGEST_LOG else math.inf
-    told = SessionFloor(math.sqrt(spread.variance), spread.degrees, spread.sessions, reach)
+    session_floor = SessionFloor(math.sqrt(spread.variance), spread.degrees, spread.sessions, reach)
     pvalue, slower = max(c.pvalue, down.pvalue(at)), max(c.pvalue_slower, up.pvalue(-at))
     margin = _at_margin(c.at_margin, at, down, up)
     verdict = verdict_of(pvalue, slower, margin, c.alpha)
@@ -131,7 +123,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
 
     by = "by any factor" if math.isinf(reach) else f"by up to {100 * reach:.2g} %"
     in_turns = IN_TURNS.replace("that much", by)
-    lost = verdict is Verdict.UNDECIDED and (c.verdict is not verdict or hides(told, ratio))
+    lost = verdict is Verdict.UNDECIDED and (c.verdict is not verdict or hides(session_floor, ratio))
     return replace(
         c,
         pvalue=pvalue,
@@ -141,9 +133,8 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
         speedup=even(speedup) if c.quantity == "probability" else speedup,
         chance=None if chance is None else even(chance),
         needed=Needed(None, None, in_turns if sound else _NO_RATIO) if lost else c.needed,
-        highest_confidence=_at_risks_from(pvalue, c.highest_confidence),
         at_margin=margin,
-        floor=told,
+        floor=session_floor,
     )
 
 
@@ -156,12 +147,3 @@ def _at_margin(own: AtMargin | None, at: float, down: Widened, up: Widened) -> A
     not_better, better = max(own.not_better, up.pvalue(edge - at)), max(own.better, down.pvalue(at - edge))
     equivalent = own.equivalent if math.isnan(own.equivalent) else max(not_worse, not_better)
     return AtMargin(own.margin, not_worse, worse, not_better, better, equivalent)
-
-
-def _at_risks_from(least: float, own: HighestConfidence | None) -> HighestConfidence | None:
-    """The risks at which a protocol says "significant", without those that the floor takes away."""
-    return own and HighestConfidence.of(
-        (max(low, least), high, low_in or low < least, high_in)
-        for low, high, low_in, high_in in own.intervals
-        if high > least
-    )

@@ -169,17 +169,17 @@ class PreparedPairs:
             self._lasting = checks, steadiness(measured)
         lasting, steady = self._lasting
         tests, ranks = order_tests(measured, used)
-        found = []
+        sides = []
         for i, pair in enumerate(self.pairs):
             at_x, at_y = 2 * i, 2 * i + 1
             turned = pair.reference.higher_is_better
             at_slow, at_fast = (at_y, at_x) if turned else (at_x, at_y)
             slow, fast = used[at_slow].values, used[at_fast].values
-            own = summaries[at_x], summaries[at_y]
-            if max(abs(end) for one in own for end in (one.minimum, one.maximum)) >= _LARGE:
+            both_sides = summaries[at_x], summaries[at_y]
+            if max(abs(end) for one in both_sides for end in (one.minimum, one.maximum)) >= _LARGE:
                 slow, fast = with_headroom(slow, fast)
             of_both, of_x, of_y = lasting[i]
-            told = (
+            checks_of_both = (
                 *of_both,
                 *of_x,
                 *of_order(pair.reference, "X", tests[at_x], steady[at_x]),
@@ -188,8 +188,10 @@ class PreparedPairs:
             )
             of_slow, of_fast = ranks[at_slow], ranks[at_fast]
             both = None if of_slow is None or of_fast is None else (of_slow, of_fast)
-            found.append(Sides(pair.key, used[at_x], used[at_y], slow, fast, turned, own, told, both))
-        return tuple(found)
+            sides.append(
+                Sides(pair.key, used[at_x], used[at_y], slow, fast, turned, both_sides, checks_of_both, both)
+            )
+        return tuple(sides)
 
 
 def in_batches(
@@ -197,9 +199,9 @@ def in_batches(
     answers: Callable[[Sequence[Sides], FloatArray, FloatArray], list[Comparison]],
 ) -> list[Comparison]:
     """The answers about all pairs, in order, asked of pairs of equal sizes together."""
-    found: dict[int, Comparison] = {}
+    comparisons: dict[int, Comparison] = {}
     for rows in batches((side.slow.size + side.fast.size, side.slow.size, side.paired) for side in sides):
-        own = [sides[i] for i in rows]
-        slow, fast = np.stack([side.slow for side in own]), np.stack([side.fast for side in own])
-        found.update(zip(rows, answers(own, slow, fast), strict=True))
-    return [found[i] for i in range(len(sides))]
+        alike = [sides[i] for i in rows]
+        slow, fast = np.stack([side.slow for side in alike]), np.stack([side.fast for side in alike])
+        comparisons.update(zip(rows, answers(alike, slow, fast), strict=True))
+    return [comparisons[i] for i in range(len(sides))]

@@ -12,7 +12,7 @@ from speedproof.arrays import FloatArray
 from speedproof.options import QuestionName
 from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, state_of, verdict_of
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
-from speedproof.protocols.results import Comparison, HighestConfidence, Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.quantile_ratio import Quantiles, least_runs, runs_needed_quantiles
 
@@ -72,9 +72,6 @@ def _answers(
             verdict=verdicts[i],
             checks=side.checks,
             needed=needed.get(i),
-            highest_confidence=HighestConfidence.of(
-                [(pvalues[0][i], 1.0, True, False)] if pvalues[0][i] < 1.0 else []
-            ),
             at_margin=margins[i],
             quantiles=_as_measured(side, ends[0][i], ends[1][i]),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -72,27 +71,6 @@ class Needed(Struct, frozen=True):
     candidate: int | None
     reason: str  # the rule behind the numbers
     least: bool = False  # the numbers are the fewest that could decide at all, no forecast of what will
-
-
-class HighestConfidence(Struct, frozen=True):
-    """The risk levels at which a whole protocol says "significant"."""
-
-    value: float  # 1 - infimum of those levels; NaN when there are none
-    attained: bool  # whether the protocol says "significant" at the infimum itself
-    # Whether it does so at every larger risk, too. It need not: a small sample stops being normal when the
-    # risk passes its Shapiro-Wilk p-value
-    upward_closed: bool
-    # All of them: from, to, from included, to included
-    intervals: tuple[tuple[float, float, bool, bool], ...]
-
-    @classmethod
-    def of(cls, intervals: Iterable[tuple[float, float, bool, bool]]) -> HighestConfidence:
-        """From all intervals, ascending."""
-        found = tuple(intervals)
-        if not found:  # an empty set is upward closed
-            return cls(math.nan, False, True, ())
-        least, upto, attained, _ = found[0]
-        return cls(1 - least, attained, len(found) == 1 and upto == 1.0, found)
 
 
 class AtMargin(Struct, frozen=True):
@@ -183,8 +161,6 @@ class Comparison(Struct, frozen=True):
         Every precondition that was tested.
     needed : Needed or None
         For an undecided comparison.
-    highest_confidence : HighestConfidence or None
-        For "faster"; None where the protocol does not define it.
     quantity : {"speedup", "probability"}
         What ``speedup`` holds: a ratio, or for ``"single run"`` the probability that a run of the candidate
         beats a run of the reference.
@@ -226,7 +202,6 @@ class Comparison(Struct, frozen=True):
     verdict: Verdict
     checks: tuple[Note, ...] = ()
     needed: Needed | None = None
-    highest_confidence: HighestConfidence | None = None
     quantity: Literal["speedup", "probability"] = "speedup"
     chance: Estimate | None = None
     ties: float = 0.0

@@ -37,7 +37,7 @@ PROVEN = "proven"
 ALL_MEASURED = "all of its blocks were measured"
 """Why a session of builds ended, which is tested once, then."""
 WORSE_ON_AVERAGE = "on average it misses its limit"
-"""Why a gate does not pass what is proven of typical runs."""
+"""Why a policy is not met by what is proven of typical runs."""
 # How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
 _SHARE = 0.5
 # The rounding of a sum of logarithms is far below this.

@@ -90,10 +90,10 @@ class SuiteComparison(Struct, frozen=True):
     @property
     def by_benchmark(self) -> dict[str, list[Comparison]]:
         """All answers about each of them."""
-        found: dict[str, list[Comparison]] = {}
+        answers: dict[str, list[Comparison]] = {}
         for comparison in self.comparisons:
-            found.setdefault(comparison.benchmark, []).append(comparison)
-        return found
+            answers.setdefault(comparison.benchmark, []).append(comparison)
+        return answers
 
     @property
     def protocols(self) -> tuple[str, ...]:

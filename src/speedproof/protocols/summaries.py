@@ -46,16 +46,16 @@ def summarise(sample: Sample) -> Summary:
 
 def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Summary]:
     """Reduce samples to their summaries, those of equal sizes together."""
-    found: dict[int, Summary] = {}
+    summaries: dict[int, Summary] = {}
     for members in batches((values.n,) for values in used):
         rows = _numbers(np.stack([used[i].values for i in members]))
         for i, row in zip(members, rows, strict=True):
             sample, n = samples[i], used[i].n
-            found[i] = Summary(
+            summaries[i] = Summary(
                 sample.label, n, sample.n, *row, sample.unit, sample.notes, repeated_in(sample, n),
                 sample.higher_is_better,
             )  # fmt: skip
-    return [found[i] for i in range(len(samples))]
+    return [summaries[i] for i in range(len(samples))]
 
 
 def repeated_in(sample: Sample, units: int) -> str:

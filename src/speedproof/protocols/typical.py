@@ -23,7 +23,7 @@ from speedproof.data.order import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, log_speedups, verdict_of
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
-from speedproof.protocols.results import Comparison, HighestConfidence, Needed, State, Verdict
+from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.summaries import summarise_all
 from speedproof.protocols.units import paired_units, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
@@ -177,10 +177,6 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             verdict=verdicts[i],
             checks=(*side.checks, *order.get(i, ())),
             needed=needed.get(i),
-            highest_confidence=HighestConfidence.of(
-                # One test decides: it says "significant" at its p-value and at every larger risk.
-                [(pvalues[0][i], 1.0, True, False)] if pvalues[0][i] < 1.0 else []
-            ),
             chance=Estimate(chances[0][i], chances[1][i], chances[2][i], 1 - rules.alpha),
             ties=tied_share(slow[i], fast[i]),
             at_margin=margins[i],

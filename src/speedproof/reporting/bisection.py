@@ -161,7 +161,7 @@ def _least(change: float, low: float, high: float, told: ToldBisection) -> str:
     size, least, kind = (change, low, worse) if change >= 1 else (1 / change, 1 / high, better)
     sure = f"({percent(1 - told.finding.alpha)} confidence)"
     if least < 1:
-        return f"{factor(size)} {kind}, not proven by itself"
+        return f"about {factor(size)} {kind}"
     if least - 1 <= _NOTHING:
         return f"{factor(size)} {kind}, too coarsely timed for a bound {sure}"
     return f"{factor(size)} {kind}, at least {factor(least, -1)} {sure}"

@@ -14,14 +14,14 @@ from speedproof.reporting.words import CHANGED, interval
 
 def report(c: Calibration, finding: CandidateResult) -> Report:
     """What the runs of one command tell, measured against itself."""
-    found = interval(finding.certified)
-    itself = Text(f"Against itself: {finding.verdict}, {found}")
+    between = interval(finding.certified)
+    itself = Text(f"Against itself: {finding.verdict}, {between}")
     if finding.verdict in CHANGED:
         again = "Chance does that at the stated risk; found again, it is something that tells the two apart."
-        itself = Text(f"The second copy was found {found}. {again}", "bad")
+        itself = Text(f"The second copy was found {between}. {again}", "bad")
     elif finding.result.contradictory:
-        told = "no single speedup fits all runs; the machine changed meanwhile."
-        itself = Text(f"Against itself: {told}", "warning")
+        changed = "no single speedup fits all runs; the machine changed meanwhile."
+        itself = Text(f"Against itself: {changed}", "warning")
     rows = (
         (
             format_value(seconds, "s") if seconds < 60 else f"{seconds / 60:g} min",

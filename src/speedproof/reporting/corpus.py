@@ -14,20 +14,19 @@ from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting import sheet, words
-from speedproof.reporting.cells import cut_left, width_of
 from speedproof.reporting.details import of_all
 from speedproof.reporting.hpt import conclusion as outperforms
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, most_of, right
-from speedproof.reporting.names import benchmark_column, short_names, shortened, spoken
+from speedproof.reporting.names import benchmark_column, cut_left, short_names, shortened, spoken, width_of
 from speedproof.reporting.notes import beside_medians, caveats, risk_of_many, sessions_differ, two_speeds
 from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.rows import Voice, version_columns
 
 if TYPE_CHECKING:
+    from speedproof.corpus.compare import Seen
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.model import CorpusModels
-    from speedproof.corpus.partial import Seen
     from speedproof.protocols.suite import SuiteComparison
 
 _LINE = 80
@@ -82,11 +81,14 @@ def contents(found: CorpusInfo) -> Report:
         notes.append(Text(f"Not read: {plural(found.rejects, 'file')} or parts of files:", "warning"))
         for file, place, reason in found.rejected:
             why = ": ".join(part for part in (place, reason) if part)
-            told = [f"  {file}: {why}"]
-            if width_of(told[0]) > _LINE:  # a name is never broken
+            lines = [f"  {file}: {why}"]
+            if width_of(lines[0]) > _LINE:  # a name is never broken
                 cut = width_of(file) > _LINE - 3
-                told = [f"  {'…' if cut else ''}{cut_left(file, _LINE - 4 if cut else _LINE)}:", f"    {why}"]
-            notes += [Text(line, "dim") for line in told]
+                lines = [
+                    f"  {'…' if cut else ''}{cut_left(file, _LINE - 4 if cut else _LINE)}:",
+                    f"    {why}",
+                ]
+            notes += [Text(line, "dim") for line in lines]
         if found.rejects > len(found.rejected):
             notes.append(Text(f"  All: {query} 'FROM rejects'", "dim"))
     title, below = f"corpus {found.name}", (*facing, *notes)
@@ -297,8 +299,8 @@ def modelled(found: CorpusModels, versions: Sequence[str]) -> Report:
     if found.failed:
         headline.append(Text(f"{plural(found.failed, 'sample')} cannot be modelled.", "warning"))
     if found.tested:
-        told = f"The fit is rejected at 5 % for {found.rejected} of {found.tested} that were tested"
-        headline.append(Text(f"{told} ({percent(found.rejected / found.tested, 2)})."))
+        rejected = f"The fit is rejected at 5 % for {found.rejected} of {found.tested} that were tested"
+        headline.append(Text(f"{rejected} ({percent(found.rejected / found.tested, 2)})."))
     most = max((*found.components, *found.modes), default=0)
     numbers = range(1, most + 1)
     counts = Table.of(

@@ -35,7 +35,6 @@ _NO_TEST = {
     State.MORE_RUNS: "the protocol asks for more runs of both",
 }
 PLURALS: dict[Location, str] = {"min": "minima", "mean": "means", "median": "medians"}
-_LEAST_LEVEL = 0.5
 _TITLE = 14
 
 
@@ -215,10 +214,6 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
             shown, low, high = format_values([d.value, d.low, d.high], c.reference.unit)
             sure = f"each with {percent(d.confidence)} confidence"
             yield Text(f"  Difference of the means: {shown}; at least {low}, at most {high}, {sure}.")
-        highest = c.highest_confidence
-        if highest is not None and highest.value >= _LEAST_LEVEL:
-            gaps = "" if highest.upward_closed else " (not at every lower one: the JSON has all)"
-            yield Text(f"  Significant up to {level(highest.value)} confidence{gaps}.")
         # The margin is said of the sheet's own rows.
         sentence = replace(voice, margin=None).sentence(c)
         if (

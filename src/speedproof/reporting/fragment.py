@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape as escaped
 
-from speedproof.reporting.cells import visible
+from speedproof.data.names import visible
 from speedproof.reporting.model import Report, Table
 
 

@@ -21,7 +21,8 @@ from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, 
 from speedproof.reporting.model import Outcome as Meaning
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened
 from speedproof.reporting.notes import beside_medians, caveats, held_against, two_speeds, undermining
-from speedproof.reporting.numbers import factor, level, p_is, percent, plural, share, values
+from speedproof.reporting.numbers import factor, level, p_is, percent, plural, share
+from speedproof.reporting.rows import times
 
 # How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.
 _ROWS: dict[Outcome, tuple[str, Style, Meaning]] = {
@@ -30,7 +31,7 @@ _ROWS: dict[Outcome, tuple[str, Style, Meaning]] = {
     Outcome.PASS: ("pass", "good", "passed"),
 }
 # What each claim says of a benchmark.
-_SAID = {
+_SAYS = {
     "regression": "{worse} by more than {margin}",
     "slowdown": "{worse}",
     "difference": "changed by more than {margin}",
@@ -48,26 +49,131 @@ _VOID = {
     Assumption.TWO_MEASUREMENTS: "both sides are one measurement",
     Assumption.PLANNED_SIZE: "measuring stopped on its result",
 }
-_NOTHING = Cell("-", "dim")
 _LABEL, _NAMED, _SHOWN = 24, 3, 12
+
+
+class _Line:
+    """A benchmark with what its row and its sentences are made of."""
+
+    def __init__(self, result: GateDecision, row: GateRow) -> None:
+        self.row, self.of = row, row.comparison
+        better, worse = words.gain_and_loss(self.of)
+        self.words = {"better": better, "worse": worse, "margin": share(row.demand.margin)}
+        void = result.void(row)
+        self.void = _VOID[void.kind] if void else ""
+        # Nothing of a marked row is called proven.
+        marked = bool(self.of.undermining) or result.machine is not None
+        self.marked = bool(self.void) or (marked and row.outcome is not Outcome.UNDECIDED)
+        # Whether the mean alone contradicts the policy, or is proven to go the other way.
+        self.by_mean = f" {words.AVERAGE}" if self.of.protocol != result.rules.protocol else ""
+        self.other_way = ""
+        if row.average is not None:
+            average = words.direction(row.average.value, better, worse)
+            self.other_way = f"{words.AVERAGE} {average}{words.slow_runs(self.of)}"
+
+    def says(self, claim: str, margin: str = "") -> str:
+        """A claim in words; of a margin that all rows have, or its own."""
+        return _SAYS[claim].format(**self.words | ({"margin": margin} if margin else {}))
+
+    @property
+    def limit(self) -> str:
+        """What the benchmark is held to."""
+        if self.row.demand.policy is Policy.PROVEN_IMPROVEMENT:
+            return self.words["better"]
+        return f"{'±' if self.row.demand.policy is Policy.EQUIVALENCE else '+'}{self.words['margin']}"
+
+    @property
+    def seen(self) -> str:
+        """The observed ratio, for what nothing is proven of."""
+        ratio = words.natural(self.of)
+        return "~" if ratio == "-" else f"~ {ratio}"
+
+    @property
+    def alone(self) -> Verdict:
+        """What is proven of it by itself; equal within the margin, it may still be faster or slower."""
+        c = self.of
+        plain = verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha)
+        return plain if c.verdict is Verdict.EQUIVALENT else c.verdict
+
+    @property
+    def change(self) -> str:
+        """What is seen of it, or proven by itself."""
+        if self.by_mean:
+            return f"{words.natural(self.of)}{self.by_mean}"
+        if self.void or self.alone not in words.CHANGED:
+            return self.seen
+        return words.change(replace(self.of, verdict=self.alone))
+
+    @property
+    def range(self) -> str:
+        """Where the speedup lies, and what the mean says against it."""
+        return ", ".join(filter(None, (words.range_of(self.of), self.other_way)))
+
+    @property
+    def severity(self) -> float:
+        """How far the proven loss exceeds the limit, in a logarithm; for what is not proven, the observed one."""
+        c, policy = self.of, self.row.demand.policy
+        proven = self.row.outcome is Outcome.FAIL and not math.isnan(c.certified.high)
+        s = c.certified.high if proven else c.speedup.value
+        if not 0 < s < math.inf:
+            return 0.0
+        limit = 1.0 if policy is Policy.PROVEN_IMPROVEMENT else 1 / (1 + self.row.demand.margin)
+        return abs(math.log(s)) if policy is Policy.EQUIVALENCE else math.log(limit) - math.log(s)
+
+    @property
+    def proof(self) -> Cell | None:
+        """The bound that the outcome rests on; of an undecided one the runs it needs, or what it proves alone."""
+        low, high = self.of.certified.low, self.of.certified.high
+        equivalence = self.row.demand.policy is Policy.EQUIVALENCE
+        if self.row.outcome is Outcome.UNDECIDED:
+            runs, bound = words.few(self.of), max(low, 1 / high if high > 0 else math.nan)
+            if not runs and self.alone in words.CHANGED and 1 + 1e-9 < bound < math.inf:
+                least = factor(bound, -1)
+                return Cell(f"alone at least {least}", "dim", (f"alone ≥ {least}", f"≥ {least}"))
+            return Cell(runs, "dim") if runs else None
+        if self.row.outcome is Outcome.FAIL:
+            bound = low if equivalence and low > 1 else 1 / high if 0 < high < 1 else math.nan
+            return None if math.isnan(bound) else _least(bound)
+        if equivalence:
+            most = max(high, 1 / low) if low > 0 else math.inf
+            return _most(factor(most, 1)) if math.isfinite(most) else None
+        if low >= 1:
+            return _least(low) if low < math.inf else None
+        return _most(factor(1 / low, 1, 3), f" {self.words['worse']}") if low > 0 else None
+
+    def shown(self, name: Cell, *, limits: bool) -> Row:
+        """The row."""
+        outcome, style, meaning = _ROWS[self.row.outcome]
+        remark = self.other_way or words.slow_runs(self.of).removeprefix(": ")
+        return Row.of(
+            Cell(f"{outcome}{' !' * self.marked}", style),
+            name,
+            *times(self.of),
+            Cell(self.change, "" if self.row.outcome is Outcome.PASS else style, speedup=self.of.certified),
+            (None if self.marked else self.proof) or Cell("-", "dim"),
+            Cell(self.limit if limits else "", "dim"),
+            Cell(remark, "warning", spans=True),
+            name=self.of.benchmark,
+            outcome=meaning,
+            kind=meaning,
+        )
 
 
 def report(result: GateDecision, *, everything: bool = False, undecided_fails: bool = False) -> Report:
     """A gate as a sheet."""
-    comparisons = [row.comparison for row in result.rows]
+    lines = [_Line(result, row) for row in result.rows]
     asked = f"({words.asked_of(result.rules.protocol)}, {level(1 - result.rules.alpha)})"
-    headline = (
-        Text(_conclusion(result), _ROWS[result.outcome][1], asked),
-        *caveats(result.caveats),
-        *held_against(comparisons),
-        *two_speeds(result.machine, *labels([result.reference, result.candidate], _LABEL)),
-    )
-    made = _table(result, everything=everything, undecided_fails=undecided_fails)
+    made = _table(result, lines, everything=everything, undecided_fails=undecided_fails)
     return Report(
         f"Gate: {result.candidate} against {result.reference}",
-        headline,
+        (
+            Text(_conclusion(result, lines), _ROWS[result.outcome][1], asked),
+            *caveats(result.caveats),
+            *held_against([line.of for line in lines]),
+            *two_speeds(result.machine, *labels([result.reference, result.candidate], _LABEL)),
+        ),
         (made,) if made.rows else (),
-        tuple(_notes(result, made)),
+        tuple(_notes(result, lines, made)),
         hint_of_all("benchmark", made),
         command="gate",
         data=result,
@@ -84,84 +190,58 @@ def as_comparisons(result: GateDecision, suite: Suite) -> list[SuiteComparison]:
             by_metric.setdefault(row.comparison.metric, []).append(row.comparison)
     versions, alpha = (result.reference, result.candidate), result.rules.alpha
     return [
-        SuiteComparison(*versions, metric, alpha, None, "process", tuple(found))
-        for metric, found in by_metric.items()
+        SuiteComparison(*versions, metric, alpha, None, "process", tuple(comparisons))
+        for metric, comparisons in by_metric.items()
     ]
 
 
-def _margin(result: GateDecision) -> str:
-    """The one margin of all rows; where there are several, no number."""
-    margins = {row.demand.margin for row in result.rows}
-    return share(*margins) if len(margins) == 1 else "the margin"
-
-
-def _conclusion(result: GateDecision) -> str:
+def _conclusion(result: GateDecision, lines: Sequence[_Line]) -> str:
     """The answer in a sentence, with the benchmarks that it hangs on."""
-    total, margin = len(result.rows), _margin(result)
-    what = _counted(result) if total != 1 else labels([result.rows[0].comparison.benchmark], _LABEL)[0]
+    total, margins = len(lines), {line.words["margin"] for line in lines}
+    margin = margins.pop() if len(margins) == 1 else "the margin"
+    what = _counted(lines) if total != 1 else labels([lines[0].of.benchmark], _LABEL)[0]
     fails, undecided = (
-        [row for row in result.rows if row.outcome is outcome]
+        [line for line in lines if line.row.outcome is outcome]
         for outcome in (Outcome.FAIL, Outcome.UNDECIDED)
     )
     parts = []
-    absences = ((Outcome.FAIL, "missing"), (Outcome.UNDECIDED, "not measured"))
-    for outcome, lacks in absences:
+    for outcome, lacks in ((Outcome.FAIL, "missing"), (Outcome.UNDECIDED, "not measured")):
         if names := {absent.benchmark for absent in result.absent if absent.outcome is outcome}:
             parts.append(f"{plural(len(names), 'benchmark')} {lacks}")
-    first = {_denial(result, row): row for row in reversed(fails)}
-    for denial, count in Counter(_denial(result, row) for row in fails).items():
-        name, average = denial
-        some = what if total == 1 else f"{count} of {what}"
-        parts.append(f"{some} {'is' if count == 1 else 'are'} {_said(name, first[denial], margin)}{average}")
+    denials: dict[tuple[str, str], list[_Line]] = {}
+    for line in fails:
+        denials.setdefault((line.row.contradicted.name, line.by_mean), []).append(line)
+    for (claim, average), alike in denials.items():
+        some = what if total == 1 else f"{len(alike)} of {what}"
+        parts.append(f"{some} {'is' if len(alike) == 1 else 'are'} {alike[0].says(claim, margin)}{average}")
     if result.outcome is Outcome.PASS:
-        asked = Counter(row.required.name for row in result.rows)
-        told = " and ".join(
-            _said(name, result.rows[0], margin) + (f" ({n})" if len(asked) > 1 else "")
-            for name, n in asked.items()
+        asked = Counter(line.row.required.name for line in lines)
+        says = " and ".join(
+            lines[0].says(name, margin) + (f" ({n})" if len(asked) > 1 else "") for name, n in asked.items()
         )
         none = total > 1 and set(asked) == {"not worse"}
         subject = f"none of {what} is" if none else f"all {what} are" if total > 1 else f"{what} is"
-        parts.append(f"{subject} {told.removeprefix('not ') if none else told}")
+        parts.append(f"{subject} {says.removeprefix('not ') if none else says}")
     if undecided:
         may = "may miss their limits"
-        if len({_limit(row) for row in undecided}) == 1:
-            may = _MAY[undecided[0].demand.policy].format(**_words_of(undecided[0]))
+        if len({line.limit for line in undecided}) == 1:
+            may = _MAY[undecided[0].row.demand.policy].format(**undecided[0].words)
         some = f"{len(undecided)} of {what}" if total > 1 else what
         parts.append(f"{len(undecided)} undecided" if fails else f"{some} {may}")
     return f"{result.outcome.value.upper()}: {', '.join(parts)}"
 
 
-def _denial(result: GateDecision, row: GateRow) -> tuple[str, str]:
-    """What contradicts the policy, and whether that is the mean alone."""
-    by_mean = row.comparison.protocol != result.rules.protocol
-    return row.contradicted.name, f" {words.AVERAGE}" if by_mean else ""
-
-
-def _said(name: str, row: GateRow, margin: str = "") -> str:
-    """A claim in words, by what the gains and losses of a row are called."""
-    return _SAID[name].format(**_words_of(row, margin))
-
-
-def _words_of(row: GateRow, margin: str = "") -> dict[str, str]:
-    """What its gains, its losses and its margin are called."""
-    better, worse = words.gain_and_loss(row.comparison)
-    return {"better": better, "worse": worse, "margin": margin or share(row.demand.margin)}
-
-
-def _counted(result: GateDecision) -> str:
+def _counted(lines: Sequence[_Line]) -> str:
     """How many rows there are: benchmarks, their metrics, or candidates where there are several."""
-    total = len(result.rows)
-    old, new = (
-        {getattr(row.comparison, side).label for row in result.rows} for side in ("reference", "candidate")
-    )
+    old, new = {line.of.reference.label for line in lines}, {line.of.candidate.label for line in lines}
     if len(new) > 1 == len(old):
-        return plural(total, "comparison")
-    return plural(total, "benchmark metric" if _several_metrics(result) else "benchmark")
+        return plural(len(lines), "comparison")
+    return plural(len(lines), "benchmark metric" if _several_metrics(lines) else "benchmark")
 
 
-def _several_metrics(result: GateDecision) -> bool:
+def _several_metrics(lines: Sequence[_Line]) -> bool:
     """Whether a row is one of several metrics of its benchmark."""
-    return len({row.comparison.metric for row in result.rows}) > 1
+    return len({line.of.metric for line in lines}) > 1
 
 
 def _qualified(of: Comparison | Absent, several: bool) -> str:
@@ -169,58 +249,51 @@ def _qualified(of: Comparison | Absent, several: bool) -> str:
     return f"{of.benchmark} ({of.metric})" if several else of.benchmark
 
 
-def _notes(result: GateDecision, shown: Table) -> Iterator[Text]:
-    told: dict[str, list[str]] = {}
-    several = _several_metrics(result)
-    if result.rules.protocol != "mean":
+def _notes(result: GateDecision, lines: Sequence[_Line], shown: Table) -> Iterator[Text]:
+    several, rules = _several_metrics(lines), result.rules
+    if rules.protocol != "mean":
         open_rows = {row.name for row in shown.rows if not row.folded}
-        yield from beside_medians(
-            row.comparison for row in result.rows if row.comparison.benchmark in open_rows
-        )
-    for row in result.rows:
-        if result.void(row) is not None:
-            continue
-        needed = row.comparison.needed
-        why = needed.reason if needed and not words.few(row.comparison) else ""
-        if row.outcome is Outcome.UNDECIDED and why:
-            told.setdefault(why, []).append(_qualified(row.comparison, several))
-    for reason, names in told.items():
-        yield Text(f"{_few_of(names)}: {reason}.", "dim")
-    judged = [row.comparison for row in result.rows if row.outcome is not Outcome.UNDECIDED]
+        yield from beside_medians(line.of for line in lines if line.of.benchmark in open_rows)
+    reasons: dict[str, list[str]] = {}
+    for line in lines:
+        needed = line.of.needed
+        if line.row.outcome is Outcome.UNDECIDED and not line.void and needed and not words.few(line.of):
+            reasons.setdefault(needed.reason, []).append(_qualified(line.of, several))
+    for reason, names in reasons.items():
+        if reason:
+            yield Text(f"{_few_of(names)}: {reason}.", "dim")
+    judged = [line.of for line in lines if line.row.outcome is not Outcome.UNDECIDED]
     yield from undermining(judged, undecided=True)
     if result.added:
         yield Text(f"New, not judged: {_few_of(result.added)}.", "dim")
     if result.ignored:
         yield Text(f"Ignored by the settings: {_few_of(result.ignored)}.", "dim")
-    rules = result.rules
     if rules.looks > 1 and result.outcome is Outcome.UNDECIDED and rules.look < rules.looks:
         yield Text(f"Look {rules.look} of {rules.looks}: measure what is open again, with more runs.", "dim")
-    if result.rows or rules.anytime:
-        yield Text(_risks(result), "dim")
+    if lines or rules.anytime:
+        yield Text(_risks(result, lines), "dim")
 
 
 def _few_of(names: Sequence[str]) -> str:
     return enumerate_names([*shortened(names[:_NAMED], _LABEL), *names[_NAMED:]], _NAMED)
 
 
-def _risks(result: GateDecision) -> str:
-    if result.rules.anytime:
-        risk, family = percent(result.rules.alpha), result.rules.family
-        all_of = f" over all {family}" if family > 1 else ""
+def _risks(result: GateDecision, lines: Sequence[_Line]) -> str:
+    rules = result.rules
+    if rules.anytime:
+        risk = percent(rules.alpha)
+        all_of = f" over all {rules.family}" if rules.family > 1 else ""
         return (
             f"Risk of a false pass: at most {risk}; of a false fail: {risk}{all_of}, however often one looks."
         )
-    marked = [_undermined(result, row) for row in result.rows]
-    voids = [result.void(row) for row in result.rows]
-    reasons = [_VOID[void.kind] for void in voids if void]
+    reasons = [line.void for line in lines if line.void]
     reasons += ["the machine ran at two speeds"] if result.machine else []
     because = f": {' and '.join(dict.fromkeys(reasons))}" if reasons else ""
-    if all(marked):
+    if all(line.marked for line in lines):
         return f"! No risk of a false pass or a false fail can be stated{because}."
-    rest = f" Not so for rows marked !{because}." if any(marked) else ""
-    looks, total = result.rules.looks, len(result.rows)
-    alpha = result.rules.alpha * looks
-    over = f", over all {looks} looks" if looks > 1 else ""
+    rest = f" Not so for rows marked !{because}." if any(line.marked for line in lines) else ""
+    total, alpha = len(lines), rules.alpha * rules.looks
+    over = f", over all {rules.looks} looks" if rules.looks > 1 else ""
     if any(caveat.kind is Assumption.SEVERAL_RUNS for caveat in result.caveats):
         over += ", if as assumed above"
     if total < 2:
@@ -229,35 +302,35 @@ def _risks(result: GateDecision) -> str:
         "holm": f"{percent(alpha)} over all {total} (Holm)",
         "bh": f"an expected share of {percent(alpha)} of those that fail (Benjamini and Hochberg)",
         "none": f"{percent(alpha)} for each benchmark, up to {percent(min(1.0, alpha * total))} over all {total}",
-    }[result.rules.multiplicity]
+    }[rules.multiplicity]
     return f"Risk of a false pass: at most {percent(alpha)}; of a false fail: {fail}{over}.{rest}"
 
 
-def _table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> Table:
+def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, undecided_fails: bool) -> Table:
     """What stands in the way first, the worst of it at the top.
 
     Without their limit where the headline tells the one that all of them have.
     """
-    prefixed, named = benchmark_column([row.comparison.benchmark for row in result.rows])
-    ordered = sorted(result.rows, key=lambda row: ([*_ROWS].index(row.outcome), -_severity(row)))
-    failing = bool(result.absent) or any(row.outcome is not Outcome.PASS for row in ordered)
-    told = any(row.outcome is Outcome.FAIL for row in ordered) or result.outcome is not Outcome.FAIL
-    limits = len({_limit(row) for row in ordered}) > told
+    prefixed, named = benchmark_column([line.of.benchmark for line in lines])
+    ordered = sorted(lines, key=lambda line: ([*_ROWS].index(line.row.outcome), -line.severity))
+    outcomes = {line.row.outcome for line in lines}
+    failing = bool(result.absent) or outcomes - {Outcome.PASS}
+    told = Outcome.FAIL in outcomes or result.outcome is not Outcome.FAIL
+    limits, several = len({line.limit for line in lines}) > told, _several_metrics(lines)
     rows, shown = [], 0
     held: set[str] = set()
-    several = _several_metrics(result)
     for i, absent in enumerate(result.absent):
-        name = _qualified(absent, several)
-        rows.append(_missing(absent, name, folded=not everything and i >= _SHOWN))
-    for row in ordered:
+        rows.append(_missing(absent, _qualified(absent, several), folded=not everything and i >= _SHOWN))
+    for line in ordered:
         # What stops a pipeline is shown; what passed only where there is nothing else to see.
-        passed = row.outcome is Outcome.PASS and (failing or len(ordered) > _SHOWN)
+        passed = line.row.outcome is Outcome.PASS and (failing or len(lines) > _SHOWN)
         folded = not everything and (passed or shown >= _SHOWN)
         shown += not folded
         if not folded or not held:
-            held.add("needed" if row.outcome is Outcome.UNDECIDED and words.few(row.comparison) else "proven")
-        made = _row(result, row, named(_qualified(row.comparison, several)), limits=limits)
-        rows.append(replace(made, folded=folded))
+            needs = line.row.outcome is Outcome.UNDECIDED and words.few(line.of)
+            held.add("needed" if needs else "proven")
+        made = line.shown(named(_qualified(line.of, several)), limits=limits)
+        rows.append(replace(made, folded=folded, message=sentence(result, line.row)))
     if undecided_fails:
         rows = [replace(row, outcome="failed") if row.outcome == "undecided" else row for row in rows]
     columns = (
@@ -272,158 +345,46 @@ def _table(result: GateDecision, *, everything: bool, undecided_fails: bool) -> 
     return Table.of(columns, rows)
 
 
-def _severity(row: GateRow) -> float:
-    """How far the proven loss exceeds the limit, in a logarithm; for what is not proven, the observed one."""
-    c, policy = row.comparison, row.demand.policy
-    proven = row.outcome is Outcome.FAIL and not math.isnan(c.certified.high)
-    s = c.certified.high if proven else c.speedup.value
-    if not 0 < s < math.inf:
-        return 0.0
-    limit = 1.0 if policy is Policy.PROVEN_IMPROVEMENT else 1 / (1 + row.demand.margin)
-    return abs(math.log(s)) if policy is Policy.EQUIVALENCE else math.log(limit) - math.log(s)
-
-
 def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
-    called, style, kind = _ROWS[absent.outcome]
+    outcome, style, meaning = _ROWS[absent.outcome]
     missing = absent.outcome is Outcome.FAIL
+    reason = Cell(absent.reason, "dim", ("nothing to compare",), spans=True)
     return Row.of(
-        Cell("MISSING" if missing else called, style),
-        Cell(name, "strong"),
-        "",
-        "-",
-        Cell(absent.reason, "dim", ("nothing to compare",), spans=True),
-        "",
-        "",
-        "",
+        *(Cell("MISSING" if missing else outcome, style), Cell(name, "strong"), "", "-", reason, "", "", ""),
         name=absent.benchmark,
-        outcome=kind,
+        outcome=meaning,
         message=f"{absent.benchmark} cannot be compared: {absent.reason}",
-        kind="missing" if missing else kind,
+        kind="missing" if missing else meaning,
         folded=folded,
-    )
-
-
-def _row(result: GateDecision, row: GateRow, name: Cell, *, limits: bool) -> Row:
-    c = row.comparison
-    old, new = values(words.located(c), c.reference.unit)
-    mark = " !" if _undermined(result, row) else ""
-    called, style, kind = _ROWS[row.outcome]
-    told = _seen(c) if result.void(row) is not None else _observed(row)
-    if average := _denial(result, row)[1]:
-        told = f"{words.natural(c)}{average}"
-    remark = _other_way(row) or words.slow_runs(c).removeprefix(": ")
-    return Row.of(
-        Cell(f"{called}{mark}", style),
-        name,
-        old,
-        new,
-        Cell(told, style if row.outcome is not Outcome.PASS else "", speedup=c.certified),
-        (None if mark else _proven(row)) or _NOTHING,
-        Cell(_limit(row), "dim") if limits else "",
-        Cell(remark, "warning", spans=True),
-        name=c.benchmark,
-        outcome=kind,
-        message=sentence(result, row),
-        kind=kind,
     )
 
 
 def sentence(result: GateDecision, row: GateRow) -> str:
     """One benchmark at the gate: what is proven, with hypothesis and p-value, or what would decide it."""
-    if (void := result.void(row)) is not None:
-        return f"Not proven, because {_VOID[void.kind]}: {_seen(row.comparison)} as measured"
+    line, c = _Line(result, row), row.comparison
+    if line.void:
+        return f"Not proven, because {line.void}: {line.seen} as measured"
     if row.outcome is Outcome.UNDECIDED:
-        why = words.needs(row.comparison)
-        return f"Undecided: {_range_of(row)}{f'; {why}' if why else ''}"
-    passed = row.outcome is Outcome.PASS
+        why = words.needs(c)
+        return f"Undecided: {line.range}{f'; {why}' if why else ''}"
+    passed, rules = row.outcome is Outcome.PASS, result.rules
     claim = row.required if passed else row.contradicted
-    told = _said(claim.name, row)
-    if average := _denial(result, row)[1]:
-        told += f"{average}{words.slow_runs(row.comparison)}"
     p = "" if math.isnan(claim.adjusted) else f", {p_is(claim.adjusted)}"
-    corrected = ""
-    rules, total = result.rules, len(result.rows)
-    how, over = ("Bonferroni", rules.family) if rules.anytime else (_CORRECTIONS[rules.multiplicity], total)
-    if not passed and over > 1 and (rules.anytime or rules.multiplicity != "none"):
-        corrected = f" after {how}'s correction over {over}"
-    shown = "Shown, if the assumptions were met" if _undermined(result, row) else "Proven"
-    return f"{shown}: {told} ({claim.hypothesis}{p}{corrected}); {_range_of(row)}"
-
-
-def _range_of(row: GateRow) -> str:
-    """Where the speedup lies, and what the mean says against it."""
-    return ", ".join(filter(None, (words.range_of(row.comparison), _other_way(row))))
-
-
-def _other_way(row: GateRow) -> str:
-    """What the mean says, where it is proven to go the other way than the typical run or withholds a pass."""
-    if row.average is None:
-        return ""
-    told = words.direction(row.average.value, *words.gain_and_loss(row.comparison))
-    return f"{words.AVERAGE} {told}{words.slow_runs(row.comparison)}"
-
-
-def _undermined(result: GateDecision, row: GateRow) -> bool:
-    """Whether a row is marked, as one that nothing is called proven of."""
-    marked = bool(row.comparison.undermining) or result.machine is not None
-    return result.void(row) is not None or (marked and row.outcome is not Outcome.UNDECIDED)
-
-
-def _observed(row: GateRow) -> str:
-    c = row.comparison
-    direction = _alone(c)
-    return words.change(replace(c, verdict=direction)) if direction in words.CHANGED else _seen(c)
-
-
-def _seen(c: Comparison) -> str:
-    """The observed ratio, for what nothing is proven of."""
-    told = words.natural(c)
-    return "~" if told == "-" else f"~ {told}"
-
-
-def _proven(row: GateRow) -> Cell | None:
-    """The bound that the outcome rests on; of an undecided one the runs it needs, or what it proves alone."""
-    c = row.comparison
-    low, high = c.certified.low, c.certified.high
-    if row.outcome is Outcome.UNDECIDED:
-        told = words.few(c)
-        bound = max(low, 1 / high if high > 0 else math.nan)
-        if not told and _alone(c) in words.CHANGED and 1 + 1e-9 < bound < math.inf:
-            told = f"alone at least {factor(bound, -1)}"
-            return Cell(told, "dim", (f"alone ≥ {factor(bound, -1)}", f"≥ {factor(bound, -1)}"))
-        return Cell(told, "dim") if told else None
-    equivalence = row.demand.policy is Policy.EQUIVALENCE
-    if row.outcome is Outcome.FAIL:
-        if equivalence and low > 1:
-            return _least(low)
-        return _least(1 / high) if 0 < high < 1 else None
-    if equivalence:
-        most = max(high, 1 / low) if low > 0 else math.inf
-        return _most(factor(most, 1)) if math.isfinite(most) else None
-    if low >= 1:
-        return _least(low) if low < math.inf else None
-    return _most(factor(1 / low, 1, 3), f" {words.gain_and_loss(c)[1]}") if low > 0 else None
+    how, over = _CORRECTIONS[rules.multiplicity], len(result.rows)
+    if rules.anytime:
+        how, over = "Bonferroni", rules.family
+    corrected = not passed and over > 1 and (rules.anytime or rules.multiplicity != "none")
+    after = f" after {how}'s correction over {over}" if corrected else ""
+    shown = "Shown, if the assumptions were met" if line.marked else "Proven"
+    average = f"{line.by_mean}{words.slow_runs(c)}" if line.by_mean else ""
+    says = f"{line.says(claim.name)}{average} ({claim.hypothesis}{p}{after})"
+    return f"{shown}: {says}; {line.range}"
 
 
 def _least(bound: float) -> Cell:
-    told = factor(bound if bound > words.ONE else 1.0, -1)
-    return Cell(f"at least {told}", shorter=(f"≥ {told}",))
+    least = factor(bound if bound > words.ONE else 1.0, -1)
+    return Cell(f"at least {least}", shorter=(f"≥ {least}",))
 
 
 def _most(bound: str, word: str = "") -> Cell:
     return Cell(f"at most {bound}{word}", shorter=(f"≤ {bound}{word}", f"≤ {bound}"))
-
-
-def _alone(c: Comparison) -> Verdict:
-    """What is proven of a benchmark by itself; equal within the margin, it may still be faster or slower."""
-    return (
-        verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha) if c.verdict is Verdict.EQUIVALENT else c.verdict
-    )
-
-
-def _limit(row: GateRow) -> str:
-    """What the benchmark is held to."""
-    better, _ = words.gain_and_loss(row.comparison)
-    if row.demand.policy is Policy.PROVEN_IMPROVEMENT:
-        return better
-    return f"{'±' if row.demand.policy is Policy.EQUIVALENCE else '+'}{share(row.demand.margin)}"

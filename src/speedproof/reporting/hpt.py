@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from speedproof.data.notes import Note
-from speedproof.protocols.hpt import AS_GIVEN, Hpt, HptBenchmark, Winner
-from speedproof.protocols.hpt_claims import HptClaim, HptClaims
+from speedproof.protocols.hpt import AS_GIVEN, Hpt, HptBenchmark, HptClaim, HptClaims, Winner
 from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.reporting.model import (
@@ -102,10 +101,7 @@ def report(
         ),
         (table,),
         tuple(notes),
-        (
-            *hint_of_all("benchmark", table),
-            *(() if details else ("--details: tests, bounds, claims",)),
-        ),
+        (*hint_of_all("benchmark", table), *(() if details else ("--details: tests, bounds, claims",))),
         tuple(sections),
         command="hpt",
         data=result,
@@ -140,10 +136,12 @@ def _row(
     size = abs(b.difference)
     by = f"{size:.3g}" if given else percent(size)
     tie = b.winner is Winner.TIE
-    told = "tie" if tie else f"{winner} by {by}"
+    better = "tie" if tie else f"{winner} by {by}"
     p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
     kind = "ties" if tie else winner
-    return Row.of(name, *sides, Cell(told, _STYLES[b.winner]), p, name=b.benchmark, message=told, kind=kind)
+    return Row.of(
+        name, *sides, Cell(better, _STYLES[b.winner]), p, name=b.benchmark, message=better, kind=kind
+    )
 
 
 def _speedup(found: RSpeedup) -> str:

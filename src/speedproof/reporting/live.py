@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from speedproof.data.units import format_value
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.reporting.cells import width_of
-from speedproof.reporting.names import labels
+from speedproof.reporting.names import labels, width_of
 from speedproof.reporting.numbers import plural, rounded_up
 from speedproof.reporting.words import interval
 

@@ -105,9 +105,9 @@ def _fit(a: Analysis) -> Cell:
     if a.test is None:
         return Cell("not tested", "dim")
     rejected = a.test.pvalue <= ALPHA
-    told = "rejected" if rejected else "not rejected"
+    answer = "rejected" if rejected else "not rejected"
     p = p_is(a.test.pvalue, 1 / a.test.bootstraps)
-    return Cell(f"{told} ({p})", "bad" if rejected else "", (told,))
+    return Cell(f"{answer} ({p})", "bad" if rejected else "", (answer,))
 
 
 def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> Table:
@@ -135,20 +135,22 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     for found, answered in sorted(zip(models, answers, strict=True), key=key):
         benchmark, version, sample, a = found[0].benchmark, *found[1:]
         places = format_values([mode.place for mode in a.modes], sample.unit) if a.modes else []
-        told = ", ".join(f"{p} {case_share(m.share)}" for p, m in zip(places, a.modes, strict=True)) or "none"
+        modes = (
+            ", ".join(f"{p} {case_share(m.share)}" for p, m in zip(places, a.modes, strict=True)) or "none"
+        )
         brief = ", ".join(places) or "none"
         kind = a.order.kind
         row = Row.of(
             named(benchmark),
             short[version],
-            Cell(told, shorter=(brief, plural(len(a.modes), "mode"))),
+            Cell(modes, shorter=(brief, plural(len(a.modes), "mode"))),
             _fit(a),
             Cell(kind, "warning" if kind in _ORDERS else ""),
             f"{len(a.components)}{a.kind if a.kind != 'X' else ''}",
             str(a.n),
             *_answered(sample, answered),
             name=f"{benchmark} ({version})",
-            message=told,
+            message=modes,
             kind=_kind(a),
         )
         rows.append(row)
@@ -257,10 +259,10 @@ def _metrics_of(key: Key, group: Sequence[tuple[str, str, Indices]], delta: floa
     ahead = f" + {format_value(delta, unit or base)}" if delta else ""
     titles = right("I1 = E|X-Y|", "mixtures", f"I2 = P[X < Y{ahead}]", "mixtures")
     pairs = Table.of((Column("X", names=True), Column("Y", names=True), *titles), rows)
-    own = (
+    alone = (
         Row.of(Cell(name, "strong"), *(f"{least:.4f}" for least in found.least), str(found.peaks))
         for name, _, found in group
     )
     titles = right("I3 = P[X < all others]", "mixtures", "I4 = peaks")
-    tables = (*((pairs,) if rows else ()), Table.of((Column("version", names=True), *titles), own))
+    tables = (*((pairs,) if rows else ()), Table.of((Column("version", names=True), *titles), alone))
     return Report(f"{key.benchmark}: I1 to I4, counted in the samples and by the mixtures", (), tables)

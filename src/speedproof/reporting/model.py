@@ -72,8 +72,8 @@ class Row(Struct, frozen=True):
     @classmethod
     def of(cls, *cells: Cell | str, name: str | None = None, **more: Any) -> Row:
         """A row of cells; named by the first of them unless it is told."""
-        found = tuple(Cell(c) if isinstance(c, str) else c for c in cells)
-        return cls(found, found[0].text if name is None else name, **more)
+        made = tuple(Cell(c) if isinstance(c, str) else c for c in cells)
+        return cls(made, made[0].text if name is None else name, **more)
 
 
 class Table(Struct, frozen=True):
@@ -88,10 +88,10 @@ class Table(Struct, frozen=True):
     def of(cls, columns: Iterable[Column], rows: Iterable[Row | Iterable[Cell | str]], **more: Any) -> Table:
         """A table without the columns that say nothing; rows of cells alone are named by their first."""
         titled = tuple(columns)
-        found = [row if isinstance(row, Row) else Row.of(*row) for row in rows]
-        table = cls(titled, tuple(found), **more)
-        told = [i for i, c in enumerate(titled) if c.title or any(row.cells[i].text for row in found)]
-        return table.of_columns(told) if len(told) < len(titled) else table
+        made = [row if isinstance(row, Row) else Row.of(*row) for row in rows]
+        table = cls(titled, tuple(made), **more)
+        kept = [i for i, c in enumerate(titled) if c.title or any(row.cells[i].text for row in made)]
+        return table.of_columns(kept) if len(kept) < len(titled) else table
 
     def of_columns(self, kept: Sequence[int]) -> Table:
         """Only some of the columns, in this order."""
@@ -155,19 +155,19 @@ def folded(rows: Sequence[Row], *clear: str, everything: bool = False) -> Sequen
     if len(rows) <= MANY or everything:
         return rows
     room = most_of({kind: sum(row.kind == kind for row in rows) for kind in clear})
-    found = []
+    shown = []
     for row in rows:
         left = room.get(row.kind, 0)
         room[row.kind] = left - 1
-        found.append(replace(row, folded=left <= 0))
-    return found
+        shown.append(replace(row, folded=left <= 0))
+    return shown
 
 
 def grouped(rows: Sequence[Row]) -> Iterator[tuple[str, bool, list[Row]]]:
     """Rows that are shown and those that are counted; to count a single one would take as much room."""
     for (folded, kind), group in groupby(rows, lambda row: (row.folded, row.kind if row.folded else "")):
-        found = list(group)
-        yield kind, folded and len(found) > 1, found
+        alike = list(group)
+        yield kind, folded and len(alike) > 1, alike
 
 
 def hint_of_all(what: str, *tables: Table, hides: bool = False) -> tuple[str, ...]:

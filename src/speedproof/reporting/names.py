@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from speedproof.data.names import begin_alike
 from speedproof.data.names import enumerate_names as enumerate_names
-from speedproof.reporting.cells import cut_left, cut_right, visible, width_of
+from speedproof.data.names import visible as visible
+from speedproof.data.names import visible_lines as visible_lines
 from speedproof.reporting.model import Cell, Column
 
 _BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
@@ -21,6 +23,36 @@ _FILES, _COMMANDS, _NICKNAME = 24, 40, 12
 """The width of a name in a sentence, and of one that is mentioned again."""
 _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
 """How much of the room the beginning of a name gets, in the order in which they are tried."""
+
+
+def width_of(text: str) -> int:
+    """How many columns a text takes: wide characters of East Asia take two, combining ones none."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(char: str) -> int:
+    return 0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def cut_right(text: str, width: int) -> str:
+    """The longest beginning of a text that is no wider."""
+    used = 0
+    for i, char in enumerate(text):
+        used += _columns(char)
+        if used > width:
+            return text[:i]
+    return text
+
+
+def cut_left(text: str, width: int) -> str:
+    """The longest end of a text that is no wider."""
+    return cut_right(text[::-1], width)[::-1]
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """A text filled up with spaces, on the left when it is set flush right."""
+    fill = " " * (width - width_of(text))
+    return fill + text if right else text + fill
 
 
 def common_prefix(names: Sequence[str]) -> str:
@@ -40,15 +72,15 @@ def common_prefix(names: Sequence[str]) -> str:
 
 def file_names(names: Sequence[str], room: int) -> list[str]:
     """Names spelt for file systems: of so many bytes at most, and distinct whatever the case."""
-    found: dict[str, str] = {}
+    names_by_case: dict[str, str] = {}
     for name in names:
         whole = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
         spelt, number = whole.encode()[:room].decode(errors="ignore"), 1
-        while spelt.casefold() in found:
+        while spelt.casefold() in names_by_case:
             number += 1
             spelt = f"{whole.encode()[: room - len(str(number)) - 1].decode(errors='ignore')}-{number}"
-        found[spelt.casefold()] = spelt
-    return list(found.values())
+        names_by_case[spelt.casefold()] = spelt
+    return list(names_by_case.values())
 
 
 def benchmark_column(names: Sequence[str], title: str = "") -> tuple[Column, Callable[[str], Cell]]:
@@ -72,21 +104,21 @@ def benchmark_column(names: Sequence[str], title: str = "") -> tuple[Column, Cal
 
 def shortened(names: Sequence[str], width: int) -> list[str]:
     """Names of at most a width, distinct wherever they were."""
-    found = {name: name for name in names}
-    long = [name for name in found if width_of(name) > width]
+    short = {name: name for name in names}
+    long = [name for name in short if width_of(name) > width]
     for share in _SHARES:
         for name in long:
-            found[name] = _middle(name, width, share)
-        counts = Counter(found.values())
-        long = [name for name in long if counts[found[name]] > 1]
+            short[name] = _middle(name, width, share)
+        counts = Counter(short.values())
+        long = [name for name in long if counts[short[name]] > 1]
         if not long:
             break
     else:  # they differ in the middle
-        found |= zip(long, _middles(long, width), strict=True)
-        counts = Counter(found.values())
-        for number, name in enumerate((name for name in long if counts[found[name]] > 1), 1):
-            found[name] = _middle(name, width - len(str(number)) - 1, 0.7) + f"~{number}"
-    return [found[name] for name in names]
+        short |= zip(long, _middles(long, width), strict=True)
+        counts = Counter(short.values())
+        for number, name in enumerate((name for name in long if counts[short[name]] > 1), 1):
+            short[name] = _middle(name, width - len(str(number)) - 1, 0.7) + f"~{number}"
+    return [short[name] for name in names]
 
 
 def spoken(names: Sequence[str]) -> list[str]:
@@ -102,7 +134,7 @@ def called(names: Sequence[str]) -> dict[str, str]:
 def short_names(versions: Iterable[str]) -> dict[str, str]:
     """The versions of a corpus, each with one short name by which all reports call it and commands know it."""
     names = list(dict.fromkeys(versions))
-    told = names
+    parted = names
     if max(map(len, names), default=0) > _NICKNAME:
         # The file alone, else its folder, where that tells the versions apart.
         paths = [name.split("/") for name in names]
@@ -114,29 +146,29 @@ def short_names(versions: Iterable[str]) -> dict[str, str]:
             )
             for path in paths
         ]
-        told = parts if len(set(parts)) == len(names) else names
+        parted = parts if len(set(parts)) == len(names) else names
     # Names that begin alike are shortened together, so that others, which come later, leave them as they are.
     groups: dict[str, list[str]] = {}
-    for name in told:
+    for name in parted:
         groups.setdefault(_BOUNDARY.split(name, 1)[0], []).append(name)
     short = {
         name: label
         for own in groups.values()
         for name, label in zip(own, labels(own, _NICKNAME), strict=True)
     }
-    if len(set(short.values())) < len(set(told)):
-        short = dict(zip(told, labels(told, _NICKNAME), strict=True))
-    return {name: short[of] for name, of in zip(names, told, strict=True)}
+    if len(set(short.values())) < len(set(parted)):
+        short = dict(zip(parted, labels(parted, _NICKNAME), strict=True))
+    return {name: short[of] for name, of in zip(names, parted, strict=True)}
 
 
 def nicknames(names: Sequence[str]) -> list[str]:
     """Names for a second mention: commands by their programs alone where these differ."""
-    told = spoken(names)
-    words = [name.split() for name in told]
-    if max(map(width_of, told), default=0) <= _NICKNAME or not all(len(found) > 1 for found in words):
-        return told
+    called = spoken(names)
+    words = [name.split() for name in called]
+    if max(map(width_of, called), default=0) <= _NICKNAME or not all(len(found) > 1 for found in words):
+        return called
     programs = [found[0].rpartition("/")[2] for found in words]
-    return programs if len(set(programs)) == len(set(names)) else told
+    return programs if len(set(programs)) == len(set(names)) else called
 
 
 def labels(names: Sequence[str], width: int, of_commands: int = 0) -> list[str]:
@@ -187,13 +219,13 @@ def _told_apart(names: list[str], width: int) -> list[str]:
     def joined(lists: list[list[tuple[str, str]]]) -> list[str]:
         return ["".join([found[0][1], *(part for pair in found[1:] for part in pair)]) for found in lists]
 
-    told = joined(kept)
-    while max(map(width_of, told)) > width:
+    short = joined(kept)
+    while max(map(width_of, short)) > width:
         fewer = [found[1:] if len(found) > 1 else found for found in kept]
         if fewer == kept or len(set(joined(fewer))) < len(set(names)):
             break
-        kept, told = fewer, joined(fewer)
-    return told if len(set(told)) == len(set(names)) else names
+        kept, short = fewer, joined(fewer)
+    return short if len(set(short)) == len(set(names)) else names
 
 
 def _middles(names: Sequence[str], width: int) -> list[str]:
@@ -201,16 +233,16 @@ def _middles(names: Sequence[str], width: int) -> list[str]:
     turned = [name[::-1] for name in names]
     # Whole words, or the reader sees "ame" and "pread".
     start, end = (len(_LAST_WORD.sub("", own[0][: begin_alike(own)])) for own in (names, turned))
-    found = []
+    short = []
     for name in names:
         apart = name[start : len(name) - end]
         room = width - width_of(apart) - 2
         if room < 2 or not (start and end):
-            found.append(_middle(apart, width, 0.5) if start + end < len(name) else _middle(name, width, 0.5))
+            short.append(_middle(apart, width, 0.5) if start + end < len(name) else _middle(name, width, 0.5))
             continue
         head, tail = cut_right(name[:start], room // 2), cut_left(name[len(name) - end :], room - room // 2)
-        found.append(f"{head}…{apart}…{tail}")
-    return found
+        short.append(f"{head}…{apart}…{tail}")
+    return short
 
 
 def _middle(text: str, width: int, share: float) -> str:
@@ -218,9 +250,9 @@ def _middle(text: str, width: int, share: float) -> str:
         return text
     head = round((width - 1) * share)
     if share == _SHARES[0] and " " in text:
-        told = _whole_words(text, width)
-        if width_of(told) > 0.5 * width:
-            return told
+        whole = _whole_words(text, width)
+        if width_of(whole) > 0.5 * width:
+            return whole
     return f"{cut_right(text, head)}…{cut_left(text, width - 1 - head)}"
 
 
@@ -231,9 +263,9 @@ def _whole_words(text: str, width: int) -> str:
     head, tail = 1, 0
     while head + tail < len(words):
         more = [(head, tail + 1), (head + 1, tail)]
-        told = [" ".join([*words[:h], "…", *words[len(words) - t :]]) for h, t in more if h + t < len(words)]
-        i = next((i for i, name in enumerate(told) if width_of(name) <= width), None)
+        wider = [" ".join([*words[:h], "…", *words[len(words) - t :]]) for h, t in more if h + t < len(words)]
+        i = next((i for i, name in enumerate(wider) if width_of(name) <= width), None)
         if i is None:
             break
-        (head, tail), best = more[i], told[i]
+        (head, tail), best = more[i], wider[i]
     return best

@@ -139,8 +139,8 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
         return f"Fewer than 4 {units} {who}{some}: the risk is up to {risk} unless both vary alike."
     detail = f" ({caveat.message})" if caveat.message else ""
     title, remedy = caveat.kind.title, caveat.kind.remedy
-    told = f"Not known{some}: {title}{detail}"
-    return f"{told}; {remedy}." if remedy else f"{told}."
+    unknown = f"Not known{some}: {title}{detail}"
+    return f"{unknown}; {remedy}." if remedy else f"{unknown}."
 
 
 def _listed(names: Sequence[str]) -> str:

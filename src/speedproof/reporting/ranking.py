@@ -60,7 +60,7 @@ class BenchmarkRanking(Struct, frozen=True):
 
 
 def report(
-    found: Sequence[BenchmarkRanking],
+    rankings: Sequence[BenchmarkRanking],
     versions: Sequence[str],
     *,
     everything: bool = False,
@@ -68,20 +68,23 @@ def report(
     note: str = "",
 ) -> Report:
     """One benchmark: a row a version. Several: how often each comes first, then a row a benchmark."""
-    if len({one.key.metric for one in found}) > 1:
-        found = [
-            replace(one, key=Key(f"{one.key.benchmark} ({one.key.metric})", one.key.metric)) for one in found
+    if len({one.key.metric for one in rankings}) > 1:
+        rankings = [
+            replace(one, key=Key(f"{one.key.benchmark} ({one.key.metric})", one.key.metric))
+            for one in rankings
         ]
-    made = _suite(found, versions, everything=everything) if len(found) > 1 else _benchmark(found[0])
-    sections = tuple(_details(one) for one in found) if details else ()
-    more = () if details else ("--details: modes, mixtures, warnings",)
+    one = len(rankings) == 1
+    made = _benchmark(rankings[0]) if one else _suite(rankings, versions, everything=everything)
     return replace(
         made,
         notes=(*([Text(note, "dim")] if note else []), *made.notes),
-        hints=(*hint_of_all("benchmark", made.tables[-1]), *more),
-        sections=sections,
+        hints=(
+            *hint_of_all("benchmark", made.tables[-1]),
+            *(() if details else ("--details: modes, mixtures, warnings",)),
+        ),
+        sections=tuple(map(_details, rankings)) if details else (),
         command="rank",
-        data=found,
+        data=rankings,
     )
 
 
@@ -100,7 +103,6 @@ def _places(one: BenchmarkRanking, title: str) -> Table:
     ranking = one.ranking
     medians = values([v.median for v in ranking.versions], one.unit)
     means = values([v.mean for v in ranking.versions], one.unit)
-    names = _names(ranking).values()
     columns = (
         *right("place"),
         Column(title, names=True),
@@ -109,12 +111,18 @@ def _places(one: BenchmarkRanking, title: str) -> Table:
         Column("best single run", right=True, brief="best run"),
         *right(_units(ranking), drop=2),
     )
-    told = _wins if _bounded(ranking.versions[0], ranking) else lambda chance: case_share(chance.value)
-    rows = [
-        Row.of(v.place, Cell(name, "strong"), median, mean, told(v.chance), counted_runs(v.units, v.n),
-               name=v.version, kind="versions", folded=i >= 10)
-        for i, (v, name, median, mean) in enumerate(zip(ranking.versions, names, medians, means, strict=True))
-    ]  # fmt: skip
+    wins = _wins if _bounded(ranking.versions[0], ranking) else lambda chance: case_share(chance.value)
+    names, rows = _names(ranking), []
+    for i, (v, median, mean) in enumerate(zip(ranking.versions, medians, means, strict=True)):
+        cells = (
+            v.place,
+            Cell(names[v.version], "strong"),
+            median,
+            mean,
+            wins(v.chance),
+            counted_runs(v.units, v.n),
+        )
+        rows.append(Row.of(*cells, name=v.version, kind="versions", folded=i >= 10))
     return Table.of(columns, rows)
 
 
@@ -129,37 +137,36 @@ def _bounded(best: RankedRun, ranking: RunRanking) -> bool:
 
 
 def _wins(chance: Estimate) -> Cell | str:
-    told = case_share(chance.value)
-    low, high = case_share(chance.low, -1), case_share(chance.high, 1)
-    return Cell(f"{told} [{low}, {high}]", shorter=(told,))
+    wins = case_share(chance.value)
+    return Cell(f"{wins} [{case_share(chance.low, -1)}, {case_share(chance.high, 1)}]", shorter=(wins,))
 
 
-def _suite(found: Sequence[BenchmarkRanking], versions: Sequence[str], *, everything: bool) -> Report:
+def _suite(rankings: Sequence[BenchmarkRanking], versions: Sequence[str], *, everything: bool) -> Report:
     """How often each version comes first, then the benchmarks, the clearest first."""
-    firsts = Counter(one.ranking.winner for one in found)
+    firsts = Counter(one.ranking.winner for one in rankings)
     leading = sorted(versions, key=lambda name: -firsts[name])
     shown = called(leading)
-    told = [f"{shown[name]} in {firsts[name]}" for name in leading if firsts[name]]
-    told += [f"undecided in {firsts['']}"] if firsts[""] else []
-    answer = f"Best single runs in {plural(len(found), 'benchmark')}: {', '.join(told)}"
-    headline = Text(answer, "strong", f"(risk {percent(found[0].ranking.alpha)} in each)")
-    tables = [_standing(found, shown, firsts)] if len(versions) > 2 else []
+    counts = [f"{shown[name]} in {firsts[name]}" for name in leading if firsts[name]]
+    counts += [f"undecided in {firsts['']}"] if firsts[""] else []
+    answer = f"Best single runs in {plural(len(rankings), 'benchmark')}: {', '.join(counts)}"
+    many = len(versions) > 2
     # What comes first is never left out for want of room.
-    order = leading if len(versions) > 2 else versions
+    matrix = _matrix(rankings, leading if many else versions, leading, everything=everything)
     return Report(
         f"Ranking of {len(versions)} versions",
-        (headline,),
-        (*tables, _matrix(found, order, leading, everything=everything)),
-        tuple(_undermining([one.ranking for one in found])),
+        (Text(answer, "strong", f"(risk {percent(rankings[0].ranking.alpha)} in each)"),),
+        (*([_standing(rankings, shown, firsts)] if many else []), matrix),
+        tuple(_undermining([one.ranking for one in rankings])),
     )
 
 
-def _standing(found: Sequence[BenchmarkRanking], shown: dict[str, str], firsts: Mapping[str, int]) -> Table:
+def _standing(
+    rankings: Sequence[BenchmarkRanking], shown: Mapping[str, str], firsts: Mapping[str, int]
+) -> Table:
     """How often each version is first, may be, and is last."""
-    may = Counter(name for one in found for name in one.ranking.leading)
-    last = Counter(
-        v.version for one in found for v in one.ranking.versions if v.best_rank == len(one.ranking.versions)
-    )
+    may = Counter(name for one in rankings for name in one.ranking.leading)
+    versions = [(v, len(one.ranking.versions)) for one in rankings for v in one.ranking.versions]
+    last = Counter(v.version for v, count in versions if v.best_rank == count)
     rows = (
         (Cell(label, "strong"), str(firsts[name]), str(may[name] - firsts[name]), str(last[name]))
         for name, label in shown.items()
@@ -168,10 +175,10 @@ def _standing(found: Sequence[BenchmarkRanking], shown: dict[str, str], firsts: 
 
 
 def _matrix(
-    found: Sequence[BenchmarkRanking], versions: Sequence[str], leading: Sequence[str], *, everything: bool
+    rankings: Sequence[BenchmarkRanking], versions: Sequence[str], leading: Sequence[str], *, everything: bool
 ) -> Table:
     """Benchmarks by versions: medians, and who wins how many single runs."""
-    column, named = benchmark_column([one.key.benchmark for one in found])
+    column, named = benchmark_column([one.key.benchmark for one in rankings])
     names = dict(zip(versions, labels(versions, _TITLE), strict=True))
     order = [*leading, ""]
 
@@ -179,24 +186,21 @@ def _matrix(
         return order.index(one.ranking.winner), -one.ranking.versions[0].chance.value
 
     rows = []
-    for one in sorted(found, key=clearness):
-        ranking = one.ranking
-        own = {v.version: v.median for v in ranking.versions}
-        medians = values([own.get(n, math.nan) for n in versions], one.unit)
+    for one in sorted(rankings, key=clearness):
+        ranking, name = one.ranking, one.key.benchmark
+        medians = {v.version: v.median for v in ranking.versions}
         first, best = ranking.winner, ranking.versions[0]
         mark = " !" if ranking.undermined else ""
+        wins, kind = Cell(f"~ undecided{mark}", "dim", (f"~{mark}",)), "undecided"
         if first:
-            brief = f"{names[first]} wins {case_share(best.chance.value)}"
+            brief, kind = f"{names[first]} wins {case_share(best.chance.value)}", f"with {names[first]} first"
             low = f" (at least {case_share(best.chance.low, -1)})" if _bounded(best, ranking) else ""
-            told = Cell(f"{brief}{low}{mark}", "good", (f"{brief}{mark}",))
-        else:
-            told = Cell(f"~ undecided{mark}", "dim", (f"~{mark}",))
-        kind = f"with {names[first]} first" if first else "undecided"
-        name = one.key.benchmark
-        rows.append(Row.of(named(name), *medians, told, name=name, message=told.text, kind=kind))
+            wins = Cell(f"{brief}{low}{mark}", "good", (f"{brief}{mark}",))
+        shown = values([medians.get(v, math.nan) for v in versions], one.unit)
+        rows.append(Row.of(named(name), *shown, wins, name=name, message=wins.text, kind=kind))
     columns = (
         column,
-        *(Column(names[n], right=True, drop=max(0, i - 1)) for i, n in enumerate(versions)),
+        *(Column(names[v], right=True, drop=max(0, i - 1)) for i, v in enumerate(versions)),
         Column("single runs"),
     )
     clear = [f"with {names[name]} first" for name in leading]
@@ -205,8 +209,7 @@ def _matrix(
 
 def _details(one: BenchmarkRanking) -> Report:
     """A benchmark with its modes, its mixtures and what undermines its places."""
-    ranking = one.ranking
-    names = _names(ranking)
+    ranking, names = one.ranking, _names(one.ranking)
     rows = (
         (
             Cell(names[v.version], "strong"),
@@ -225,30 +228,30 @@ def _details(one: BenchmarkRanking) -> Report:
     return Report(one.key.benchmark, (), (_places(one, "version"), Table.of(columns, rows)), tuple(notes))
 
 
-def _separation(found: RunRanking) -> Iterator[Text]:
+def _separation(ranking: RunRanking) -> Iterator[Text]:
     """What is not told apart, and what undermines the places."""
-    risk = f"joint risk {percent(found.alpha)}"
-    if found.groups:
-        names = _names(found)
-        told = [[names[name] for name in group] for group in found.groups]
-        groups = "; ".join(" and ".join((", ".join(g[:-1]), g[-1])) for g in told)
-        yield Text(f"Undecided on single runs: {groups} ({risk}).", "warning")
+    risk = f"joint risk {percent(ranking.alpha)}"
+    if ranking.groups:
+        names = _names(ranking)
+        groups = [[names[name] for name in group] for group in ranking.groups]
+        listed = "; ".join(f"{', '.join(group[:-1])} and {group[-1]}" for group in groups)
+        yield Text(f"Undecided on single runs: {listed} ({risk}).", "warning")
     else:
         yield Text(f"All neighbours differ on single runs ({risk}).")
-    if not found.enough_runs:
-        few = f"Fewer than {found.least_runs} {_units(found)} of a version"
-        yield Text(f"{few} never prove an order of {len(found.versions)}.", "warning")
-    yield from _undermining([found])
+    if not ranking.enough_runs:
+        few = f"Fewer than {ranking.least_runs} {_units(ranking)} of a version"
+        yield Text(f"{few} never prove an order of {len(ranking.versions)}.", "warning")
+    yield from _undermining([ranking])
 
 
-def _units(found: RunRanking) -> str:
+def _units(ranking: RunRanking) -> str:
     """What was repeated independently: runs, processes or sessions."""
-    return several(outermost(v.repeated for v in found.versions))
+    return several(outermost(v.repeated for v in ranking.versions))
 
 
-def _names(found: RunRanking) -> dict[str, str]:
+def _names(ranking: RunRanking) -> dict[str, str]:
     """The versions as every sentence and row tells them."""
-    return called([v.version for v in found.versions])
+    return called([v.version for v in ranking.versions])
 
 
 def _undermining(rankings: Sequence[RunRanking]) -> Iterator[Text]:
@@ -258,48 +261,45 @@ def _undermining(rankings: Sequence[RunRanking]) -> Iterator[Text]:
         for v in ranking.versions:
             for check in v.undermining:
                 kinds.setdefault(check.kind.title, set()).add(v.version if len(rankings) == 1 else str(i))
-    if not kinds:
-        return
-    if len(rankings) == 1:
+    if kinds and len(rankings) > 1:
+        many = plural(sum(ranking.undermined for ranking in rankings), "benchmark")
+        yield risk_of_many(many, {kind: len(who) for kind, who in kinds.items()})
+    elif kinds:
         names = _names(rankings[0])
-        told = "; ".join(
+        listed = "; ".join(
             f"{kind} ({', '.join(sorted(names[name] for name in who))})" for kind, who in kinds.items()
         )
-        yield Text(f"! Not met: {told}. The true risk may be larger.", "warning")
-        return
-    many = plural(sum(ranking.undermined for ranking in rankings), "benchmark")
-    yield risk_of_many(many, {kind: len(who) for kind, who in kinds.items()})
+        yield Text(f"! Not met: {listed}. The true risk may be larger.", "warning")
 
 
-def advice(found: RunRanking) -> str:
+def advice(ranking: RunRanking) -> str:
     """Which version to run often, and which rarely (section 8.3 of the report).
 
     A program that runs often is paid for by its mean or lived with by its median; one that runs rarely should win
     the single run. An imperative only where the first place on a single run is proven.
     """
-    first = found.versions[0]
-    names = _names(found)
-    mean, median, rarely = (names[n] for n in (found.best_in_mean, found.best_in_median, first.version))
-    rivals = [names[v.version] for v in found.versions[1:]]
+    first, names = ranking.versions[0], _names(ranking)
+    mean, median, rarely = (names[n] for n in (ranking.best_in_mean, ranking.best_in_median, first.version))
+    rivals = [names[v.version] for v in ranking.versions[1:]]
     against = rivals[0] if len(rivals) == 1 else f"each of the {len(rivals)} others"
     c = first.chance
-    limits = f" ({case_share(c.low, -1)} to {case_share(c.high, 1)})" if _bounded(first, found) else ""
+    limits = f" ({case_share(c.low, -1)} to {case_share(c.high, 1)})" if _bounded(first, ranking) else ""
     beats = f"a run of it beats a run of {against} in {case_share(c.value)} of cases{limits}"
     agreed = mean == median == rarely
-    leading = [names[v] for v in found.leading]  # none where they beat each other in a circle
+    leading = [names[v] for v in ranking.leading]  # none where they beat each other in a circle
     if leading != [rarely]:
-        among = "" if len(leading) in (0, len(found.versions)) else f", {' or '.join(leading)} may be"
+        among = "" if len(leading) in (0, len(ranking.versions)) else f", {' or '.join(leading)} may be"
         also = "" if agreed else f" In mean it is {mean}, in median {median}."
-        if all(c.value <= v.chance.value for v in found.versions[1:]):
+        if all(c.value <= v.chance.value for v in ranking.versions[1:]):
             return f"No version is shown to be the best{among}, and none is ahead.{also}"
         return f"No version is shown to be the best{among}. {rarely} looks best so far: {beats}.{also}"
     if agreed:
         text = f"Run {mean}: {beats}, and it has the best mean and median."
     else:  # only the order on a single run was tested
-        text = (
-            f"Run {rarely} where single runs count: {beats}. The best mean is that of {mean}, the best median "
-            f"that of {median}."
-        )
+        best = f"The best mean is that of {mean}, the best median that of {median}."
+        text = f"Run {rarely} where single runs count: {beats}. {best}"
     return (
-        f"If the runs were independent and steady: {text[0].lower()}{text[1:]}" if found.undermined else text
+        f"If the runs were independent and steady: {text[0].lower()}{text[1:]}"
+        if ranking.undermined
+        else text
     )

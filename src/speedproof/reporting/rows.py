@@ -80,6 +80,17 @@ class Voice(Struct, frozen=True):
         )
         return Table.of((Column(f"{self.shown} by"), *right(*_BANDS)), rows)
 
+    @staticmethod
+    def banded(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
+        """By verdict, how many bounds lie in each band."""
+        counts = {}
+        for verdict in words.CHANGED[::-1]:
+            bounds = [words.effect(c).bound for c in heads if c.verdict is verdict]
+            above = [sum(b - 1 >= least for b in bounds) for least in _BANDS.values()]
+            above[-1] = len(bounds)  # also where no bound is proven
+            counts[verdict] = [n - before for before, n in zip([0, *above], above, strict=False)]
+        return counts
+
     @property
     def columns(self) -> tuple[Column, ...]:
         """After the times: what changed, by how much at least, and what speaks against it."""
@@ -88,7 +99,7 @@ class Voice(Struct, frozen=True):
     def row(self, head: Comparison, names: Iterable[Cell | str], answers: Sequence[Comparison] = ()) -> Row:
         """An answer, with the other answers about the same benchmark that may contradict it."""
         marks = ["!"] if head.undermining and head.verdict is not Verdict.UNDECIDED else []
-        marks += [f"{otherwise(c)} {words.natural(c)}{words.slow_runs(c)}" for c in opposite(answers, head)]
+        marks += [f"{where} {words.natural(c)}{words.slow_runs(c)}" for where, c in opposite(answers, head)]
         marks += ["medians: the other way"] if turned(head) else []
         return Row.of(
             *names,
@@ -144,22 +155,11 @@ def version_columns(*versions: str) -> tuple[Column, ...]:
     )
 
 
-def in_bands(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
-    """By verdict, how many bounds lie in each band."""
-    counts = {}
-    for verdict in words.CHANGED[::-1]:
-        bounds = [words.effect(c).bound for c in heads if c.verdict is verdict]
-        above = [sum(b - 1 >= least for b in bounds) for least in _BANDS.values()]
-        above[-1] = len(bounds)  # also where no bound is proven
-        counts[verdict] = [n - before for before, n in zip([0, *above], above, strict=False)]
-    return counts
-
-
-def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[Comparison]:
-    """The protocols that prove the opposite of the headline."""
+def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[tuple[str, Comparison]]:
+    """The protocols that prove the opposite of the headline, each with what it speaks of."""
     other = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(head.verdict)
     return [
-        c
+        (words.AVERAGE if c.protocol == "mean" else QUESTIONS[c.protocol].where, c)
         for c in comparisons
         if c.benchmark == head.benchmark and c.quantity == "speedup" and other in (c.verdict, _on_average(c))
     ]
@@ -171,11 +171,6 @@ def _on_average(c: Comparison) -> Verdict:
         return Verdict.UNDECIDED
     mean = LogRatios.of(c.speedup.value, c.log).mean(like_these=False)
     return verdict_of(mean.pvalue(), mean.pvalue(less=True), None, c.alpha)
-
-
-def otherwise(c: Comparison) -> str:
-    """By which measure another protocol sees the opposite."""
-    return words.AVERAGE if c.protocol == "mean" else QUESTIONS[c.protocol].where
 
 
 def turned(head: Comparison) -> bool:

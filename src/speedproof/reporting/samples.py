@@ -31,31 +31,23 @@ _TRAITS = {
 
 def report(suite: Suite, *, everything: bool = False) -> Report:
     """A row a sample; of many those with something odd first. Then what was left out, and why."""
-    what = "command" if suite.commands else "version"
-    count = plural(len(suite.versions), what) + (" of one file" if suite.commands else "")
-    metrics = {key.metric for key in suite.keys}
-    names = {key.benchmark for key in suite.keys}
-    benchmarks = plural(len(names), "benchmark")
-    told = count if suite.commands else f"{benchmarks} of {count}"
-    told += f", {len(metrics)} metrics" if len(metrics) > 1 else ""
-    short = called(suite.versions)
-    found = [_oddities(sample) for sample in suite.samples.values()]
-    alike = [word for word in found[0] if all(word in words for words in found)] if len(found) > 1 else []
-    column, named = benchmark_column(list(names), "benchmark")
-    if suite.commands:
+    commands, several = suite.commands, len(suite.metrics) > 1
+    count = plural(len(suite.versions), "command" if commands else "version")
+    count += " of one file" if commands else ""
+    versions, names = called(suite.versions), suite.benchmarks
+    column, named = benchmark_column(names, "benchmark")
+    if commands:
         column, named = benchmark_column(suite.versions, "command")
-    rows = [
-        _row(
-            named(version if suite.commands else key.benchmark),
-            key.benchmark,
-            version if suite.commands else short[version],
-            key.metric,
-            sample,
-            [word for word in words if word not in alike],
-        )
-        for ((key, version), sample), words in zip(suite.samples.items(), found, strict=True)
-    ]
-    odd = sum(row.kind == "odd" for row in rows)
+    odd = [_oddities(sample) for sample in suite.samples.values()]
+    alike = [word for word in odd[0] if all(word in words for words in odd)] if len(odd) > 1 else []
+    rows = []
+    for ((key, version), sample), words in zip(suite.samples.items(), odd, strict=True):
+        cells = _cells(sample, [word for word in words if word not in alike])
+        names_of = named(version if commands else key.benchmark), version if commands else versions[version]
+        kind = "odd" if cells[-1].text else "samples"
+        name = f"{key.benchmark} ({version}): {key.metric}"
+        rows.append(Row.of(*names_of, key.metric, *cells, name=name, kind=kind))
+    many = sum(row.kind == "odd" for row in rows)
     if len(rows) > _MANY and not everything:
         rows.sort(key=lambda row: row.kind != "odd")
         rows = [
@@ -71,19 +63,20 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
         *right("min", drop=1),
         *right("max", drop=2),
         *right("runs"),
-        Column("odd" if odd else "", drop=-1),
+        Column("odd" if many else "", drop=-1),
     )
-    hidden = {1 if suite.commands or len(suite.versions) == 1 else None, 2 if len(metrics) == 1 else None}
-    if len(names) == 1 and not suite.commands and None in hidden:
-        hidden.add(0)
-        told = f"{next(iter(names))}: {count}"
-        told += f", {len(metrics)} metrics" if len(metrics) > 1 else ""
+    # What all rows have in common stands above them, but for one thing that names a row.
+    version_alone, metric_alone = commands or len(suite.versions) == 1, not several
+    benchmark_alone = len(names) == 1 and not commands and not (version_alone and metric_alone)
+    alone = (benchmark_alone, version_alone, metric_alone)
     table = Table.of(columns, rows)
-    table = table.of_columns([i for i in range(len(table.columns)) if i not in hidden])
-    noted = f"; {plural(odd, 'sample') if len(metrics) > 1 else odd} with something odd" if odd else ""
+    table = table.of_columns([i for i in range(len(table.columns)) if not (i < 3 and alone[i])])
+    of = f"{names[0]}: {count}" if benchmark_alone else f"{plural(len(names), 'benchmark')} of {count}"
+    of = f"{count if commands else of}{f', {len(suite.metrics)} metrics' if several else ''}"
+    noted = f"; {plural(many, 'sample') if several else many} with something odd" if many else ""
     return Report(
         "What was read",
-        (Text(f"{told}{noted}", "strong"),),
+        (Text(f"{of}{noted}", "strong"),),
         (table,) if rows else (),
         (
             *([Text(f"Of every sample: {', '.join(alike)}.", "warning")] if alike else []),
@@ -95,25 +88,20 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
     )
 
 
-def _row(first: Cell, benchmark: str, version: str, metric: str, sample: Sample, odd: list[str]) -> Row:
+def _cells(sample: Sample, odd: list[str]) -> list[Cell]:
+    """Median, mean with its spread, ends, runs, and what is odd."""
     side = summarise(sample)
-    ends = [float(sample.values.min()), float(sample.values.max())]
-    measured = [side.median, side.mean, *ends]
+    measured = [side.median, side.mean, float(sample.values.min()), float(sample.values.max())]
     median, mean, least, most = (_alike(value, measured, sample.unit) for value in measured)
-    n = str(sample.n)
-    return Row.of(
-        first,
-        version,
-        metric,
-        median,
-        Cell(f"{mean}{spread(side)}", shorter=(f"{mean}{spread(side)}", mean)),
-        least,
-        most,
+    n, whole = str(sample.n), f"{mean}{spread(side)}"
+    return [
+        Cell(median),
+        Cell(whole, shorter=(whole, mean)),
+        Cell(least),
+        Cell(most),
         Cell(f"{n} in {sample.process_count}" if sample.nested else n, shorter=(n,)),
         Cell(", ".join(odd), "warning", (f"{odd[0]}, …",) if len(odd) > 1 else ()),
-        name=f"{benchmark} ({version}): {metric}",
-        kind="odd" if odd else "samples",
-    )
+    ]
 
 
 def _alike(value: float, row: list[float], unit: str) -> str:
@@ -127,11 +115,8 @@ def _notes(suite: Suite, *, everything: bool) -> Iterator[Text]:
     """What was done to the values, what told pooled ones apart, what was left out; the first few of each."""
     nested = next((s for s in suite.samples.values() if s.nested and s.process_count > 1), None)
     if nested is not None:
-        told = (
-            f"Of {nested.n} values from {nested.process_count} processes only the processes are independent: "
-            "compare takes one value of each."
-        )
-        yield Text(told, "dim")
+        values_of = f"Of {nested.n} values from {nested.process_count} processes"
+        yield Text(f"{values_of} only the processes are independent: compare takes one value of each.", "dim")
     groups: list[tuple[str, Style, list[str]]] = [
         ("Note", "dim", [note for sample in suite.samples.values() for note in sample.notes]),
         ("Note", "warning", [str(residue) for residue in suite.residue]),
@@ -144,32 +129,29 @@ def _notes(suite: Suite, *, everything: bool) -> Iterator[Text]:
         count = plural(len(expected), "part")
         yield Text(f"Left out as usual (warm-up, totals, other files): {count} (--all)", "dim")
     for title, style, lines in groups:
-        found = list(dict.fromkeys(lines))
-        shown = found if everything or len(found) <= 3 else found[:2]
-        for line in shown:
-            yield Text(f"{title}: {line}", style)
-        if len(found) > len(shown):
-            yield Text(f"{title}: {len(found) - len(shown)} more (--all)", "dim")
+        different = list(dict.fromkeys(lines))
+        shown = different if everything or len(different) <= 3 else different[:2]
+        yield from (Text(f"{title}: {line}", style) for line in shown)
+        if len(different) > len(shown):
+            yield Text(f"{title}: {len(different) - len(shown)} more (--all)", "dim")
 
 
 def _oddities(sample: Sample) -> list[str]:
     v = sample.values
-    found = [word for trait, word in _TRAITS.items() if trait in sample.traits]
+    odd = [word for trait, word in _TRAITS.items() if trait in sample.traits]
     if sample.session_count > 1:
-        found.insert(0, plural(sample.session_count, "session"))
+        odd.insert(0, plural(sample.session_count, "session"))
     if sample.n == 1:
-        return ["one value", *found]
+        return ["one value", *odd]
     distinct = int(np.unique(v).size)
     if distinct == 1:
-        found.append("constant")
+        odd.append("constant")
     elif 2 * distinct <= sample.n:
-        found.append(f"{distinct} distinct values")
+        odd.append(f"{distinct} distinct values")
     if v.min() <= 0:
-        found.append("zeros" if v.min() == 0 else "negative values")
+        odd.append("zeros" if v.min() == 0 else "negative values")
     (u,) = with_headroom(v)
     distances = np.abs(u - np.median(u))
     deviation = float(np.median(distances))
     far = int(np.sum(distances / _FAR > 1.4826 * deviation)) if deviation > 0 else 0
-    if far:
-        found.append(f"{plural(far, 'value')} far out")
-    return found
+    return [*odd, f"{plural(far, 'value')} far out"] if far else odd

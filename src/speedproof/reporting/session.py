@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -12,10 +12,11 @@ from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
 from speedproof.options import HEADLINE
-from speedproof.protocols.gate import of_session
+from speedproof.protocols.claims import Demand, Outcome, judge, overall
+from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.negative_controls import differs
-from speedproof.protocols.results import Comparison
-from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
+from speedproof.protocols.results import Comparison, Needed
+from speedproof.protocols.sequential import TEST, WITHHELD, WORSE_ON_AVERAGE, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary, summarise
@@ -45,44 +46,33 @@ def report(
     """The ending of a session; ``sheets`` are what its runs say of each candidate, as files of them would."""
     rules = question.rules
     if builds:
-        counts = {
-            (f.benchmark, side): f.result.blocks for f in findings for side in (f.reference, f.candidate)
-        }
+        counts = {(f.benchmark, of): f.result.blocks for f in findings for of in (f.reference, f.candidate)}
         sides = {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
     results = _results(findings, sides, rules, sheets)
-    held = [f for f in findings if f.outcome]
-    lacking = absent or {}
-    judged = rules.demand is not None and bool(held or lacking)
-    if judged:
-        means = [c for sheet in sheets for c in sheet.comparisons if c.protocol == "mean"]
-        made = gate.report(of_session(findings, sides, rules, lacking, means))
+    judged = [f for f in findings if f.outcome] if rules.demand else list(findings)
+    if rules.demand is not None and (judged or absent):
+        means = [c for files in sheets for c in files.comparisons if c.protocol == "mean"]
+        made = gate.report(decision_of(judged, sides, rules, absent or {}, means))
     elif not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     else:
         made = sheet.report(results[0]) if len(results) == 1 else versions.report(results)
-    several = len({f.benchmark for f in findings}) > 1
     once = rules.fixed or any(c.test != TEST for result in results for c in result.headlines)
-    # The gate's sheet has told what it withholds.
-    told = {Assumption.NOISE_FLOOR} if rules.demand else set()
-    warnings = list(_warnings(findings, several, told))
-    why = [
-        Text(f"{f.candidate}: no single speedup fits all pairs.", "dim")
-        for f in findings
-        if f.result.contradictory
-    ]
-    if len(findings) == 1 and spent and not rules.demand:
+    notes: list[Text] = [*made.notes]
+    if rules.demand:
+        notes[:0] = _apart(findings, sides)
+    elif len(findings) == 1 and spent:
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
+    skewed = [f.candidate for f in findings if f.result.contradictory]
+    why = [Text(f"{candidate}: no single speedup fits all pairs.", "dim") for candidate in skewed]
+    notes += dict.fromkeys((*why, *_warnings(findings, withheld=rules.demand is None)))
+    notes += _of_builds(findings, *builds) if builds and findings else []
+    notes += _of_load(judged, load) if load else []
+    notes += [] if rules.demand else [Text(_risks(findings, question, once=once), "dim")]
     return replace(
         made,
         headline=(*_differing(findings, question), *made.headline),
-        notes=(
-            *(_apart(findings, sides) if rules.demand else ()),
-            *made.notes,
-            *dict.fromkeys((*why, *warnings)),
-            *(_of_builds(findings, *builds) if builds and findings else []),
-            *(_of_load(held if rules.demand else findings, load) if load else []),
-            *([] if rules.demand else [Text(_risks(findings, question, once=once), "dim")]),
-        ),
+        notes=tuple(notes),
         hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
         command="run",
         data=tuple(findings),
@@ -90,31 +80,80 @@ def report(
     )
 
 
-def _warnings(
-    findings: Sequence[CandidateResult], several: bool, told: Collection[Assumption]
-) -> Iterator[Text]:
-    """What speaks against the assumptions; of several benchmarks its gist, with their names."""
-    found = [(f.benchmark, check) for f in findings for check in f.warnings if check.kind not in told]
-    if not several:
-        for message in dict.fromkeys(check.message for _, check in found):
+def decision_of(
+    judged: Sequence[CandidateResult],
+    sides: Mapping[tuple[str, str], Summary],
+    rules: StopRules,
+    lacking: Mapping[str, Sequence[str]],
+    means: Sequence[Comparison],
+) -> GateDecision:
+    """What a policy says of the findings that it judges; ``lacking`` are by benchmark the candidates that lack it.
+
+    ``means`` is what the means of the runs say. Rows are named by what tells them apart.
+    """
+    demand = rules.demand or Demand()
+    in_mean = {(c.benchmark, c.candidate.label): c for c in means}
+    lost = [(name, version) for name, lack in lacking.items() for version in lack]
+    both = [*((f.benchmark, f.candidate) for f in judged), *lost]
+    several, candidates = (len({pair[i] for pair in both}) > 1 for i in (0, 1))
+
+    def named(name: str, candidate: str) -> str:
+        return (f"{name} ({candidate})" if several else candidate) if candidates else name
+
+    metric, rows, absent = judged[0].metric if judged else "time", [], list[Absent]()
+    for f in judged:
+        name, c, of_policy = named(f.benchmark, f.candidate), f.comparison(sides, rules.alpha), f.held
+        if of_policy is None:
+            continue
+        outcome = judge(*of_policy)
+        if c is None:
+            absent.append(Absent(name, metric, "not measured", outcome))
+            continue
+        known = c.needed is not None and c.needed.reference is not None
+        if outcome is Outcome.UNDECIDED and f.reason not in ("", WITHHELD) and not known:
+            c = replace(c, needed=Needed(None, None, f.reason))
+        c, average = replace(c, benchmark=name), None
+        if f.reason == WORSE_ON_AVERAGE and (mean := in_mean.get((f.benchmark, f.candidate))):
+            c, average = replace(c, slow_runs=mean.slow_runs), mean.speedup
+        rows.append(GateRow(c, demand, outcome, *of_policy, (), average))
+    absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
+    return GateDecision(
+        reference=judged[0].reference if judged else "the reference",
+        candidate=enumerate_names(dict.fromkeys(candidate for _, candidate in both), 3),
+        rules=GateRules(rules.alpha, family=rules.family, anytime=True),
+        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
+        rows=tuple(rows),
+        absent=tuple(absent),
+    )
+
+
+def _warnings(findings: Sequence[CandidateResult], *, withheld: bool) -> Iterator[Text]:
+    """What speaks against the assumptions; of several benchmarks its gist, with their names.
+
+    What is ``withheld`` a policy's sheet says itself.
+    """
+    seen = [(f.benchmark, check) for f in findings for check in f.warnings]
+    seen = [(name, check) for name, check in seen if withheld or check.kind is not Assumption.NOISE_FLOOR]
+    benchmarks = [f.benchmark for f in findings]
+    if len(set(benchmarks)) < 2:
+        for message in dict.fromkeys(check.message for _, check in seen):
             yield Text(f"! {message[:1].upper()}{message[1:]}.", "warning")
-        return
-    if found:
-        prefix = common_prefix([f.benchmark for f in findings])
-        names = dict.fromkeys(benchmark[len(prefix) :] for benchmark, _ in found)
-        titles = dict.fromkeys(check.kind.title for _, check in found)
+    elif seen:
+        start = len(common_prefix(benchmarks))
+        names = dict.fromkeys(benchmark[start:] for benchmark, _ in seen)
+        titles = dict.fromkeys(check.kind.title for _, check in seen)
         yield Text(f"! Not met in {enumerate_names(names, _NAMED)}: {', '.join(titles)}.", "warning")
 
 
 def spent_of(suite: Suite) -> dict[tuple[str, str], dict[str, str]]:
     """The medians of processor time, by benchmark and version."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    medians: dict[tuple[str, str], dict[str, str]] = {}
     for name in ("user", "system"):
         for (key, version), sample in suite.samples.items():
             if key.metric == name:
                 shown = format_value(summarise(sample).median, sample.unit)
-                found.setdefault((key.benchmark, version), {})[name] = shown
-    return found
+                medians.setdefault((key.benchmark, version), {})[name] = shown
+    return medians
 
 
 def _with_spent(
@@ -138,14 +177,14 @@ def _with_spent(
 
 def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]) -> Iterator[Text]:
     """What cannot differ, which no policy judges."""
-    told = [
+    unjudged = [
         f"{f.candidate if f.candidate == control_name(f.reference) else f.benchmark} "
         f"({interval(f.certified)})"
         for f in findings
         if not f.outcome and (f.benchmark, f.candidate) in sides and not math.isnan(f.estimate)
     ]
-    if told:
-        yield Text(f"Not judged: {enumerate_names(told, _NAMED)}.", "dim")
+    if unjudged:
+        yield Text(f"Not judged: {enumerate_names(unjudged, _NAMED)}.", "dim")
 
 
 def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -> Iterator[Text]:
@@ -153,12 +192,12 @@ def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -
     withheld = "No smaller verdict is given."
     if question.rules.demand:
         withheld = "Nothing nearer than that to the margin is decided."
-    found = [(f, direction(f.estimate)) for f in findings if differs(f)]
-    for f, told in found:
+    different = [(f, direction(f.estimate)) for f in findings if differs(f)]
+    for f, told in different:
         if question.control and f.candidate == control_name(f.reference):
             again = f"{f.reference}, built again from the same source, is {told} ({f.benchmark})"
             yield Text(f"The noise floor is not met: {again}. {withheld}", "bad")
-    for f, told in found:
+    for f, told in different:
         if f.benchmark in question.unaffected:
             other = f"is {told}: something else differs"
             yield Text(f"{f.benchmark}, which the change cannot touch, {other}. {withheld}", "bad")
@@ -169,8 +208,8 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
     measured = min(f.result.blocks for f in findings)
     lost = measured < count
     if lost and any(f.result.pvalue_faster == f.result.pvalue_slower == 1.0 for f in findings):
-        told = f"Pairs of builds measured so far: {measured} of {count}; --resume measures the others."
-        yield Text(told, "warning")
+        missing = f"Pairs of builds measured so far: {measured} of {count}; --resume measures the others."
+        yield Text(missing, "warning")
         return
     layouts = "all of one layout: this is said of these builds; {seed} in --build varies it"
     if varied:
@@ -178,8 +217,8 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
     yield Text(f"Every block has builds of its own, {count} of each, {layouts}.", "dim")
     if lost:
         few = any(2.0**-f.result.blocks > f.result.alpha for f in findings)
-        told = ", too few to prove anything" if few else ""
-        yield Text(f"Pairs that count: {measured} of {count}{told}; runs of the others failed.", "warning")
+        missing = ", too few to prove anything" if few else ""
+        yield Text(f"Pairs that count: {measured} of {count}{missing}; runs of the others failed.", "warning")
 
 
 def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
@@ -195,14 +234,14 @@ def _risks(findings: Sequence[CandidateResult], question: SessionQuestion, *, on
     units = "builds" if question.rules.fixed else "runs"
     how = "tested once, at the end" if once else "looked at after each"
     if max(f.result.alpha for f in findings) < alpha:
-        told = f"Blocks of {units}, {how}; all candidates share the risk: {percent(alpha)} a direction."
+        risk = f"Blocks of {units}, {how}; all candidates share the risk: {percent(alpha)} a direction."
     else:
         pairs = f"{plural(findings[0].result.blocks, 'pair')} of {units}" if benchmarks == 1 else "Pairs"
         each = "" if benchmarks == 1 else " a benchmark"
-        told = f"{pairs} in random order, {how}; risk {percent(alpha)} each way{each}."
+        risk = f"{pairs} in random order, {how}; risk {percent(alpha)} each way{each}."
     if len(controls) > 1:
-        told = f"{told.removesuffix('.')}; the {len(controls)} that the change cannot touch count as one."
-    return told
+        risk = f"{risk.removesuffix('.')}; the {len(controls)} that the change cannot touch count as one."
+    return risk
 
 
 def _results(

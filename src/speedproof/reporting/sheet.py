@@ -15,7 +15,7 @@ from speedproof.data.units import scale_of
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
-from speedproof.reporting import words
+from speedproof.reporting import notes, words
 from speedproof.reporting.model import (
     MANY,
     Cell,
@@ -29,27 +29,8 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import benchmark_column, nicknames, shortened, spoken
-from speedproof.reporting.notes import (
-    beside_medians,
-    caveats,
-    failed,
-    held_against,
-    says_sessions,
-    two_speeds,
-    undermining,
-)
 from speedproof.reporting.numbers import plural, values
-from speedproof.reporting.rows import (
-    OUTCOMES,
-    Voice,
-    in_bands,
-    opposite,
-    otherwise,
-    records,
-    times,
-    turned,
-    version_columns,
-)
+from speedproof.reporting.rows import OUTCOMES, Voice, opposite, records, times, turned, version_columns
 
 _AT_ENDS = 5
 
@@ -75,9 +56,9 @@ def report(
         about,
         headline=(
             *made.headline,
-            *caveats(result.caveats),
-            *(() if one and says_sessions(heads[0]) else held_against(heads)),
-            *two_speeds(result.machine, *spoken(versions)),
+            *notes.caveats(result.caveats),
+            *(() if one and notes.says_sessions(heads[0]) else notes.held_against(heads)),
+            *notes.two_speeds(result.machine, *spoken(versions)),
         ),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
@@ -108,16 +89,16 @@ def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
         estimate = of.chance or of.speedup
         if not math.isnan(estimate.value):
             yield Text(f"{words.chance(of, estimate, new, old)}.")
-    for other in opposite(result.comparisons, head):
+    for where, other in opposite(result.comparisons, head):
         seen = f"{head.candidate.label} is {words.natural(other)} than {head.reference.label}"
-        yield Text(f"But {otherwise(other)} {seen}{words.slow_runs(other)}.", "warning")
+        yield Text(f"But {where} {seen}{words.slow_runs(other)}.", "warning")
     if turned(head):
         why = "runs fall into groups that ranks see and medians miss."
         yield Text(f"The medians differ the other way: {why}", "dim")
-    yield from beside_medians([head] if head.verdict in words.CHANGED else ())
-    undermined = tuple(undermining([head]))
+    yield from notes.beside_medians([head] if head.verdict in words.CHANGED else ())
+    undermined = tuple(notes.undermining([head]))
     yield from undermined
-    lost = [kind.title for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
+    lost = [kind.title for kind in notes.failed([head], undermining=False) if kind.undermines != "nothing"]
     if lost and not undermined:
         yield Text(f"Not met: {', '.join(lost)}.", "dim")
     elif head.checks and not head.failed_checks:
@@ -172,11 +153,11 @@ def _several(result: SuiteComparison, voice: Voice, everything: bool) -> Report:
     return Report(
         "",
         (answer, *(whole if many else ())),
-        (*((voice.bands(in_bands(heads)),) if many and changed else ()), table),
+        (*((voice.bands(voice.banded(heads)),) if many and changed else ()), table),
         (
-            *beside_medians(c for c in changed if c.benchmark in open_rows),
+            *notes.beside_medians(c for c in changed if c.benchmark in open_rows),
             *(() if many else whole),
-            *undermining(heads),
+            *notes.undermining(heads),
         ),
         (*hint_of_all("benchmark", table), "--details: other protocols, HPT", "--explain: checks"),
     )

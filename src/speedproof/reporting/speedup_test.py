@@ -1,101 +1,103 @@
-"""What the Speedup-Test's tool found of a configuration, in the words of the other reports."""
+"""What the Speedup-Test's tool says of a configuration, as a sheet and as the four files of the tool.
+
+They are PREFIX.report, .out, .warning and .error. The ``.out`` file has the original's columns in its order and
+notation (R's write.csv: quoted names, TRUE and FALSE, NA, 15 significant digits; speedups rounded to three
+digits), so that scripts that read it go on working. The ``.report`` file is the sheet with all rows and warnings.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from speedproof.protocols.findings import DEFAULT_ALPHA, RowFinding
-from speedproof.protocols.speedup_test_tool import SuiteReport, SuiteRow
-from speedproof.protocols.suites import Location
+from msgspec.structs import replace
+
+from speedproof.protocols.speedup_test import DEFAULT_ALPHA, RowFinding, SuiteReport, SuiteRow
+from speedproof.protocols.suites import LOCATIONS, RANDOM_SELECTION, Location
+from speedproof.reporting.details import PLURALS
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, hint_of_all
 from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, level, percent, plural
+from speedproof.reporting.text import render
 from speedproof.reporting.words import direction, interval
 from speedproof.stats.estimate import Estimate
 
 _KINDS = ("slower", "faster", "not significant")
+_HIGHEST = 0.999999999999999
+COLUMNS = (
+    "Name", "SpeedupMin", "SpeedupMean", "IsMeanSignificant", "MeanConfLevel", "SpeedupMedian",
+    "IsMedianSignificant", "MedianConfLevel", "CoefMin", "CoefMean", "CoefMedian",
+)  # fmt: skip
 
 
-def report(found: SuiteReport, config: str, *, everything: bool = False, details: bool = False) -> Report:
+def report(suite: SuiteReport, config: str, *, everything: bool = False, details: bool = False) -> Report:
     """How many benchmarks are accelerated and by how much overall; ``details`` adds every warning."""
-    protocols = "as the tool of 2010 computed them" if found.original else "of the 2013 article"
+    protocols = "as the tool of 2010 computed them" if suite.original else "of the 2013 article"
     at = (
-        f"at {level(found.confidence)}"
-        if found.confidence is not None
+        f"at {level(suite.confidence)}"
+        if suite.confidence is not None
         else "each at its own level, or its highest"
     )
     counts = ", ".join(
         f"{a.accelerated} faster in {location} ({percent(a.proportion.low, 2)} to {percent(a.proportion.high, 2)})"
-        for location, a in found.accelerated.items()
+        for location, a in suite.accelerated.items()
     )
     gains = ", ".join(
-        f"{factor(gain.speedup)} by the {_PLURALS[location]}"
-        for location, gain in found.overall.items()
+        f"{factor(gain.speedup)} by the {PLURALS[location]}"
+        for location, gain in suite.overall.items()
         if math.isfinite(gain.speedup)
     )
-    headline = [
-        Text(f"Of {plural(len(found.rows), 'benchmark')} {counts}", "strong", f"({at})"),
-        Text(f"Overall speedup: {gains or 'not known'} (weights: {found.weighting}); protocols {protocols}"),
-    ]
-    table = _table(found, everything=everything)
-    warnings = sum(bool(row.remarks) for row in found.rows)
-    hints = [f"--details: warnings on {plural(warnings, 'benchmark')}"] if warnings and not details else []
-    remarks = [Text(f"  {row.name}: {'; '.join(row.remarks)}", "dim") for row in found.rows if row.remarks]
-    parts = [_bounds(found)] if not found.original else []
+    headline = (
+        Text(f"Of {plural(len(suite.rows), 'benchmark')} {counts}", "strong", f"({at})"),
+        Text(f"Overall speedup: {gains or 'not known'} (weights: {suite.weighting}); protocols {protocols}"),
+    )
+    table = _table(suite, everything=everything)
+    remarks = [Text(f"  {row.name}: {'; '.join(row.remarks)}", "dim") for row in suite.rows if row.remarks]
+    hints = [f"--details: warnings on {plural(len(remarks), 'benchmark')}"] if remarks and not details else []
+    parts = [] if suite.original else [_bounds(suite)]
     parts += [Report("Warnings", tuple(remarks))] if remarks else []
     return Report(
         f"Speedup-Test of {config}",
-        tuple(headline),
+        headline,
         (table,),
-        tuple(_notes(found)),
+        tuple(_notes(suite)),
         (*hint_of_all("benchmark", table), *hints),
         tuple(parts) if details else (),
         command="suite",
-        data=found,
+        data=suite,
     )
 
 
-_PLURALS = {"min": "minima", "mean": "means", "median": "medians"}
-
-
-def _notes(found: SuiteReport) -> Iterator[Text]:
+def _notes(suite: SuiteReport) -> Iterator[Text]:
     """What undermines the share of accelerated benchmarks and the overall gain."""
-    if any(not (f.significant or f.slower) for row in found.rows for f in (row.mean, row.median)):
+    if any(not (f.significant or f.slower) for row in suite.rows for f in (row.mean, row.median)):
         yield Text("~: no difference shown at the row's level, or not tested.", "dim")
-    for remark in found.remarks:
+    for remark in suite.remarks:
         yield Text(f"Weights: {remark}", "warning")
-    if found.dominant is not None:
-        name, part = found.dominant
+    if suite.dominant is not None:
+        name, part = suite.dominant
         yield Text(f"{name} alone makes up {percent(part)} of the weighted total of the means.", "warning")
-    if any(own is None for own in found.levels):
+    if any(at is None for at in suite.levels):
         yield Text(
             "Rows without a level of their own count at their highest, from 0.5 up; of benchmarks that did not "
             "change about half would.",
             "warning",
         )
-    if any(own is not None and own <= 0.5 for own in found.levels):
+    if any(at is not None and at <= 0.5 for at in suite.levels):
         yield Text("At a level of one half or less even a slower benchmark may count as faster.", "warning")
-    if not all(a.valid for a in found.accelerated.values()):
+    shares = suite.accelerated.values()
+    if not all(a.valid for a in shares):
         yield Text("The intervals of the shares may be inaccurate: a - a^2/b is not above 5.", "warning")
-    needed = max((a.benchmarks_needed for a in found.accelerated.values()), default=0)
-    if needed > 0:
-        precision = next(iter(found.accelerated.values())).precision
-        told = f"To know the share to within {percent(precision)} takes {needed} benchmarks"
-        yield Text(f"{told}, drawn at random.", "dim")
+    if (needed := max((a.benchmarks_needed for a in shares), default=0)) > 0:
+        share = f"To know the share to within {percent(suite.precision)} takes {needed} benchmarks"
+        yield Text(f"{share}, drawn at random.", "dim")
 
 
-def _table(found: SuiteReport, *, everything: bool) -> Table:
-    column, named = benchmark_column([row.name for row in found.rows])
-    level_column = Column("level", right=True, drop=1)
-    columns = (
-        column,
-        Column("mean"),
-        level_column,
-        Column("median"),
-        level_column,
-        Column("minimum", drop=2),
-    )
+def _table(suite: SuiteReport, *, everything: bool) -> Table:
+    column, named = benchmark_column([row.name for row in suite.rows])
+    at = Column("level", right=True, drop=1)
+    columns = (column, Column("mean"), at, Column("median"), at, Column("minimum", drop=2))
     rows = [
         Row.of(
             named(row.name),
@@ -105,7 +107,7 @@ def _table(found: SuiteReport, *, everything: bool) -> Table:
             name=row.name,
             kind=_kind(row),
         )
-        for row in sorted(found.rows, key=_place)
+        for row in sorted(suite.rows, key=_place)
     ]
     return Table.of(columns, folded(rows, *_KINDS[:2], everything=everything))
 
@@ -128,13 +130,71 @@ def _of(row: SuiteRow, location: Location, finding: RowFinding) -> tuple[Cell, s
     return Cell(f"{mark}{direction(row.speedups[location])}", style), sure
 
 
-def _bounds(found: SuiteReport) -> Report:
+def _bounds(suite: SuiteReport) -> Report:
     """What is proven of each ratio."""
     columns = (Column("", names=True), Column("mean"), Column("median"))
 
-    def told(bounds: Estimate | None) -> Cell | str:
+    def cell(bounds: Estimate | None) -> Cell | str:
         return Cell(interval(bounds), shorter=(direction(bounds.value),)) if bounds else "-"
 
-    rows = ((Cell(r.name, "strong"), told(r.mean.bounds), told(r.median.bounds)) for r in found.rows)
+    rows = ((Cell(r.name, "strong"), cell(r.mean.bounds), cell(r.median.bounds)) for r in suite.rows)
     title = f"Bounds, each at the row's own level, or at {1 - DEFAULT_ALPHA:g}"
     return Report(title, (), (Table.of(columns, rows),))
+
+
+def write_files(prefix: str, suite: SuiteReport, config: str, problems: Sequence[str]) -> tuple[Path, ...]:
+    """Write the four files; each appears whole or not at all."""
+    whole = replace(report(suite, config, everything=True, details=True), hints=())
+    contents = {
+        ".report": [whole.title, "", *render(whole).splitlines(), "", f"Remark: {RANDOM_SELECTION}"],
+        ".out": _out(suite),
+        ".warning": warning_lines(suite, problems),
+        # The tool of 2010 called weights that it could not use an error, and went on with equal ones.
+        ".error": [*problems, *(f"weights: {remark}" for remark in suite.remarks if suite.original)],
+    }
+    written = []
+    for suffix, lines in contents.items():
+        path = Path(prefix + suffix)
+        unfinished = path.with_name(path.name + ".tmp")
+        try:
+            with unfinished.open("w", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in lines)
+            unfinished.replace(path)
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+            raise
+        written.append(path)
+    return tuple(written)
+
+
+def warning_lines(suite: SuiteReport, problems: Sequence[str]) -> Iterator[str]:
+    """The lines of the .warning file: every remark under its benchmark."""
+    yield from (f"weights: {remark}" for remark in suite.remarks)
+    for row in suite.rows:
+        if row.remarks:
+            yield f"{row.name}:"
+            yield from (f"  {remark}" for remark in row.remarks)
+    yield from (f"left out: {problem}" for problem in problems)
+
+
+def _out(suite: SuiteReport) -> Iterator[str]:
+    """The lines of the .out file."""
+    yield ",".join(f'"{column}"' for column in COLUMNS)
+    for row in suite.rows:
+        least, *others = (_number(round(row.speedups[location], 3)) for location in LOCATIONS)
+        found = zip(others, (row.mean, row.median), strict=True)
+        # A level is never 1, however close: R would print 15 digits, and so does this.
+        cells = (
+            (speedup, str(f.significant).upper(), _number(min(f.confidence, _HIGHEST)))
+            for speedup, f in found
+        )
+        name = row.name.replace('"', '""')
+        weights = (_number(row.weights[location]) for location in LOCATIONS)
+        yield ",".join((f'"{name}"', least, *(text for cell in cells for text in cell), *weights))
+
+
+def _number(value: float) -> str:
+    """As R writes it."""
+    if not math.isfinite(value):
+        return "NA" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
+    return f"{value:.15g}"

@@ -34,8 +34,8 @@ class Context(Struct, frozen=True):
     @classmethod
     def of(cls, command: str) -> Context:
         """Of this process."""
-        own = {"speedproof": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
-        return cls(command, own)
+        libraries = {"speedproof": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
+        return cls(command, libraries)
 
 
 class StoredSample(Struct, frozen=True):
@@ -114,8 +114,8 @@ def restore(stored: StoredSuite) -> Suite:
     """The suite that was stored."""
     samples = {}
     for s in stored.samples:
-        own = {name: getattr(s, name) for name in _SHARED}
-        sample = Sample(**{**own, "traits": frozenset(s.traits)}, label=s.version)
+        fields = {name: getattr(s, name) for name in _SHARED}
+        sample = Sample(**{**fields, "traits": frozenset(s.traits)}, label=s.version)
         samples[Key(s.benchmark, s.metric), s.version] = sample
     return Suite(stored.versions, samples, stored.residue, stored.skipped, stored.fields, stored.commands)
 
@@ -155,10 +155,10 @@ def _with_numbers(value: Any, kind: inspect.Type) -> Any:
         return _with_numbers(value, next(t for t in kind.types if not isinstance(t, inspect.NoneType)))
     if isinstance(kind, inspect.StructType) and isinstance(value, dict):
         names = {f.encode_name: f.type for f in kind.fields}
-        found = {name: _with_numbers(v, names[name]) for name, v in value.items() if name in names}
+        numbers = {name: _with_numbers(v, names[name]) for name, v in value.items() if name in names}
         if kind.cls is Estimate and value.get("high") is None and value.get("low") is not None:
-            found["high"] = math.inf
-        return found
+            numbers["high"] = math.inf
+        return numbers
     if isinstance(kind, inspect.DictType) and isinstance(value, dict):
         return {key: _with_numbers(item, kind.value_type) for key, item in value.items()}
     if isinstance(kind, inspect.VarTupleType) and isinstance(value, list):

@@ -9,20 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.reporting.cells import pad, visible, width_of
+from speedproof.data.names import visible
 from speedproof.reporting.model import Cell, Report, Row, Style, Table, Text, grouped
-from speedproof.reporting.names import common_prefix, shortened
+from speedproof.reporting.names import common_prefix, pad, shortened, width_of
 
 Paint = Callable[..., str]
 
-_COLOURS: dict[Style, str] = {
-    "": "",
-    "good": "32",
-    "bad": "31",
-    "warning": "33",
-    "dim": "2",
-    "strong": "1",
-}
+_COLOURS: dict[Style, str] = {"": "", "good": "32", "bad": "31", "warning": "33", "dim": "2", "strong": "1"}
 _GAP = "  "
 _COMMAND = re.compile(r"'(?:speedproof|git) [^']*'|(?<=: )speedproof .*")
 _TIE = "\0"  # a blank at which no line ends; what is shown holds none

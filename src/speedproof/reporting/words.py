@@ -91,8 +91,8 @@ def effect(result: Comparison, verdict: Verdict | None = None) -> Effect:
     if not bound >= 1:
         bound = math.nan
     # A bound lies beyond its own ratio where the risk is above one half; else the ratio is another's.
-    own = certified.confidence < 0.5 and ratio >= 1
-    return Effect(word, ratio if own or math.isnan(bound) else max(ratio, bound, 1.0), bound)
+    beyond = certified.confidence < 0.5 and ratio >= 1
+    return Effect(word, ratio if beyond or math.isnan(bound) else max(ratio, bound, 1.0), bound)
 
 
 def inverse(value: float) -> float:
@@ -106,8 +106,8 @@ def change(result: Comparison) -> str:
         return "~ undecided"
     if result.verdict is Verdict.EQUIVALENT:
         return "= the same"
-    found = effect(result)
-    return f"{factor(found.ratio)} {found.word}" if found.ratio > ONE else found.word
+    size = effect(result)
+    return f"{factor(size.ratio)} {size.word}" if size.ratio > ONE else size.word
 
 
 def at_least(bound: float) -> str:
@@ -123,8 +123,8 @@ ONE = 1 + 1e-12
 
 def where(result: Comparison) -> str:
     """Which location the verdict is of, where it is not the typical run: ``" in mean"``."""
-    told = asked_of(result.protocol)
-    return "" if result.protocol == HEADLINE or told == _TYPICAL else f" {told}"
+    asked = asked_of(result.protocol)
+    return "" if result.protocol == HEADLINE or asked == _TYPICAL else f" {asked}"
 
 
 _TYPICAL = "typical run"
@@ -179,16 +179,16 @@ def proof(result: Comparison, *, shaken: bool = False) -> str:
         return needs(result)
     if result.quantity == "probability":
         return confidence
-    told = "shown, not proven" if shaken or result.undermining else "proven"
+    shown = "shown, not proven" if shaken or result.undermining else "proven"
     if result.verdict is Verdict.EQUIVALENT:
-        return f"{told}: {range_of(result)} ({confidence})"
+        return f"{shown}: {range_of(result)} ({confidence})"
     bound = effect(result).bound
     if math.isnan(bound):
         why = "no factor can be named" if math.isnan(effect(result).ratio) else "no bound is proven"
         return f"({confidence}; {why})"
     if bound <= ONE:
-        return f"{told}: {effect(result).word}, but not by how much ({confidence})"
-    return f"{told}: at least {factor(bound, -1)} ({confidence})"
+        return f"{shown}: {effect(result).word}, but not by how much ({confidence})"
+    return f"{shown}: at least {factor(bound, -1)} ({confidence})"
 
 
 def range_of(result: Comparison) -> str:
@@ -245,20 +245,20 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
     low, high = estimate.ends
     if estimate.value < 1:
         low, high = inverse(high), inverse(low)
-    told = observed(estimate.value, better, worse)
+    ratio = observed(estimate.value, better, worse)
     most = 12 if low > 1 else 3
     known = not (math.isnan(low) or math.isinf(high))
-    return f"{told} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if known else told
+    return f"{ratio} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if known else ratio
 
 
 def geometric_mean(estimate: Estimate, better: str, worse: str, known_of: tuple[int, int]) -> str:
     """The ratio over a suite, and how many of its benchmarks have one; no direction where no interval shows it."""
     low, high = estimate.ends
     known = not (math.isnan(low) or math.isinf(high))
-    told = interval(estimate, better, worse) if known else "not shown (too few runs)"
+    ratio = interval(estimate, better, worse) if known else "not shown (too few runs)"
     count, of = known_of
     some = f" ({count} of {plural(of, 'benchmark')})" if count < of else ""
-    return f"Geometric mean: {told}{some}"
+    return f"Geometric mean: {ratio}{some}"
 
 
 def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
@@ -270,8 +270,12 @@ def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
     often = f"in {case_share(estimate.value)} of cases"
     often += "" if math.isnan(estimate.low) else f" ({limits})"
     often += ", ties counting half" if result.ties else ""
-    told = f"A {run} of {new} beats a {run} of {old} {often}"
-    return told if len(told) < _LINE else f"A {run} of {new} wins {often.replace('of cases', 'of pairs')}"
+    sentence = f"A {run} of {new} beats a {run} of {old} {often}"
+    return (
+        sentence
+        if len(sentence) < _LINE
+        else f"A {run} of {new} wins {often.replace('of cases', 'of pairs')}"
+    )
 
 
 _LINE = 80
@@ -281,8 +285,8 @@ def wins(result: Comparison) -> str:
     """The chance of a faster run as a cell: ``"faster: wins 97.5 % [90 %, 99.1 %]"``."""
     s, (low, high) = result.speedup, result.speedup.ends
     word = verdict_words(*gain_and_loss(result))[result.verdict]
-    told = f"~ {word}" if result.verdict is Verdict.UNDECIDED else word
-    return f"{told}: wins {case_share(s.value)} [{case_share(low, -1)}, {case_share(high, 1)}]"
+    marked = f"~ {word}" if result.verdict is Verdict.UNDECIDED else word
+    return f"{marked}: wins {case_share(s.value)} [{case_share(low, -1)}, {case_share(high, 1)}]"
 
 
 def named(result: Comparison, old: str, new: str) -> Comparison:
@@ -324,16 +328,16 @@ def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") ->
         (needed.reference, reference or "the reference"),
         (needed.candidate, candidate or "the candidate"),
     )
-    told = [
+    known = [
         (str(count) if needed.least else rough(count), name) for count, name in sides if count is not None
     ]
-    if not told:
+    if not known:
         return needed.reason
     start = f"needs {'at least' if needed.least else 'about'}"
-    if len(told) == 2 and told[0][0] == told[1][0]:
-        return f"{start} {told[0][0]} {runs}"
-    first = f"{start} {told[0][0]} {runs} of {told[0][1]}"
-    rest = f" and {told[1][0]} of {told[1][1]}" if len(told) > 1 else ""
+    if len(known) == 2 and known[0][0] == known[1][0]:
+        return f"{start} {known[0][0]} {runs}"
+    first = f"{start} {known[0][0]} {runs} of {known[0][1]}"
+    rest = f" and {known[1][0]} of {known[1][1]}" if len(known) > 1 else ""
     return f"{first}{rest}"
 
 

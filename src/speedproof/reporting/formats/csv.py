@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from speedproof.reporting.cells import visible
+from speedproof.data.names import visible
 from speedproof.reporting.formats import Reported, ReportFormat
 from speedproof.reporting.model import Records, Report
 
@@ -23,9 +23,11 @@ def write(reported: Reported, target: str) -> str:
     columns: Sequence[str] = ()
     parts = []
     for report in reported.reports:
-        found = report.records() if report.records else _shown(report)
-        parts.append(separated(() if found.columns == columns else found.columns, found.rows, delimiter))
-        columns = found.columns
+        records = report.records() if report.records else _shown(report)
+        parts.append(
+            separated(() if records.columns == columns else records.columns, records.rows, delimiter)
+        )
+        columns = records.columns
     return "".join(parts)
 
 

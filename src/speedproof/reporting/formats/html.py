@@ -15,14 +15,14 @@ def write(reported: Reported, target: str) -> str:
     suite = reported.suite or Suite((), {})
     drawn = []
     for report in reported.reports:
-        found: dict[str, Any] = {}
+        of_report: dict[str, Any] = {}
         for result in reported.results:
             if report.about == result.metric or len(reported.reports) == 1:
-                own = panels(result, suite, result.margin)
-                if len(own) == 1:  # of several versions, each has a row
-                    own = {**own, result.candidate: next(iter(own.values()))}
-                found = own | found
-        drawn.append(found)
+                of_result = panels(result, suite, result.margin)
+                if len(of_result) == 1:  # of several versions, each has a row
+                    of_result = {**of_result, result.candidate: next(iter(of_result.values()))}
+                of_report = of_result | of_report
+        drawn.append(of_report)
     return render(*reported.reports, panels=drawn, suite=suite, context=reported.context)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from speedproof.reporting.cells import visible_lines
+from speedproof.data.names import visible_lines
 from speedproof.reporting.formats import Reported, ReportFormat
 from speedproof.reporting.model import Outcome, Report, Row
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from speedproof.reporting.cells import visible
+from speedproof.data.names import visible
 from speedproof.reporting.formats import Reported, ReportFormat
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table
 
@@ -45,8 +45,8 @@ def _section(report: Report, room: int) -> Iterator[str]:
             continue
         said = escape(text.text)
         mark = _MARKS[text.style]
-        told = f"**{mark}{said}**" if i == 0 else f"{mark}{said}"
-        yield f"{told} {escape(text.aside)}".rstrip()
+        first = f"**{mark}{said}**" if i == 0 else f"{mark}{said}"
+        yield f"{first} {escape(text.aside)}".rstrip()
         yield ""
     for table in report.tables:
         yield from _table(table, [row for row in table.rows if not row.folded], room)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from speedproof.reporting.cells import visible
+from speedproof.data.names import visible
 from speedproof.reporting.html.axis import RatioAxis, ratio_axis
 from speedproof.reporting.html.panels import Panel
 from speedproof.reporting.model import Cell, Report, Style, Table
@@ -124,11 +124,11 @@ def _interned(panels: Iterable[Panel]) -> dict[str, Any]:
     def place(text: str) -> int:
         return places.setdefault(text, len(places))
 
-    found = [
+    placed = [
         {**p, **{part: [[place(text) for text in row] for row in p[part]] for part in ("checks", "tests")}}
         for p in panels
     ]
-    return {"texts": list(places), "panels": found}
+    return {"texts": list(places), "panels": placed}
 
 
 def _section(report: Report, panels: Mapping[str, Panel], data: list[Panel], name: str) -> dict[str, Any]:
@@ -151,11 +151,11 @@ def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: st
     """A table with an axis beside the column that is drawn, and the places of its panels in the data."""
     columns = range(len(table.columns))
     drawn = next((i for i in columns if any(row.cells[i].speedup for row in table.rows)), None)
-    told = [row.cells[drawn] if drawn is not None else Cell("") for row in table.rows]
-    speedups = [cell.speedup for cell in told if cell.speedup is not None]
+    cells = [row.cells[drawn] if drawn is not None else Cell("") for row in table.rows]
+    speedups = [cell.speedup for cell in cells if cell.speedup is not None]
     axis = ratio_axis([s.value for s in speedups], [b for s in speedups for b in (s.low, s.high)])
     lines = []
-    for row, cell in zip(table.rows, told, strict=True):
+    for row, cell in zip(table.rows, cells, strict=True):
         panel = row.panel or panels.get(row.name)
         if panel is not None:
             data.append(panel)

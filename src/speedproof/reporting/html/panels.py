@@ -40,10 +40,10 @@ def panels(result: SuiteComparison, suite: Suite, margin: float | None = None) -
     if result.reference in suite.versions and result.candidate in suite.versions:
         pairing = suite.pair(result.reference, result.candidate)
         pairs = {p.key.benchmark: p for p in pairing.pairs if p.key.metric == result.metric}
-    found = result.by_benchmark
-    most = min(max(_BUDGET // (2 * max(len(found), 1)), _LEAST_DRAWN), _MOST_DRAWN)
+    answers = result.by_benchmark
+    most = min(max(_BUDGET // (2 * max(len(answers), 1)), _LEAST_DRAWN), _MOST_DRAWN)
     return {
-        name: _panel(of_one, pairs.get(name), most, margin, result.nested) for name, of_one in found.items()
+        name: _panel(of_one, pairs.get(name), most, margin, result.nested) for name, of_one in answers.items()
     }
 
 
@@ -125,10 +125,10 @@ def _drawn(pair: Pair, unit: str, pooled_as: str, most: int) -> dict[str, Any]:
 
     def steps(v: FloatArray) -> list[int]:
         with np.errstate(over="ignore"):
-            found: list[int] = (
+            heights: list[int] = (
                 np.clip(np.round((v / span - low / span) * STEPS), 0, STEPS).astype(int).tolist()
             )
-        return found
+        return heights
 
     return {
         "beyond": " ".join(filter(None, (pooled_as, _beyond(beyond, high, x.unit) if beyond.size else ""))),

@@ -1,0 +1,292 @@
+"""The whole report of the Speedup-Test's command-line tool: one row a benchmark, gains, proportions.
+
+With a confidence level the article's protocols are read at it. Without one the highest level is reported at which
+the whole protocol says "significant", found exactly; levels under one half are not reported, as in the tool.
+
+``original`` computes what the tool of 2010 did, for published results. Large samples that are not normal still
+go through the F test and may get Student's t test where figure 1 says Welch. Without a confidence level it
+searches one by bisection of alpha in [0.01, 0.5] until the bracket is at most 0.01 wide and rounds alpha up to a
+hundredth; and since the search asks at 0.5 whether to go on, a small sample that is normal at 0.05 but not at 0.5
+is refused. Its Kolmogorov-Smirnov test is that of the R it runs under.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby, pairwise, zip_longest
+from typing import Any, Literal
+
+import numpy as np
+from msgspec import Struct
+
+from speedproof.arrays import FloatArray
+from speedproof.data.sample import Sample
+from speedproof.protocols.figures import SMALL, Decision
+from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
+from speedproof.protocols.median import MedianDecision, decide_median, median_tests
+from speedproof.protocols.pair import DEFAULT, Rules
+from speedproof.protocols.suites import (
+    LOCATIONS,
+    Accelerated,
+    Location,
+    OverallGain,
+    Weighting,
+    accelerated,
+    locate,
+    overall_gain,
+    weigh,
+)
+from speedproof.stats.estimate import Estimate, alpha_at
+from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio_medians import ratio_of_medians
+from speedproof.stats.scaling import location_ratio, mean, median
+
+DEFAULT_ALPHA = 0.05
+_LEAST_LEVEL = 0.5
+_SEARCHED = (0.01, 0.5)
+_WIDTH = 0.01
+
+
+class Entry(Struct, frozen=True, eq=False):
+    """One benchmark of a configuration."""
+
+    name: str  # the benchmark
+    x: Sample  # sample 1 (reference) and sample 2 (candidate)
+    y: Sample
+    confidence: float | None = None  # its own confidence level
+    weight: float | None = None  # its own weight
+    remarks: tuple[str, ...] = ()  # what was wrong with the row
+
+
+class RowFinding(Struct, frozen=True):
+    """What a row of the tool's output says of one location."""
+
+    significant: bool  # whether the speedup is; False also when the protocol could not conclude
+    confidence: float  # its confidence level; NaN when the protocol could not conclude and none was given
+    remarks: tuple[str, ...]  # warnings
+    # The speedup with certified bounds at the stated level, or at 0.95 when none was given; None when the
+    # protocol stopped before a test. The original tool has none
+    bounds: Estimate | None = None
+    slower: bool = False  # whether a slowdown is significant at the level of the bounds
+
+
+class SuiteRow(Struct, frozen=True):
+    """One row of the report."""
+
+    name: str  # the benchmark
+    speedups: dict[Location, float]  # observed
+    # Significant or not, at which level
+    mean: RowFinding
+    median: RowFinding
+    weights: dict[Location, float]  # the weight of this benchmark in each overall gain
+    remarks: tuple[str, ...]  # all warnings of the row
+
+
+class SuiteReport(Struct, frozen=True):
+    """The report of a whole configuration."""
+
+    rows: tuple[SuiteRow, ...]  # in the order of the configuration
+    overall: dict[Location, OverallGain]  # by each location
+    accelerated: dict[str, Accelerated]  # by each protocol
+    confidence: float | None  # the level given for all benchmarks
+    precision: float  # for the number of benchmarks needed
+    weighting: Weighting  # how benchmarks weigh: ``"custom"``, ``"equal"`` or ``"fraction"``
+    remarks: tuple[str, ...]  # on the suite as a whole
+    levels: tuple[float | None, ...]  # the level of each row; None where the highest was searched
+    # The benchmark that makes up more than half of the weighted total of the means, and its share
+    dominant: tuple[str, float] | None
+    original: bool  # whether the tool of 2010 was followed instead of the article
+
+
+def report_suite(
+    entries: Sequence[Entry],
+    rules: Rules,
+    *,
+    alpha: float | None = None,
+    weighting: Weighting = "custom",
+    precision: float,
+    original: bool,
+) -> SuiteReport:
+    """Make the report of a configuration."""
+    confidence = None if alpha is None else alpha_at(alpha)
+    levels = [entry.confidence if confidence is None else confidence for entry in entries]
+    sides = {
+        at: ([locate(e.x.values, at) for e in entries], [locate(e.y.values, at) for e in entries])
+        for at in LOCATIONS
+    }
+    custom = [entry.weight for entry in entries]
+    weights = {at: weigh(weighting, before, custom) for at, (before, _) in sides.items()}
+    rows = tuple(
+        _row(entry, level, rules, original, {at: w[i] for at, (w, _) in weights.items()})
+        for i, (entry, level) in enumerate(zip(entries, levels, strict=True))
+    )
+    # Nobody asked for custom weights when there are none at all.
+    fallback = weights["mean"][1] if any(w is not None for w in custom) else ""
+    usual = DEFAULT_ALPHA if alpha is None else alpha
+    return SuiteReport(
+        rows=rows,
+        overall={at: overall_gain(*of, weights[at][0]) for at, of in sides.items()},
+        accelerated={
+            "mean": accelerated(sum(r.mean.significant for r in rows), len(rows), usual, precision),
+            "median": accelerated(sum(r.median.significant for r in rows), len(rows), usual, precision),
+        },
+        confidence=confidence,
+        precision=precision,
+        weighting="equal" if weights["mean"][1] else weighting,
+        remarks=(fallback,) if fallback else (),
+        levels=tuple(levels),
+        dominant=_dominant(entries, sides["mean"][0], weights["mean"][0]),
+        original=original,
+    )
+
+
+def _dominant(
+    entries: Sequence[Entry], times: Sequence[float], weights: Sequence[float]
+) -> tuple[str, float] | None:
+    shares = [time * weight for time, weight in zip(times, weights, strict=True)]
+    total, largest = sum(shares), max(shares)
+    if len(entries) == 1 or not total > 0 or largest <= total / 2:
+        return None
+    return entries[shares.index(largest)].name, largest / total
+
+
+def _row(
+    entry: Entry, level: float | None, rules: Rules, original: bool, weights: dict[Location, float]
+) -> SuiteRow:
+    x, y = entry.x.values, entry.y.values
+    alpha = None if level is None else alpha_at(level)
+    of_mean = finding("mean", x, y, alpha, rules, original=original)
+    of_median = finding("median", x, y, alpha, rules, original=original)
+    located = {at: (locate(x, at), locate(y, at)) for at in LOCATIONS}
+    return SuiteRow(
+        name=entry.name,
+        speedups={at: before / after if after > 0 else math.nan for at, (before, after) in located.items()},
+        mean=of_mean,
+        median=of_median,
+        weights=weights,
+        remarks=(*entry.remarks, *of_mean.remarks, *of_median.remarks),
+    )
+
+
+def finding(
+    location: Literal["mean", "median"],
+    x: FloatArray,
+    y: FloatArray,
+    alpha: float | None,
+    rules: Rules = DEFAULT,
+    *,
+    original: bool = False,
+) -> RowFinding:
+    """What a row says of the mean or the median, by figure 1 or 2 of the article, or by the tool of 2010."""
+    at = DEFAULT_ALPHA if alpha is None else alpha
+    decide: Callable[[Any], Decision]
+    remarks = partial(_remarks, n=x.size, m=y.size)
+    if location == "mean":
+        means, welch = mean_tests(x, y), rules.always_welch and not original
+        decide = partial(decide_mean, means, always_welch=welch, f_test_when_not_normal=original)
+        if original:
+            # Without an F test the tool gives up, too.
+            return _searched(location, alpha, decide, remarks, not math.isnan(float(means.variances.pvalue)))
+        pooled = decide_mean(means, at, always_welch=welch).equal_variances
+        pvalues, bounds = means.pvalues, ratio_of_means(x, y, at, pooled)
+        observed = location_ratio(mean, x, y)
+    else:
+        medians = median_tests(x, y, "r422" if original else rules.ks_rule)
+        decide = partial(decide_median, medians)
+        if original:
+            return _searched(location, alpha, decide, remarks)
+        pvalues, bounds, observed = medians.pvalues, ratio_of_medians(x, y, at), location_ratio(median, x, y)
+    speedup = Estimate(observed, float(bounds.low), float(bounds.high), alpha_at(at))
+    decision = decide(at)
+    proven = None if math.isnan(float(decision.pvalue)) else speedup
+    slower = bool(decision.pvalue_slower <= at)
+    if alpha is not None:
+        return RowFinding(
+            bool(decision.pvalue <= alpha), speedup.confidence, remarks(decision), proven, slower
+        )
+    (risks,) = significant_risks(decide, pvalues)
+    least = risks[0][0] if risks else math.inf
+    if not 1 - least >= _LEAST_LEVEL:
+        missing = (*remarks(decide(1 - _LEAST_LEVEL)), _no_level(location))
+        return RowFinding(False, math.nan, missing, proven, slower)
+    # At the infimum itself, not at 1 minus the rounded level.
+    return RowFinding(True, 1 - least, remarks(decide(least)), proven, slower)
+
+
+def _searched(
+    location: str,
+    alpha: float | None,
+    decide: Callable[[float], Decision],
+    remarks: Callable[[Decision], tuple[str, ...]],
+    defined: bool = True,
+) -> RowFinding:
+    """As the tool of 2010 had it."""
+
+    def significant(alpha: float) -> bool:
+        return defined and bool(decide(alpha).pvalue <= alpha)
+
+    if alpha is not None:
+        return RowFinding(significant(alpha), alpha_at(alpha), remarks(decide(alpha)))
+    low, high = _SEARCHED
+    if not significant(low):
+        if not significant(high):
+            at_most = decide(high)
+            concluded = defined and not math.isnan(float(at_most.pvalue))
+            missing = (*remarks(at_most), _no_level(location))
+            return RowFinding(False, 1 - low if concluded else math.nan, missing)
+        while high - low > _WIDTH:
+            middle = (low + high) / 2
+            low, high = (low, middle) if significant(middle) else (middle, high)
+        low = math.ceil(100 * high) / 100
+    return RowFinding(significant(low), round(1 - low, 2), remarks(decide(low)))
+
+
+def significant_risks(
+    decide: Callable[[FloatArray], Decision], pvalues: Sequence[FloatArray]
+) -> list[list[tuple[float, float, bool, bool]]]:
+    """Every risk in (0, 1) at which a figure says "significant", of each pair: from, to, from in, to in.
+
+    A figure compares ``pvalues``, arrays over the pairs, with the risk, so its outcome is constant between two
+    neighbours among them: it is read at each and once in each gap. The risks need not be an interval: a small
+    sample stops being normal when alpha passes its Shapiro-Wilk p-value, and the test changes from Student to
+    Welch when it passes that of the F test.
+    """
+    rows = np.stack([np.atleast_1d(pvalue) for pvalue in pvalues], axis=-1)
+    ends = [[0.0, *sorted({p for p in row if p < 1}), 1.0] for row in rows.tolist()]
+    # Alternate gaps and points: (0, p1), p1, (p1, p2), p2, ..., (pk, 1).
+    cells = [sorted([*row[1:-1], *((a + b) / 2 for a, b in pairwise(row))]) for row in ends]
+    risks = np.array(list(zip_longest(*cells, fillvalue=0.5))).T
+    significant = risks >= decide(risks.T).pvalue.T
+    return [
+        _joined(row, answers[: len(inside)])
+        for row, inside, answers in zip(ends, cells, significant.tolist(), strict=True)
+    ]
+
+
+def _joined(ends: list[float], answers: list[bool]) -> list[tuple[float, float, bool, bool]]:
+    """Cells that say so, joined: cell 2 k lies between two ends, cell 2 k + 1 is the second of them."""
+    runs = [list(cells) for says, cells in groupby(range(len(answers)), answers.__getitem__) if says]
+    return [(ends[(r[0] + 1) // 2], ends[r[-1] // 2 + 1], bool(r[0] % 2), bool(r[-1] % 2)) for r in runs]
+
+
+def _no_level(location: str) -> str:
+    return f"{location}: no confidence level of {_LEAST_LEVEL:g} or more"
+
+
+def _remarks(decision: Decision, n: int, m: int) -> tuple[str, ...]:
+    """The warnings of a protocol on samples of two sizes."""
+    if isinstance(decision, MeanDecision):
+        sides = ((1, decision.normal_x, n), (2, decision.normal_y, m))
+        return tuple(
+            f"mean: more than {SMALL} runs needed for sample {side}"
+            if size <= SMALL
+            else f"mean: sample {side} not normal, confidence may be inaccurate"
+            for side, normal, size in sides
+            if not normal
+        )
+    lacking = [side for side, lacks in ((1, decision.lacking_x), (2, decision.lacking_y)) if lacks]
+    if isinstance(decision, MedianDecision) and not (lacking or decision.location_model):
+        return ("median: no location shift, confidence may be inaccurate",)
+    return tuple(f"median: more than {SMALL} runs needed for sample {side}" for side in lacking)
