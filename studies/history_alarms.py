@@ -2,8 +2,9 @@
 
     python studies/history_alarms.py
 
-First the mean number of commits between false alarms where 1,000 are stated, for one benchmark and ten together,
-then the share of steps of d deviations that are announced within two, three and ten commits, and at their commit.
+First the mean number of commits between false alarms where 1,000 are stated, and 50 for unconfirmed ones, for one
+benchmark and ten together, then the share of steps of d deviations that are confirmed within two, three and ten
+commits, and at their commit; last that of steps that one or two commits make unconfirmed alarms.
 """
 
 from __future__ import annotations
@@ -11,20 +12,32 @@ from __future__ import annotations
 import numpy as np
 from studies.history_several import NOISES
 
+from speedproof.arrays import FloatArray
+from speedproof.history.alarms import ASKED
 from speedproof.stats.alarms import alarms
+from speedproof.stats.jumps import newest_jump
 
 SERIES, COMMITS, EVERY = 100, 300, 1000.0
 
 
+def unconfirmed(many: int, row: FloatArray) -> int:
+    """The levels that alarms of the newest commits begin, commit by commit."""
+    raised = {newest_jump(row[:n], EVERY / ASKED * many) for n in range(1, row.size + 1)}
+    return len(raised - {None})
+
+
 def main() -> None:
     """Print both tables."""
-    print("| noise | 1 benchmark | 10 benchmarks |\n|---|---|---|")
+    print("| noise | 1 benchmark | 10 benchmarks | unconfirmed, 1 | 10 |\n|---|---|---|---|---|")
     for kind, draw in NOISES.items():
-        cells = []
+        cells, early = [], []
         for many in (1, 10):
             series = draw(np.random.default_rng([12, many]), (SERIES * min(many, 3), COMMITS))
             count = sum(len(alarms(row, EVERY * many)) for row in series)
             cells.append(f"{series.size / max(count, 1) / many:,.0f}")
+            asked = sum(unconfirmed(many, row) for row in series[:SERIES])
+            early.append(f"{SERIES * COMMITS / max(asked, 1) / many:,.0f}")
+        cells += early
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)
     print("\n| commits before, benchmarks | d = 2 | 5 | 10 |\n|---|---|---|---|")
     for before, many in ((20, 1), (40, 1), (40, 10)):
@@ -37,6 +50,19 @@ def main() -> None:
             shares = [100 * float((late <= most).mean()) for most in (2, 3, 10)]
             exact = 100 * np.mean([a.since == before for a in first if a])
             cells.append(f"{', '.join(f'{share:.0f}' for share in shares)}; {exact:.0f}")
+        print(f"| {before}, {many} | {' | '.join(cells)} |", flush=True)
+    print("\n| commits before, benchmarks | d = 3 | 5 | 10, after one commit, two |\n|---|---|---|---|")
+    for before, many in ((20, 1), (40, 1), (40, 10)):
+        cells = []
+        for step in (3.0, 5.0, 10.0):
+            x = np.random.default_rng([before, int(step)]).standard_normal((SERIES, before + 2))
+            x[:, before:] += step
+            told = [
+                [newest_jump(row[:n], EVERY / ASKED * many) == before for n in (before + 1, before + 2)]
+                for row in x
+            ]
+            after = 100 * np.logical_or.accumulate(told, axis=1).mean(axis=0)
+            cells.append(", ".join(f"{share:.0f}" for share in after))
         print(f"| {before}, {many} | {' | '.join(cells)} |", flush=True)
 
 
