@@ -116,7 +116,7 @@ def test_with_undermined_runs_only_nothing_is_proven(policy: str) -> None:
 def test_versions_of_different_sessions_were_not_measured_in_turn() -> None:
     """Said once in every report where the files tell it: no session measured both."""
     one, two = session("one.jsonl", {"s1": ("x",)}), session("two.jsonl", {"s2": ("x",)}, 24)
-    said = "Measured in two sessions, which may differ, too"
+    said = "Measured in two sessions, which may differ"
     result, texts = gate(one, two)
     assert [caveat["kind"] for caveat in result["caveats"]] == ["one session"]
     for name, text in texts.items():

@@ -78,10 +78,10 @@ def test_what_means_nothing_beside_another_option(words: str, option: str) -> No
 
 
 HISTORY = {
-    "add": "--commit --session --anchor --machine --unit --where --benchmark --json",
-    "changes": "--benchmark --metric --branch --confidence --fdr --fail-on-change --all --json",
-    "show": "--metric --branch --confidence --fdr --fail-on-change --json",
-    "watch": "--benchmark --metric --branch --every --last --all --json",
+    "add": "--commit --session --anchor --machine --unit --where --benchmark --format --higher-is-better --json",
+    "changes": "--benchmark --metric --branch --commit --machine --state --confidence --fdr --fail-on-change --all --json",
+    "show": "--metric --machine --branch --confidence --fdr --fail-on-change --json",
+    "watch": "--benchmark --metric --machine --on-alarm --branch --every --last --all --json",
     "page": "--metric --branch --confidence --fdr --compare --output",
     "query": "--benchmark --metric --machine --commit --output --all --json",
     "export": "",

@@ -121,7 +121,7 @@ def plan(
     --------
     >>> import numpy as np
     >>> import speedproof as sp
-    >>> pilot = np.random.default_rng(1).normal(10.0, 0.3, 30)
+    >>> pilot = np.random.default_rng(0).normal(10.0, 0.3, 30)
     >>> found = sp.plan(pilot, effect="2%", protocol="mean", unit="ms")
     >>> 20 < found.runs < 60
     True

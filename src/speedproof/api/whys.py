@@ -33,7 +33,7 @@ class WhyResult(Shown, Struct, frozen=True):
     >>> import speedproof as sp
     >>> found = sp.why(sp.read("examples/faults/session.jsonl"))
     >>> [(m.metric, m.part) for m in found["command"].goes_with][:2]
-    [('minor-faults', False), ('system', True)]
+    [('minor-faults', False), ('voluntary-switches', False)]
     """
 
     by_candidate: Mapping[str, tuple[Why, ...]]
