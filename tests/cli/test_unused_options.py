@@ -79,7 +79,8 @@ def test_what_means_nothing_beside_another_option(words: str, option: str) -> No
 
 HISTORY = {
     "add": "--commit --session --anchor --machine --unit --where --benchmark --format --higher-is-better --json",
-    "changes": "--benchmark --metric --branch --commit --machine --state --confidence --fdr --fail-on-change --all --json",
+    "changes": "--benchmark --metric --branch --commit --machine --state --confidence --fdr --fail-on-change --all"
+    " --json",
     "show": "--metric --machine --branch --confidence --fdr --fail-on-change --json",
     "watch": "--benchmark --metric --machine --on-alarm --branch --every --last --all --json",
     "page": "--metric --branch --confidence --fdr --compare --output",
