@@ -306,7 +306,7 @@ def compare_suite(
     if not asked:
         raise UsageError("protocols=[]: name one at least, or leave it out")
     for name in asked:
-        if not isinstance(name, str) or quantile_of(name) is None:
+        if quantile_of(str(name)) is None:
             one_of("protocols", name, (*QUESTIONS, "all"))
     first, candidates = suite.sides(reference)
     rules = rules or rules_of(options_of(Judging, confidence=confidence, margin=margin))

@@ -100,7 +100,7 @@ def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, 
                     numbers[name][old] = number
             elif name == "sample" and row["source"] != -1:
                 values = {k: _bytes(row.pop(k)) for k in ("observations", "processes")}
-                samples.append(({column: row[column] for column in _COLUMNS}, values))
+                samples.append(({column: _storable(row[column]) for column in _COLUMNS}, values))
             elif name == "triage":
                 _decide(connection, row)
 
@@ -128,6 +128,15 @@ def _insert(
         store.insert(connection, *(list(column) for column in zip(*samples, strict=True)))
     samples.clear()
     return count
+
+
+def _storable(value: object) -> object:
+    """A value that a database takes: its integers have 64 bits, its texts are UTF-8."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise OverflowError(f"{value} is too large")
+    if isinstance(value, str):
+        value.encode()
+    return value
 
 
 def _bytes(text: str | None) -> bytes | None:
