@@ -103,4 +103,4 @@ def test_a_migration_that_fails_leaves_the_old_store(tmp_path: Path, monkeypatch
     with closing(sqlite3.connect(where)) as connection, connection:
         assert connection.execute("SELECT value FROM meta").fetchall() == [("1",)]
         assert connection.execute("SELECT count(observations) FROM sample").fetchall() == [(3,)]
-    assert sorted(HistoryStore(str(where)).measurements().location.tolist()) == [2.5, 9.0, 15.0]
+    assert HistoryStore(str(where)).measurements().location.tolist() == [2.5, 9.0, 15.0]
