@@ -198,8 +198,13 @@ def _usable(
 
 def _same_runs(one: Sample, other: Sample) -> bool:
     """Whether the values of two metrics are of the same runs, in one order."""
-    levels = ((one.processes, other.processes), (one.sessions, other.sessions))
-    return all((a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in levels)  # type: ignore[arg-type]
+    for own, others in ((one.processes, other.processes), (one.sessions, other.sessions)):
+        if own is None or others is None:
+            if own is not others:
+                return False
+        elif not np.array_equal(own, others):
+            return False
+    return True
 
 
 def _unit_of(samples: Sequence[Sample | None]) -> str:
