@@ -22,7 +22,7 @@ from speedproof.formats import FORMATS, ReadOptions, detect, read
 EXPECTED = {
     "speedproof.jsonl": "speedproof",
     "lists.json": "lists",
-    "github-action-benchmark.json": "github-action",
+    "github-action.json": "github-action",
     "hyperfine.json": "hyperfine",
     "hyperfine-memory.json": "hyperfine",
     "pyperf.json": "pyperf",
