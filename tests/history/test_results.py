@@ -63,6 +63,7 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
         found = FoundAlarms("s.db", 1000.0, 40, 80, 1, KNOWN, alarms)
         assert alarm_report(found).hints == (*steps, "Accept: history bless COMMIT")
     assert alarm_report(FoundAlarms("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
+    assert not found.slower(replace(near, factor=1.0))
 
 
 @pytest.mark.parametrize("size", [0.02, 0.1])
