@@ -37,6 +37,9 @@ def quantile_of(name: str) -> float | None:
 HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
 
+WORTH_KNOWING = 0.01
+"""What runs in blocks are also held against where no margin is asked for: two versions this close are the same."""
+
 ASKED: tuple[QuestionName, ...] = ("typical", "mean")
 """What is asked by default: the headline, and the mean, which is shown where it proves the opposite."""
 
@@ -368,7 +371,11 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "a number in the program's output; DIRECTION is 'lower' or 'higher'",
         Title("metrics"),
     ] = ()
-    decide_by: Annotated[str | None, "METRIC", "the metric that decides (default: time)"] = None
+    decide_by: Annotated[
+        str | None,
+        "METRIC",
+        "the metric that decides (default: time), such as cpu: user and system time, of children, too",
+    ] = None
     perf: Annotated[str | None, "EVENTS", "counters of 'perf stat', for example instructions"] = None
     energy: Annotated[bool, "energy of the processor packages (RAPL)"] = False
     alpha: Annotated[
@@ -388,7 +395,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "hold every benchmark to --margin (default: 2%): stop when it is proven lost or kept; exit with 0 "
         "(pass), 1 (fail) or 3 (undecided)",
     ] = False
-    margin: Annotated[Share | None, "SHARE", "stop also when proven equal within this, for example 1%"] = None
+    margin: Annotated[Share | None, "SHARE", "stop also when proven equal within this (default: 1%)"] = None
     precision: Annotated[Share | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
         None
     )

@@ -9,6 +9,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from speedproof.data.notes import Note
+from speedproof.options import WORTH_KNOWING
 from speedproof.protocols.aggregates import LogRatios
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.questions import QUESTIONS
@@ -124,7 +125,7 @@ class Voice(Struct, frozen=True):
         shorter = [words.change(head)]
         if head.verdict is Verdict.EQUIVALENT:
             style = ""
-            longest = "= the same" if self.margin is None else f"= the same within {share(self.margin)}"
+            longest = f"= the same within {share(self.margin or WORTH_KNOWING)}"
         else:
             style = "dim"
             longest = f"~ undecided ({why})" if why and brief else "~ undecided"
