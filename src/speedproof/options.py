@@ -266,6 +266,10 @@ def answer(**texts: str) -> Taken:
 DRIVERS = Literal["criterion", "go", "google-benchmark", "hyperfine", "jmh", "pyperf", "pytest-benchmark"]
 
 
+UNNAMED = "command"
+"""What a benchmark of commands is called that nobody named."""
+
+
 class Measuring(Struct, frozen=True, kw_only=True):
     """What is measured, how, and until when."""
 
@@ -275,7 +279,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "name of the next version; may be repeated",
         Title("what is measured"),
     ] = ()
-    benchmark: Annotated[str, "NAME", "what the commands have in common"] = "command"
+    benchmark: Annotated[str, "NAME", "what the commands have in common"] = UNNAMED
     parameter_list: Annotated[
         tuple[tuple[str, str], ...],
         "-L, --parameter-list NAME VALUES",

@@ -210,7 +210,7 @@ def test_the_state_of_the_files_is_a_hash_of_what_differs(repo: Path) -> None:
 
     def state_of_files() -> str:
         _, found = resolve(repo, ["HEAD~1", WORKTREE])
-        short = git(repo, "log", "-1", "--format=%h %s")
+        short = git(repo, "log", "-1", "--format=%h")
         assert (found.name, found.commit) == (f"WORKTREE on {short}", head)
         return found.content
 
