@@ -27,6 +27,7 @@ from speedproof.mixture.results import Analysis, Indices
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateDecision
 from speedproof.protocols.hpt import Hpt, HptClaims
+from speedproof.protocols.inputs import OverInputs
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.planning import RunPlan
@@ -106,6 +107,7 @@ ATTACHED: dict[str, dict[str, Any]] = {
     "compare": {
         "rankings": dict[str, SuiteRanking],
         "why": list[Why],
+        "over": list[OverInputs],
         "power": dict[str, list[PowerPlan]],
         "suite": StoredSuite,
         "context": Context,

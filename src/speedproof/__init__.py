@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from speedproof.api.history_results import HistoryResult as HistoryResult
     from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
+    from speedproof.api.inputs import OverResult as OverResult
     from speedproof.api.models import ModelResult as ModelResult
     from speedproof.api.models import model as model
     from speedproof.api.pairs import PairResult as PairResult
@@ -66,6 +67,7 @@ _HOME = {
     "HistoryResult": "api.history_results",
     "HptResult": "api.hpt",
     "ModelResult": "api.models",
+    "OverResult": "api.inputs",
     "PairResult": "api.pairs",
     "PlanResult": "api.plans",
     "RaceResult": "api.race_results",
