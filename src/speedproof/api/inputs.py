@@ -32,6 +32,13 @@ class OverResult(Shown, Struct, frozen=True):
         One for each benchmark, candidate and metric.
     problems : tuple of str
         What was left out, and why.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> found = sp.compare_suite(sp.read("examples/sizes/session.jsonl", metric="time")).over("n")
+    >>> found, [one.value for one in found["command"].inputs][:2]
+    (<OverResult: 1 benchmark>, ['1000', '10000'])
     """
 
     found: tuple[OverInputs, ...]

@@ -41,6 +41,13 @@ def over(found: Sequence[OverInputs], *, ax: Axes | None = None, title: str = ""
     ------
     DataError
         The parameter has no numbers above zero.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("examples/sizes/session.jsonl", metric="time")
+    >>> over(sp.compare_suite(suite).over("n").found).get_xscale()
+    'log'
     """
     drawn = [
         (of, {one.size: one.comparison.speedup for one in of.inputs if one.size is not None}) for of in found
