@@ -11,7 +11,7 @@ from msgspec import Struct
 from speedproof.api.shown import Shown
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Key, Suite
-from speedproof.errors import Parameter, UsageError
+from speedproof.errors import UsageError
 from speedproof.formats.versions import dimensions, without
 from speedproof.protocols.inputs import Input, OverInputs, over_inputs
 from speedproof.protocols.results import Comparison
@@ -111,7 +111,7 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
     if not found:
         there_is = enumerate_names(known, 12) or "none"
         why = problems[0] if problems else f"the parameters of these benchmarks are {there_is}"
-        raise UsageError(Parameter("over", parameter), f": {why}")
+        raise UsageError(f"no two inputs that differ in {parameter}: {why}")
     if without_it:
         problems.append(f"without {parameter}: {enumerate_names(without_it, 3)}")
     return OverResult(tuple(found), tuple(dict.fromkeys(problems)))
