@@ -28,8 +28,8 @@ RUN = "speedproof run --precision 0.5% 'sha256sum numbers.txt' 'sha512sum number
 REVISIONS = "speedproof run --revisions v1.2 main --build make -- ./words"
 # How the lines begin that the page on reading a sheet explains.
 NUMBERED = {
-    "level-5 against": "①", "command": "②", "FILE=table": "③", "FILE=noise": "④", "change:": "⑤", "Geometric": "⑥",
-    "At a joint": "⑦", "--details": "⑧",
+    "level-5 against": "①", "command": "②", "FILE=table": "③", "FILE=noise": "④", "Geometric": "⑤", "At a joint": "⑥",
+    "--details": "⑦",
 }  # fmt: skip
 BISECT = "speedproof bisect v1.2..main --build make ./words"
 
