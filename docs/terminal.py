@@ -49,7 +49,8 @@ def session(folder: str, command: str) -> tuple[str, str]:
     """The screen while a command measured, and at its end."""
     path = f"{Path(sys.executable).parent}:$PATH"
     place = shlex.quote(folder)
-    start = f"cd {place}; export XDG_CACHE_HOME={place}/../cache XDG_STATE_HOME={place}/../state PATH={path} PS1=; clear; {command}; echo DONE"
+    folders = f"XDG_CACHE_HOME={place}/../cache XDG_STATE_HOME={place}/../state"
+    start = f"cd {place}; export {folders} PATH={path} PS1=; clear; {command}; echo DONE"
     tmux("new-session", "-d", "-s", "picture", "-x", str(COLUMNS), "-y", "60", "sh")
     try:
         tmux("send-keys", "-t", "picture", start, "Enter")
@@ -64,6 +65,7 @@ def session(folder: str, command: str) -> tuple[str, str]:
         return during, seen.replace("DONE", "").rstrip()
     finally:
         tmux("kill-server")
+        time.sleep(1)  # until its socket has gone
 
 
 def draw(name: str, parts: list[str | Text], width: int = COLUMNS, title: str = "") -> None:
