@@ -42,7 +42,7 @@ def tmux(*words: str) -> str:
 def screen() -> str:
     """The screen with its colours, without what is said of the machine and its folders."""
     lines = tmux("capture-pane", "-e", "-p", "-t", "picture").rstrip().splitlines()
-    return "\n".join(line for line in lines if "note:" not in line and "results are in" not in line)
+    return "\n".join(line for line in lines if "note:" not in line and "/sessions/" not in line)
 
 
 def session(folder: str, command: str) -> tuple[str, str]:
