@@ -58,7 +58,10 @@ def _panel(
     counted = None if pair is None else _independent(pair, result.nested)
     shaken, shifts = result.machine is not None, len(result.benchmarks) <= _MOST_SHIFTS
     return {
-        "said": [[c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c, shaken=shaken))))] for c in found],
+        "said": [
+            [c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c, shaken=shaken))))]
+            for c in found
+        ],
         "labels": [old, new],
         "tests": [
             [c.protocol, c.test or f"none: {_state(c, called)}", pvalue(c.pvalue), pvalue(c.pvalue_slower)]
@@ -101,7 +104,13 @@ def _checks(found: Sequence[Comparison], called: Mapping[str, str]) -> list[list
             seen.setdefault((check.name, check.message), check)
 
     def rank(check: Note) -> int:
-        return 2 if check.held else 0 if check.kind.undermines == "risk" and (check.kind, check.statistic) in of_headline else 1
+        return (
+            2
+            if check.held
+            else 0
+            if check.kind.undermines == "risk" and (check.kind, check.statistic) in of_headline
+            else 1
+        )
 
     words = ("undermines", "fails", "holds")
     return [
