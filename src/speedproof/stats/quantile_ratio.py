@@ -78,8 +78,8 @@ def shift_function(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> FloatArr
     >>> ratio.round(6).tolist(), bool(np.all((low < 2) & (high > 2)))
     ([2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0], True)
     """
-    rows = [np.asarray(side, dtype=np.float64)[None] for side in (x, y)]
-    deciles = [Quantiles.of(*rows, k / 10) for k in range(1, 10)]
+    of_x, of_y = (np.asarray(side, dtype=np.float64)[None] for side in (x, y))
+    deciles = [Quantiles.of(of_x, of_y, k / 10) for k in range(1, 10)]
     return np.array([[q.ratio[0], *(end[0] for end in q._ends(alpha / 9))] for q in deciles])
 
 
