@@ -1,4 +1,4 @@
-"""``copy``, ``record [TESTS]``, ``draw NUMBER SEED``, ``try MODULE [NAME]``, ``again FILE``, ``summary FILE``."""
+"""``copy``, ``record [TESTS]``, ``draw N SEED [PART]``, ``try MODULE [NAME]``, ``again`` or ``summary FILE``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "mutants"
 TREE = BUILD / "tree"
 PACKAGE = TREE / "src" / "speedproof"
-PARTS = ["stats", "protocols", "measuring"]
+PARTS = ["stats", "protocols", "measuring", "history"]
 # What is slow is tried by "again" alone.
 FAST = ["-m", "not slow", "tests"]
 NEAR = [*FAST[:2], "tests/test_sessions.py", *(f"tests/{part}" for part in PARTS)]
@@ -128,9 +128,15 @@ def with_copy(arguments: list[str]) -> None:
     match arguments:
         case ["record", *tests]:
             record(tests)
-        case ["draw", number, seed]:
-            target = BUILD / f"draw-{number}-{seed}.jsonl"
-            run(lambda all_: random.Random(int(seed)).sample(all_, int(number)), FAST, target, 20.0)
+        case ["draw", number, seed, *parts]:
+            target = BUILD / f"{'-'.join(arguments).replace('/', '')}.jsonl"
+            begin = tuple(parts) or ""
+
+            def draw(all_: list[Mutant]) -> list[Mutant]:
+                chosen = [one for one in all_ if one.module.startswith(begin)]
+                return random.Random(int(seed)).sample(chosen, int(number))
+
+            run(draw, FAST, target, 20.0)
         case ["try", module, *names]:
             target = BUILD / "tried.jsonl"
             target.unlink(missing_ok=True)

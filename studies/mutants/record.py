@@ -184,6 +184,8 @@ class Recorded:
         """The modules of the package that a file imports by name."""
         found = set()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import) and any(alias.name == "speedproof" for alias in node.names):
+                found |= {f"api/{one.name}" for one in (self.package / "api").glob("[!_]*.py")}
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("speedproof"):
                 stem = "/".join((node.module or "").split(".")[1:])
                 names = [stem, *(f"{stem}/{alias.name}".strip("/") for alias in node.names)]

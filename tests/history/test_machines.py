@@ -41,6 +41,13 @@ def test_a_machine_without_a_model_is_known_by_its_host() -> None:
     assert identity_of(suite_of()) == "unknown machine"
 
 
+def test_an_architecture_is_that_of_its_own_field() -> None:
+    """Before what the platform says."""
+    facts = {"cpu_model_name": "M1", "ram": "8"}
+    assert identity_of(suite_of(**facts, arch="arm64", platform=LINUX)) == "M1, 8, arm64, Linux"
+    assert identity_of(suite_of(**facts, platform=LINUX)) == "M1, 8, aarch64, Linux"
+
+
 def test_builds_of_one_commit_are_versions_of_their_own() -> None:
     """Another configuration is followed apart, whoever named the machine; folders in it do not count."""
     plain, jit = (

@@ -8,16 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.history.measured import MeasuredCommit, measurements
 
 import speedproof as sp
 from speedproof.data.suite import Key
-from speedproof.history.alarms import find_alarms
+from speedproof.history.alarms import FoundAlarms, find_alarms
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.result import FoundHistory
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
+from speedproof.reporting.history import alarm_report
 from speedproof.reporting.text import render
 from speedproof.reporting.triage import overview
 
@@ -43,6 +45,25 @@ def test_an_alarm_names_what_confirms_it(measured: tuple[str, ...], told: str) -
     (alarm,) = find_alarms(slower_track(measured), KNOWN, (), every=1000.0, last=40, line=ALL)
     assert alarm.confirmed_by() == "speedproof " + told.format(alarm.good.sha, alarm.bad.sha)
     assert alarm.between == ALL.index(alarm.bad.sha) - ALL.index(alarm.good.sha)
+
+
+def test_only_what_is_unconfirmed_is_measured_again() -> None:
+    """The first such alarm, wherever it stands; a confirmed one of several commits is bisected."""
+    (near,) = find_alarms(slower_track(ALL), KNOWN, (), every=1000.0, last=40, line=ALL)
+    (far,) = find_alarms(slower_track(ALL[::2]), KNOWN, (), every=1000.0, last=40, line=ALL)
+    assert (near.confirmed, far.confirmed) == (True, True)
+    for alarms, steps in (
+        ((near,), []),
+        ((near, far), [f"Which commit: {far.confirmed_by(9)} -- COMMAND"]),
+        (
+            (far, replace(near, confirmed=False)),
+            [f"Measure again: history confirm {near.bad.sha[:9]} -- COMMAND"],
+        ),
+    ):
+        found = FoundAlarms("s.db", 1000.0, 40, 80, 1, KNOWN, alarms)
+        assert alarm_report(found).hints == (*steps, "Accept: history bless COMMIT")
+    assert alarm_report(FoundAlarms("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
+    assert not found.slower(replace(near, factor=1.0))
 
 
 @pytest.mark.parametrize("size", [0.02, 0.1])

@@ -124,6 +124,31 @@ def test_the_noise_floor_is_the_pooled_deviation_of_sessions() -> None:
     assert spread.variance == pytest.approx(values.var(axis=1, ddof=1).mean())
 
 
+def test_what_the_runs_of_a_session_explain_of_the_floor() -> None:
+    """The variance of a median from its bounds at 95 %, as if it were normal, on average."""
+    errors = np.array([0.01, 0.02, 0.03, 0.04])
+    reach = stats.norm.ppf(0.975) * errors
+    rows = [
+        MeasuredCommit(
+            0, i, 0, COMMITS[i // 2], False, 1.0 + 0.01 * i, i, math.exp(-float(q)), math.exp(float(q))
+        )
+        for i, q in enumerate(reach)
+    ]
+    floor = noise_floor(measurements(rows), {0: Key("sort")}, "s.db")
+    assert floor is not None
+    assert floor.spreads[Key("sort")].within == pytest.approx(np.mean(errors**2))
+
+
+def test_what_has_no_logarithm_is_left_out() -> None:
+    """A time of zero or less, among others that are longer."""
+    rows = [
+        MeasuredCommit(0, i, 0, COMMITS[i], False, value, i) for i, value in enumerate((1.0, 0.0, 2.0, -1.0))
+    ]
+    (track,) = tracks_of(measurements(rows), COMMITS[:4], MACHINES)
+    np.testing.assert_allclose(track.level, np.log([1.0, 2.0]))
+    assert [track.commit(k) for k in range(len(track))] == [COMMITS[0], COMMITS[2]]
+
+
 def test_changes_of_many_tracks_are_corrected_as_asked() -> None:
     """Twelve tracks whose p-values lie between the first steps of Holm and of Benjamini and Hochberg."""
     commits, step = COMMITS[:40], 0.012 * (np.arange(40) >= 20)

@@ -81,6 +81,29 @@ def test_an_import_joins_what_is_there(store: str, tmp_path: Path) -> None:
     assert len(other.store.measurements()) == 7
 
 
+def test_thousands_of_samples_are_imported_once(tmp_path: Path) -> None:
+    """More than go into the store at a time."""
+    rows = "".join(f"b{i},{i + 1},ms\n" for i in range(1500))
+    (tmp_path / "many.csv").write_text(f"benchmark,value,unit\n{rows}")
+    first, other = (sp.History(tmp_path / f"{name}.db", "/") for name in "ab")
+    assert first.add(tmp_path / "many.csv", commit="c0", machine="ant").samples == 1500
+    first.export(tmp_path / "a.gz")
+    assert other.import_(tmp_path / "a.gz") == 1500
+    assert sorted(row.benchmark for row in other.query()) == sorted(f"b{i}" for i in range(1500))
+
+
+def test_integers_have_64_bits(store: str, tmp_path: Path) -> None:
+    """One more than a database holds is told by line; what it holds is taken."""
+    sp.History(store, "/").export(tmp_path / "a.gz")
+    rows = [json.loads(line) for line in gzip.decompress((tmp_path / "a.gz").read_bytes()).splitlines()]
+    at = next(i for i, row in enumerate(rows[1:], start=1) if row[0] == "sample")
+    for value, code in ((2**63 - 1, 0), (-(2**63), 0), (2**63, 2), (-(2**63) - 1, 2)):
+        rows[at][1]["n"] = value
+        (tmp_path / "b.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+        done, _, err = run("import", str(tmp_path / "b.gz"), "--store", str(tmp_path / f"{value}.db"))
+        assert (done, f"line {at + 1}" in err, "too large" in err) == (code, code == 2, code == 2)
+
+
 def test_files_that_are_no_export(store: str, tmp_path: Path) -> None:
     """Text, other JSON, a file that is cut off: told, and nothing is imported; another unit likewise."""
     whole = tmp_path / "a.gz"
@@ -316,6 +339,10 @@ def test_what_asv_published_is_a_history(tmp_path: Path) -> None:
     assert history.add(html).samples == 2 * many + 4 * 2
     found = history.changes()
     assert [commit.sha for commit in found.commits] == [f"{i:040x}" for i in range(many)]
+    assert [commit.date[:19] for commit in found.commits[:2]] == [
+        "2020-09-13T12:26:40",
+        "2020-09-14T12:26:40",
+    ]
     assert {s.key.benchmark for s in history.store.all_series()} == {
         "suite.time_it",
         "suite.track_it('a', 1)",

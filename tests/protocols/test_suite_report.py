@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from speedproof.data.sample import Sample
+from speedproof.data.units import Direction
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.speedup_test import Entry, SuiteReport, finding, report_suite
 from speedproof.protocols.suites import LOCATIONS, Weighting, accelerated, locate, overall_gain, weigh
@@ -130,3 +131,20 @@ def test_no_speedup_over_zero() -> None:
     assert math.isnan(row.speedups["min"])
     assert math.isnan(row.speedups["median"])
     assert row.speedups["mean"] == 1.0
+
+
+@pytest.mark.parametrize("original", [False, True])
+def test_rates_are_times_with_the_versions_exchanged(original: bool) -> None:
+    """What is faster where more is better; samples keep their numbers, and the reference gives the weights."""
+    rng = np.random.default_rng(3)
+    old, new = rng.exponential(size=20) + 10.0, rng.normal(11.0, 0.5, 40)
+    x, y = (Sample(values, "", Direction.HIGHER) for values in (old, new))
+    (rate,) = report([Entry("r", x, y, 0.95)], original=original, weighting="fraction").rows
+    (time,) = report([Entry("t", Sample(new), Sample(old), 0.95)], original=original).rows
+    assert rate.speedups == time.speedups
+    assert rate.speedups["mean"] > 1.0
+    assert (rate.mean.significant, rate.mean.bounds) == (time.mean.significant, time.mean.bounds)
+    assert (rate.median.significant, rate.median.bounds) == (time.median.significant, time.median.bounds)
+    assert rate.remarks == tuple(remark.replace("sample 2", "sample 1") for remark in time.remarks)
+    assert any("sample 1" in remark for remark in rate.remarks)
+    assert rate.weights == {at: locate(old, at) for at in LOCATIONS}

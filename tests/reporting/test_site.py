@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ from speedproof.history.commits import Commit, commit_address
 from speedproof.history.result import FoundHistory
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
-from speedproof.reporting.site import write_site
+from speedproof.reporting.site import write_projects, write_site
 from speedproof.reporting.site.encode import encode_track
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
@@ -240,3 +242,23 @@ def test_a_commit_is_one_row(browser: Any, tmp_path: Path) -> None:
     Select(browser.find_element(By.CSS_SELECTOR, "select[aria-label=state]")).select_by_visible_text("undone")
     assert [row.split()[0] for row in rows()] == ["Change", "a", "b"]
     assert browser.execute("getLog", {"type": "browser"})["value"] == []
+
+
+def test_projects_stand_below_one_page(tmp_path: Path) -> None:
+    """A row each with a link to its own pages and what changed; names are text, and nobody's page is lost."""
+    for name, slower in (("a & <b>", 1), ("quiet", 0)):
+        write_site([history(slower=slower)], tmp_path / name, made=f"made {name}")
+    assert write_projects(tmp_path) > 1000
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    rows = list(ElementTree.fromstring(text[text.index("<tbody>") : text.index("</table>")]))
+    assert [row[0][0].text for row in rows] == ["a & <b>", "quiet"]
+    assert [row[2].text for row in rows] == ["made a & <b>", "made quiet"]
+    assert "1 change" in str(rows[0][1].text)
+    assert "No change" in str(rows[1][1].text)
+    for row in rows:
+        assert (tmp_path / unquote(row[0][0].attrib["href"])).is_file()
+    write_site([history()], tmp_path / "a & <b>", made="again")
+    write_projects(tmp_path)
+    (tmp_path / "index.html").write_text("mine")
+    with pytest.raises(UsageError, match="other files"):
+        write_projects(tmp_path)

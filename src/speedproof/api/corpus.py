@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from speedproof.api.given import alpha_of, floor_of, no_step, options_of, rules_of, version_given
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
@@ -67,6 +69,7 @@ class Corpus:
         unit: str | None = None,
         columns: Mapping[str, str] | None = None,
         wide: Literal["version", "benchmark"] | None = None,
+        higher_is_better: str | Sequence[str] = (),
         done: Callable[[], None] = no_step,
         unchanged: Callable[[], None] = no_step,
     ) -> Corpus:
@@ -83,7 +86,7 @@ class Corpus:
             Add to a complete corpus. Files that are in it already and have not changed are left out.
         by : sequence of str
             Tell versions apart by these fields of the files.
-        format, unit, columns, wide
+        format, unit, columns, wide, higher_is_better
             As :func:`speedproof.read` takes them.
         done : callable
             Called after each file.
@@ -104,6 +107,7 @@ class Corpus:
         from speedproof.corpus.build import build
         from speedproof.corpus.place import Place
         from speedproof.formats.source import ReadOptions
+        from speedproof.formats.suites import all_there, names_given, turned
 
         how = ReadOptions(unit=unit, columns=columns or {}, wide=wide)
 
@@ -114,12 +118,16 @@ class Corpus:
                 return there
 
             for version, results in labelled(files, format, how, tuple(by), known):
-                yield version, results
+                yield version, replace(results, records=tuple(turned(r, more) for r in results.records))
                 if not results.more:
                     done()
 
+        more = names_given(higher_is_better)
         build(Place.of(place), found, append=append)
-        return cls(place)
+        corpus = cls(place)
+        if more:
+            all_there(more, corpus.query("SELECT DISTINCT metric FROM corpus")["metric"].to_pylist())
+        return corpus
 
     def info(self) -> CorpusInfo:
         """What is in it, in counts."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from speedproof.corpus import is_corpus
-from speedproof.data.names import nearest_of
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import Parameter, SpeedproofError, UsageError
+from speedproof.formats.suites import all_there, names_given
 from speedproof.formats.versions import named
 from speedproof.history.commits import Commit, resolve, resolve_label
 from speedproof.history.commits import short_name as short_name
@@ -156,8 +156,9 @@ def add_all(
     parts: list[Added] = []
     problems: list[str] = []
     everything = list(found)
-    higher = higher_is_better.split(",") if isinstance(higher_is_better, str) else list(higher_is_better)
-    _all_there([part.suite for part in everything if isinstance(part, Imported)], higher)
+    higher = names_given(higher_is_better)
+    if suites := [part.suite for part in everything if isinstance(part, Imported)]:
+        all_there(higher, (n for suite in suites for key in suite.keys for n in (key.metric, key.benchmark)))
     asked |= {"higher_is_better": higher_is_better, "machine": machine}
     for i, part in enumerate(everything):
         name = session and f"{session}/{part.name if isinstance(part, Path) else i}"
@@ -178,17 +179,6 @@ def add_all(
     count = sum(part.samples for part in parts)
     names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
     return Added(path, count, commits, all(part.known for part in parts), tuple(problems), names)
-
-
-def _all_there(suites: Sequence[Suite], higher: Sequence[str]) -> None:
-    """Refuse a metric or a benchmark that no suite has."""
-    known = dict.fromkeys(
-        name for suite in suites for key in suite.keys for name in (key.metric, key.benchmark)
-    )
-    for name in higher if suites else ():
-        if name not in known:
-            asked = Parameter("higher_is_better", name)
-            raise UsageError(asked, f": there is no such metric; {nearest_of(name, list(known))}")
 
 
 def _turned(suite: Suite, higher: Sequence[str]) -> Suite:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +16,7 @@ from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import Parameter, UsageError
 from speedproof.formats import ReadOptions
 from speedproof.formats import read as read_records
+from speedproof.formats.suites import all_there, names_given, turned
 from speedproof.protocols.pair import KSRule, Rules
 from speedproof.protocols.speedup_test import Entry, SuiteReport, report_suite
 from speedproof.reporting import speedup_test as words
@@ -84,6 +85,7 @@ def speedup_test(
     always_welch: bool = False,
     ks_rule: KSRule = "legacy",
     unit: str | None = None,
+    higher_is_better: str | Sequence[str] = (),
 ) -> SpeedupTestResult:
     """Run the Speedup-Test on a configuration of the original tool.
 
@@ -103,8 +105,8 @@ def speedup_test(
         Mean: never pool variances after an F test.
     ks_rule : {"legacy", "r422"}
         Median: Kolmogorov-Smirnov p-values as in the article's R or exact under ties.
-    unit : str, optional
-        Of numbers whose file names none.
+    unit, higher_is_better
+        As :func:`speedproof.read` takes them. Where more is better the speedup is candidate over reference.
 
     Returns
     -------
@@ -131,7 +133,10 @@ def speedup_test(
     if confidence is not None:
         alpha = any_alpha(confidence)
     precision = proportion_given("precision", precision, '0.05 or "5%"', any_level)
-    records = list(read_records(config, format="speedup-test", options=ReadOptions(unit=unit)))
+    more = names_given(higher_is_better)
+    found = list(read_records(config, format="speedup-test", options=ReadOptions(unit=unit)))
+    all_there(more, (record.metric for record in found if isinstance(record, Record)))
+    records = [turned(item, more) if isinstance(item, Record) else item for item in found]
     suite = Suite.from_records((r.version or "" if isinstance(r, Record) else "", r) for r in records)
     fields = {r.benchmark: dict(r.fields) for r in records if isinstance(r, Record)}
     pairing = suite.pair("Sample1", "Sample2")

@@ -150,6 +150,7 @@ def _build(asked: BuildOptions, console: Console) -> int:
             unit=reading.unit,
             columns=columns_of(reading),
             wide=reading.wide,
+            higher_is_better=reading.higher_is_better,
             done=ticker.advance,
             unchanged=lambda: left_out.append(None),
         )

@@ -1,6 +1,7 @@
 """``speedproof history``: keep measurements of commits, and tell what changed, when and by how much."""
 
 import subprocess
+from collections.abc import Sequence
 from contextlib import chdir
 from datetime import datetime
 from operator import attrgetter
@@ -144,6 +145,10 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
 class PageOptions(HistoryOptions, frozen=True, kw_only=True):
     """Write charts of all benchmarks, for a browser."""
 
+    stores: Annotated[
+        tuple[str, ...],
+        Argument("[STORE...]", "several projects, each in its repository, below one overview"),
+    ] = ()
     output: Annotated[str, "-o, --output DIR", "the folder of the pages", place]
     compare: Annotated[tuple[str, ...], "REV", "another branch to draw; may be repeated"] = ()
     metric: Metric = None
@@ -267,19 +272,42 @@ def _carry_out(command: str, body: str) -> None:
 
 
 def _page(asked: PageOptions, console: Console) -> int:
-    history = asked.history
-    with console.progress("drawing", len(history.store.all_series(metric=asked.metric))) as ticker:
-        size = history.page(
-            asked.output,
-            confidence=asked.confidence,
-            correction="bh" if asked.fdr else "holm",
-            metric=asked.metric,
-            branch=asked.branch,
-            compare=asked.compare,
-            done=ticker.advance,
-        )
-    console.say(f"{asked.output}: {size / 1e6:.1f} MB; open {Path(asked.output, 'index.html')}")
+    if asked.stores:
+        asked.refuse("store", "repository", because="every STORE is in its own")
+    folder, size = Path(asked.output), 0
+    for name, history in _projects(asked.stores) if asked.stores else [("", asked.history)]:
+        with console.progress(
+            f"drawing {name}".strip(), len(history.store.all_series(metric=asked.metric))
+        ) as ticker:
+            size += history.page(
+                folder / name,
+                confidence=asked.confidence,
+                correction="bh" if asked.fdr else "holm",
+                metric=asked.metric,
+                branch=asked.branch,
+                compare=asked.compare,
+                done=ticker.advance,
+            )
+    if asked.stores:
+        from speedproof.reporting.site import write_projects
+
+        size += write_projects(folder)
+    console.say(f"{asked.output}: {size / 1e6:.1f} MB; open {folder / 'index.html'}")
     return 0
+
+
+def _projects(stores: Sequence[str]) -> list[tuple[str, "sp.History"]]:
+    """Stores with their names: the name of the file, or of its folder where the file has the usual one."""
+    from speedproof.api.history import DEFAULT_STORE
+
+    named: dict[str, sp.History] = {}
+    for store in stores:
+        place = Path(store)
+        name = place.resolve().parent.name if place.name == DEFAULT_STORE else place.stem
+        if name in named:
+            raise UsageError(f"two stores are called {name}; rename one")
+        named[name] = sp.History(store, "." if "://" in store else place.parent)
+    return list(named.items())
 
 
 def _add(asked: AddOptions, console: Console) -> int:

@@ -7,8 +7,8 @@ from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import check_outputs, write_answer
-from speedproof.declaring import Argument
-from speedproof.options import Output, answer
+from speedproof.declaring import Argument, Taken
+from speedproof.options import Output, Reading, answer
 from speedproof.reporting.names import visible_lines
 from speedproof.values import any_level, place
 
@@ -48,7 +48,7 @@ class SuiteOptions(CommandOptions, frozen=True, kw_only=True):
     original: Annotated[bool, "follow the tool of 2010 instead of the article"] = False
     always_welch: Annotated[bool, "mean: never pool variances after an F test"] = False
     ks_rule: Annotated[Literal["legacy", "r422"], "median: see 'compare --help'"] = "legacy"
-    unit: Annotated[str | None, "UNIT", "unit of numbers whose file names none"] = None
+    reading: Annotated[Reading, Taken("how files are read", take="unit higher_is_better")]
     output: Annotated[
         Output,
         answer(
@@ -69,7 +69,8 @@ def run(asked: SuiteOptions, console: Console) -> int:
         original=asked.original,
         always_welch=asked.always_welch,
         ks_rule=asked.ks_rule,
-        unit=asked.unit,
+        unit=asked.reading.unit,
+        higher_is_better=asked.reading.higher_is_better,
     )
     prefix = asked.save
     if prefix is None and asked.original and not asked.output.json and asked.config != "-":

@@ -14,7 +14,7 @@ What a path stands for:
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -117,20 +117,22 @@ def read(
         each = iter(versions.one_thing(read_all))
         read_all = [versions.counted_once([next(each) for _ in argument.paths]) for argument in arguments]
     if rows:
-        read_all = [versions.onto_benchmarks(records, _names(rows)) for records in read_all]
+        read_all = [versions.onto_benchmarks(records, names_given(rows)) for records in read_all]
     if match == "position":
         read_all = versions.by_position(arguments, read_all)
     labelled: list[tuple[str, Record | Skipped]] = []
     commands = False
     for argument, label, records in zip(arguments, versions.labels_of(arguments), read_all, strict=True):
         if by:
-            labelled += versions.onto_versions(label, records, _names(by))
+            labelled += versions.onto_versions(label, records, names_given(by))
         elif several:
             labelled += versions.versions_of_several(label, records)
         else:
             name, path = argument.name or label, argument.paths[0]
             labelled, commands = versions.versions_of_one(name, path, records, reference)
-    labelled = _turned(labelled, _names(higher_is_better))
+    more = names_given(higher_is_better)
+    all_there(more, (record.metric for _, record in labelled if isinstance(record, Record)))
+    labelled = [(of, turned(item, more) if isinstance(item, Record) else item) for of, item in labelled]
     suite = Suite.from_records(labelled, commands=commands)
     _all_usable(suite, labelled)
     chosen = suite.select(only, skip, metric)
@@ -146,24 +148,22 @@ def _one_is_csv(paths: Sequence[str]) -> None:
         raise UsageError(*both, " say how to read CSV, and no file named is CSV; leave them out")
 
 
-def _turned(
-    labelled: list[tuple[str, Record | Skipped]], metrics: Sequence[str]
-) -> list[tuple[str, Record | Skipped]]:
-    """The same, more of some metrics being better."""
-    present = list(dict.fromkeys(r.metric for _, r in labelled if isinstance(r, Record)))
+def all_there(metrics: Sequence[str], present: Iterable[str]) -> None:
+    """Refuse metrics, of which more is said to be better, that were not measured."""
+    known = list(dict.fromkeys(present))
     for metric in metrics:
-        if metric not in present:
+        if metric not in known:
             asked = Parameter("higher_is_better", metric)
-            raise UsageError(asked, f": there is no such metric; {nearest_of(metric, present)}")
-
-    def turned(item: Record | Skipped) -> Record | Skipped:
-        higher = isinstance(item, Record) and item.metric in metrics
-        return replace(item, direction=Direction.HIGHER) if higher else item
-
-    return [(label, turned(item)) for label, item in labelled]
+            raise UsageError(asked, f": there is no such metric; {nearest_of(metric, known)}")
 
 
-def _names(given: str | Sequence[str]) -> list[str]:
+def turned(record: Record, metrics: Sequence[str]) -> Record:
+    """The same, more of some metrics being better."""
+    return replace(record, direction=Direction.HIGHER) if record.metric in metrics else record
+
+
+def names_given(given: str | Sequence[str]) -> list[str]:
+    """Names, one by one or joined by commas."""
     return given.split(",") if isinstance(given, str) else list(given)
 
 

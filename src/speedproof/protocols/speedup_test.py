@@ -59,6 +59,12 @@ class Entry(Struct, frozen=True, eq=False):
     weight: float | None = None  # its own weight
     remarks: tuple[str, ...] = ()  # what was wrong with the row
 
+    @property
+    def sides(self) -> tuple[FloatArray, FloatArray]:
+        """The values that are larger where the candidate is faster over the others: X and Y, of rates Y and X."""
+        x, y = self.x.values, self.y.values
+        return (y, x) if self.x.higher_is_better else (x, y)
+
 
 class RowFinding(Struct, frozen=True):
     """What a row of the tool's output says of one location."""
@@ -113,11 +119,12 @@ def report_suite(
     confidence = None if alpha is None else alpha_at(alpha)
     levels = [entry.confidence if confidence is None else confidence for entry in entries]
     sides = {
-        at: ([locate(e.x.values, at) for e in entries], [locate(e.y.values, at) for e in entries])
+        at: ([locate(e.sides[0], at) for e in entries], [locate(e.sides[1], at) for e in entries])
         for at in LOCATIONS
     }
     custom = [entry.weight for entry in entries]
-    weights = {at: weigh(weighting, before, custom) for at, (before, _) in sides.items()}
+    references = {at: [locate(e.x.values, at) for e in entries] for at in LOCATIONS}
+    weights = {at: weigh(weighting, before, custom) for at, before in references.items()}
     rows = tuple(
         _row(entry, level, rules, original, {at: w[i] for at, (w, _) in weights.items()})
         for i, (entry, level) in enumerate(zip(entries, levels, strict=True))
@@ -137,7 +144,7 @@ def report_suite(
         weighting="equal" if weights["mean"][1] else weighting,
         remarks=(fallback,) if fallback else (),
         levels=tuple(levels),
-        dominant=_dominant(entries, sides["mean"][0], weights["mean"][0]),
+        dominant=_dominant(entries, references["mean"], weights["mean"][0]),
         original=original,
     )
 
@@ -155,10 +162,11 @@ def _dominant(
 def _row(
     entry: Entry, level: float | None, rules: Rules, original: bool, weights: dict[Location, float]
 ) -> SuiteRow:
-    x, y = entry.x.values, entry.y.values
+    x, y = entry.sides
     alpha = None if level is None else alpha_at(level)
-    of_mean = finding("mean", x, y, alpha, rules, original=original)
-    of_median = finding("median", x, y, alpha, rules, original=original)
+    how = {"original": original, "turned": entry.x.higher_is_better}
+    of_mean = finding("mean", x, y, alpha, rules, **how)
+    of_median = finding("median", x, y, alpha, rules, **how)
     located = {at: (locate(x, at), locate(y, at)) for at in LOCATIONS}
     return SuiteRow(
         name=entry.name,
@@ -178,11 +186,15 @@ def finding(
     rules: Rules = DEFAULT,
     *,
     original: bool = False,
+    turned: bool = False,
 ) -> RowFinding:
-    """What a row says of the mean or the median, by figure 1 or 2 of the article, or by the tool of 2010."""
+    """What a row says of the mean or the median, by figure 1 or 2 of the article, or by the tool of 2010.
+
+    ``turned``: x is the sample that is called 2.
+    """
     at = DEFAULT_ALPHA if alpha is None else alpha
     decide: Callable[[Any], Decision]
-    remarks = partial(_remarks, n=x.size, m=y.size)
+    remarks = partial(_remarks, sizes=(x.size, y.size), names=(2, 1) if turned else (1, 2))
     if location == "mean":
         means, welch = mean_tests(x, y), rules.always_welch and not original
         decide = partial(decide_mean, means, always_welch=welch, f_test_when_not_normal=original)
@@ -275,10 +287,10 @@ def _no_level(location: str) -> str:
     return f"{location}: no confidence level of {_LEAST_LEVEL:g} or more"
 
 
-def _remarks(decision: Decision, n: int, m: int) -> tuple[str, ...]:
-    """The warnings of a protocol on samples of two sizes."""
+def _remarks(decision: Decision, sizes: tuple[int, int], names: tuple[int, int]) -> tuple[str, ...]:
+    """The warnings of a protocol on two samples."""
     if isinstance(decision, MeanDecision):
-        sides = ((1, decision.normal_x, n), (2, decision.normal_y, m))
+        sides = sorted(zip(names, (decision.normal_x, decision.normal_y), sizes, strict=True))
         return tuple(
             f"mean: more than {SMALL} runs needed for sample {side}"
             if size <= SMALL
@@ -286,7 +298,8 @@ def _remarks(decision: Decision, n: int, m: int) -> tuple[str, ...]:
             for side, normal, size in sides
             if not normal
         )
-    lacking = [side for side, lacks in ((1, decision.lacking_x), (2, decision.lacking_y)) if lacks]
+    both = zip(names, (decision.lacking_x, decision.lacking_y), strict=True)
+    lacking = sorted(side for side, lacks in both if lacks)
     if isinstance(decision, MedianDecision) and not (lacking or decision.location_model):
         return ("median: no location shift, confidence may be inaccurate",)
     return tuple(f"median: more than {SMALL} runs needed for sample {side}" for side in lacking)

@@ -113,16 +113,7 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     )
     shown = result.alarms if everything else result.alarms[:_SHOWN]
     more = len(result.alarms) - len(shown)
-    hints: tuple[str, ...] = ()
-    if result.undecided:
-        first = result.undecided[0]
-        again = (
-            ""
-            if first.confirmed
-            else f"Measure again: history confirm {short_name(first.bad.sha)} -- COMMAND"
-        )
-        what = "Which commit" if first.between > 1 else "Confirm"
-        hints = (again or f"{what}: {first.confirmed_by(_SHA)} -- COMMAND", "Accept: history bless COMMIT")
+    hints = (*_next_step(result.undecided), "Accept: history bless COMMIT") if result.undecided else ()
     columns = (
         Column("since"),
         Column("benchmark", names=True),
@@ -138,6 +129,18 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
         (Text(f"... {more} more alarms: ask for all"),) if more else (), hints=hints, command="history watch",
         data=result,
     )  # fmt: skip
+
+
+def _next_step(undecided: Sequence[HistoryAlarm]) -> Iterator[str]:
+    """What measures the first unconfirmed alarm again; where all are confirmed, what finds a commit of several."""
+    for alarm in undecided:
+        if not alarm.confirmed:
+            yield f"Measure again: history confirm {short_name(alarm.bad.sha)} -- COMMAND"
+            return
+    for alarm in undecided:
+        if alarm.between > 1:
+            yield f"Which commit: {alarm.confirmed_by(_SHA)} -- COMMAND"
+            return
 
 
 def _row_of_alarm(result: FoundAlarms, alarm: HistoryAlarm) -> Row:

@@ -3,7 +3,8 @@
 ``index.html`` loads ``data/index.js`` (commits, changes, a line a benchmark) and, when a benchmark is looked at,
 ``data/N.js`` with its points: scripts, since a page that was opened from a file may load nothing else. The charts
 are uPlot's (https://github.com/leeoniya/uPlot, MIT), which needs no exception from the page's
-Content-Security-Policy and draws a thousand commits in milliseconds.
+Content-Security-Policy and draws a thousand commits in milliseconds. Several histories have a folder each, and a
+page over them.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.result import FoundHistory
@@ -72,6 +75,23 @@ def write_site(
         return size + _write(place / "index.html", page)
     except OSError as error:
         raise SpeedproofError(f"{error.filename or place}: {error.strerror}; pages are missing") from error
+
+
+def write_projects(folder: str | os.PathLike[str]) -> int:
+    """Write the page over the histories whose pages are in folders of a folder; its size in bytes."""
+    place, own = Path(folder), resources.files(__package__)
+    if (place / "index.html").exists() and not _ours(place):
+        raise UsageError(f"{place}: holds other files; name a new folder for the pages")
+    rows = []
+    for data in sorted(place.glob("*/data/index.js")):
+        told, name = data.read_text(encoding="utf-8"), data.parent.parent.name
+        index = json.loads(told[told.index("(") + 1 : told.rindex(")")])
+        cells = f'<a href="{quote(name)}/index.html">{escape(name)}</a>', index["headline"], index["made"]
+        rows.append("".join(f"<td>{cell}</td>" for cell in (cells[0], *map(escape, cells[1:]))))
+    page = own.joinpath("projects.html").read_text(encoding="utf-8")
+    page = page.replace("@ROWS@", "\n".join(f"<tr>{row}</tr>" for row in rows))
+    style = own.joinpath("page.css").read_text(encoding="utf-8")
+    return _write(place / "page.css", style) + _write(place / "index.html", page)
 
 
 def _ours(place: Path) -> bool:
