@@ -24,7 +24,7 @@ def groups(found: Command[Any]) -> dict[str, list[tuple[str, str]]]:
     titled: dict[str, list[tuple[str, str]]] = {}
     for p in found.params:
         record = p.get_help_record(CONTEXT)
-        if record is not None and p.name not in ("help", "color"):
+        if record is not None and p.name not in ("help", "help_all", "color"):
             titled.setdefault(getattr(p, "group", "arguments"), []).append(record)
     return titled
 

@@ -7,7 +7,7 @@ author = "The speedproof authors"
 version = release = __version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "sphinx.ext.mathjax"]
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "html_image"]
 myst_heading_anchors = 3
 source_suffix = {".md": "myst-nb"}
 nb_execution_mode = "force"

@@ -1,4 +1,4 @@
-"""How often a bisection is right, and how many runs it takes: the table of docs/bisect.md.
+"""How often a bisection is right, and how many runs it takes: the table of docs/tables.md.
 
 Histories of 64 commits with 1 % noise a run; the place of the change is drawn. Columns: right (the culprit, or
 "nothing" where nothing changed), wrong, still open after 400 runs; runs; commits built; "another change may

@@ -1,6 +1,6 @@
 """False alarms and power of change points, beside Apache Otava, asv and Mozilla's rule, on 100 commits.
 
-``python studies/change_points.py [--runs 400]`` prints the table of docs/history.md. The code of Otava and asv is
+``python studies/change_points.py [--runs 400]`` prints the table of docs/tables.md. The code of Otava and asv is
 used where they are installed; Mozilla's rule (weighted windows of 12 on
 each side, |t| > 7) is restated from its documentation.
 """

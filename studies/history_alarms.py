@@ -1,4 +1,4 @@
-"""How rare the false alarms of ``history watch`` are, and how many commits a true one takes: docs/history.md.
+"""How rare the false alarms of ``history watch`` are, and how many commits a true one takes: docs/tables.md.
 
     python studies/history_alarms.py
 

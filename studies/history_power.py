@@ -1,4 +1,4 @@
-"""How often a step is shown in a short history: the table of docs/history.md.
+"""How often a step is shown in a short history: the table of docs/tables.md.
 
     python studies/history_power.py
 

@@ -1,4 +1,4 @@
-"""Several changes, or one undone, in short histories: a table of docs/history.md.
+"""Several changes, or one undone, in short histories: a table of docs/tables.md.
 
     python studies/history_several.py [--series 200] [--null 1000]
 

@@ -1,4 +1,4 @@
-"""False alarms of change points where dependent noise is not normal: a table of docs/history.md.
+"""False alarms of change points where dependent noise is not normal: a table of docs/tables.md.
 
     python studies/lasting_noise.py
 

@@ -1,4 +1,4 @@
-"""Risk and power of the ratio of two quantiles: the table of docs/quantiles.md.
+"""Risk and power of the ratio of two quantiles: the table of docs/tables.md.
 
     python -m studies.quantiles [--pairs 4000] [--seed 1]
 

@@ -1,7 +1,7 @@
 """Size of the tests and protocols, and coverage of the certified bounds, by seeded simulation.
 
 ``python studies/size_and_coverage.py [repetitions] [seed]`` prints the tables of studies/size_and_coverage.md, and
-the worst of every size in one table, for docs/size-and-coverage.md.
+the worst of every size in one table, for docs/tables.md.
 Pairs of samples are drawn from distributions of which the tested hypothesis, or the covered value, is true. A
 cell has the percentage of errors in both directions: of verdicts "faster" and "slower" where neither is true,
 of lower bounds above and upper bounds below the truth. All should be about 5, the risk alpha, or less. An

@@ -1,4 +1,4 @@
-"""What `--why` names, how often it is wrong, and how well it shares a speedup out: the tables of docs/why.md.
+"""What `--why` names, how often it is wrong, and how well it shares a speedup out: the tables of docs/tables.md.
 
     python -m studies.why [--draws 400] [--seed 1]
 

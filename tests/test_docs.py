@@ -81,11 +81,21 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
             exec(compile(cell, "cell", "exec"), names)
 
 
+def anchors(page: Path) -> set[str]:
+    """What a page's headings are called in links."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 def test_links_between_pages_lead_somewhere() -> None:
-    """Relative links name files that exist."""
+    """Relative links name files that exist, and headings of their pages."""
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+        text = page.read_text(encoding="utf-8")
+        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+            to = page.parent / target if target else page
+            assert to.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in anchors(to), f"{page.name} links to {target}#{anchor}"
 
 
 def test_the_reference_has_every_public_name() -> None:

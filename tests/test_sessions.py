@@ -52,6 +52,10 @@ from speedproof.sessions import ComparedSession, SessionResult
 Times = dict[str, float | Callable[[int], float]]
 
 
+NEVER = 1e-12
+"""A margin within which nothing is proven, not even of equal values: bounds have a rounding."""
+
+
 def until(**rules: Any) -> StopRules:
     """Measured until something is proven, or until the rules say so."""
     return stop_rules(stop_at_proof=True, **rules)
@@ -314,7 +318,7 @@ def test_all_benchmarks_of_a_tool_are_measured_and_timed_together() -> None:
 
     plan = [benchmark("X", "Y", name=name) for name in ("clear", "one", "other")]
     lines: list[Line] = []
-    question = SessionQuestion(until(max_time=30.0))
+    question = SessionQuestion(until(max_time=30.0, margin=NEVER))
     session = compared(head(*plan), question, Tool(clock, {}), clock=clock, append=lines.append, warmup=0)
     seen: list[Progress] = []
     outcome = session.run(lambda progress, _: seen.append(progress))
@@ -685,7 +689,7 @@ def test_a_gate_errs_seldom_and_passes_what_did_not_change() -> None:
 
 
 def test_time_budget() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_time=21.0))
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_time=21.0, margin=NEVER))
     outcome = bench.session.run()
     assert outcome.findings[0].verdict is Verdict.UNDECIDED
     assert outcome.measured.reasons[0][1] == "21 s were allowed"
@@ -747,7 +751,7 @@ def test_failure_stops_with_the_output() -> None:
 
 
 def test_ignored_failures_leave_their_block_out_and_warn() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=20), ignore_failure=True)
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=20, margin=NEVER), ignore_failure=True)
     bench.executor.fail = {3: 1, 10: 2}
     outcome = bench.session.run()
     (finding,) = outcome.findings
@@ -773,7 +777,7 @@ def test_a_version_that_never_succeeds_ends_its_benchmark() -> None:
         {"X": 1.0, "Y": 1.0},
         benchmark("X", "Y", name="hopeless"),
         benchmark("X", "Y", name="next"),
-        rules=until(max_blocks=12),
+        rules=until(max_blocks=12, margin=NEVER),
         ignore_failure=True,
     )
     order = [block_order("XY", seed=7, benchmark=0, block=b) for b in range(10)]
@@ -1038,7 +1042,9 @@ def test_a_seed_given_again_draws_other_orders() -> None:
 
 def test_a_useless_candidate_leaves_and_the_others_go_on() -> None:
     bench = Bench(
-        {"X": 1.0, "bad": 1.0, "good": 1.0}, rules=until(max_blocks=25, max_time=None), ignore_failure=True
+        {"X": 1.0, "bad": 1.0, "good": 1.0},
+        rules=until(max_blocks=25, max_time=None, margin=NEVER),
+        ignore_failure=True,
     )
     measure = bench.executor.measure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from inspect import get_annotations
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args, get_origin
 
 from speedproof import values
 from speedproof.errors import UsageError
@@ -28,6 +28,7 @@ class Option(NamedTuple):
     title: str = ""  # of the group that it opens
     needs: str = ""  # the field of an option that must be given, too
     excludes: str = ""  # the fields of options that must not
+    first: bool = False  # whether the help of a command with many options shows it; --help-all shows all
 
     @property
     def names(self) -> list[str]:
@@ -43,6 +44,15 @@ class Option(NamedTuple):
     def parser(self) -> Callable[[str], object] | None:
         """What makes a value of a text, or of a number."""
         return self.parse or KINDS.get(self.metavar)
+
+
+class Shown(Enum):
+    """Which help an option is in: marks of a field."""
+
+    FIRST = "also in the short help of a command with many options: everybody uses it first"
+
+
+FIRST: Final = Shown.FIRST
 
 
 class Title(str):
@@ -67,6 +77,8 @@ class Argument(NamedTuple):
 
 class Formats(NamedTuple):
     """A mapping from formats of reports to the files that are to hold them: an option for each format."""
+
+    first: str = "html"  # those that everybody uses first
 
 
 class Taken:
@@ -121,7 +133,7 @@ def _option(metadata: Sequence[Any]) -> Option:
         type(p).__name__.lower(): p for p in metadata if isinstance(p, Title | Needs | Excludes)
     }
     parse = next((part for part in metadata if callable(part)), None)
-    return Option(text, "".join(usage), parse, **more)
+    return Option(text, "".join(usage), parse, **more, first=FIRST in metadata)
 
 
 LATEST = "@last"

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, cast
 from msgspec import Meta, Struct
 
 from speedproof import values
-from speedproof.declaring import Argument, Excludes, Formats, Needs, Taken, Title
+from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Taken, Title
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
 """The questions of two samples, in the order in which they are shown."""
@@ -36,6 +36,9 @@ def quantile_of(name: str) -> float | None:
 
 HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
+
+WORTH_KNOWING = 0.01
+"""What runs in blocks are also held against where no margin is asked for: two versions this close are the same."""
 
 ASKED: tuple[QuestionName, ...] = ("typical", "mean")
 """What is asked by default: the headline, and the mean, which is shown where it proves the opposite."""
@@ -120,7 +123,9 @@ class Reading(Struct, frozen=True, kw_only=True):
 class Choosing(Struct, frozen=True, kw_only=True):
     """Which versions, benchmarks and metrics."""
 
-    reference: Annotated[str | None, "VERSION", "the version to compare against (default: the first)"] = None
+    reference: Annotated[
+        str | None, "VERSION", "the version to compare against (default: the first)", FIRST
+    ] = None
     by: Annotated[
         str | None,
         "FIELD",
@@ -134,9 +139,9 @@ class Choosing(Struct, frozen=True, kw_only=True):
         Literal["name", "position"] | None,
         "how the benchmarks of several files are matched (default: by name)",
     ] = None
-    metric: Annotated[str | None, "NAME", "the metric to compare, or 'all' (default: time)"] = None
+    metric: Annotated[str | None, "NAME", "the metric to compare, or 'all' (default: time)", FIRST] = None
     only: Annotated[
-        tuple[str, ...], "PATTERN", "only benchmarks that match, as 'json_*'; may be repeated"
+        tuple[str, ...], "PATTERN", "only benchmarks that match, as 'json_*'; may be repeated", FIRST
     ] = ()
     skip: Annotated[tuple[str, ...], "PATTERN", "leave out benchmarks that match; may be repeated"] = ()
 
@@ -173,6 +178,7 @@ class Judging(Struct, frozen=True, kw_only=True):
         float | None,
         "SHARE",
         "speedups proven to lie within 1/(1+SHARE) and 1+SHARE are equivalent, for example 2%",
+        FIRST,
     ] = None
     nested: Annotated[
         Literal["process", "pool"],
@@ -202,7 +208,11 @@ class Gating(Struct, frozen=True, kw_only=True):
     """How a gate decides; also the table ``[gate]`` of ``speedproof.toml``."""
 
     margin: Annotated[
-        float | None, "SHARE", "speedups down to 1/(1+SHARE) are no regression (default: 2%)", _gate_margin
+        float | None,
+        "SHARE",
+        "speedups down to 1/(1+SHARE) are no regression (default: 2%)",
+        _gate_margin,
+        FIRST,
     ] = None
     confidence: Annotated[
         float | None, "LEVEL", "1 - the risk of a false pass, and of a false fail (default: 0.95)"
@@ -218,10 +228,12 @@ class Gating(Struct, frozen=True, kw_only=True):
         "margin; proven-improvement, that it is faster; equivalence, that it is neither by more than the "
         "margin",
         Policy,
+        FIRST,
     ] = None
     undecided: Annotated[
         Undecided | None,
         "exit code of an undecided gate: report it as 3 (default), fail with 1, or pass with 0",
+        FIRST,
     ] = None
     protocol: Annotated[
         Location | None, "whose test decides: of the typical run (default), of means, medians or slowest runs"
@@ -246,9 +258,9 @@ class Modelling(Struct, frozen=True, kw_only=True):
 class Output(Struct, frozen=True, kw_only=True):
     """What is shown and written."""
 
-    all: Annotated[bool, "every benchmark, not only those that changed most"] = False
-    details: Annotated[bool, "the other protocols, corrections and numbers of the whole suite"] = False
-    explain: Annotated[bool, "every check, test and rule behind each verdict"] = False
+    all: Annotated[bool, "every benchmark, not only those that changed most", FIRST] = False
+    details: Annotated[bool, "the other protocols, corrections and numbers of the whole suite", FIRST] = False
+    explain: Annotated[bool, "every check, test and rule behind each verdict", FIRST] = False
     json: Annotated[bool, "write everything as JSON"] = False
     reports: Annotated[Mapping[str, str], Formats()] = {}  # by format, where it goes; - is standard output
     github_summary: Annotated[bool, "append the Markdown to $GITHUB_STEP_SUMMARY"] = False
@@ -263,6 +275,10 @@ def answer(**texts: str) -> Taken:
 DRIVERS = Literal["criterion", "go", "google-benchmark", "hyperfine", "jmh", "pyperf", "pytest-benchmark"]
 
 
+UNNAMED = "command"
+"""What a benchmark of commands is called that nobody named."""
+
+
 class Measuring(Struct, frozen=True, kw_only=True):
     """What is measured, how, and until when."""
 
@@ -271,13 +287,15 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "--name, -n NAME",
         "name of the next version; may be repeated",
         Title("what is measured"),
+        FIRST,
     ] = ()
-    benchmark: Annotated[str, "NAME", "what the commands have in common"] = "command"
+    benchmark: Annotated[str, "NAME", "what the commands have in common"] = UNNAMED
     parameter_list: Annotated[
         tuple[tuple[str, str], ...],
         "-L, --parameter-list NAME VALUES",
         "comma-separated values for {NAME} in the commands: a benchmark each; with a single command the first "
         "list makes the versions",
+        FIRST,
     ] = ()
     parameter_scan: Annotated[
         tuple[tuple[str, str, str], ...],
@@ -290,14 +308,15 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "of --parameter-scan (default: 1)",
         Needs("parameter_scan"),
     ] = None
-    suite: Annotated[str | None, "FILE", "TOML file of benchmarks x versions"] = None
+    suite: Annotated[str | None, "FILE", "TOML file of benchmarks x versions", FIRST] = None
     revisions: Annotated[
         tuple[str, ...],
         "REVISION...",
         "git revisions of the repository here, the reference first; A..B for all between, WORKTREE for the "
         "files as they are",
+        FIRST,
     ] = ()
-    build: Annotated[str, "CMD", "builds a revision, in a tree of its own"] = ""
+    build: Annotated[str, "CMD", "builds a revision, in a tree of its own", FIRST] = ""
     build_env: Annotated[tuple[str, ...], "NAME", "a variable that builds depend on, as CFLAGS"] = ()
     builds: Annotated[
         Positive | None,
@@ -334,9 +353,10 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "runs of each version that do not count, before those that do (default: 1), or 'auto'",
         values.runs_or_auto,
         Title("around the runs"),
+        FIRST,
     ] = 1
     setup: Annotated[str, "CMD", "once for each version before its runs"] = ""
-    prepare: Annotated[str, "CMD", "before each run, not measured"] = ""
+    prepare: Annotated[str, "CMD", "before each run, not measured", FIRST] = ""
     conclude: Annotated[str, "CMD", "after each run, not measured"] = ""
     cleanup: Annotated[str, "CMD", "once for each version after its runs"] = ""
     input: Annotated[str, "FILE", "standard input of each run"] = os.devnull
@@ -368,7 +388,12 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "a number in the program's output; DIRECTION is 'lower' or 'higher'",
         Title("metrics"),
     ] = ()
-    decide_by: Annotated[str | None, "METRIC", "the metric that decides (default: time)"] = None
+    decide_by: Annotated[
+        str | None,
+        "METRIC",
+        "the metric that decides (default: time), such as cpu: user and system time, of children, too",
+        FIRST,
+    ] = None
     perf: Annotated[str | None, "EVENTS", "counters of 'perf stat', for example instructions"] = None
     energy: Annotated[bool, "energy of the processor packages (RAPL)"] = False
     alpha: Annotated[
@@ -388,16 +413,18 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "hold every benchmark to --margin (default: 2%): stop when it is proven lost or kept; exit with 0 "
         "(pass), 1 (fail) or 3 (undecided)",
     ] = False
-    margin: Annotated[Share | None, "SHARE", "stop also when proven equal within this, for example 1%"] = None
+    margin: Annotated[
+        Share | None, "SHARE", "stop also when proven equal within this (default: 1%)", FIRST
+    ] = None
     precision: Annotated[Share | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
         None
     )
     min_runs: Annotated[int | None, "N", "no fewer runs of each version (default: 10)"] = None
     max_runs: Annotated[int | None, "N", "no more runs of each version"] = None
     runs: Annotated[Positive | None, "--runs, -r N", "exactly N runs of each version"] = None
-    max_time: Annotated[float, "S", "seconds (or 2m, 1h) for all benchmarks together (default: 60 each)"] = (
-        60.0
-    )
+    max_time: Annotated[
+        float, "S", "seconds (or 2m, 1h) for all benchmarks together (default: 60 each)", FIRST
+    ] = 60.0
     stop_at_proof: Annotated[
         bool,
         "stop at the first verdict; by default measuring goes on until the bound holds at least half of the "

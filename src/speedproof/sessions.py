@@ -57,7 +57,7 @@ class SessionOrigin(Struct, frozen=True):
     sessions: tuple[str, ...]  # the sessions in it that the findings rest on
     metric: str  # what was compared
     alpha: float  # of each side of a benchmark, for all its candidates together
-    # As asked for; the margin also of a policy
+    # The margin within which versions are the same, or of a policy; the precision that was asked for
     margin: float | None
     precision: float | None
     reasons: dict[str, str]  # by benchmark, why measuring ended; empty when it was only looked at again

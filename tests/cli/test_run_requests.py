@@ -227,7 +227,7 @@ def test_another_metric_decides_afterwards() -> None:
     assert verdict("--resume", "r.jsonl", "--max-time", "0") == ("score", "faster", 2.0)
     assert verdict("--resume", "r.jsonl", "--decide-by", "cost")[:2] == ("cost", "slower")
     message = refused("--review", "r.jsonl", "--decide-by", "energy")
-    assert "--decide-by energy: no such metric; available: time, user, system, memory" in message
+    assert "--decide-by energy: no such metric; available: time, user, system, cpu, memory" in message
     assert message.strip().endswith("involuntary-switches, score, cost")
 
 

@@ -1,4 +1,4 @@
-"""What becomes of values that are no finite numbers, as the table in docs/data-model.md has it."""
+"""What becomes of values that are no finite numbers, as the table in docs/formats-read.md has it."""
 
 from __future__ import annotations
 

@@ -263,6 +263,7 @@ def test_metrics_are_the_kernels_numbers_in_base_units(
             "time": 2.5,
             "user": 1.234568,
             "system": 0.765432,
+            "cpu": 2.0,
             "minor-faults": 11.0,
             "major-faults": 12.0,
             "voluntary-switches": 13.0,

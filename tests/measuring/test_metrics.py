@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from speedproof.measuring.metrics import (
     parse_metric,
     perf_counters,
     units_of,
+    whole_ticks,
 )
 
 
@@ -108,7 +110,7 @@ def test_perf_output_is_read(tmp_path: Path) -> None:
         "# started on Monday\n\n1234567;;instructions;100;100.00;;\n<not supported>;;cycles;0;100.00;;\n"
         "0.55;msec;task-clock;550000;100.00;0.5;CPUs utilized\n2500000;ns;duration_time;2500000;100.00;;\n"
     )
-    expected = {"instructions": 1234567.0, "task-clock": 0.55, "time": 0.0025}
+    expected = {"instructions": 1234567.0, "task-clock": 0.55, "cpu": 0.00055, "time": 0.0025}
     assert PerfStat(("instructions",), path).read() == expected
 
 
@@ -117,6 +119,12 @@ def test_lines_of_perf_that_are_no_counts_are_passed_over(tmp_path: Path) -> Non
     path = tmp_path / "perf.txt"
     path.write_text("5;x\n6\n7;;exact\n1.2.3;;odd;1\n8.5;msec;clock;1;2;3\n;;none;1\n0;;idle\n")
     assert PerfStat((), path).read() == {"exact": 7.0, "clock": 8.5, "idle": 0.0}
+
+
+@pytest.mark.parametrize(("seconds", "whole"), [((0.12, 0.03), True), ((0.1234, 0.03), False)])
+def test_processor_time_in_whole_ticks_is_known(seconds: tuple[float, float], whole: bool) -> None:
+    """Linux without its own accounting counts ticks of 1 to 10 ms."""
+    assert whole_ticks(resource.struct_rusage((*seconds, *[0] * 14))) == whole
 
 
 def test_perf_wraps_the_command(tmp_path: Path) -> None:
@@ -232,7 +240,7 @@ def test_time_under_perf_is_the_programs(tmp_path: Path) -> None:
         pytest.skip(message)
     version = PlannedVersion("v", ("sleep", "0.05"), "sleep 0.05")
     metrics = CommandExecutor(perf=stat).measure(version).metrics
-    assert set(metrics) == {"time", "task-clock"}
+    assert set(metrics) == {"time", "task-clock", "cpu"}
     assert 0.05 <= metrics["time"] < 0.5
 
 

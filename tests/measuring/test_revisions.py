@@ -85,8 +85,13 @@ def run(*argv: str) -> tuple[int, str, str]:
 
 
 def test_revisions_are_what_git_calls_them(repo: Path) -> None:
-    assert names(repo, "main~2", "HEAD") == ["Begin", "Repair"]
-    assert names(repo, "HEAD", "main~1", "main") == ["Repair", "Improve"]
+    assert names(repo, "main~2", "HEAD") == ["main~2", "HEAD"]
+    assert names(repo, "HEAD", "main~1", "main") == ["HEAD", "main~1"]
+    git(repo, "tag", "v1.9.2", "main~1")
+    first, second = resolve(repo, ["v1.9.2", "main"])
+    assert first.name == "v1.9.2"
+    assert second.name == f"{second.commit[: len(second.name) - 5]} main"  # a branch moves on
+    assert names(repo, second.commit, first.commit[:12]) == ["Repair", "Improve"]
     assert names(repo, "main~2..") == ["Begin", "Improve", "Repair"]
     (repo / "new").write_text("1")
     assert [r.name[:9] for r in resolve(repo, ["HEAD", WORKTREE])][1] == "WORKTREE "
@@ -192,7 +197,7 @@ def test_files_links_and_folders_take_each_others_places(repo: Path, tmp_path: P
 def test_the_state_of_the_files_is_a_hash_of_what_differs(repo: Path) -> None:
     """In the order of the paths: the name, and the right to execute it with its content, or where a link leads."""
     commit(repo, "1", "With a blank", name="name with blanks")
-    assert resolve(repo, ["HEAD~1", WORKTREE])[1] == resolve(repo, ["HEAD~1", "HEAD"])[1]
+    assert resolve(repo, ["HEAD~1", WORKTREE])[1] == resolve(repo, ["HEAD~1..HEAD"])[1]
     (repo / "name with blanks").write_text("changed")
     (repo / "source").unlink()
     (repo / "a link").symlink_to("source")
@@ -205,7 +210,7 @@ def test_the_state_of_the_files_is_a_hash_of_what_differs(repo: Path) -> None:
 
     def state_of_files() -> str:
         _, found = resolve(repo, ["HEAD~1", WORKTREE])
-        short = git(repo, "log", "-1", "--format=%h %s")
+        short = git(repo, "log", "-1", "--format=%h")
         assert (found.name, found.commit) == (f"WORKTREE on {short}", head)
         return found.content
 
@@ -298,7 +303,7 @@ def test_what_is_no_revision_is_told_in_full(repo: Path, words: list[str], messa
 def test_long_subjects_are_cut(repo: Path, subject: str, shown: str) -> None:
     (repo / "source").write_text(subject)
     git(repo, "commit", "-q", "-a", "--allow-empty-message", "-m", subject)
-    found, _ = resolve(repo, ["HEAD", "HEAD~1"])
+    _, found = resolve(repo, ["HEAD~1..HEAD"])
     assert found.name == f"{git(repo, 'log', '-1', '--format=%h')} {shown}".strip()
 
 
@@ -449,7 +454,7 @@ def test_the_longest_unused_go_first_and_none_in_use(repo: Path) -> None:
         os.utime(build.folder / "built.json", (1, 1))
     with cache.builder(repo, BUILD, tell=str) as builder:
         build_all(builder, resolve(repo, ["main~1", "main"]), str)
-        assert [build.name.partition(" ")[2] for build in cache.trim(0)] == ["Begin"]
+        assert [build.name.partition(" ")[2] for build in cache.trim(0)] == ["main~2"]
     assert len(cache.builds()) == 2
     assert len(cache.trim(0)) == 2
     assert cache.builds() == []
@@ -459,14 +464,14 @@ def test_a_failing_build_is_shown_and_left_out(repo: Path) -> None:
     told: list[str] = []
     failing = "seq 40; grep -q 0.012 source || exit 3"
     with pytest.raises(
-        RunError, match=r"Repair: the build .* exited with code 3; the end of .*build.log:\n  26\n"
+        RunError, match=r"main: the build .* exited with code 3; the end of .*build.log:\n  26\n"
     ):
         built(repo, BuildCache(), "main~1", "main", command=failing)
     commit(repo, "0.012", "Slow again")
     with BuildCache().builder(repo, failing, tell=told.append) as builder:
         builds = build_all(builder, resolve(repo, ["main", "main~1", "main~2"]), told.append)
-        assert [build.revision.name.partition(" ")[2] for build in builds] == ["Slow again", "Improve"]
-    assert any(text.startswith("left out: ") and "Repair" in text for text in told)
+        assert [build.revision.name.partition(" ")[2] for build in builds] == ["main", "main~2"]
+    assert any(text.startswith("left out: ") and "main~1" in text for text in told)
 
 
 def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -766,10 +771,10 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     assert "failed" in err or "exited" in err
     code, _, err = run("./elsewhere", "--revisions", "main~1", "main", "--build", "true")
     assert code == 2
-    assert "Repair: has no ./elsewhere after its build" in err
+    assert " main~1: has no ./elsewhere after its build" in err
     code, _, err = run("./elsewhere", "--revisions", "main~1", "main")
     assert code == 2
-    assert "Repair: has no ./elsewhere; if it has to be built, give --build CMD" in err
+    assert " main~1: has no ./elsewhere; if it has to be built, give --build CMD" in err
 
 
 @pytest.mark.parametrize(

@@ -92,11 +92,12 @@ class NaiveRace:
         faster, slower = (self.proven.get((name, side), False) for side in (1, -1))
         if result.contradictory or (faster and slower):
             return Verdict.UNDECIDED
-        m = self.rules.margin
+        m, held = self.rules.margin, self.rules.demand or self.rules.fixed
         if m is not None and 1 / (1 + m) < result.low and result.high < 1 + m:
             return Verdict.EQUIVALENT
         if not (faster or slower):
-            return Verdict.UNDECIDED
+            near = m is None and not held and result.low > 1 / 1.01 and result.high < 1.01
+            return Verdict.EQUIVALENT if near else Verdict.UNDECIDED
         return Verdict.FASTER if faster else Verdict.SLOWER
 
     def outcome(self, name: str) -> str | None:
@@ -148,10 +149,11 @@ class NaiveRace:
             ways = [pair.blocks_to_go(gamma=math.sqrt(pair.middle()), side=side)]
         else:
             ways = [pair.blocks_to_go(gamma=1.0, side=side) for side in (1, -1)]
-            if rules.margin is not None:
+            if rules.margin is not None or not rules.fixed:
+                margin = rules.margin or 0.01
                 both = [
-                    pair.blocks_to_go(gamma=1 / (1 + rules.margin), side=1),
-                    pair.blocks_to_go(gamma=1 + rules.margin, side=-1),
+                    pair.blocks_to_go(gamma=1 / (1 + margin), side=1),
+                    pair.blocks_to_go(gamma=1 + margin, side=-1),
                 ]
                 ways.append(math.nan if any(map(math.isnan, both)) else max(both))
         return min((way for way in ways if not math.isnan(way)), default=math.nan)

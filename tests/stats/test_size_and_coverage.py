@@ -183,5 +183,5 @@ def test_document_has_the_tables_of_the_study(study: ModuleType) -> None:
         head, _, line = study.table(labels, [first]).splitlines()
         assert f"## {title}\n\n{head}\n" in document
         assert f"\n{line}\n" in document
-    manual = (ROOT / "docs" / "size-and-coverage.md").read_text(encoding="utf-8")
+    manual = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
     assert study.condensed(document) in manual

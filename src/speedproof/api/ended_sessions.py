@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Sequence
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.notes import Assumption
-from speedproof.data.session_file import StoredSession
+from speedproof.data.session_file import PROCESSOR_TIMES, StoredSession
 from speedproof.data.suite import Record, Suite
 from speedproof.data.units import format_value
 from speedproof.formats import read
@@ -21,9 +22,10 @@ from speedproof.measuring.export import to_hyperfine
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.calibration import calibrate
+from speedproof.protocols.in_blocks import share_of_runs
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import RunPlan, plan_runs
-from speedproof.protocols.results import Comparison
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion
 from speedproof.protocols.suite import SuiteComparison, compare_suite
@@ -63,7 +65,7 @@ class EndedSession:
             (item.version or "", item)
             for item in read(self.path, format="speedproof")
             if isinstance(item, Record)
-            and item.metric in (self.question.metric, "user", "system")
+            and item.metric in (self.question.metric, *PROCESSOR_TIMES)
             and dict(item.fields)["session"] == self.sessions[-1].head.experiment
         ]
 
@@ -107,11 +109,27 @@ class EndedSession:
             self.question,
             self.comparisons,
             spent=of_session.spent_of(spent),
+            by_cpu=self._by_cpu(spent),
             file=file,
             absent=self.outcome.measured.absent,
             builds=(builds, "{seed}" in self.options.build) if builds else None,
             load=load_of(self.sessions[-1].head.environment),
         )
+
+    def _by_cpu(self, spent: Suite) -> float:
+        """What share of the runs a decision by processor time would take; NaN where that is not known."""
+        open_ = [f for f in self.findings if f.verdict is Verdict.UNDECIDED and not f.outcome]
+        if len(self.findings) != 1 or not open_ or self.question.metric != "time":
+            return math.nan
+        f = open_[0]
+        sides = (f.reference, f.candidate)
+        if not set(sides) <= {*self.suite.versions} & {*spent.versions}:
+            return math.nan
+        pairs = [p for suite in (self.suite, spent) for p in suite.pair(*sides).pairs]
+        by_metric = {pair.key.metric: pair for pair in pairs}
+        if not {"time", "cpu"} <= by_metric.keys():
+            return math.nan
+        return share_of_runs(by_metric["time"], by_metric["cpu"])
 
     def alone(self) -> list[str]:
         """A line for each benchmark of a session of one version."""
@@ -132,7 +150,7 @@ class EndedSession:
             tuple(session.head.session for session in self.sessions),
             self.question.metric,
             rules.alpha,
-            rules.demand.margin if rules.demand else rules.margin,
+            rules.demand.margin if rules.demand else rules.within,
             rules.precision,
             dict(measured.reasons),
             measured.interrupted,

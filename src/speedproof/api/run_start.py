@@ -6,8 +6,9 @@ It is imported before anything is known to be measured, so nothing here imports 
 from __future__ import annotations
 
 import os
+import resource
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
 from functools import partial
@@ -34,12 +35,14 @@ from speedproof.measuring.execute import NO_PROGRAM, shell_command
 from speedproof.measuring.executor import CommandExecutor, shell_start
 from speedproof.measuring.metrics import (
     ACCOUNTED,
+    CPU_CLOCK,
     check_decider,
     check_names,
     energy_meter,
     parse_metric,
     perf_counters,
     units_of,
+    whole_ticks,
 )
 from speedproof.measuring.programs import fingerprints, not_found, other_executables, was_changed
 from speedproof.measuring.schedule import seed_or_new
@@ -212,9 +215,10 @@ def pin(cpus: str | None) -> None:
         raise UsageError(f"--cpu {cpus}: give CPUs of {allowed}, separated by commas") from None
 
 
-def _recorded(units: Iterable[str], *, counted: bool, energy: bool) -> list[str]:
+def _recorded(units: Collection[str], *, counted: bool, energy: bool) -> list[str]:
     """The metrics of each run; under perf the kernel's accounting would be of perf itself."""
-    return ["time", *([] if counted else ACCOUNTED), *units, *(["energy"] if energy else [])]
+    of_kernel = ACCOUNTED if not counted else ["cpu"] if CPU_CLOCK in units else []
+    return ["time", *of_kernel, *units, *(["energy"] if energy else [])]
 
 
 def _events(text: str | None) -> list[str]:
@@ -238,6 +242,8 @@ def begun(
     perf = energy = None
     notes = []
     check_names(output, events)
+    if m.decide_by == "cpu" and not events and whole_ticks(resource.getrusage(resource.RUSAGE_SELF)):
+        events = [CPU_CLOCK]
     if events:
         perf, absent = perf_counters(events, folder / "perf.txt")
         if perf is not None:

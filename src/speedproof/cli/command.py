@@ -35,6 +35,9 @@ _NEAR = 0.66
 _WHOLE = declaring.Taken()
 _PATHS = frozenset(["DIR", "FILE", "PATH"])
 _MAYBE_FILE = "[FILE]"
+_MANY = 40
+"""More options and arguments than this are not all in a command's help."""
+_ALL = "speedproof.all options"
 
 
 A = TypeVar("A", bound="CommandOptions")
@@ -159,7 +162,7 @@ class ClickOption(click.Option):
             **({"required": True} if required else {"default": default}),
             **more,
         )
-        self.group = group
+        self.group, self.first = group, asked.first
         self.excludes = asked.excludes.split()
         self.needs = asked.needs
 
@@ -187,7 +190,8 @@ def _params(
             for name, known in _formats().items():
                 if group.takes(name):
                     text = f"write {group.help.get(name, known.help)}; - is standard output"
-                    yield ClickOption(name, declaring.Option(text, f"--{name} FILE"), group=title)
+                    option = declaring.Option(text, f"--{name} FILE", first=name in asked.first.split())
+                    yield ClickOption(name, option, group=title)
         elif isinstance(asked, declaring.Option) and group.takes(field.name):
             title = asked.title or title
             asked = asked._replace(help=group.help.get(field.name, asked.help))
@@ -228,6 +232,11 @@ def _show_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
+def _show_all_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[_ALL] = value
+    _show_help(ctx, param, value)
+
+
 def _set_colour(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     if value is not None and isinstance(ctx.obj, Console):
         ctx.obj.choose_colour(value)
@@ -236,7 +245,7 @@ def _set_colour(ctx: click.Context, param: click.Parameter, value: str | None) -
 def common() -> list[ClickOption]:
     """What every command and the program itself have."""
     colour = declaring.Option("colour: auto (default: on a terminal), always or never")
-    help_option = declaring.Option("show this help", "--help, -h")
+    help_option = declaring.Option("show this help", "--help, -h", first=True)
     hidden: dict[str, Any] = {"expose_value": False, "is_eager": True}
     return [
         ClickOption("color", colour, Literal["auto", "always", "never"], callback=_set_colour, **hidden),
@@ -257,6 +266,11 @@ class Command(click.Command, Generic[A]):
             params=[*sorted(_params(kind), key=lambda p: isinstance(p, ClickOption)), *common()],
             add_help_option=False,
         )
+        self._short = len(self.params) > _MANY
+        if self._short:
+            whole = declaring.Option("show all options", first=True)
+            hidden: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _show_all_help}
+            self.params.append(ClickOption("help_all", whole, bool, False, **hidden))
         self._kind, self._run = kind, run
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -291,10 +305,14 @@ class Command(click.Command, Generic[A]):
         return self._run(self.asked_of(ctx), ctx.obj)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Arguments, then each group of options under its title."""
+        """Arguments, then each group of options under its title; of many options, those that are used first."""
         groups: dict[str, list[tuple[str, str]]] = {}
+        short = self._short and not ctx.meta.get(_ALL)
         for p in self.params:
-            if (record := p.get_help_record(ctx)) is not None:
+            if short and isinstance(p, ClickOption):
+                if p.first:
+                    groups.setdefault("options", []).append(p.get_help_record(ctx) or ("", ""))
+            elif (record := p.get_help_record(ctx)) is not None:
                 groups.setdefault(getattr(p, "group", "options"), []).append(record)
         groups["options"] = groups.pop("options", [])  # the common ones last
         for title, records in groups.items():

@@ -13,7 +13,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.inputs import load_chosen, report_leftovers, report_no_floor
 from speedproof.cli.options import FAILING, rules_of
 from speedproof.cli.outputs import check_outputs, context_of, outputs_wanted, write_answer
-from speedproof.declaring import Excludes, Needs, Taken, Title
+from speedproof.declaring import FIRST, Excludes, Needs, Taken, Title
 from speedproof.options import (
     ASKED,
     DETAILS,
@@ -71,6 +71,7 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
         tuple[Literal["slower", "undecided", "not-faster", "missing"], ...],
         "exit 1 when the verdict on any benchmark is this, or when the candidate lacks a benchmark "
         "(missing; not-faster and undecided fail then, too); may be repeated",
+        FIRST,
     ] = ()
     output: Output
     modes: Annotated[

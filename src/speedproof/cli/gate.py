@@ -47,8 +47,8 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         tuple[str, ...],
         Argument(
             "[FILE...]",
-            "results of the baseline, then of the candidate: files or folders, FILE:VERSION for one of a file's "
-            "versions; one file that holds just two versions is enough; where it measures, quoted commands",
+            "required: results of the baseline, then of the candidate (files or folders, FILE:VERSION for one of "
+            "a file's versions), or one file that holds just two versions; quoted commands where it measures",
         ),
     ] = ()
     words: tuple[str, ...] = ()  # after --

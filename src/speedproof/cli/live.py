@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from speedproof.cli.console import Console
+from speedproof.options import UNNAMED
 from speedproof.reporting.live import bars, standing
 from speedproof.reporting.names import visible_lines
 from speedproof.reporting.numbers import plural
@@ -68,7 +69,7 @@ class Watcher:
         doing = "warming up" if progress.warmup else plural(self._runs[name], "run")
         others = f" ({progress.together} benchmarks are open)" if progress.together > 1 else ""
         known = standing(comparison.findings())
-        head = f"{name}: {progress.elapsed:.0f} s, {doing}{others}"
+        head = f"{'' if name == UNNAMED else f'{name}: '}{progress.elapsed:.0f} s, {doing}{others}"
         if self._live is not None:
             from rich.text import Text
 

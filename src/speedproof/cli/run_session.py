@@ -37,6 +37,7 @@ from speedproof.cli.outputs import check_outputs, write_outputs, write_whole
 from speedproof.cli.run import RunOptions, refuse_file_of_json
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
+from speedproof.options import UNNAMED
 from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:
@@ -277,7 +278,8 @@ def _remark(console: Console, found: EndedSession) -> None:
         if reason == "interrupted":
             console.remark("interrupted")
         elif reason not in ("", "decided"):
-            console.remark(f"{enumerate_names(names, 5)}: ended because {reason}")
+            whose = "" if names == [UNNAMED] else f"{enumerate_names(names, 5)}: "
+            console.remark(f"{whose}ended because {reason}")
     for problem in measured.unfinished:
         console.remark(f"error: {problem}")
     for tally in measured.tallies:

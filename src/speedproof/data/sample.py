@@ -15,6 +15,7 @@ from msgspec.structs import force_setattr, replace
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.checked import checked
 from speedproof.data.groups import Groups, batches, groups_of, numbered
+from speedproof.data.session_file import PROCESSOR_TIMES
 from speedproof.data.units import Direction, Unit, counted, direction_of, parse_unit
 from speedproof.errors import DataError, Parameter, UsageError
 
@@ -75,8 +76,13 @@ def written_in(unit: Unit) -> frozenset[Trait]:
 
 def clock_of(metric: str) -> frozenset[Trait]:
     """What a metric that the system counts for a process says of its values, whatever their last decimal place."""
-    step = {"time": Trait.NANO, "user": Trait.MICRO, "system": Trait.MICRO}.get(metric)
+    step = {"time": Trait.NANO, **dict.fromkeys(PROCESSOR_TIMES, Trait.MICRO)}.get(metric)
     return frozenset() if step is None else frozenset({step})
+
+
+def above_zero(value: float, unit: float) -> float:
+    """A value with a ratio: 0 of a clock is less than the unit that it is written in, and counts as half of it."""
+    return value or (0.5 * unit if unit < 1.0 else 0.0)
 
 
 def written_unit(traits: frozenset[Trait]) -> float:

@@ -25,6 +25,10 @@ SCHEMA = 1
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
+PROCESSOR_TIMES = ("user", "system", "cpu")
+"""What the system counts of a run, in steps that may be longer than a short one."""
+
+
 class PlannedBuild(msgspec.Struct, frozen=True, array_like=True):
     """One of several builds of a version: its folder, the bytes that it adds to the environment, what it took."""
 
@@ -96,7 +100,7 @@ class RunLine(msgspec.Struct, frozen=True, tag="run", omit_defaults=True):
     block: _Count  # from 0; warm-up rounds count apart
     position: _Count  # place within the block, from 0
     at: float  # seconds from the session's start to the run's
-    # Values in base units: ``time``, ``user``, ``system``, ``memory``, ``minor-faults``,
+    # Values in base units: ``time``, ``user``, ``system``, ``cpu``, ``memory``, ``minor-faults``,
     metrics: dict[str, float]
     exit: int = 0  # exit code; minus the signal that ended the process
     timed_out: bool = False  # whether the runner ended it

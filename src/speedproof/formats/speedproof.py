@@ -26,7 +26,7 @@ NAME = "speedproof"
 TITLE = "speedproof run"
 DESCRIPTION = "JSON Lines of its sessions: every run with all metrics; warm-up left out"
 
-UNITS = {"time": "s", "user": "s", "system": "s", "memory": "B", "energy": "J"}
+UNITS = {"time": "s", "user": "s", "system": "s", "cpu": "s", "memory": "B", "energy": "J"}
 """Base units of the metrics that the runner measures itself; counts have none."""
 
 KERNEL_METRICS = frozenset(

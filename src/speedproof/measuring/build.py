@@ -186,7 +186,9 @@ class BuildCache:
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()
                 which = "" if revision.number is None else f", build {revision.number + 1}"
-                tell(f"building {revision.name}{which}")
+                short = revision.commit[:8]
+                of = "" if short[:7] in revision.name else f" ({short})"
+                tell(f"building {revision.name}{of}{which}")
                 begun = time.monotonic()
                 with self._roomy():
                     check_out(top, revision, tree)

@@ -64,9 +64,9 @@ class Run(Struct, frozen=True):
     """What one run was like."""
 
     # ``time``: wall seconds from just before the process was made to just after it ended. From its own
-    # accounting, children that it waited for included: ``user`` and ``system`` (s), ``minor-faults``,
-    # ``major-faults``, ``voluntary-switches``, ``involuntary-switches``, and ``memory`` (peak resident set,
-    # B) where it exceeds the runner's own, see Notes of :func:`execute`
+    # accounting, children that it waited for included: ``user``, ``system`` and their sum ``cpu`` (s),
+    # ``minor-faults``, ``major-faults``, ``voluntary-switches``, ``involuntary-switches``, and ``memory``
+    # (peak resident set, B) where it exceeds the runner's own, see Notes of :func:`execute`
     metrics: dict[str, float]
     exit: int = 0  # exit code; minus the signal that ended it
     timed_out: bool = False  # whether it was ended for its time
@@ -144,6 +144,7 @@ def execute(job: Job) -> Run:
             "time": seconds,
             "user": round(usage.ru_utime, 6),
             "system": round(usage.ru_stime, 6),
+            "cpu": round(usage.ru_utime + usage.ru_stime, 6),
             "minor-faults": float(usage.ru_minflt),
             "major-faults": float(usage.ru_majflt),
             "voluntary-switches": float(usage.ru_nvcsw),

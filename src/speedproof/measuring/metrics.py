@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import resource
 import shutil
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -16,16 +17,19 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.data.session_file import PROCESSOR_TIMES
 from speedproof.data.units import Direction, Unit, direction_of, parse_unit
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Job, Run, execute
 
 ACCOUNTED = (
-    "user", "system", "memory", "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches",
+    *PROCESSOR_TIMES, "memory", "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches",
 )  # fmt: skip
 """What the kernel accounts to the child of each run, beside its time."""
 # The wall time of the program alone, in nanoseconds: a count that perf keeps itself, on every machine.
 _DURATION = "duration_time"
+CPU_CLOCK = "task-clock"
+"""The event that counts processor time, in milliseconds, by no tick."""
 _METRIC = re.compile(
     r"(?P<name>[\w.-]+)(?::(?P<unit>(?!(?:lower|higher)=)[^:=]*))?(?::(?P<direction>lower|higher))?=(?P<regex>.+)"
 )
@@ -146,6 +150,8 @@ class PerfStat(Struct, frozen=True):
                 values[fields[2]] = float(fields[0])
         if _DURATION in values:
             values["time"] = values.pop(_DURATION) / 1e9
+        if CPU_CLOCK in values:
+            values["cpu"] = values[CPU_CLOCK] / 1e3
         return values
 
 
@@ -178,6 +184,11 @@ def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, s
         "virtual machines often offer none)"
     )
     return counting([event for event in events if event in found]), message
+
+
+def whole_ticks(usage: resource.struct_rusage) -> bool:
+    """Whether processor time is counted in ticks of a millisecond or more, by that of a process with some."""
+    return round(1e6 * (usage.ru_utime + usage.ru_stime)) % 1000 == 0
 
 
 class Energy(Struct, frozen=True):

@@ -45,7 +45,7 @@ _LFS_POINTER_BYTES = 1024
 class Revision(Struct, frozen=True):
     """One state of the code."""
 
-    name: str  # the short commit and its subject
+    name: str  # a tag, or the short commit with what it was asked for as, else with its subject
     commit: str  # the whole hash; of :data:`WORKTREE`, the one that it is based on
     content: str = ""  # tells two states of one commit apart: empty, or a hash of what is not committed
     again: bool = False  # whether it is the control: the same source, checked out and built once more
@@ -115,7 +115,7 @@ def resolve(top: Path, names: Sequence[str]) -> tuple[Revision, ...]:
                 )
             made = [_named(top, commit) for commit in (start, *between)]
         else:
-            made = [_named(top, _commit(top, name))]
+            made = [_typed(top, name)]
         for revision in made:
             found.setdefault((revision.commit, revision.content), revision)
     if len(found) < 2:
@@ -149,6 +149,16 @@ def _named(top: Path, commit: str) -> Revision:
     return Revision(f"{short} {shown}".strip(), commit)
 
 
+def _typed(top: Path, name: str) -> Revision:
+    """A commit by what it was asked for as; what moves on, as branches do, keeps its hash beside that."""
+    commit = _commit(top, name)
+    named = _named(top, commit)
+    if commit.startswith(name.lower()):
+        return named
+    tag = _git(top, "rev-parse", "--verify", "--quiet", f"refs/tags/{name}", check=False).returncode == 0
+    return replace(named, name=name if tag else f"{named.name.partition(' ')[0]} {name}")
+
+
 def _worktree(top: Path) -> Revision:
     """The files as they are now; the same as HEAD when nothing is changed."""
     head = _named(top, _commit(top, "HEAD"))
@@ -163,7 +173,7 @@ def _worktree(top: Path) -> Revision:
             digest.update(b"link" + os.fsencode(file.readlink()))
         elif file.is_file():
             digest.update(b"%o" % (file.stat().st_mode & 0o111) + file.read_bytes())
-    return Revision(f"{WORKTREE} on {head.name}", head.commit, digest.hexdigest())
+    return Revision(f"{WORKTREE} on {head.name.partition(' ')[0]}", head.commit, digest.hexdigest())
 
 
 def _changed(top: Path) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from speedproof.data.session_file import (
+    PROCESSOR_TIMES,
     Line,
     PlannedBenchmark,
     PlannedVersion,
@@ -138,7 +139,8 @@ class RunLoop:
     def deciding(self, run: Run | RunLine) -> bool:
         """Whether a run has the metric that decides, and a value that a speedup can be made of."""
         value = run.metrics.get(self.metric, math.nan)
-        return value > 0.0 and math.isfinite(value)
+        least = -math.ulp(0.0) if self.metric in PROCESSOR_TIMES else 0.0
+        return least < value < math.inf
 
     def _fault(self, benchmark: PlannedBenchmark, version: PlannedVersion, run: Run) -> RunError:
         """A run that failed, or does not decide, ends the session, unless that is ignored."""

@@ -6,18 +6,25 @@ the session itself looks at (:mod:`speedproof.stats.sequential`) gives verdict a
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Sample, Trait, above_zero
 from speedproof.data.suite import Pair
+from speedproof.options import WORTH_KNOWING
 from speedproof.protocols.figures import log_speedups, verdict_of
 from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.results import AtMargin, Comparison, State, Verdict
-from speedproof.protocols.sequential import TEST, block_checks, blocks_needed, forecast, pvalue_at
+from speedproof.protocols.sequential import TEST, block_checks, needed_of, pvalue_at
+from speedproof.stats.betting import scale_of
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.paired_ratio import paired_error
 from speedproof.stats.ranks import tied_share
-from speedproof.stats.resolution import Resolution
+from speedproof.stats.resolution import Resolution, coarse_step
 from speedproof.stats.sequential import PairedSequence
 
 # What order and planning cannot do to a comparison within blocks that allows for looks.
@@ -43,8 +50,13 @@ def blocks_of(pair: Pair) -> tuple[FloatArray, FloatArray] | None:
         return None
     places = {key: i for i, key in enumerate(keys[1])}
     both = sorted((key, i, places[key]) for i, key in enumerate(keys[0]) if key in places)
-    x = pair.reference.values[[i for _, i, _ in both]]
-    y = pair.candidate.values[[j for _, _, j in both]]
+    x, y = (
+        np.where(side.values == 0.0, above_zero(0.0, side.written_unit), side.values)[places]
+        for side, places in (
+            (pair.reference, [i for _, i, _ in both]),
+            (pair.candidate, [j for _, _, j in both]),
+        )
+    )
     return (x, y) if x.size and min(x.min(), y.min()) > 0.0 else None
 
 
@@ -56,6 +68,20 @@ def _keys(sample: Sample) -> list[tuple[str, int]] | None:
         [names[0]] * sample.n if sample.sessions is None else [names[i] for i in sample.sessions.tolist()]
     )
     return list(zip(sittings, sample.blocks.tolist(), strict=True))
+
+
+def share_of_runs(pair: Pair, steadier: Pair) -> float:
+    """What share of the runs another metric of the same runs would take to prove the same ratio.
+
+    Runs go with the variance of the log ratios of blocks. NaN where there are too few, or those are in steps.
+    """
+    scales = []
+    for metric in (pair, steadier):
+        blocks = blocks_of(metric)
+        if blocks is None or blocks[0].size < FORECAST_FROM or any(coarse_step(side) for side in blocks):
+            return math.nan
+        scales.append(scale_of(np.sort(np.log(blocks[0]) - np.log(blocks[1]))))
+    return (scales[1] / scales[0]) ** 2 if scales[0] > 0 else math.nan
 
 
 def typical_in_blocks(side: Sides, blocks: tuple[FloatArray, FloatArray], rules: Rules) -> Comparison:
@@ -72,9 +98,9 @@ def typical_in_blocks(side: Sides, blocks: tuple[FloatArray, FloatArray], rules:
     verdict = verdict_of(result.pvalue_faster, result.pvalue_slower, margin, rules.alpha)
     if result.contradictory:
         verdict = Verdict.UNDECIDED
-    needed = None
-    if verdict is Verdict.UNDECIDED:
-        needed = forecast(result.blocks, blocks_needed(sequence, rules.margin))
+    elif verdict is Verdict.UNDECIDED and rules.margin is None and result.equivalent(WORTH_KNOWING):
+        verdict = Verdict.EQUIVALENT
+    needed = needed_of(sequence, rules.margin) if verdict is Verdict.UNDECIDED else None
     p = result.pvalue_faster
     return side.answer(
         "typical",

@@ -60,7 +60,7 @@ def withheld(findings: Sequence[CandidateResult], question: SessionQuestion) -> 
 def _beyond(f: CandidateResult, floor: float, rules: StopRules, what: str) -> CandidateResult:
     """A finding without the claims that are no farther from their edge than the floor."""
     verdict, kept = f.verdict, True
-    within = rules.margin if rules.margin and verdict is Verdict.EQUIVALENT else 0.0
+    within = rules.within if rules.within and verdict is Verdict.EQUIVALENT else 0.0
     edges = (1 / (1 + within), 1 + within)
     if verdict is not Verdict.UNDECIDED and _distance(f, *edges) <= floor:
         verdict = Verdict.UNDECIDED

@@ -71,6 +71,7 @@ class Needed(Struct, frozen=True):
     candidate: int | None
     reason: str  # the rule behind the numbers
     least: bool = False  # the numbers are the fewest that could decide at all, no forecast of what will
+    within: float | None = None  # the margin within which they would prove both the same; else a difference
 
 
 class AtMargin(Struct, frozen=True):

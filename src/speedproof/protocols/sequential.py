@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.sample import clock_of, written_unit
+from speedproof.data.sample import above_zero, clock_of, written_unit
 from speedproof.errors import DataError
-from speedproof.options import HEADLINE
+from speedproof.options import HEADLINE, WORTH_KNOWING
 from speedproof.protocols.aggregates import MeanLogRatio
 from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
@@ -46,6 +46,8 @@ _ROUNDING = 1e-9
 _SKEW_LEVEL_AGREED = 0.01
 _SKEW_LEVEL = 0.05
 _DRIFT_LEVEL = 0.01
+# Within which two versions are said to be the same, the widest first.
+_MARGINS = (0.1, 0.05, 0.02)
 
 
 class SessionAnswer(Struct, frozen=True):
@@ -90,6 +92,7 @@ class CandidateResult(Struct, frozen=True):
     outcome: Outcome | None = None
     required: Claim | None = None
     contradicted: Claim | None = None
+    needed: Needed | None = None  # what would decide it, where neither a policy nor a precision is asked for
 
     @property
     def certified(self) -> Estimate:
@@ -155,7 +158,7 @@ class CandidateResult(Struct, frozen=True):
             return Needed(None, None, self.reason)
         if self.reason == ALL_MEASURED:
             return Needed(None, None, "needs more builds ('speedproof run --plan' says how many)")
-        return forecast(self.result.blocks, self.blocks_to_go)
+        return self.needed or forecast(self.result.blocks, self.blocks_to_go)
 
 
 class SequentialComparison:
@@ -188,7 +191,8 @@ class SequentialComparison:
         self._proven: dict[int, set[str]] = {1: set(), -1: set()}
         self._reasons: dict[str, str] = {}
         self._effects: dict[str, float] = {}  # of what is proven, when it was last looked at
-        self._resolution = Resolution(written_unit(clock_of(metric)))
+        self._unit = written_unit(clock_of(metric))
+        self._resolution = Resolution(self._unit)
         self.blocks = 0
 
     @property
@@ -199,6 +203,7 @@ class SequentialComparison:
     def add(self, block: Mapping[str, float]) -> None:
         """Add a block."""
         self.blocks += 1
+        block = {name: above_zero(value, self._unit) for name, value in block.items()}
         for name, value in block.items():
             self._resolution.add(value, name)
         if self.reference in block:
@@ -255,7 +260,7 @@ class SequentialComparison:
             if sequence.blocks % (1 + sequence.blocks // 100):
                 return ""
             return "the precision is reached" if sequence.result().precision <= rules.precision else ""
-        m = rules.margin
+        m = rules.within
         same = m is not None and sequence.rejects(1 / (1 + m), side=1) and sequence.rejects(1 + m, side=-1)
         sides = [side for side, proven in self._proven.items() if name in proven]
         if not (same or any(rules.stop_at_proof or self._shown(name, side) for side in sides)):
@@ -313,7 +318,10 @@ class SequentialComparison:
         faster, slower = (name in self._proven[side] for side in (1, -1))
         if result.contradictory or (faster and slower):
             return Verdict.UNDECIDED
-        if self._rules.margin is not None and result.equivalent(self._rules.margin):
+        asked, within = self._rules.margin, self._rules.within
+        same = within is not None and result.equivalent(within)
+        # A difference that is proven is told, unless it was said which ones do not matter.
+        if same and (asked is not None or not (faster or slower)):
             return Verdict.EQUIVALENT
         return Verdict.FASTER if faster else Verdict.SLOWER if slower else Verdict.UNDECIDED
 
@@ -342,13 +350,15 @@ class SequentialComparison:
         """What is known of every candidate."""
         found = []
         for name, sequence in self._sequences.items():
-            result = sequence.result()
+            result, rules = sequence.result(), self._rules
+            verdict = self._verdict(name, result)
+            open_ = verdict is Verdict.UNDECIDED and rules.precision is None and rules.within is not None
             found.append(
                 CandidateResult(
                     self.benchmark,
                     self.reference,
                     name,
-                    self._verdict(name, result),
+                    verdict,
                     result,
                     sequence.estimate(),
                     WORSE_ON_AVERAGE if self._worse_on_average(name, result) else self._reasons.get(name, ""),
@@ -356,6 +366,7 @@ class SequentialComparison:
                     self.metric,
                     (),
                     *self._held(name),
+                    needed_of(sequence, rules.margin) if open_ else None,
                 )
             )
         return tuple(found)
@@ -378,7 +389,11 @@ class SequentialComparison:
         if verdict in (Verdict.FASTER, Verdict.SLOWER) and not rules.stop_at_proof:
             side = 1 if verdict is Verdict.FASTER else -1
             return sequence.blocks_to_go(gamma=sequence.middle() ** _SHARE, side=side)
-        return blocks_needed(sequence, rules.margin)
+        ways = [blocks_to_differ(sequence)]
+        if rules.within is not None:
+            ways.append(blocks_to_same(sequence, rules.within))
+        # What is proven already is known, even where the other ways are not.
+        return float(np.fmin.reduce(ways))
 
 
 def pvalue_at(sequence: PairedSequence, edge: float, side: int) -> float:
@@ -386,15 +401,26 @@ def pvalue_at(sequence: PairedSequence, edge: float, side: int) -> float:
     return math.exp(-max(sequence.log_evidence(edge, side=side) - _ROUNDING, 0.0))
 
 
-def blocks_needed(sequence: PairedSequence, margin: float | None) -> float:
-    """About how many more blocks until there is a verdict; NaN when it is too early to say, infinity for never."""
-    ways = [sequence.blocks_to_go(side=side) for side in (1, -1)]
-    if margin is not None:
-        above = sequence.blocks_to_go(gamma=1 / (1 + margin), side=1)
-        below = sequence.blocks_to_go(gamma=1 + margin, side=-1)
-        ways.append(float(np.maximum(above, below)))
-    # What is proven already is known, even where the other ways are not.
-    return float(np.fmin.reduce(ways))
+def blocks_to_differ(sequence: PairedSequence) -> float:
+    """About how many more blocks prove a difference; NaN when it is too early to say, infinity for never."""
+    return float(np.fmin.reduce([sequence.blocks_to_go(side=side) for side in (1, -1)]))
+
+
+def blocks_to_same(sequence: PairedSequence, margin: float) -> float:
+    """About how many more blocks prove both the same within a margin; as :func:`blocks_to_differ`."""
+    ways = [sequence.blocks_to_go(gamma=(1 + margin) ** -side, side=side) for side in (1, -1)]
+    return float(np.max(ways))
+
+
+def needed_of(sequence: PairedSequence, margin: float | None) -> Needed:
+    """What would decide: a difference, or the next margin that is not proven yet, whichever takes fewer blocks."""
+    result = sequence.result()
+    reach = max(result.high, 1 / result.low) - 1 if result.low > 0 else math.inf
+    within = margin or next((m for m in _MARGINS if m < reach), WORTH_KNOWING)
+    differ, same = blocks_to_differ(sequence), blocks_to_same(sequence, within)
+    if math.isinf(reach) or not same < (math.inf if math.isnan(differ) else differ):
+        return forecast(sequence.blocks, differ)
+    return replace(forecast(sequence.blocks, same), within=within)
 
 
 def mean_of_blocks(differences: FloatArray) -> MeanLogRatio:

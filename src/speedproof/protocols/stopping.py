@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from speedproof.errors import Parameter, UsageError
+from speedproof.options import WORTH_KNOWING
 from speedproof.protocols.claims import Demand
 
 
@@ -14,7 +15,7 @@ class StopRules(Struct, frozen=True):
     """When a benchmark has been measured enough."""
 
     alpha: float  # of each side, for all candidates together
-    # Stop when the speedup is proven to lie within ``[1/(1 + margin), 1 + margin]``, too
+    # What was asked for: the speedup is proven to lie within ``[1/(1 + margin), 1 + margin]``; see ``within``
     margin: float | None = None
     # Do not stop for a verdict, but when both bounds are this close: ``sqrt(high / low) - 1``
     precision: float | None = None
@@ -39,6 +40,13 @@ class StopRules(Struct, frozen=True):
         if self.max_blocks is not None and self.max_blocks < self.min_blocks:
             both = Parameter("min_runs", self.min_blocks), " and ", Parameter("max_runs", self.max_blocks)
             raise UsageError(*both, " leave nothing to measure")
+
+    @property
+    def within(self) -> float | None:
+        """How close two versions are the same, asked for or not; None where a policy or a fixed number ends it."""
+        if self.margin is not None or self.demand is not None or self.fixed:
+            return self.margin
+        return WORTH_KNOWING
 
 
 class SessionQuestion(Struct, frozen=True):

@@ -9,12 +9,12 @@ from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.model import Report, Table, Text, right
 from speedproof.reporting.numbers import factor, p_is, percent, plural
-from speedproof.reporting.words import CHANGED, interval
+from speedproof.reporting.words import CHANGED, span
 
 
 def report(c: Calibration, finding: CandidateResult) -> Report:
     """What the runs of one command tell, measured against itself."""
-    between = interval(finding.certified)
+    between = span(finding.certified)
     itself = Text(f"Against itself: {finding.verdict}, {between}")
     if finding.verdict in CHANGED:
         again = "Chance does that at the stated risk; found again, it is something that tells the two apart."

@@ -18,7 +18,7 @@ from speedproof.reporting.details import of_all
 from speedproof.reporting.hpt import conclusion as outperforms
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, most_of, right
 from speedproof.reporting.names import benchmark_column, cut_left, short_names, shortened, spoken, width_of
-from speedproof.reporting.notes import beside_medians, caveats, risk_of_many, sessions_differ, two_speeds
+from speedproof.reporting.notes import caveats, risk_of_many, sessions_differ, two_speeds
 from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.rows import Voice, version_columns
 
@@ -210,7 +210,6 @@ def comparisons(
     shown = Counter(c.verdict for c in clearest)
     rest = [f"{counts[v] - shown[v]} {word}" for v, word in voice.kinds.items() if counts[v] > shown[v]]
     notes = [Text(f"... and {', '.join(rest)}", "dim")] if rest and clearest else []
-    notes += beside_medians(clearest)
     if conclusion.undermined:
         many = plural(conclusion.undermined, "benchmark" if of_two else "comparison")
         notes.append(risk_of_many(many, {kind.title: count for kind, count in conclusion.undermining}))

@@ -20,9 +20,9 @@ from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
 from speedproof.reporting.model import Outcome as Meaning
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened
-from speedproof.reporting.notes import beside_medians, caveats, held_against, two_speeds, undermining
+from speedproof.reporting.notes import caveats, held_against, two_speeds, undermining
 from speedproof.reporting.numbers import factor, level, p_is, percent, plural, share
-from speedproof.reporting.rows import times
+from speedproof.reporting.rows import by_medians, times
 
 # How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.
 _ROWS: dict[Outcome, tuple[str, Style, Meaning]] = {
@@ -145,6 +145,7 @@ class _Line:
         """The row."""
         outcome, style, meaning = _ROWS[self.row.outcome]
         remark = self.other_way or words.slow_runs(self.of).removeprefix(": ")
+        medians = by_medians(self.of)
         return Row.of(
             Cell(f"{outcome}{' !' * self.marked}", style),
             name,
@@ -152,7 +153,11 @@ class _Line:
             Cell(self.change, "" if self.row.outcome is Outcome.PASS else style, speedup=self.of.certified),
             (None if self.marked else self.proof) or Cell("-", "dim"),
             Cell(self.limit if limits else "", "dim"),
-            Cell(remark, "warning", spans=True),
+            Cell(
+                remark or (f"medians {medians}" if medians else ""),
+                "warning" if remark else "dim",
+                spans=True,
+            ),
             name=self.of.benchmark,
             outcome=meaning,
             kind=meaning,
@@ -251,9 +256,6 @@ def _qualified(of: Comparison | Absent, several: bool) -> str:
 
 def _notes(result: GateDecision, lines: Sequence[_Line], shown: Table) -> Iterator[Text]:
     several, rules = _several_metrics(lines), result.rules
-    if rules.protocol != "mean":
-        open_rows = {row.name for row in shown.rows if not row.folded}
-        yield from beside_medians(line.of for line in lines if line.of.benchmark in open_rows)
     reasons: dict[str, list[str]] = {}
     for line in lines:
         needed = line.of.needed

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from speedproof.data.units import format_value
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.names import labels, width_of
 from speedproof.reporting.numbers import plural, rounded_up
-from speedproof.reporting.words import interval
+from speedproof.reporting.words import observed, span
 
 _BARS = "▁▂▃▄▅▆▇█"
 # Bars reach this many times as far as three quarters of the values.
@@ -21,10 +22,16 @@ def standing(findings: Sequence[CandidateResult]) -> list[str]:
     """What is known of each candidate, and how far it is from its end."""
     names = labels(list(dict.fromkeys(n for f in findings for n in (f.reference, f.candidate))), _NAME)[1:]
     return [
-        f"{name}: {interval(f.certified)}, {f.verdict}, {_end(f)}"
+        f"{name}: {_known(f)}{', undecided' if f.verdict is Verdict.UNDECIDED else ''}, {_end(f)}"
         for name, f in zip(names, findings, strict=True)
         if not math.isnan(f.estimate)
     ]
+
+
+def _known(f: CandidateResult) -> str:
+    """Between which factors the speedup lies; until one of them is known, what is seen."""
+    known = f.result.low > 0 or f.result.high < math.inf
+    return span(f.certified) if known else f"{observed(f.estimate)} so far"
 
 
 def _end(f: CandidateResult) -> str:

@@ -13,7 +13,7 @@ from speedproof.data.names import visible as visible
 from speedproof.data.names import visible_lines as visible_lines
 from speedproof.reporting.model import Cell, Column
 
-_BOUNDARY = re.compile(r"\.(?!\d)|[/:\\_\-\s]")
+_BOUNDARY = re.compile(r"\.(?!\d)|[/:=\\_\-\s]")
 _FIELD = re.compile(r"(?:^|/)([A-Za-z_][\w.]*)=")
 _SPACE = re.compile(r"\s")
 _PARTS = re.compile(r"([/\\\s_\-]+)")

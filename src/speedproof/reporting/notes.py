@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.machine_speeds import MachineSpeeds
@@ -36,7 +36,6 @@ def caveats(found: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Tex
         yield Text(_sentence(alike_ones, short), "warning")
 
 
-_APART = 0.03
 _OF_TWO = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.TWO_MEASUREMENTS)
 """What concerns two versions, so that several may have it with the same one."""
 
@@ -86,19 +85,6 @@ def up_to(reaches: Sequence[float], confidence: float = 0.95) -> str:
     least, most = (percent(pick(reaches), 2) for pick in (min, max))
     seen = most if least == most else f"{least.removesuffix(' %')} to {most}, by benchmark"
     return f"up to {seen} ({level(confidence)})"
-
-
-def beside_medians(shown: Iterable[Comparison]) -> Iterator[Text]:
-    """That a change is no ratio of the medians in its row, where one of the rows would make a reader wonder."""
-    for c in shown:
-        numbers = c.reference.median, c.candidate.median, c.speedup.value
-        if c.protocol != "typical" or c.quantity != "speedup" or not all(0 < n < math.inf for n in numbers):
-            continue
-        old, new, speedup = map(math.log, numbers)
-        # By more than rounding, whichever direction is better.
-        if abs(abs(speedup) - abs(old - new)) > _APART:
-            yield Text("change: of a typical pair of runs; medians alone would give another ratio.", "dim")
-            return
 
 
 def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:

@@ -9,15 +9,16 @@ from operator import attrgetter
 from msgspec import Struct
 
 from speedproof.data.notes import Note
+from speedproof.options import HEADLINE, WORTH_KNOWING
 from speedproof.protocols.aggregates import LogRatios
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
-from speedproof.reporting.model import Cell, Column, Outcome, Records, Row, Table, Text, Value, right
+from speedproof.reporting.model import Cell, Column, Outcome, Records, Row, Style, Table, Text, Value, right
 from speedproof.reporting.names import labels
-from speedproof.reporting.numbers import level, percent, share, values
+from speedproof.reporting.numbers import factor, level, percent, share, values
 from speedproof.stats.estimate import Estimate
 
 OUTCOMES: dict[Verdict, Outcome] = {
@@ -28,6 +29,7 @@ OUTCOMES: dict[Verdict, Outcome] = {
 }
 _BANDS = {"over 5 %": 0.05, "2 to 5 %": 0.02, "below 2 %": 0.0}
 _TITLE, _BRIEF = 16, 9
+_ROUNDING = 0.01
 
 
 class Voice(Struct, frozen=True):
@@ -100,12 +102,13 @@ class Voice(Struct, frozen=True):
         """An answer, with the other answers about the same benchmark that may contradict it."""
         marks = ["!"] if head.undermining and head.verdict is not Verdict.UNDECIDED else []
         marks += [f"{where} {words.natural(c)}{words.slow_runs(c)}" for where, c in opposite(answers, head)]
-        marks += ["medians: the other way"] if turned(head) else []
+        style: Style = "warning" if marks else "dim"
+        marks += [f"medians {ratio}"] if head.verdict in words.CHANGED and (ratio := by_medians(head)) else []
         return Row.of(
             *names,
             *times(head),
             *self._change(head),
-            Cell(" ".join(marks), "warning", spans=True),
+            Cell(" ".join(marks), style, spans=True),
             name=head.benchmark,
             outcome=OUTCOMES[head.verdict],
             message=self.sentence(head),
@@ -124,7 +127,7 @@ class Voice(Struct, frozen=True):
         shorter = [words.change(head)]
         if head.verdict is Verdict.EQUIVALENT:
             style = ""
-            longest = "= the same" if self.margin is None else f"= the same within {share(self.margin)}"
+            longest = f"= the same within {share(self.margin or WORTH_KNOWING)}"
         else:
             style = "dim"
             longest = f"~ undecided ({why})" if why and brief else "~ undecided"
@@ -173,14 +176,25 @@ def _on_average(c: Comparison) -> Verdict:
     return verdict_of(mean.pvalue(), mean.pvalue(less=True), None, c.alpha)
 
 
-def turned(head: Comparison) -> bool:
-    """Whether the medians that stand beside the verdict point the other way."""
-    old, new = head.reference.median, head.candidate.median
-    if head.verdict not in words.CHANGED or not all(v > 0 for v in (old, new, head.speedup.value)):
-        return False
-    higher = head.reference.higher_is_better
-    rate = head.reference.unit.endswith("/s") if higher is None else higher
-    return max(old / new, new / old) > 1.0005 and (head.verdict is Verdict.FASTER) != ((old > new) != rate)
+def by_medians(c: Comparison) -> str:
+    """The ratio of the medians in a row, where who divides them finds another number than its change; else empty.
+
+    The change is of a typical pair of runs.
+    """
+    old, new, speedup = c.reference.median, c.candidate.median, c.speedup.value
+    if (
+        c.protocol != HEADLINE
+        or c.quantity != "speedup"
+        or not all(0 < v < math.inf for v in (old, new, speedup))
+    ):
+        return ""
+    higher = c.reference.higher_is_better
+    rate = c.reference.unit.endswith("/s") if higher is None else higher
+    ratio = new / old if rate else old / new
+    apart, against = abs(math.log(ratio / speedup)), (ratio > 1) != (speedup > 1)
+    if apart > _ROUNDING:
+        return words.direction(ratio, *words.gain_and_loss(c)) if against else factor(max(ratio, 1 / ratio))
+    return ""
 
 
 def _names(checks: tuple[Note, ...]) -> str:

@@ -24,7 +24,7 @@ from speedproof.reporting import gate, sheet, versions
 from speedproof.reporting.model import Cell, Report, Table, Text, right
 from speedproof.reporting.names import common_prefix, enumerate_names
 from speedproof.reporting.numbers import percent, plural
-from speedproof.reporting.words import direction, interval
+from speedproof.reporting.words import direction, span
 
 _NAMED = 5
 # Where the system counts whole ticks, a column may hold nothing else.
@@ -42,6 +42,7 @@ def report(
     builds: tuple[int, bool] | None = None,
     absent: Mapping[str, Sequence[str]] | None = None,
     load: str = "",
+    by_cpu: float = math.nan,
 ) -> Report:
     """The ending of a session; ``sheets`` are what its runs say of each candidate, as files of them would."""
     rules = question.rules
@@ -68,6 +69,7 @@ def report(
     notes += dict.fromkeys((*why, *_warnings(findings, withheld=rules.demand is None)))
     notes += _of_builds(findings, *builds) if builds and findings else []
     notes += _of_load(judged, load) if load else []
+    notes += _of_cpu(by_cpu)
     notes += [] if rules.demand else [Text(_risks(findings, question, once=once), "dim")]
     return replace(
         made,
@@ -178,8 +180,7 @@ def _with_spent(
 def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]) -> Iterator[Text]:
     """What cannot differ, which no policy judges."""
     unjudged = [
-        f"{f.candidate if f.candidate == control_name(f.reference) else f.benchmark} "
-        f"({interval(f.certified)})"
+        f"{f.candidate if f.candidate == control_name(f.reference) else f.benchmark} ({span(f.certified)})"
         for f in findings
         if not f.outcome and (f.benchmark, f.candidate) in sides and not math.isnan(f.estimate)
     ]
@@ -225,6 +226,15 @@ def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
     """Why a session that others disturbed may have come to nothing; it favours no side."""
     if any((f.outcome or f.verdict) == "undecided" and f.reason != WITHHELD for f in findings):
         yield Text(f"! The load was {load}: without other programs fewer runs tell.", "warning")
+
+
+_PARTS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 10: "a tenth", 20: "a twentieth"}
+
+
+def _of_cpu(share: float) -> Iterator[Text]:
+    """That processor time would prove the same sooner, where it varies less than the clock by so much."""
+    if part := next((word for parts, word in reversed(_PARTS.items()) if share <= 1 / parts), ""):
+        yield Text(f"--decide-by cpu would decide in about {part} of the runs.", "dim")
 
 
 def _risks(findings: Sequence[CandidateResult], question: SessionQuestion, *, once: bool) -> str:

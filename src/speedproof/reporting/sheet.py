@@ -30,7 +30,7 @@ from speedproof.reporting.model import (
 )
 from speedproof.reporting.names import benchmark_column, nicknames, shortened, spoken
 from speedproof.reporting.numbers import plural, values
-from speedproof.reporting.rows import OUTCOMES, Voice, opposite, records, times, turned, version_columns
+from speedproof.reporting.rows import OUTCOMES, Voice, by_medians, opposite, records, times, version_columns
 
 _AT_ENDS = 5
 
@@ -92,10 +92,8 @@ def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
     for where, other in opposite(result.comparisons, head):
         seen = f"{head.candidate.label} is {words.natural(other)} than {head.reference.label}"
         yield Text(f"But {where} {seen}{words.slow_runs(other)}.", "warning")
-    if turned(head):
-        why = "runs fall into groups that ranks see and medians miss."
-        yield Text(f"The medians differ the other way: {why}", "dim")
-    yield from notes.beside_medians([head] if head.verdict in words.CHANGED else ())
+    if head.verdict in words.CHANGED and (ratio := by_medians(head)):
+        yield Text(f"The change is of a typical pair of runs; of the medians alone it is {ratio}.", "dim")
     undermined = tuple(notes.undermining([head]))
     yield from undermined
     lost = [kind.title for kind in notes.failed([head], undermining=False) if kind.undermines != "nothing"]
@@ -149,13 +147,11 @@ def _several(result: SuiteComparison, voice: Voice, everything: bool) -> Report:
     whole = tuple(_whole(result, voice))
     changed = [c for c in heads if c.verdict in words.CHANGED]
     table = _benchmarks(result, heads, voice, folds=many and not everything)
-    open_rows = {row.name for row in table.rows if not row.folded}
     return Report(
         "",
         (answer, *(whole if many else ())),
         (*((voice.bands(voice.banded(heads)),) if many and changed else ()), table),
         (
-            *notes.beside_medians(c for c in changed if c.benchmark in open_rows),
             *(() if many else whole),
             *notes.undermining(heads),
         ),

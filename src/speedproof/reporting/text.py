@@ -255,7 +255,7 @@ def _laid(
         title = visible(column.brief or column.title if brief else column.title)
         if column.names:
             if cap is not None:
-                prefix = common_prefix(texts) if len(texts) == len(set(texts)) else ""
+                prefix = common_prefix(texts)
                 title = f"{prefix}…" if prefix and not title.endswith("…") else title
                 texts = shortened([text[len(prefix) :] for text in texts], cap)
             # What all names have in common must not make the column wider than they are.

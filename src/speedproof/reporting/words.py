@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.options import HEADLINE
+from speedproof.options import HEADLINE, WORTH_KNOWING
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.summaries import Summary
@@ -160,12 +160,12 @@ def verdict(result: Comparison, margin: float | None = None) -> str:
         return chance(result, result.speedup, new, old)
     if result.verdict is Verdict.UNDECIDED:
         s = result.speedup
-        seen = f": {range_of(result)}" if math.isfinite(s.value) and not math.isnan(s.low) else ""
+        known = math.isfinite(s.value) and (s.low > 0 or s.high < math.inf)
+        seen = f": {range_of(result)}" if known else ""
         better, worse = gain_and_loss(result)
         return f"Undecided whether {new} is {better} or {worse} than {old}{where(result)}{seen}"
     if result.verdict is Verdict.EQUIVALENT:
-        within = "the margin" if margin is None else share(margin)
-        return f"{new} and {old} are the same within {within}{where(result)}"
+        return f"{new} and {old} are the same within {share(margin or WORTH_KNOWING)}{where(result)}"
     return f"{new} is {change(result)} than {old}{where(result)}"
 
 
@@ -197,9 +197,14 @@ def range_of(result: Comparison) -> str:
     An end that is known on one side only is told as such.
     """
     better, worse = gain_and_loss(result)
-    low, high = result.certified.ends
-    if math.isnan(low):
+    if math.isnan(result.certified.low):
         return f"{_natural(result.speedup.value, better, worse, 0)} as measured"
+    return span(result.certified, better, worse)
+
+
+def span(certified: Estimate, better: str = "faster", worse: str = "slower") -> str:
+    """The same of bounds: ``"1.02x slower to 1.07x faster"``."""
+    low, high = certified.ends
     if not low > 0 and not math.isfinite(high):
         return f"by any factor, {better} or {worse}"
     if not low > 0:
@@ -213,7 +218,7 @@ def range_of(result: Comparison) -> str:
         return f"{factor(low, -1)} to {factor(high, 1)} {better}"
     if high < 1:
         return f"{factor(1 / high, -1)} to {factor(1 / low, 1)} {worse}"
-    return f"between {_natural(low, better, worse, -1)} and {_natural(high, better, worse, 1)}"
+    return f"{_natural(low, better, worse, -1)} to {_natural(high, better, worse, 1)}"
 
 
 def natural(result: Comparison) -> str:
@@ -334,6 +339,8 @@ def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") ->
     if not known:
         return needed.reason
     start = f"needs {'at least' if needed.least else 'about'}"
+    if needed.within is not None:
+        start = f"the same within {share(needed.within)} {start}"
     if len(known) == 2 and known[0][0] == known[1][0]:
         return f"{start} {known[0][0]} {runs}"
     first = f"{start} {known[0][0]} {runs} of {known[0][1]}"

@@ -56,7 +56,7 @@ def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Sup
 
     Brunner and Munzel's standard error and degrees of freedom, with Student's quantile. `pvalue` is the tail of
     Student's distribution at the log odds over their standard error, but at least 2^-min(n, m). `low` above 1/2
-    implies that `brunner_munzel` rejects at alpha. The simulated coverage is in docs/size-and-coverage.md.
+    implies that `brunner_munzel` rejects at alpha. The simulated coverage is in docs/tables.md.
     """
     r = brunner_munzel(x, y)
     fewer = min(np.shape(x)[-1], np.shape(y)[-1])

@@ -5,7 +5,7 @@ If the true speedup is ``gamma``, the sign of ``d - c`` of a block is a fair coi
 alpha`` with a probability of at most ``alpha``: looking after every block costs nothing, and drift between blocks,
 outliers and modes cannot break it. A proof is of all blocks so far: later ones that speak against it end it.
 The wealth falls as ``gamma`` grows, so the speedups that are rejected form an interval, whose end is the certified
-speedup. ``docs/sequential.md`` has the proofs.
+speedup. ``docs/tables.md`` has the proofs.
 """
 
 from __future__ import annotations
