@@ -22,7 +22,7 @@ from speedproof.stats.alarms import alarms
 from speedproof.stats.jumps import newest_jump
 
 SERIES, COMMITS, EVERY = 100, 300, 1000.0
-STORES, SHORT = 30, 100
+SHORT = 100
 
 
 def unconfirmed(series: FloatArray) -> int:
@@ -49,7 +49,7 @@ def main() -> None:
             series = draw(np.random.default_rng([12, many]), (SERIES * min(many, 3), COMMITS))
             count = sum(len(alarms(row, EVERY * many)) for row in series)
             cells.append(f"{series.size / max(count, 1) / many:,.0f}")
-            stores = series[: STORES * many, :SHORT].reshape(-1, many, SHORT)
+            stores = series[:SERIES, :SHORT].reshape(-1, many, SHORT)
             asked = sum(map(unconfirmed, stores))
             early.append(f"{len(stores) * SHORT / max(asked, 1):,.0f}")
         cells += early
