@@ -255,20 +255,24 @@ def _report(
                 f"note: {hyperfine} cannot say that measuring stopped on the result, nor which runs "
                 "are of one block"
             )
-    shown = found.report("" if options.review else _called(named))
+    alone = len(found.suite.versions) == 1
+    shown = [] if alone else [found.report("" if options.review else _called(named))]
+    more: dict[str, object] = {}
+    if options.why:
+        from speedproof.reporting.why import beside
+
+        explained = found.why()
+        shown, more = list(beside(shown, explained.by_candidate)), {"why": list(explained)}
 
     def reported() -> Reported:
-        return Reported((shown,), found.suite, results=found.comparisons)
+        return Reported(tuple(shown), found.suite, results=found.comparisons)
 
     taken = write_outputs(options, options.output, reported, console)
     if options.output.json:
-        console.out.write(found.to_json(code))
+        console.out.write(found.to_json(code, **more))
     elif not taken:
-        alone = len(found.suite.versions) == 1
-        if not alone:
-            console.write(shown)
-        for line in found.alone() if alone else ():
-            console.write(Report("", (Text(line),)))
+        lines = [Report("", (Text(line),)) for line in found.alone()] if alone else []
+        console.write(*lines, *shown)
     return code
 
 
