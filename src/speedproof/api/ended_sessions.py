@@ -22,6 +22,7 @@ from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.export import to_hyperfine
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import read_sessions
+from speedproof.options import UNNAMED
 from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.in_blocks import share_of_runs
 from speedproof.protocols.pair import Rules
@@ -36,6 +37,7 @@ from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
+from speedproof.reporting.numbers import plural
 from speedproof.sessions import ComparedSession, SessionOrigin
 from speedproof.sessions import SessionResult as SessionResult
 
@@ -148,7 +150,8 @@ class EndedSession:
             s = summarise(sample)
             middle, deviation, least = (format_value(v, s.unit) for v in (s.median, s.deviation, s.minimum))
             lines.append(
-                f"{version} ({key.benchmark}): median {middle}, deviation {deviation}, minimum {least}, {s.n} runs"
+                f"{who(version, key.benchmark)}: median {middle}, deviation {deviation}, minimum {least}, "
+                f"{plural(s.n, 'run')}"
             )
         return lines
 
@@ -176,6 +179,11 @@ class EndedSession:
     def to_hyperfine(self) -> str:
         """The runs as hyperfine writes them."""
         return to_hyperfine(self.sessions)
+
+
+def who(version: str, benchmark: str) -> str:
+    """A version, with its benchmark where that has a name."""
+    return version if benchmark == UNNAMED else f"{version} ({benchmark})"
 
 
 def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> SessionResult:

@@ -278,6 +278,9 @@ def _report(
 
 def _remark(console: Console, found: EndedSession) -> None:
     """Why each benchmark ended, and what was asked for and is nowhere."""
+    from speedproof.api.ended_sessions import who
+    from speedproof.reporting.numbers import plural
+
     measured = found.outcome.measured
     reasons: dict[str, list[str]] = {}
     for benchmark, reason in measured.reasons:
@@ -291,10 +294,10 @@ def _remark(console: Console, found: EndedSession) -> None:
     for problem in measured.unfinished:
         console.remark(f"error: {problem}")
     for tally in measured.tallies:
-        who = f"{tally.version} ({tally.benchmark})"
+        whose = who(tally.version, tally.benchmark)
         if tally.useless:
             console.remark(
-                f"error: {who}: not one of {tally.runs} runs counts; try it without --ignore-failure"
+                f"error: {whose}: not one of {plural(tally.runs, 'run')} counts; try it without --ignore-failure"
             )
             continue
         for what, runs in (
@@ -303,8 +306,8 @@ def _remark(console: Console, found: EndedSession) -> None:
             ("left processes running", tally.left_behind),
         ):
             if runs:
-                console.remark(f"note: {who}: {runs} of {tally.runs} runs {what}")
+                console.remark(f"note: {whose}: {runs} of {plural(tally.runs, 'run')} {what}")
         for name in found.sessions[-1].head.units:
             if tally.runs and name not in tally.metrics:
                 why = tally.absent.get(name, "")
-                console.remark(f"note: {who}: no run gave {name}{f' ({why})' if why else ''}")
+                console.remark(f"note: {whose}: no run gave {name}{f' ({why})' if why else ''}")
