@@ -2,9 +2,9 @@
 
     python studies/history_alarms.py
 
-First the mean number of commits between false alarms where 1,000 are stated, and 50 for unconfirmed ones, for one
-benchmark and ten together, then the share of steps of d deviations that are confirmed within two, three and ten
-commits, and at their commit; last that of steps that one or two commits make unconfirmed alarms.
+First the mean number of commits between false alarms where 1,000 are stated, and 50 for unconfirmed ones of either
+kind, for one benchmark and ten together, then the share of steps of d deviations that are confirmed within two,
+three and ten commits, and at their commit; last that of steps that one or two commits make unconfirmed alarms.
 """
 
 from __future__ import annotations
@@ -13,17 +13,31 @@ import numpy as np
 from studies.history_several import NOISES
 
 from speedproof.arrays import FloatArray
-from speedproof.history.alarms import ASKED
+from speedproof.data.suite import Key
+from speedproof.history.alarms import ASKED, find_alarms
+from speedproof.history.commits import Commit
+from speedproof.history.rows import StoredSeries
+from speedproof.history.tracks import Track
 from speedproof.stats.alarms import alarms
 from speedproof.stats.jumps import newest_jump
 
 SERIES, COMMITS, EVERY = 100, 300, 1000.0
+SHORT = 100
 
 
-def unconfirmed(many: int, row: FloatArray) -> int:
-    """The levels that alarms of the newest commits begin, commit by commit."""
-    raised = {newest_jump(row[:n], EVERY / ASKED * many) for n in range(1, row.size + 1)}
-    return len(raised - {None})
+def unconfirmed(series: FloatArray) -> int:
+    """The unconfirmed alarms of benchmarks, commit by commit."""
+    commits = [Commit(f"{i:040x}") for i in range(series.shape[1])]
+    known = {k: StoredSeries(k, Key(str(k)), "s", False) for k in range(len(series))}
+    raised: set[tuple[int, str]] = set()
+    for n in range(1, series.shape[1] + 1):
+        at, none, no_bound = np.arange(n), np.zeros(n, np.int64), np.full(n, np.nan)
+        tracks = [
+            Track(k, "", False, commits[:n], at, series[k, :n], no_bound, no_bound, at, none) for k in known
+        ]
+        found = find_alarms(tracks, known, (), every=EVERY, last=1)
+        raised |= {(alarm.track.series, alarm.bad.sha) for alarm in found if not alarm.confirmed}
+    return len(raised)
 
 
 def main() -> None:
@@ -35,8 +49,9 @@ def main() -> None:
             series = draw(np.random.default_rng([12, many]), (SERIES * min(many, 3), COMMITS))
             count = sum(len(alarms(row, EVERY * many)) for row in series)
             cells.append(f"{series.size / max(count, 1) / many:,.0f}")
-            asked = sum(unconfirmed(many, row) for row in series[:SERIES])
-            early.append(f"{SERIES * COMMITS / max(asked, 1) / many:,.0f}")
+            stores = series[:SERIES, :SHORT].reshape(-1, many, SHORT)
+            asked = sum(map(unconfirmed, stores))
+            early.append(f"{len(stores) * SHORT / max(asked, 1):,.0f}")
         cells += early
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)
     print("\n| commits before, benchmarks | d = 2 | 5 | 10 |\n|---|---|---|---|")

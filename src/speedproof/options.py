@@ -86,6 +86,11 @@ Store = Annotated[
     "PLACE",
     "hold verdicts against how much sessions of one commit differ, as the store of 'speedproof history' tells",
 ]
+Explained = Annotated[
+    bool,
+    "say which other metrics of the same runs (page faults, counters) go with time, and with how much of the "
+    "difference",
+]
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -431,7 +436,10 @@ class Measuring(Struct, frozen=True, kw_only=True):
     max_runs: Annotated[int | None, "N", "no more runs of each version"] = None
     runs: Annotated[Positive | None, "--runs, -r N", "exactly N runs of each version"] = None
     max_time: Annotated[
-        float, "S", "seconds (or 2m, 1h) for all benchmarks together (default: 60 each)", FIRST
+        float,
+        "S",
+        "seconds (or 2m, 1h) for all benchmarks together, after the builds (default: 60 each)",
+        FIRST,
     ] = 60.0
     stop_at_proof: Annotated[
         bool,

@@ -22,6 +22,7 @@ from speedproof.history.tracks import Track, tracks_of
 from speedproof.reporting.history import alarm_report
 from speedproof.reporting.text import render
 from speedproof.reporting.triage import overview
+from speedproof.stats.alarms import alarms
 
 ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
 KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
@@ -52,7 +53,7 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
     (near,) = find_alarms(slower_track(ALL), KNOWN, (), every=1000.0, last=40, line=ALL)
     (far,) = find_alarms(slower_track(ALL[::2]), KNOWN, (), every=1000.0, last=40, line=ALL)
     assert (near.confirmed, far.confirmed) == (True, True)
-    for alarms, steps in (
+    for given, steps in (
         ((near,), []),
         ((near, far), [f"Which commit: {far.confirmed_by(9)} -- COMMAND"]),
         (
@@ -60,7 +61,7 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
             [f"Measure again: history confirm {near.bad.sha[:9]} -- COMMAND"],
         ),
     ):
-        found = FoundAlarms("s.db", 1000.0, 40, 80, 1, KNOWN, alarms)
+        found = FoundAlarms("s.db", 1000.0, 40, 80, 1, KNOWN, given)
         assert alarm_report(found).hints == (*steps, "Accept: history bless COMMIT")
     assert alarm_report(FoundAlarms("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
     assert not found.slower(replace(near, factor=1.0))
@@ -85,6 +86,22 @@ def test_the_watch_names_the_commit_that_the_history_names(size: float) -> None:
         early = find_alarms(short, KNOWN, (), every=1000.0, last=40, line=ALL)
         expected = [(commits[60], measured == 62)] if size == 0.1 else []
         assert [(found.bad, found.confirmed) for found in early] == expected
+
+
+@pytest.mark.parametrize(("seed", "beside"), [(60, 2), (98, -2)])
+def test_an_alarm_beside_a_change_is_of_that_change(seed: int, beside: int) -> None:
+    """Two commits from the places that the history leaves possible, it is told once, as the history names it."""
+    commits = [Commit(sha) for sha in ALL]
+    values = 0.01 * np.random.default_rng(seed).standard_normal(80) + 0.025 * (np.arange(80) >= 50)
+    rows = [
+        MeasuredCommit(0, i, 0, commit, False, math.exp(values[i]), i) for i, commit in enumerate(commits)
+    ]
+    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
+    (change,) = find_history_changes(tracks)
+    (early,) = alarms(tracks[0].level, 1000.0)
+    assert early.since - commits.index(change.latest if beside > 0 else change.earliest) == beside
+    (alarm,) = find_alarms(tracks, KNOWN, (), every=1000.0, last=40, line=ALL)
+    assert (alarm.bad, alarm.confirmed) == (change.commit, True)
 
 
 def test_the_watch_is_never_quieter_than_the_history() -> None:

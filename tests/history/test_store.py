@@ -48,7 +48,11 @@ def suite_of(version: str, *values: float, unit: str = "s", benchmark: str = "so
 def test_everything_comes_back(where: str) -> None:
     """Values, nesting, unit and direction are as they were added."""
     record = Record(
-        "sort", np.array([1.5, 2.5, 0.1]), unit="B/s", metric="throughput", processes=np.array([0, 0, 1])
+        "sort",
+        np.array([1.5, 2.5, 8.0, 0.1]),
+        unit="B/s",
+        metric="throughput",
+        processes=np.array([0, 0, 0, 1]),
     )
     store = HistoryStore(where)
     added = store.add(
@@ -64,11 +68,11 @@ def test_everything_comes_back(where: str) -> None:
     (sample,) = store.samples(found.sample.tolist())
     with pytest.raises(UsageError, match="holds no sample 999"):
         store.samples([999])
-    assert sample.values.tolist() == [1.5, 2.5, 0.1]
+    assert sample.values.tolist() == [1.5, 2.5, 8.0, 0.1]
     assert sample.processes is not None
-    assert sample.processes.tolist() == [0, 0, 1]
+    assert sample.processes.tolist() == [0, 0, 0, 1]
     assert (sample.unit, sample.higher_is_better, found.commits[0].subject) == ("B/s", True, "Sort faster")
-    assert found.location.tolist() == [np.median([2.0, 0.1])]
+    assert found.location.tolist() == [np.median([2.5, 0.1])]
 
 
 def test_the_same_file_twice_is_once(where: str) -> None:

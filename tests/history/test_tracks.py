@@ -139,6 +139,34 @@ def test_what_the_runs_of_a_session_explain_of_the_floor() -> None:
     assert floor.spreads[Key("sort")].within == pytest.approx(np.mean(errors**2))
 
 
+def test_one_session_on_each_of_two_machines_tells_no_floor() -> None:
+    """However commits and machines are numbered."""
+    rows = [
+        MeasuredCommit(
+            0, 2 * i + machine, machine, COMMITS[i], False, 1.0 + 0.1 * i + machine, 2 * i + machine
+        )
+        for i in range(3)
+        for machine in range(2)
+    ]
+    assert noise_floor(measurements(rows), {0: Key("sort")}, "s.db") is None
+
+
+def test_an_alarm_is_of_the_newest_anchor() -> None:
+    """A step of 5 % while the second of two anchors was measured, told on the day that it is raised."""
+    rng = np.random.default_rng(5)
+    tracks = tracks_of(history(rng, anchored=True, step=0.05, at=170), COMMITS, MACHINES)
+    assert [track.stretches() for track in tracks] == [((0, 100), (100, 200))]
+    known = {0: StoredSeries(0, Key("sort"), "s", False)}
+    (alarm,) = find_alarms(tracks, known, (), every=1000.0, last=40)
+    assert (alarm.good, alarm.bad) == (COMMITS[169], COMMITS[170])
+    days = COMMITS.index(alarm.raised) + 1
+    rng = np.random.default_rng(5)
+    whole = history(rng, anchored=True, step=0.05, at=170)
+    then = tracks_of(whole.where(whole.session < days), COMMITS[:days], MACHINES)
+    (alarm,) = find_alarms(then, known, (), every=1000.0, last=1)
+    assert (alarm.bad, alarm.raised) == (COMMITS[170], COMMITS[days - 1])
+
+
 def test_what_has_no_logarithm_is_left_out() -> None:
     """A time of zero or less, among others that are longer."""
     rows = [

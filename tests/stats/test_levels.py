@@ -104,27 +104,40 @@ def test_the_kernel_refuses_sizes_that_differ() -> None:
 
 
 def test_the_likelihood_against_a_dense_covariance() -> None:
-    """Logarithms of normal densities, levels independent, variances at their best; the price apart."""
+    """Logarithms of normal densities, noise independent at borders: levels of their own, or one for all."""
     n, ends = 20, [0, 7, 20]
     x = normal_scores(np.random.default_rng(1).standard_normal((1, n)))
     sums, splits = least_squares(x, np.array([[7]]), COEFFICIENTS, 1)
     assert splits[0, 1, 1].tolist() == [7]
     ours = module.log_likelihoods(x, sums, COEFFICIENTS)[0]
+    same = module.squares_of_one_level(x, np.array([[[0, 0], [7, 0], [7, 12]]]), COEFFICIENTS)
+    one_level = module.log_likelihoods(x, same, COEFFICIENTS)[0]
     for g, rho in enumerate(COEFFICIENTS.tolist()):
-        for steps, parts in ((0, [x[0]]), (1, [x[0, a:b] for a, b in itertools.pairwise(ends)])):
-            blocks = [linalg.toeplitz(rho ** np.arange(part.size)) / (1 - rho**2) for part in parts]
-            means = [
-                np.full(
-                    part.size, np.linalg.solve(b, part).sum() / np.linalg.solve(b, np.ones(part.size)).sum()
-                )
-                for part, b in zip(parts, blocks, strict=True)
-            ]
-            rest = np.concatenate([part - mean for part, mean in zip(parts, means, strict=True)])
+
+        def best(borders: list[int], levels: npt.NDArray[np.float64], rho: float = rho) -> float:
+            sizes = np.diff(borders)
+            blocks = [linalg.toeplitz(rho ** np.arange(size)) / (1 - rho**2) for size in sizes]
             whole = linalg.block_diag(*blocks)
+            weighed = np.linalg.solve(whole, levels)
+            rest = x[0] - levels @ np.linalg.solve(levels.T @ weighed, weighed.T @ x[0])
             variance = float(rest @ np.linalg.solve(whole, rest)) / n
-            expected = stats.multivariate_normal(np.zeros(n), variance * whole).logpdf(rest)
-            expected += 0.5 * n * (1 + math.log(2 * math.pi)) - 4.0 * rho * (steps > 0)
-            assert ours[g, steps] == pytest.approx(float(expected), abs=1e-9)
+            density = stats.multivariate_normal(np.zeros(n), variance * whole).logpdf(rest)
+            return float(density) + 0.5 * n * (1 + math.log(2 * math.pi))
+
+        one = np.ones((n, 1))
+        both = np.repeat(np.eye(2), [7, 13], axis=0)
+        assert ours[g].tolist() == pytest.approx([best([0, n], one), best(ends, both)], abs=1e-9)
+        for way, borders in enumerate(([0, n], ends, [0, 7, 12, n])):
+            assert one_level[g, way] == pytest.approx(best(borders, one), abs=1e-9)
+
+
+def test_large_innovations_keep_the_risk() -> None:
+    """Dependent noise that jumps up and dies away shows a step in at most 5 % (4 standard errors)."""
+    runs = 400
+    x = np.random.default_rng(3).standard_exponential((runs, 250))
+    for t in range(1, 250):
+        x[:, t] += 0.6 * x[:, t - 1]
+    assert float((levels(x[:, 50:]).pvalue <= 0.05).mean()) <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / runs)
 
 
 def test_equal_values_lack_variance() -> None:

@@ -48,6 +48,7 @@ from speedproof.measuring.programs import fingerprints, not_found, other_executa
 from speedproof.measuring.schedule import seed_or_new
 from speedproof.measuring.store import new_head
 from speedproof.measuring.store import read_sessions as read_sessions
+from speedproof.measuring.system import usable_cpus
 from speedproof.options import Measuring, decider_of
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.stopping import SessionQuestion, StopRules
@@ -66,7 +67,7 @@ _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
 _MEASURED = [name for name in STORED if name not in _ASKED]
 # What means something when nothing is measured.
 _LOOKED_AT = (
-    "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
+    "review", *_ASKED, "fail_on", "why", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
 )  # fmt: skip
 _VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
 
@@ -210,10 +211,12 @@ def pin(cpus: str | None) -> None:
     """Keep this process, and with it everything that it starts, on some CPUs."""
     if cpus is None:
         return
+    if not (usable := usable_cpus()):
+        raise UsageError(f"--cpu {cpus}: this system does not let a process choose its CPUs; leave it out")
     try:
         os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
     except (ValueError, OSError):
-        allowed = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+        allowed = ",".join(map(str, usable))
         raise UsageError(f"--cpu {cpus}: give CPUs of {allowed}, separated by commas") from None
 
 

@@ -60,8 +60,12 @@ class Measurement:
         ignore_failure: bool = False,
         clock: Callable[[], float] = time.monotonic,
         calls: Mapping[str, int] | None = None,
+        spent: float = 0.0,
     ) -> None:
-        """``stored`` are the sessions that it goes on with; at ``path`` is every run before the next one."""
+        """``stored`` are the sessions that it goes on with; at ``path`` is every run before the next one.
+
+        ``spent`` are seconds of the time allowed that are over already.
+        """
         rules = question.rules
         self._known = rest(rules.alpha), rules.margin, calls or {}
         self._times: dict[tuple[str, str], list[tuple[float, int]]] = {
@@ -73,7 +77,9 @@ class Measurement:
         except OSError as error:
             raise UsageError(f"cannot save to {path}: {error.strerror}") from None
         runs = RunLoop(head, executor, clock, self._append, question.metric, ignore_failure)
-        self._session = ComparedSession(runs, question, warmup=warmup, changed=lambda: _changed(head))
+        self._session = ComparedSession(
+            runs, question, warmup=warmup, changed=lambda: _changed(head), spent=spent
+        )
         self.recalled = self._session.recall(stored)  # how many blocks
         self._states = self._run()
         self._result: RaceResult | None = None
@@ -172,7 +178,8 @@ def measure(
     confidence : float or str
         Of each direction and each bound, at whatever moment one looks.
     margin : float or str, optional
-        Stop also when the speedup is proven to lie within 1 / (1 + margin) and 1 + margin.
+        Stop also when the speedup is proven to lie within 1 / (1 + margin) and 1 + margin; by default 0.01, where
+        no difference is proven.
     precision : float or str, optional
         Stop when both bounds are this close, instead of at a proof of half the observed effect.
     max_seconds : float or None

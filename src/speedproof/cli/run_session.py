@@ -89,6 +89,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
         kept = {"started": started, "files": files, "absent": absent}
         head, executor = begun(plan, m, stored, folder, console.remark, **kept)
         stack.enter_context(ends_as_ctrl_c())
+        began = time.monotonic()
         try:
             if isinstance(executor, ToolExecutor):
                 head = discovered(executor, head, console.remark, resumed=bool(stored), meanwhile=_loading())
@@ -96,6 +97,8 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
             if not stored:
                 candidates = max(len(b.versions) for b in head.benchmarks) - 1
                 check_tests(m, len(head.benchmarks), candidates, unaffected=len(question.unaffected))
+            if len(head.benchmarks) > 1 and (longest := question.rules.max_time) is not None:
+                console.remark(f"{len(head.benchmarks)} benchmarks share {longest:g} s (--max-time)")
             from speedproof.api.sessions import Measurement
             from speedproof.cli.live import Watcher
 
@@ -108,6 +111,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                     path=path,
                     warmup=warmup,
                     ignore_failure=m.ignore_failure,
+                    spent=time.monotonic() - began if m.driver else 0.0,
                 )
                 if stored:
                     from speedproof.reporting.numbers import plural
@@ -251,25 +255,32 @@ def _report(
                 f"note: {hyperfine} cannot say that measuring stopped on the result, nor which runs "
                 "are of one block"
             )
-    shown = found.report("" if options.review else _called(named))
+    alone = len(found.suite.versions) == 1
+    shown = [] if alone else [found.report("" if options.review else _called(named))]
+    more: dict[str, object] = {}
+    if options.why:
+        from speedproof.reporting.why import beside
+
+        explained = found.why()
+        shown, more = list(beside(shown, explained.by_candidate)), {"why": list(explained)}
 
     def reported() -> Reported:
-        return Reported((shown,), found.suite, results=found.comparisons)
+        return Reported(tuple(shown), found.suite, results=found.comparisons)
 
     taken = write_outputs(options, options.output, reported, console)
     if options.output.json:
-        console.out.write(found.to_json(code))
+        console.out.write(found.to_json(code, **more))
     elif not taken:
-        alone = len(found.suite.versions) == 1
-        if not alone:
-            console.write(shown)
-        for line in found.alone() if alone else ():
-            console.write(Report("", (Text(line),)))
+        lines = [Report("", (Text(line),)) for line in found.alone()] if alone else []
+        console.write(*lines, *shown)
     return code
 
 
 def _remark(console: Console, found: EndedSession) -> None:
     """Why each benchmark ended, and what was asked for and is nowhere."""
+    from speedproof.api.ended_sessions import who
+    from speedproof.reporting.numbers import plural
+
     measured = found.outcome.measured
     reasons: dict[str, list[str]] = {}
     for benchmark, reason in measured.reasons:
@@ -283,10 +294,10 @@ def _remark(console: Console, found: EndedSession) -> None:
     for problem in measured.unfinished:
         console.remark(f"error: {problem}")
     for tally in measured.tallies:
-        who = f"{tally.version} ({tally.benchmark})"
+        whose = who(tally.version, tally.benchmark)
         if tally.useless:
             console.remark(
-                f"error: {who}: not one of {tally.runs} runs counts; try it without --ignore-failure"
+                f"error: {whose}: not one of {plural(tally.runs, 'run')} counts; try it without --ignore-failure"
             )
             continue
         for what, runs in (
@@ -295,8 +306,8 @@ def _remark(console: Console, found: EndedSession) -> None:
             ("left processes running", tally.left_behind),
         ):
             if runs:
-                console.remark(f"note: {who}: {runs} of {tally.runs} runs {what}")
+                console.remark(f"note: {whose}: {runs} of {plural(tally.runs, 'run')} {what}")
         for name in found.sessions[-1].head.units:
             if tally.runs and name not in tally.metrics:
                 why = tally.absent.get(name, "")
-                console.remark(f"note: {who}: no run gave {name}{f' ({why})' if why else ''}")
+                console.remark(f"note: {whose}: no run gave {name}{f' ({why})' if why else ''}")

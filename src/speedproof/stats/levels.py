@@ -1,11 +1,13 @@
 """Does a series keep one level? A likelihood of several levels whose noise depends on its neighbours.
 
-A step and its undoing look like dependence to a test that knows one step only. Here both are weighed at once: the
-normal scores of the values are taken for levels, each with noise of its own that follows a first-order
+A step and its undoing look like dependence to a test that knows one step only. Here both are weighed at once:
+the normal scores of the values are taken for levels, each with noise of its own that follows a first-order
 autoregression, and the likelihood of the best few steps at the best coefficient is compared with that of no step
-at its best coefficient. Each further step costs 2 log n, as in the Bayesian information criterion. Dependence
-costs where there are steps, which keeps the null distribution nearly the same whatever the coefficient. Equal
-values share the mean of their scores; the variance that the scores lack then counts as noise.
+at its best coefficient, where noise, too, may begin afresh at the same places, each at the price of a parameter,
+log(n) / 2: else a large innovation, which dies away, would speak for a step. Each further step costs 2 log n, as
+in the Bayesian information criterion. Dependence costs where there are steps, which keeps the null distribution
+nearly the same whatever the coefficient. Equal values share the mean of their scores; the variance that the
+scores lack then counts as noise.
 
 P-values come from simulation, the worst of independent values and of normal autoregressions with coefficients .3
 and .6 (``studies/levels_null.py`` makes the table), and are never below the chance that values above and below a
@@ -152,17 +154,37 @@ def step_places(scores: FloatArray, most: int) -> IntArray:
     return places
 
 
+def squares_of_one_level(scores: FloatArray, splits: IntArray, coefficients: FloatArray) -> FloatArray:
+    """Least sums of squares of one level where noise begins afresh at splits: shape (rows, coefficients, ways).
+
+    Splits have the shape (rows, ways, most); those of 0 are none.
+    """
+    row, there = np.arange(len(scores))[:, None, None], splits > 0
+    before, after = (np.where(there, scores[row, splits + side], 0.0) for side in (-1, 0))
+    first, last = scores[:, :1], scores[:, -1:]
+    # Of the values beside a border: how many, their sum, that of their squares; products of neighbours within.
+    many = 2.0 * there.sum(axis=-1) + 2.0
+    total = (before + after).sum(axis=-1) + first + last
+    squares = (before * before + after * after).sum(axis=-1) + first * first + last * last
+    pairs = (scores[:, 1:] * scores[:, :-1]).sum(axis=1, keepdims=True) - (before * after).sum(axis=-1)
+    rho = coefficients[:, None]
+    level = (1.0 - rho) * scores.sum(axis=1)[:, None, None] + rho * total[:, None]
+    found: FloatArray = (
+        (1.0 + rho * rho) * np.square(scores).sum(axis=1)[:, None, None]
+        - rho * rho * squares[:, None]
+        - 2.0 * rho * pairs[:, None]
+        - (1.0 - rho) * level * level / ((1.0 - rho) * scores.shape[1] + rho * many[:, None])
+    )
+    return found
+
+
 def log_likelihoods(scores: FloatArray, sums: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """Of sums of squares, shape (rows, coefficients, steps); with steps less the price of dependence."""
+    """Of sums of squares, shape (rows, coefficients, steps); noise begins afresh at every step."""
     n, steps = scores.shape[-1], np.arange(sums.shape[-1])
     lack = np.maximum(power(n) - np.square(scores).sum(axis=-1), 0.0)[:, None, None]
     rho = coefficients[:, None]
     variance = np.maximum(sums + lack * (1.0 + rho * rho), 1e-12 * n) / n
-    found: FloatArray = (
-        -0.5 * n * np.log(variance)
-        + 0.5 * (steps + 1) * np.log(1.0 - rho * rho)
-        - np.where(steps > 0, _PRICE * rho, 0.0)
-    )
+    found: FloatArray = -0.5 * n * np.log(variance) + 0.5 * (steps + 1) * np.log(1.0 - rho * rho)
     return found
 
 
@@ -172,19 +194,23 @@ def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray
     most = most_steps(n) if most is None else most
     scores = normal_scores(x)
     sums, splits = least_squares(scores, step_places(scores, _PLACES), _COEFFICIENTS, most)
-    gains, at = _gains(scores, sums)
+    best, at = _best(scores, sums)
+    ways = np.take_along_axis(splits, at[:, None, :, None], axis=1)[:, 0]
+    afresh = log_likelihoods(scores, squares_of_one_level(scores, ways, _COEFFICIENTS), _COEFFICIENTS)
+    one_level = afresh.max(axis=1) - 0.5 * math.log(n) * np.arange(most + 1)
+    least = np.maximum(one_level[:, 1:], one_level[:, :1])
+    gains = 2.0 * (best[:, 1:] - least - math.log(n) * np.arange(most))
     steps = gains.argmax(axis=1)
     row = np.arange(rows)
-    return gains[row, steps], steps + 1, splits[row, at[row, steps], steps + 1]
+    return gains[row, steps], steps + 1, ways[row, steps + 1]
 
 
-def _gains(scores: FloatArray, sums: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Of one step and more: twice the gain in likelihood, less what further steps cost; the best coefficients."""
-    likelihood = log_likelihoods(scores, sums, _COEFFICIENTS)
-    at = likelihood.argmax(axis=1)
-    best = np.take_along_axis(likelihood, at[:, None, :], axis=1)[:, 0]
-    price = 2.0 * math.log(scores.shape[-1]) * np.arange(sums.shape[-1] - 1)
-    return 2.0 * (best[:, 1:] - best[:, :1]) - price, at[:, 1:]
+def _best(scores: FloatArray, sums: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Of no step and more: the largest likelihood less the price of dependence, at which coefficient."""
+    steps = np.arange(sums.shape[-1])
+    price = np.where(steps > 0, _PRICE * _COEFFICIENTS[:, None], 0.0)
+    likelihood = log_likelihoods(scores, sums, _COEFFICIENTS) - price
+    return likelihood.max(axis=1), likelihood.argmax(axis=1)
 
 
 def best_levels(x: FloatArray) -> list[list[tuple[list[int], float]]]:
@@ -192,10 +218,10 @@ def best_levels(x: FloatArray) -> list[list[tuple[list[int], float]]]:
     scores = normal_scores(x)
     most = max(1, min(_MOST_SPLITS, x.shape[1] // (2 * MARGIN) - 1))
     sums, splits = least_squares(scores, step_places(scores, 3 * _PLACES // 2), _COEFFICIENTS, most)
-    _, at = _gains(scores, sums)
+    _, at = _best(scores, sums)
     return [
         [(splits[row, g, k, :k].tolist(), float(_COEFFICIENTS[g])) for k, g in enumerate(own, 1)]
-        for row, own in enumerate(at.tolist())
+        for row, own in enumerate(at[:, 1:].tolist())
     ]
 
 
