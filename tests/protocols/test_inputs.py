@@ -150,6 +150,15 @@ def test_the_command_says_it_in_words_and_json(tmp_path: Path, capsys: pytest.Ca
     assert "each tenfold" in capsys.readouterr().out
 
 
+def test_several_candidates_have_a_row_each() -> None:
+    """Named by candidate, as there is one benchmark."""
+    both = suite()
+    third = {(key, "newest"): sample for (key, version), sample in both.samples.items() if version == "new"}
+    of = sp.Suite((*both.versions, "newest"), both.samples | third)
+    result = sp.compare_suite(of).over("n")
+    assert [row.name for report in result.reports() for row in report.tables[0].rows] == ["new", "newest"]
+
+
 def test_the_picture_shows_every_input() -> None:
     """On logarithmic axes, the line dashed."""
     ax = sp.compare_suite(suite()).over("n").plot()

@@ -43,12 +43,12 @@ def report(
         sections=tuple(
             replace(
                 about,
-                title=one.benchmark,
+                title=name,
                 headline=tuple(_sentences(one)),
                 tables=(_inputs(one, everything=everything),),
                 notes=(),
             )
-            for one in found
+            for one, name in zip(found, _names(found), strict=True)
             if details or explain
         ),
     )
@@ -144,20 +144,29 @@ def beside(sheets: Sequence[Report], over: Report) -> Iterator[Report]:
     )
 
 
+def _names(found: Sequence[OverInputs]) -> list[str]:
+    """Of benchmarks, of candidates, or of both, as it takes to tell them apart."""
+    if len({one.candidate for one in found}) == 1:
+        return [one.benchmark for one in found]
+    one_benchmark = len({one.benchmark for one in found}) == 1
+    return [one.candidate if one_benchmark else f"{one.benchmark} ({one.candidate})" for one in found]
+
+
 def _benchmarks(found: Sequence[OverInputs], *, everything: bool) -> Table:
-    column, named = benchmark_column([one.benchmark for one in found])
+    names = _names(found)
+    column, named = benchmark_column(names)
     rows = []
-    for one in found:
+    for one, name in zip(found, names, strict=True):
         sized = [i for i in one.inputs if i.size is not None] or list(one.inputs)
         better_worse = words.gain_and_loss(one.inputs[0].comparison)
         rows.append(
             Row.of(
-                named(one.benchmark),
+                named(name),
                 *(words.direction(i.comparison.speedup.value, *better_worse) for i in (sized[0], sized[-1])),
                 "" if one.slope is None else _interval(_tenfold(one.slope)),
                 "" if one.crossing is None else _size(one.crossing.value),
                 _like_these(one),
-                name=one.benchmark,
+                name=name,
                 kind="benchmarks",
             )
         )
