@@ -21,7 +21,15 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Verdict
 
 EFFECT, DEVIATION = 0.03, 0.05
-CASES = (("mean", 10), ("mean", 30), ("mean", 100), ("typical", 10))
+CASES = (
+    ("mean", 10),
+    ("mean", 30),
+    ("mean", 100),
+    ("typical", 10),
+    ("typical", 30),
+    ("median", 30),
+    ("p90", 100),
+)
 
 
 def power(protocol: str, n: int, draws: int, rng: np.random.Generator) -> float:
