@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from speedproof.api.history_results import HistoryResult as HistoryResult
     from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
+    from speedproof.api.joints import JointResult as JointResult
+    from speedproof.api.joints import joint as joint
     from speedproof.api.models import ModelResult as ModelResult
     from speedproof.api.models import model as model
     from speedproof.api.pairs import PairResult as PairResult
@@ -65,6 +67,7 @@ _HOME = {
     "History": "api.history",
     "HistoryResult": "api.history_results",
     "HptResult": "api.hpt",
+    "JointResult": "api.joints",
     "ModelResult": "api.models",
     "PairResult": "api.pairs",
     "PlanResult": "api.plans",
@@ -83,6 +86,7 @@ _HOME = {
     "formats": "",
     "gate": "api.gates",
     "hpt": "api.hpt",
+    "joint": "api.joints",
     "measure": "api.sessions",
     "mixture": "",
     "model": "api.models",
