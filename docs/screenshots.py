@@ -109,7 +109,7 @@ def comment(picture: Path) -> None:
         driver = browser(str(Path(made, "profile")))
         try:
             driver.get(page.as_uri())
-            shoot(driver, picture, 800, "light")
+            shoot(driver, picture, 920, "light")
         finally:
             driver.quit()
 

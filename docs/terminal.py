@@ -28,8 +28,8 @@ RUN = "speedproof run --precision 0.5% 'sha256sum numbers.txt' 'sha512sum number
 REVISIONS = "speedproof run --revisions v1.2 main --build make -- ./words"
 # How the lines begin that the page on reading a sheet explains.
 NUMBERED = {
-    "level-5 against": "①", "command": "②", "FILE=table": "③", "FILE=noise": "④", "change:": "⑤", "Geometric": "⑥",
-    "At a joint": "⑦", "--details": "⑧",
+    "level-5 against": "①", "command": "②", "FILE=table": "③", "FILE=noise": "④", "Geometric": "⑤",
+    "At a joint": "⑥", "--details": "⑦",
 }  # fmt: skip
 BISECT = "speedproof bisect v1.2..main --build make ./words"
 
@@ -40,18 +40,17 @@ def tmux(*words: str) -> str:
 
 
 def screen() -> str:
-    """The screen with its colours, without the notes on the machine."""
+    """The screen with its colours, without what is said of the machine and its folders."""
     lines = tmux("capture-pane", "-e", "-p", "-t", "picture").rstrip().splitlines()
-    return "\n".join(line for line in lines if "note:" not in line)
+    return "\n".join(line for line in lines if "note:" not in line and "/sessions/" not in line)
 
 
 def session(folder: str, command: str) -> tuple[str, str]:
     """The screen while a command measured, and at its end."""
     path = f"{Path(sys.executable).parent}:$PATH"
     place = shlex.quote(folder)
-    start = (
-        f"cd {place}; export XDG_CACHE_HOME={place}/../cache PATH={path} PS1=; clear; {command}; echo DONE"
-    )
+    folders = f"XDG_CACHE_HOME={place}/../cache XDG_STATE_HOME={place}/../state"
+    start = f"cd {place}; export {folders} PATH={path} PS1=; clear; {command}; echo DONE"
     tmux("new-session", "-d", "-s", "picture", "-x", str(COLUMNS), "-y", "60", "sh")
     try:
         tmux("send-keys", "-t", "picture", start, "Enter")
@@ -66,6 +65,7 @@ def session(folder: str, command: str) -> tuple[str, str]:
         return during, seen.replace("DONE", "").rstrip()
     finally:
         tmux("kill-server")
+        time.sleep(1)  # until its socket has gone
 
 
 def draw(name: str, parts: list[str | Text], width: int = COLUMNS, title: str = "") -> None:

@@ -1,4 +1,4 @@
-"""How good a plan from a pilot is: the table of docs/power.md.
+"""How good a plan from a pilot is: the table of docs/tables.md.
 
     python -m studies.power [--pilots 24] [--seed 1]
 

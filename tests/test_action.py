@@ -132,7 +132,7 @@ def test_verdicts(runner: Runner) -> None:
         ((1.019, 1), {}, "undecided", 0),
         ((1.019, 1), {"undecided": "report"}, "undecided", 3),
         ((1.019, 1), {"undecided": "fail"}, "fail", 1),
-        ((1.019, 1), {"undecided": "pass"}, "pass", 0),
+        ((1.019, 1), {"undecided": "pass"}, "undecided", 0),
         ((1.2, 1), {"margin": "30%"}, "pass", 0),
         ((1.2, 1), {"skip": "b0\nb7"}, "pass", 0),
         ((1.2, 1), {"only": "b1"}, "pass", 0),
@@ -155,6 +155,19 @@ def test_an_error_is_in_the_summary(runner: Runner) -> None:
     assert ran.summary.startswith("<!-- speedproof -->\n### Gate: error\n\n    speedproof: ")
     assert "PASS" not in ran.summary.upper()
     assert re.search(r"^::error title=speedproof gate::speedproof: .*nowhere\.json", ran.log, re.MULTILINE)
+
+
+def test_an_error_while_measuring_is_named(runner: Runner) -> None:
+    """Not the first remark before it."""
+    git(runner.work, "init", "-q", ".")
+    for name in ("one", "two"):
+        (runner.work / name).write_text("")
+        git(runner.work, "add", "-A")
+        git(runner.work, "commit", "-q", "-m", name)
+    ran = runner.run(command="./nowhere")
+    assert (ran.verdict, ran.code) == ("error", 2)
+    assert re.search(r"^::error title=speedproof gate::speedproof: error: .*nowhere", ran.log, re.MULTILINE)
+    assert "nowhere" in ran.summary
 
 
 def test_one_comment_is_kept_up_to_date(runner: Runner) -> None:

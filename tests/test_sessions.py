@@ -336,6 +336,17 @@ def test_all_benchmarks_of_a_tool_are_measured_and_timed_together() -> None:
     ]
 
 
+@pytest.mark.parametrize(("spent", "runs"), [(0.0, 22), (12.0, 10), (60.0, 2)])
+def test_what_was_spent_before_is_part_of_the_time(spent: float, runs: int) -> None:
+    """As by the first invocations of a tool; the first block is measured all the same."""
+    plan = head(benchmark("X", "Y"))
+    executor = FakeExecutor(clock := FakeClock(), {"X": 1.0, "Y": 1.0})
+    question = SessionQuestion(until(max_time=21.0, margin=NEVER))
+    outcome = compared(plan, question, executor, clock=clock, warmup=0, spent=spent).run()
+    assert sum(tally.runs for tally in outcome.measured.tallies) == runs
+    assert outcome.measured.reasons[0][1] == "21 s were allowed"
+
+
 def test_a_small_budget_gives_every_benchmark_a_block_and_equal_time() -> None:
     plan = [PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n) for v in "XY")) for n in "abcd"]
     times = {f"{n}{v}": 1.0 if v == "X" else noisy(1.0, ord(n), 0.1) for n in "abcd" for v in "XY"}

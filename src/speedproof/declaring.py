@@ -46,13 +46,13 @@ class Option(NamedTuple):
         return self.parse or KINDS.get(self.metavar)
 
 
-class Shown(Enum):
+class Mark(Enum):
     """Which help an option is in: marks of a field."""
 
     FIRST = "also in the short help of a command with many options: everybody uses it first"
 
 
-FIRST: Final = Shown.FIRST
+FIRST: Final = Mark.FIRST
 
 
 class Title(str):

@@ -423,7 +423,10 @@ class Measuring(Struct, frozen=True, kw_only=True):
     max_runs: Annotated[int | None, "N", "no more runs of each version"] = None
     runs: Annotated[Positive | None, "--runs, -r N", "exactly N runs of each version"] = None
     max_time: Annotated[
-        float, "S", "seconds (or 2m, 1h) for all benchmarks together (default: 60 each)", FIRST
+        float,
+        "S",
+        "seconds (or 2m, 1h) for all benchmarks together, after the builds (default: 60 each)",
+        FIRST,
     ] = 60.0
     stop_at_proof: Annotated[
         bool,

@@ -81,6 +81,7 @@ class ComparedSession:
         *,
         warmup: int | None = 1,
         changed: Callable[[], Iterable[tuple[str, str, str]]] = tuple,
+        spent: float = 0.0,
     ) -> None:
         self._question, self._head, rules = question, runs.head, question.rules
         self._last_end: EndLine | None = None
@@ -103,6 +104,7 @@ class ComparedSession:
             warmup=warmup,
             changed=changed,
             repeats=question.repeats,
+            spent=spent,
         )
 
     def recall(self, sessions: Sequence[StoredSession]) -> int:

@@ -8,6 +8,7 @@ import itertools
 import json
 import pickle
 import pydoc
+import re
 import subprocess
 import sys
 from enum import Enum
@@ -174,8 +175,9 @@ def test_few_runs_of_both_sides_that_prove_something_are_named(n: int, m: int) -
     [
         ([], "at least one value"),
         (["a"], "made of numbers"),
-        ([1.0, float("nan")], "not a finite number"),
-        ([-1.0], "never negative"),
+        ([float("nan")], "not a finite number"),
+        ([1.0, float("inf")], "not a finite number"),
+        (sp.sample([1.0]).values * np.timedelta64(-1, "s"), "never negative"),
         ([[[1.0]]], "two"),
     ],
 )
@@ -183,6 +185,45 @@ def test_what_is_no_sample_is_refused(values: object, message: str) -> None:
     """Errors are SpeedproofErrors that say what is wrong."""
     with pytest.raises(sp.SpeedproofError, match=message):
         sp.compare(values, [1.0, 2.0])
+
+
+def test_missing_values_are_left_out_and_told_of_arrays_as_of_frames() -> None:
+    """NaN stands for a run that has no value, alone or in the rows of processes."""
+    x, y = pair()
+    lacking = np.insert(x, [3, 10], np.nan)
+    r = sp.compare(lacking, y, unit="ms")
+    assert r.speedup == sp.compare(x, y, unit="ms").speedup
+    assert f"reference: 2 of {x.size + 2} values missing (NaN), left out" in str(r)
+    columns = {"t": [*lacking, *y], "v": ["x"] * lacking.size + ["y"] * y.size}
+    framed = sp.compare_suite(sp.Suite.from_frame(columns, value="t", version="v", unit="ms"))
+    assert [one.speedup for one in framed] == [r.speedup]
+    assert f"2 of {x.size + 2} in column 't' missing (NaN), left out" in str(framed)
+    nested = sp.sample([[1.0, np.nan, 1.1], [2.0, 2.1, 2.2]])
+    assert nested.processes is not None
+    assert nested.processes.tolist() == [0, 0, 1, 1, 1]
+
+
+def test_plain_numbers_have_no_unit() -> None:
+    """Nobody said that they are seconds."""
+    x, y = pair()
+    assert "s" not in re.findall(r"[\d.]+ (\w+)", str(sp.compare(x, y)))
+    assert sp.sample(x).unit == ""
+
+
+def test_what_the_sheet_warns_of_is_in_the_warnings() -> None:
+    x, y = pair()
+    r = sp.compare(x[:3], y[:3])
+    said = " ".join(note.message for note in r.warnings)
+    assert "Fewer than 4 runs a side: the risk is up to 12.5 % unless both vary alike." in said
+    assert "Fewer than 4 runs a side: the risk is up to 12.5 % unless both vary alike." in str(r)
+
+
+def test_files_may_be_a_list_and_a_risk_is_told_as_its_complement() -> None:
+    files = ["O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json"]
+    assert sp.read(files) == sp.read(*files)
+    untyped: Any = sp.compare
+    with pytest.raises(sp.SpeedproofError, match=r"alpha=0\.1: give its complement, confidence=0\.95"):
+        untyped(*pair(), alpha=0.1)
 
 
 def test_a_confidence_in_percent_is_refused_with_the_remedy() -> None:
@@ -371,7 +412,7 @@ def test_what_was_left_out_is_printed() -> None:
         "t": [float("nan"), *map(float, range(1, 16))],
     }
     suite = sp.Suite.from_frame(table, benchmark="n", version="v", value="t")
-    told = "left out: data frame: a: 1 of 4 in column 't' missing or not finite"
+    told = "left out: data frame: a: 1 of 4 in column 't' missing (NaN), left out"
     for result in (sp.compare_suite(suite), sp.gate(suite), sp.rank(suite, mixtures=False)):
         assert str(result).splitlines()[-1] == told
         assert result._repr_html_().count("1 of 4 in column") == 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import speedproof as sp
-from speedproof.api.notebook import race_cell
+from speedproof.api.notebook import race_cell, race_line
 from speedproof.api.run_plan import Request
 from speedproof.api.sessions import raced
 from speedproof.options import Measuring
@@ -175,6 +175,8 @@ def test_cells_are_raced() -> None:
     r = race_cell("margin=5% max_seconds=20", "sum(range(n))\n# --- quick\nn\n", {"n": 5000})
     assert (r.finding.candidate, r.margin) == ("quick", 0.05)
     assert r.verdict is sp.Verdict.FASTER
+    raced = race_line("margin=5% max_seconds=20 m=sum(range(n)) --- m=n", {"n": 5000})
+    assert (raced.verdict.value, raced.suite.versions) == ("faster", ("reference", "candidate"))
     plain = race_cell("max_seconds=20", "sum(range(n))\n---\nn\n---\n-n", {"n": 5000})
     assert [f.candidate for f in plain.findings] == ["candidate 1", "candidate 2"]
     assert race_cell("max_seconds=0.1", "# nothing\n---\nn", {"n": 5}).suite.versions == (

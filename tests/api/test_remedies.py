@@ -175,7 +175,7 @@ def test_every_answer_tells_what_was_left_out() -> None:
         "t": [float("nan"), *map(float, range(1, 40))],
     }
     made = sp.Suite.from_frame(rows, benchmark="n", version="v", value="t")
-    told = "left out: data frame: a: 1 of 10 in column 't' missing or not finite"
+    told = "left out: data frame: a: 1 of 10 in column 't' missing (NaN), left out"
     for result in (sp.hpt(made), sp.model(made, bootstrap=0), sp.compare_suite(made).hpt):
         assert str(result).splitlines()[-1] == told
         assert told in result._repr_html_().replace("&#x27;", "'")

@@ -76,8 +76,8 @@ def test_missing_values_are_named(kind: str, monkeypatch: pytest.MonkeyPatch) ->
     suite = sp.Suite.from_frame(frame(kind), benchmark="name", version="rev", value="t")
     assert suite["sort"].of("a")[Key("sort")].values.tolist() == [12.0, 14.0]
     assert sorted(str(s) for s in suite.skipped) == [
-        "data frame: hash: 1 of 1 in column 't' missing or not finite",
-        "data frame: sort: 1 of 3 in column 't' missing or not finite",
+        "data frame: hash: 1 of 1 in column 't' missing (NaN), left out",
+        "data frame: sort: 1 of 3 in column 't' missing (NaN), left out",
     ]
 
 

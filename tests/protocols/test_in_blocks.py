@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.command import speedproof
 
 import speedproof as sp
+from speedproof.data.sample import Sample, above_zero
 from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.protocols.in_blocks import share_of_runs
+from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.stopping import StopRules
 from speedproof.stats.sequential import PairedSequence
 
 GZIP = Path(__file__).parents[2] / "examples" / "gzip" / "session.jsonl"
@@ -120,3 +126,62 @@ def test_every_command_says_the_same_of_a_session() -> None:
         text.splitlines() for _, text, _ in (speedproof("compare", GZIP), speedproof("run", "--review", GZIP))
     )
     assert sheet[:12] == again[:12]
+
+
+def test_equal_versions_are_the_same_in_a_file_as_in_its_session(tmp_path: Path) -> None:
+    """Within 1 % without a margin; of one that is asked for, that."""
+    noise = np.exp(0.01 * np.random.default_rng(1).standard_normal((200, 2))).tolist()
+    lines = [run(v, i, t) for i, both in enumerate(noise) for v, t in zip(("old", "new"), both, strict=True)]
+    suite = sp.read(write(tmp_path / "s.jsonl", session(), *lines))
+    low, high = twin([(x, y) for x, y in noise])[1:3]
+    assert 1 / 1.01 < low < high < 1.01
+    found = sp.compare_suite(suite)
+    assert str(found).startswith("new and old are the same within 1 %")
+    assert [r.verdict.value for r in sp.compare_suite(suite, margin=0.001)] == ["undecided"]
+    path = str(tmp_path / "s.jsonl")
+    assert speedproof("run", "--review", path)[1].splitlines()[0] == str(found).splitlines()[0]
+
+
+@pytest.mark.parametrize("ratio", [0.5, 0.1, 2.0])
+def test_the_share_of_runs_goes_with_the_variance(tmp_path: Path, ratio: float) -> None:
+    """Four times as wide ratios take sixteen times as many runs; of values in steps nothing is said."""
+    noise = 0.05 * np.random.default_rng(2).standard_normal((400, 2))
+    lines = [
+        RunLine("s", "b", v, i, 0, 0.0, {"time": float(np.exp(t)), "cpu": float(np.exp(ratio * t))})
+        for i, both in enumerate(noise)
+        for v, t in zip(("old", "new"), both, strict=True)
+    ]
+    suite = sp.read(write(tmp_path / "s.jsonl", session(), *lines))
+    pairs = {pair.key.metric: pair for pair in suite.pair("old", "new").pairs}
+    assert share_of_runs(pairs["time"], pairs["cpu"]) == pytest.approx(ratio**2)
+    stepped = [replace(pairs["cpu"], reference=coarse(pairs["cpu"].reference)), pairs["cpu"]]
+    assert math.isnan(share_of_runs(pairs["time"], stepped[0]))
+    said = (
+        "--decide-by cpu would decide in about a"
+        in speedproof("run", "--review", str(tmp_path / "s.jsonl"))[1]
+    )
+    assert said == (ratio < 1 and "undecided" in str(sp.compare_suite(suite, metric="time")).lower())
+
+
+def coarse(sample: Sample) -> Sample:
+    return replace(sample, values=np.round(sample.values, 1))
+
+
+def test_a_clock_that_has_not_moved_is_below_its_unit(tmp_path: Path) -> None:
+    """Zeros of user time are in their blocks, as half a microsecond; a session does not end for one."""
+    times = np.round(0.008 * np.exp(0.1 * np.random.default_rng(3).standard_normal((60, 2))), 6)
+    times[[5, 20], [0, 1]] = 0.0
+    lines = [
+        RunLine("s", "b", v, i, 0, 0.0, {"time": 1.0, "user": float(t)})
+        for i, both in enumerate(times)
+        for v, t in zip(("old", "new"), both, strict=True)
+    ]
+    path = write(tmp_path / "s.jsonl", session(), *lines)
+    (head,) = sp.compare_suite(sp.read(path), metric="user", protocols=["typical"]).results[0].headlines
+    filled = [(x or 5e-7, y or 5e-7) for x, y in times.tolist()]
+    assert head.speedup.value == pytest.approx(twin(filled)[0])
+    assert above_zero(0.0, 1.0) == 0.0  # a metric of one's own may mean it
+    race = SequentialComparison("b", ["old", "new"], StopRules(0.05), metric="user")
+    for x, y in times.tolist():
+        race.add({"old": x, "new": y})
+    assert race.findings()[0].result.low == pytest.approx(head.speedup.low)

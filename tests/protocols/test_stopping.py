@@ -132,3 +132,54 @@ def test_a_gate_passes_when_something_is_judged_and_all_of_it_passes(
     passes = len(outcomes) > 0 and all(o == "pass" for o in outcomes)
     expected = "fail" if len(absent) or outcomes.count("fail") else "pass" if passes else "undecided"
     assert overall(map(Outcome, outcomes), incomplete=len(absent) > 0) == expected
+
+
+def race_of(ratio: float, blocks: int, noise: float, rules: StopRules, seed: int = 1) -> SequentialComparison:
+    """Log-normal runs of a candidate that is so many times as fast, until it is proven or the blocks are over."""
+    draw = np.random.default_rng(seed).standard_normal
+    race = SequentialComparison("b", ["X", "Y"], rules)
+    for x, y in np.exp(noise * draw((blocks, 2))).tolist():
+        if not race.open():
+            break
+        race.add({"X": x, "Y": y / ratio})
+    return race
+
+
+def test_equal_programs_are_the_same_within_one_percent() -> None:
+    """Long before the blocks are over; with a noise that forbids it, the margin that comes next is named."""
+    race = race_of(1.0, 2000, 0.01, stop_rules())
+    (found,) = race.findings()
+    assert (found.verdict, found.reason, found.needed) == (Verdict.EQUIVALENT, "proven", None)
+    assert found.result.low > 1 / 1.01
+    assert found.result.high < 1.01
+    assert race.blocks < 100
+    (found,) = race_of(1.0, 100, 0.1, stop_rules()).findings()
+    assert found.verdict is Verdict.UNDECIDED
+    reach = max(found.result.high, 1 / found.result.low) - 1
+    assert found.needed is not None
+    assert found.needed.within == max(m for m in (0.01, 0.02, 0.05, 0.1) if m < reach)
+    assert found.needed.reference is not None
+    assert found.needed.reference > 100
+
+
+def test_a_small_difference_is_told_unless_it_was_said_not_to_matter() -> None:
+    """0.5 % is proven, and lies within 1 %."""
+    assert race_of(1.005, 300, 0.001, stop_rules()).findings()[0].verdict is Verdict.FASTER
+    assert race_of(1.005, 300, 0.001, stop_rules(margin=0.01)).findings()[0].verdict is Verdict.EQUIVALENT
+
+
+def test_a_difference_at_the_margin_is_seldom_called_the_same() -> None:
+    """In at most a share alpha of sessions, however often one looks: 150 of them, and three deviations."""
+    rules = stop_rules(alpha=0.2, min_blocks=1)
+    wrong = sum(
+        race_of(1.01, 120, 0.01, rules, seed).findings()[0].verdict is Verdict.EQUIVALENT
+        for seed in range(150)
+    )
+    assert wrong <= 150 * 0.2 + 3 * math.sqrt(150 * 0.2 * 0.8)
+
+
+@pytest.mark.parametrize(
+    "rules", [stop_rules(demand=Demand()), stop_rules(fixed=True), stop_rules(margin=0.03)]
+)
+def test_what_else_ends_a_session_has_no_margin_that_nobody_asked_for(rules: StopRules) -> None:
+    assert rules.within == rules.margin

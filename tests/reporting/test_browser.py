@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -18,10 +19,11 @@ from selenium.common.exceptions import NoAlertPresentException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from speedproof.data.names import visible
 from speedproof.data.suite import Suite
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
 from speedproof.reporting.html import panels, render
@@ -143,9 +145,9 @@ def test_filtering(open_page: Opener, mixed: Made) -> None:
     order = [(row.name, row.kind) for row in sheet.report(mixed[0]).tables[-1].rows]
     kind = Select(driver.find_element(By.CSS_SELECTOR, "[data-filter=kind]"))
     for wanted in dict(order).values():
-        kind.select_by_visible_text(wanted)
+        kind.select_by_value(wanted)
         assert rows(driver) == [name for name, own in order if own == wanted]
-    kind.select_by_visible_text("all")
+    kind.select_by_visible_text(f"all {len(order)}")
     driver.find_element(By.CSS_SELECTOR, "[data-filter=name]").send_keys("AI")
     assert rows(driver) == ["gain"]
     status = driver.find_element(By.CSS_SELECTOR, "[aria-live=polite]")
@@ -169,12 +171,13 @@ def test_panels_by_keyboard(open_page: Opener, mixed: Made) -> None:
     panel = driver.find_element(By.ID, str(target.get_attribute("aria-controls")))
     assert panel.is_displayed()
     charts = panel.find_elements(By.CSS_SELECTOR, "svg.chart")
-    assert len(charts) == 3
+    assert len(charts) == 4
+    assert "at each decile" in str(charts.pop().get_attribute("aria-label"))
     for chart in charts:
         label = str(chart.get_attribute("aria-label"))
         assert "40 values of old: median 1.99" in label
         assert "40 values of new: median 1" in label
-    assert "normality of X" in panel.text
+    assert "normality of old" in panel.text
     target.send_keys(Keys.ENTER)
     assert not panel.is_displayed()
 
@@ -201,6 +204,61 @@ def test_every_panel_draws_every_value(open_page: Opener, mixed: Made) -> None:
     assert (
         "NaN" not in driver.page_source.partition("<main>")[2].partition('<script type="application/json"')[0]
     )
+
+
+@pytest.mark.slow
+def test_links_to_a_row(open_page: Opener, thousand: Made) -> None:
+    """Opening a row puts it into the address; with that address the row opens, also one that is not shown."""
+    driver = open_page(thousand)
+    name = next(c.benchmark for c in thousand[0].headlines if c.verdict is Verdict.UNDECIDED)
+    assert name not in rows(driver)
+    driver.execute_script("location.hash = encodeURIComponent(arguments[0])", name)
+    WebDriverWait(driver, 20).until(lambda d: name in rows(d))
+    button = driver.find_element(By.CSS_SELECTOR, f"tr[data-name='{name}'] .open")
+    assert button.get_attribute("aria-expanded") == "true"
+    button.click()
+    assert "#" not in driver.current_url
+    button.click()
+    assert driver.current_url.endswith(f"#{quote(name, safe='')}")
+
+
+@pytest.mark.slow
+def test_copy_as_markdown(open_page: Opener, mixed: Made) -> None:
+    """What is shown, a line a row, as the table of a comment; bars in a text do not end its cell."""
+    driver = open_page(mixed)
+    Select(driver.find_element(By.CSS_SELECTOR, "[data-filter=kind]")).select_by_value("faster")
+    driver.execute_script(
+        "Object.defineProperty(navigator, 'clipboard', {value: {writeText: t => window.copied = t}})"
+    )
+    driver.find_element(By.CSS_SELECTOR, "[data-copy]").click()
+    table = sheet.report(mixed[0]).tables[-1]
+    faster = [row for row in table.rows if row.kind == "faster"]
+    head, rule, *lines = driver.execute_script("return window.copied").splitlines()
+    assert [cell.strip() for cell in head.strip("|").split(" | ")][1:3] == ["old", "new"]
+    assert set(rule) <= set("|-: ")
+    assert len(lines) == len(faster)
+    for row, line in zip(faster, lines, strict=True):
+        assert [c.strip() for c in line[1:-1].split(" | ")] == [cell.text for cell in row.cells]
+
+
+@pytest.mark.slow
+def test_a_strip_has_a_tick_a_run(open_page: Opener, mixed: Made) -> None:
+    """Beside the times of a row, the reference above the candidate."""
+    driver = open_page(mixed)
+    driver.execute_script("dispatchEvent(new Event('beforeprint'))")
+    ticks = driver.execute_script(
+        "return Object.fromEntries([...document.querySelectorAll('tr[data-panel]')].map(r => [r.dataset.name,"
+        " [...r.querySelectorAll('.c-strip path')].map(p => p.getAttribute('d').split('M').length - 1)]))"
+    )
+    assert ticks == {
+        name: [
+            s.n
+            for v in ("old", "new")
+            for (k, w), s in mixed[1].samples.items()
+            if (k.benchmark, w) == (name, v)
+        ]
+        for name in mixed[0].benchmarks
+    }
 
 
 @pytest.mark.slow
@@ -234,10 +292,16 @@ def test_policy_stops_what_gets_in(chromium: webdriver.Chrome, mixed: Made, tmp_
 
 @pytest.mark.slow
 def test_a_thousand_benchmarks(open_page: Opener, thousand: Made) -> None:
-    """All rows are there, and filter and sort work on them."""
+    """The undecided are counted until they are asked for; filter and sort work on all rows."""
     driver = open_page(thousand)
+    undecided = {c.benchmark for c in thousand[0].headlines if c.verdict is Verdict.UNDECIDED}
+    decided = rows(driver)
+    assert undecided.isdisjoint(decided)
+    more = driver.find_element(By.CSS_SELECTOR, "[data-all]")
+    assert more.text == f"Show {len(undecided)} undecided"
+    more.click()
     everything = rows(driver)
-    assert len(set(everything)) == 1000
+    assert len(decided) + len(undecided) == len(set(everything)) == 1000
     box = driver.find_element(By.CSS_SELECTOR, "[data-filter=name]")
     box.send_keys("group-07")
     assert rows(driver) == [name for name in everything if "group-07" in name]

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedproof.stats.quantile_ratio import Quantiles, least_pvalue, least_runs, runs_needed_quantiles
+from speedproof.stats.quantile_ratio import (
+    Quantiles,
+    least_pvalue,
+    least_runs,
+    runs_needed_quantiles,
+    shift_function,
+)
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -42,6 +48,21 @@ def test_bounds_of_a_naive_twin(n: int, m: int, q: float) -> None:
         for i in range(5):
             assert bounds.low[i] == pytest.approx(naive_low(x[i], y[i], q, alpha), rel=1e-9)
             assert bounds.high[i] == pytest.approx(1 / naive_low(y[i], x[i], q, alpha), rel=1e-9)
+
+
+def test_shift_function_of_a_naive_twin() -> None:
+    """Nine deciles share the risk of each side; few values bound the middle alone."""
+    rng = np.random.default_rng(9)
+    x, y = rng.lognormal(0.1, 0.3, 60), rng.lognormal(0.0, 0.2, 70)
+    rows = shift_function(x, y, 0.05)
+    for k, (ratio, low, high) in enumerate(rows, 1):
+        assert low == pytest.approx(naive_low(x, y, k / 10, 0.05 / 9), rel=1e-9)
+        assert high == pytest.approx(1 / naive_low(y, x, k / 10, 0.05 / 9), rel=1e-9)
+        assert low <= ratio <= high
+    few = shift_function(x[:20], y[:20], 0.05)
+    assert (few[[0, 8], 1] == 0).all()
+    assert np.isinf(few[[0, 8], 2]).all()
+    assert 0 < few[4, 1] < few[4, 2] < math.inf
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.5, 0.9, 0.95]), st.sampled_from([0.01, 0.05, 0.3]))

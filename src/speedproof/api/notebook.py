@@ -1,4 +1,4 @@
-"""The cell magic ``%%speedproof``: pieces of code raced against each other."""
+"""The magics ``%speedproof`` and ``%%speedproof``: pieces of code raced against each other."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from speedproof.errors import UsageError
 
 _SEPARATOR = re.compile(r"^(?:#[ \t]*)?---+[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _OPTIONS = ("confidence", "margin", "max_seconds", "precision")
+_LEADING = re.compile(rf"\s*(?:-*(?:{'|'.join(_OPTIONS).replace('_', '[_-]')})=\S+\s+)*")
+
+
+def race_line(line: str, namespace: dict[str, Any]) -> RaceResult:
+    """Race the pieces of a line, which ``---`` separates, behind the options."""
+    first = _LEADING.match(line)
+    options = first[0] if first else ""
+    return race_cell(options, line[len(options) :].replace(" --- ", "\n---\n"), namespace)
 
 
 def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
@@ -57,10 +65,10 @@ def _function(name: str, code: str, namespace: dict[str, Any]) -> Callable[[], o
 
 
 def load(shell: Any) -> None:
-    """Register ``%%speedproof``: what ``%load_ext speedproof`` does."""
+    """Register both: what ``%load_ext speedproof`` does."""
 
-    def speedproof(line: str, cell: str) -> RaceResult:
-        """Race pieces of code, separated by lines '---', until one is proven faster."""
-        return race_cell(line, cell, shell.user_ns)
+    def speedproof(line: str, cell: str | None = None) -> RaceResult:
+        """Race pieces of code until one is proven faster: ``%speedproof f() --- g()``, in a cell lines '---'."""
+        return race_line(line, shell.user_ns) if cell is None else race_cell(line, cell, shell.user_ns)
 
-    shell.register_magic_function(speedproof, "cell")
+    shell.register_magic_function(speedproof, "line_cell")

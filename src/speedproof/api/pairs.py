@@ -26,6 +26,7 @@ from speedproof.protocols.why import GoesWith, Why
 from speedproof.reporting import sheet
 from speedproof.reporting.formats import Reported
 from speedproof.reporting.model import Report
+from speedproof.reporting.notes import caveats
 
 _UNNAMED = "benchmark"
 
@@ -160,8 +161,19 @@ class PairResult(Shown, Struct, frozen=True):
 
     @property
     def warnings(self) -> tuple[Note, ...]:
-        """What was seen against the assumptions: once each, whichever protocols it concerns."""
-        return warnings_of(self.result.comparisons)
+        """What the values cannot tell, as the sheet says it, and what was seen against the assumptions."""
+        said = [
+            replace(caveat, message=text.text)
+            for caveat in self.result.caveats
+            for text in caveats([caveat], (self.result.reference, self.result.candidate))
+        ]
+        return (*said, *warnings_of(self.result.comparisons))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What was left out of the values."""
+        sides = (self.headline.reference, self.headline.candidate)
+        return tuple(f"{side.label}: {note}" for side in sides for note in side.notes)
 
     def to_json(self) -> str:
         """What ``speedproof compare --json`` writes."""
@@ -223,7 +235,7 @@ def compare(
         X and Y: the measured values of both versions, each in the order of its runs. See
         :func:`speedproof.sample` for what can be given; in two dimensions a row is a process.
     unit : str, optional
-        Of the values; seconds by default.
+        Of the values; by default they are plain numbers.
     confidence : float or str
         Of each bound, and of each direction of the verdict: 1 - alpha, ``0.95`` or ``"95%"``.
     margin : float or str, optional

@@ -32,10 +32,14 @@ _OF_BENCHMARKS = ("histogram", "density", "cdf", "violins")
 
 
 class ResultPlots:
-    """Pictures of a comparison of two versions: ``s.plot.forest(ax=ax)``."""
+    """Pictures of a comparison of two versions: ``s.plot()`` draws the forest."""
 
     def __init__(self, result: SuiteComparison) -> None:
         self._result = result
+
+    def __call__(self, *, ax: Axes | None = None, title: str = "") -> Axes:
+        """The forest."""
+        return self.forest(ax=ax, title=title)
 
     def forest(self, *, ax: Axes | None = None, title: str = "") -> Axes:
         """Every speedup with its bounds on a log axis, the largest proven gain at the top."""

@@ -48,6 +48,7 @@ from speedproof.measuring.programs import fingerprints, not_found, other_executa
 from speedproof.measuring.schedule import seed_or_new
 from speedproof.measuring.store import new_head
 from speedproof.measuring.store import read_sessions as read_sessions
+from speedproof.measuring.system import usable_cpus
 from speedproof.options import Measuring
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.stopping import SessionQuestion, StopRules
@@ -208,10 +209,12 @@ def pin(cpus: str | None) -> None:
     """Keep this process, and with it everything that it starts, on some CPUs."""
     if cpus is None:
         return
+    if not (usable := usable_cpus()):
+        raise UsageError(f"--cpu {cpus}: this system does not let a process choose its CPUs; leave it out")
     try:
         os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
     except (ValueError, OSError):
-        allowed = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+        allowed = ",".join(map(str, usable))
         raise UsageError(f"--cpu {cpus}: give CPUs of {allowed}, separated by commas") from None
 
 

@@ -60,8 +60,12 @@ class Measurement:
         ignore_failure: bool = False,
         clock: Callable[[], float] = time.monotonic,
         calls: Mapping[str, int] | None = None,
+        spent: float = 0.0,
     ) -> None:
-        """``stored`` are the sessions that it goes on with; at ``path`` is every run before the next one."""
+        """``stored`` are the sessions that it goes on with; at ``path`` is every run before the next one.
+
+        ``spent`` are seconds of the time allowed that are over already.
+        """
         rules = question.rules
         self._known = rest(rules.alpha), rules.margin, calls or {}
         self._times: dict[tuple[str, str], list[tuple[float, int]]] = {
@@ -73,7 +77,9 @@ class Measurement:
         except OSError as error:
             raise UsageError(f"cannot save to {path}: {error.strerror}") from None
         runs = RunLoop(head, executor, clock, self._append, question.metric, ignore_failure)
-        self._session = ComparedSession(runs, question, warmup=warmup, changed=lambda: _changed(head))
+        self._session = ComparedSession(
+            runs, question, warmup=warmup, changed=lambda: _changed(head), spent=spent
+        )
         self.recalled = self._session.recall(stored)  # how many blocks
         self._states = self._run()
         self._result: RaceResult | None = None

@@ -154,7 +154,7 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     @property
     def plot(self) -> ResultPlots:
-        """Pictures: ``s.plot.forest(ax=ax)``."""
+        """Pictures: ``s.plot()``, which is ``s.plot.forest()``."""
         from speedproof.api.pictures import ResultPlots
 
         return ResultPlots(self.result)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
-from speedproof.cli.run import refuse_file_of_json
+from speedproof.cli.run import MEASURES_ON, refuse_file_of_json
 from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.options import Measuring
@@ -86,8 +86,8 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
 
 def run(asked: BisectOptions, console: Console) -> int:
     """Carry the command out."""
-    if platform.system() != "Linux":
-        raise UsageError("'speedproof bisect' measures on Linux only")
+    if platform.system() not in MEASURES_ON:
+        raise UsageError(f"'speedproof bisect' measures on {' and '.join(MEASURES_ON.values())}")
     from speedproof.api.bisections import INTERRUPTED, BisectionFinding, BisectRequest, bisect_revisions
     from speedproof.api.run_plan import new_session
     from speedproof.cli.run_session import ends_as_ctrl_c

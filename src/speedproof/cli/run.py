@@ -16,6 +16,9 @@ from speedproof.options import Measuring, Output
 
 _SHELL = "--shell"
 _REVISIONS = "--revisions"
+MEASURES_ON = {"Linux": "Linux", "Darwin": "macOS"}
+"""Where processes are started and measured."""
+
 _SHELLS = frozenset(["ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"])
 
 
@@ -109,11 +112,12 @@ def refuse_file_of_json(words: tuple[str, ...], *, json: bool) -> None:
 
 
 def run(asked: RunOptions, console: Console) -> int:
-    """Carry the command out where it can be: what starts and measures processes is Linux's."""
-    if platform.system() != "Linux":
+    """Carry the command out where it can be: what starts and measures processes is of POSIX."""
+    if platform.system() not in MEASURES_ON:
         raise UsageError(
-            f"'speedproof run' measures on Linux only, and this is {platform.system() or 'unknown'}; measure with "
-            "hyperfine --export-json, for example, and give its files to 'speedproof compare'"
+            f"'speedproof run' measures on {' and '.join(MEASURES_ON.values())}, and this is "
+            f"{platform.system() or 'unknown'}; measure with hyperfine --export-json, for example, and give its "
+            "files to 'speedproof compare'"
         )
     from speedproof.cli.run_session import carry_out
 

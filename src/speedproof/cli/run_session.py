@@ -89,6 +89,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
         kept = {"started": started, "files": files, "absent": absent}
         head, executor = begun(plan, m, stored, folder, console.remark, **kept)
         stack.enter_context(ends_as_ctrl_c())
+        began = time.monotonic()
         try:
             if isinstance(executor, ToolExecutor):
                 head = discovered(executor, head, console.remark, resumed=bool(stored), meanwhile=_loading())
@@ -96,6 +97,8 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
             if not stored:
                 candidates = max(len(b.versions) for b in head.benchmarks) - 1
                 check_tests(m, len(head.benchmarks), candidates, unaffected=len(question.unaffected))
+            if len(head.benchmarks) > 1 and (longest := question.rules.max_time) is not None:
+                console.remark(f"{len(head.benchmarks)} benchmarks share {longest:g} s (--max-time)")
             from speedproof.api.sessions import Measurement
             from speedproof.cli.live import Watcher
 
@@ -108,6 +111,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                     path=path,
                     warmup=warmup,
                     ignore_failure=m.ignore_failure,
+                    spent=time.monotonic() - began if m.driver else 0.0,
                 )
                 if stored:
                     from speedproof.reporting.numbers import plural

@@ -42,7 +42,7 @@ def sample(
         values are nested in it and not independent. A Sample is taken as it is.
     unit : str, optional
         Of the values, for example ``"ms"``, ``"MB/s"`` or ``"cycles"``. By default what
-        ``values.attrs["units"]`` says (xarray), else seconds; plain numbers where higher is better.
+        ``values.attrs["units"]`` says (xarray), else none: plain numbers.
     higher_is_better : bool, optional
         By default only for rates; to be said of a unit of your own.
     name : str, optional
@@ -102,7 +102,7 @@ def _sample(
     if written is not None and unit and unit_given(unit, True)[0] != parse_unit(written):
         raise DataError(f"these values say that they are in {written!r}, and unit={unit!r}: leave it out")
     numbers, said = numbers_given(values, unit if written is None else written)
-    unit = said if said is not None else "" if higher_is_better else "s"
+    unit = said if said is not None else ""
     dims = [str(dim) for dim in getattr(values, "dims", ())]
     if numbers.ndim == 2 and dims and dims != ["dim_0", "dim_1"]:
         if "process" not in dims:
@@ -115,22 +115,29 @@ def _sample(
             f"a sample has one dimension, or two (processes, values in each), not {numbers.ndim}: "
             "give the values of one version on one benchmark"
         )
-    if not (finite := np.isfinite(numbers.ravel())).all():
+    flat = numbers.ravel()
+    processes = np.repeat(np.arange(len(numbers)), numbers.shape[1]) if numbers.ndim == 2 else None
+    notes: tuple[str, ...] = ()
+    if 0 < (missing := np.isnan(flat)).sum() < flat.size:
+        notes = (f"{missing.sum()} of {flat.size} values missing (NaN), left out",)
+        flat, processes = flat[~missing], None if processes is None else processes[~missing]
+    if not (finite := np.isfinite(flat)).all():
         at = int(np.argmin(finite))
         raise DataError(
-            f"value {at + 1} of {finite.size} is {numbers.flat[at]}, not a finite number: leave such values out, "
+            f"value {at + 1} of {finite.size} is {flat[at]}, not a finite number: leave such values out, "
             "or say what they stand for"
         )
     parsed, direction = unit_given(unit, higher_is_better)
     label = getattr(values, "name", None) if name is None else name
     made = Sample(
-        parsed.to_base(numbers.ravel()),
+        parsed.to_base(flat),
         parsed.base,
         direction,
-        np.repeat(np.arange(len(numbers)), numbers.shape[1]) if numbers.ndim == 2 else None,
+        processes,
         label if isinstance(label, str) else "",
-        traits=(order_traits(numbers) if numbers.ndim == 1 else frozenset({Trait.ORDER_KNOWN}))
+        traits=(order_traits(flat) if numbers.ndim == 1 else frozenset({Trait.ORDER_KNOWN}))
         | written_in(parsed),
+        notes=notes,
     )
     return made, said is not None
 
@@ -268,7 +275,7 @@ def suite_of_frame(
     # A column of values that is called as its unit does not name the unit of each.
     by_row = unit if unit is not None and unit != value and columns.has(unit) else None
     if unit is None:
-        unit = "s" if roles["metric"] is None and not higher_is_better else ""
+        unit = ""
     direction = None if higher_is_better is None else direction_given(higher_is_better)
     if by_row is None:
         unit_given(unit, higher_is_better)
@@ -286,11 +293,15 @@ def suite_of_frame(
     in_groups = order[np.argsort(codes[order], kind="stable")]
     for names, rows in zip(groups, np.split(in_groups, np.cumsum(np.bincount(codes))[:-1]), strict=True):
         name, label, metric, written = names
-        finite = np.isfinite(values[rows])
-        if lost := int(rows.size - finite.sum()):
-            reason = f"{lost} of {rows.size} in column {value!r} missing or not finite"
+        missing = np.isnan(values[rows])
+        if lost := int(missing.sum()):
+            reason = f"{lost} of {rows.size} in column {value!r} missing (NaN), left out"
             records.append((label, Skipped("data frame", "", name, reason)))
-        rows = rows[finite]
+        rows = rows[~missing]
+        if not np.isfinite(values[rows]).all():
+            raise DataError(
+                f"column {value!r} holds an infinite value: leave such rows out, or say what they are"
+            )
         parsed = parse_unit(written)
         for code in dict.fromkeys(sitting_of[rows].tolist()):
             part, sitting = rows[sitting_of[rows] == code], sessions[code]

@@ -35,7 +35,7 @@ from speedproof.formats.stream import read as read_records
 
 @checked("files")
 def read(
-    *files: str | os.PathLike[str],
+    *files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     format: str | None = None,
     unit: str | None = None,
     columns: Mapping[str, str] | None = None,
@@ -56,8 +56,8 @@ def read(
     Parameters
     ----------
     *files : str or Path
-        Files or folders. Of several each is a version, and ``"NAME=PATH"`` names it; a single one names its
-        versions itself.
+        Files or folders, one by one or as a list. Of several each is a version, and ``"NAME=PATH"`` names it; a
+        single one names its versions itself.
     format : str, optional
         Read every file as this format instead of detecting it.
     unit : str, optional
@@ -100,10 +100,11 @@ def read(
     (('O2', 'O3'), 6)
     """
     options = ReadOptions(unit=unit, columns=columns or {}, wide=wide, where=where)
-    for path in files:
+    arguments = []
+    for path in (p for file in files for p in (file if isinstance(file, list | tuple) else [file])):
         if not isinstance(path, str | os.PathLike):
             raise UsageError(f"expected the path of a file or folder, not {path!r}")
-    arguments = list(map(versions.named, files))
+        arguments.append(versions.named(path))
     if not arguments:
         raise UsageError("name at least one file")
     paths = [path for argument in arguments for path in argument.paths]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from speedproof import __version__
+from speedproof.measuring.system import usable_cpus
 
 _CPU = "sys/devices/system/cpu"
 # They vary between any two sessions and mean nothing for a comparison.
@@ -36,7 +37,7 @@ def snapshot(root: Path = Path("/")) -> dict[str, str]:
         "machine": platform.machine(),
         "cpu": cpuinfo.get("model name", cpuinfo.get("Model", platform.processor())),
         "cpus": str(os.cpu_count() or ""),
-        "affinity": ",".join(map(str, sorted(os.sched_getaffinity(0)))),
+        "affinity": ",".join(map(str, usable_cpus())),
         "memory": memory,
         "governor": _governors(root),
         "turbo": _turbo(root),

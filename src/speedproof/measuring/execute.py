@@ -8,7 +8,6 @@ import functools
 import math
 import os
 import resource
-import select
 import shlex
 import shutil
 import signal
@@ -20,6 +19,7 @@ from msgspec.structs import replace
 
 from speedproof.errors import Parameter, SpeedproofError
 from speedproof.measuring.processes import adopting, children, end, left_behind, watch
+from speedproof.measuring.system import ChildEnd, bytes_of_peak, memory_file
 
 # Python ignores these, and a child would inherit that: a benchmark in a pipe must still die of SIGPIPE.
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -102,7 +102,8 @@ def signal_name(number: int) -> str:
     """As ``kill -l`` names it; most real-time signals have no name of their own."""
     if number in set(signal.Signals):
         return signal.Signals(number).name
-    return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"signal {number}"
+    first = getattr(signal, "SIGRTMIN", number)
+    return f"SIGRTMIN+{number - first}" if number > first else f"signal {number}"
 
 
 def environment_of(env: Mapping[str, str]) -> dict[bytes, bytes]:
@@ -126,13 +127,13 @@ def execute(job: Job) -> Run:
     if job.environment is None or not job.program:
         job = job.prepared()
     stdin = stdout = _null()
-    stderr = _unwritten.pop() if _unwritten else os.memfd_create("output")
+    stderr = _unwritten.pop() if _unwritten else memory_file("output")
     errors, opened, left = _End(stderr), list[int](), 0
     try:
         if job.stdin != os.devnull:
             opened.append(stdin := os.open(job.stdin, os.O_RDONLY))
         if job.capture:
-            opened.append(stdout := os.memfd_create("output"))
+            opened.append(stdout := memory_file("output"))
         # Spawning has no directory of its own to offer, so the runner goes there for the moment.
         with contextlib.chdir(job.cwd) if job.cwd else contextlib.nullcontext(), adopting() as before:
             files = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
@@ -151,7 +152,7 @@ def execute(job: Job) -> Run:
             "involuntary-switches": float(usage.ru_nivcsw),
         }
         if usage.ru_maxrss > own_peak:
-            metrics["memory"] = usage.ru_maxrss * 1024.0
+            metrics["memory"] = usage.ru_maxrss * bytes_of_peak()
         output = _content(stdout) if job.capture else b""
         return Run(metrics, os.waitstatus_to_exitcode(status), timed_out, output, errors.kept(), left)
     except OSError as error:
@@ -238,17 +239,12 @@ def _spawn_and_wait(
 def _ends_within(pid: int, seconds: float | None, errors: _End) -> bool:
     """Whether a child ends in time; what it writes is shortened meanwhile."""
     late = None if seconds is None else time.monotonic() + seconds
-    descriptor = os.pidfd_open(pid)
-    try:
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
+    with ChildEnd(pid) as end_of:
         while (left := math.inf if late is None else late - time.monotonic()) > 0.0:
-            if poll.poll(1000 * min(left, _LOOK_SECONDS)):
+            if end_of.within(min(left, _LOOK_SECONDS)):
                 return True
             errors.shorten()
-        return False
-    finally:
-        os.close(descriptor)
+    return False
 
 
 NO_PROGRAM = ("no such program; give its path, or ", Parameter("shell"), " if it is built into a shell")

@@ -50,7 +50,10 @@ class Session:
         warmup: int | None,
         changed: Callable[[], Iterable[tuple[str, str, str]]],
         repeats: int,
+        spent: float = 0.0,
     ) -> None:
+        """``spent`` are seconds of the time allowed that others took before."""
+        self._before = spent
         self._runs, self._head, self._clock = runs, runs.head, runs.clock
         self._groups = [self._head.benchmarks] if runs.together else [(b,) for b in self._head.benchmarks]
         self._names = {b.name: [version.name for version in b.versions] for b in self._head.benchmarks}
@@ -202,7 +205,7 @@ class Session:
             blocks *= 2
 
     def _spent(self) -> float:
-        return self._clock() - self._runs.started
+        return self._before + self._clock() - self._runs.started
 
     def _still_open(self, group: Sequence[PlannedBenchmark]) -> list[PlannedBenchmark]:
         for benchmark in group:

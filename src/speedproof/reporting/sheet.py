@@ -172,11 +172,11 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
 def _benchmarks(result: SuiteComparison, heads: Sequence[Comparison], voice: Voice, *, folds: bool) -> Table:
     """A row a benchmark, by what is proven of it."""
     column, named = benchmark_column([c.benchmark for c in heads])
-    answers, kinds = result.by_benchmark, voice.kinds
+    answers, kinds, called = result.by_benchmark, voice.kinds, spoken([result.reference, result.candidate])
     clear = words.CHANGED[:: -1 if folds else 1]
     order = [*clear, Verdict.EQUIVALENT, Verdict.UNDECIDED]
     rows = [
-        voice.row(c, (named(c.benchmark),), answers[c.benchmark])
+        voice.row(words.named(c, *called), (named(c.benchmark),), answers[c.benchmark])
         for c in sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
     ]
     return Table.of(

@@ -61,6 +61,28 @@ def quantile_limits(values: npt.ArrayLike, q: float, alpha: float) -> tuple[floa
     return float(low[0]), float(high[0])
 
 
+def shift_function(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> FloatArray:
+    """The ratio of two samples at each of nine deciles with a lower and an upper bound, shape (9, 3).
+
+    All nine lower bounds hold together with a risk of alpha, and so do the upper ones (Bonferroni). They are 0
+    and infinite where there are too few values for a bound.
+
+    References
+    ----------
+    R. R. Wilcox: "Comparing two independent groups via multiple quantiles", The Statistician 44(1), 1995.
+
+    Examples
+    --------
+    >>> x = np.arange(100.0, 300.0)
+    >>> ratio, low, high = shift_function(x, x / 2, 0.05).T
+    >>> ratio.round(6).tolist(), bool(np.all((low < 2) & (high > 2)))
+    ([2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0], True)
+    """
+    of_x, of_y = (np.asarray(side, dtype=np.float64)[None] for side in (x, y))
+    deciles = [Quantiles.of(of_x, of_y, k / 10) for k in range(1, 10)]
+    return np.array([[q.ratio[0], *(end[0] for end in q._ends(alpha / 9))] for q in deciles])
+
+
 class Quantiles(Struct, frozen=True):
     """The quantiles of one share of many pairs of samples; logarithms of ascending values, shape (rows, n)."""
 
@@ -94,9 +116,7 @@ class Quantiles(Struct, frozen=True):
 
     def bounds(self, alpha: float) -> Interval:
         """Two bounds of the ratio of the quantiles, each of risk alpha."""
-        z, test = np.full(len(self.x), normal_quantile(1.0 - alpha)), self.test()
-        with np.errstate(over="ignore"):
-            low, high = np.exp(self._low(z)), np.exp(self._high(z))
+        test, (low, high) = self.test(), self._ends(alpha)
         return hold(low, high, test.above <= alpha, test.below <= alpha)
 
     def test(self, gamma: float = 1.0) -> RatioTest:
@@ -123,6 +143,11 @@ class Quantiles(Struct, frozen=True):
         n, m = self.x.shape[-1], self.y.shape[-1]
         least = least_runs(self.q, alpha)
         return RunsNeeded(*(np.maximum(np.ceil(known * runs), least) for runs in (n, m)))
+
+    def _ends(self, alpha: float) -> tuple[FloatArray, FloatArray]:
+        z = np.full(len(self.x), normal_quantile(1.0 - alpha))
+        with np.errstate(over="ignore"):
+            return np.exp(self._low(z)), np.exp(self._high(z))
 
     def _low(self, z: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore"):

@@ -133,11 +133,25 @@
     });
     return figure(chart, `Share of ${units(drawn)} up to a value`, "The curve further left is the lower version; curves that cross depend on the run.");
   }
+  function shift(found) {
+    const { ticks, one, deciles } = found.shift;
+    const chart = frame(`How many times faster ${found.labels[1]} is at each decile`);
+    const left = 42, along = scale(1, 9, left + 14, RIGHT - 14), up = scale(0, 100, BOTTOM, TOP);
+    for (const [at, label] of ticks) {
+      chart.append(svg("line", { class: "grid", x1: left, x2: RIGHT, y1: up(at), y2: up(at) }), axisText(left - 6, up(at) + 4, "end", label + "x"));
+    }
+    chart.append(svg("line", { class: "one", x1: left, x2: RIGHT, y1: up(one), y2: up(one) }));
+    deciles.forEach(([ratio, low, high], k) => {
+      const x = along(k + 1);
+      chart.append(svg("path", { class: "y link", d: `M${x} ${up(low)}V${up(high)}` }), marker("y", x, up(ratio)), axisText(x, BOTTOM + 15, "middle", `${10 * (k + 1)} %`));
+    });
+    return figure(chart, "Speedup at each decile", `Above 1 ${found.labels[1]} is better. All nine bars hold together, each side at the stated confidence; bars to an edge have no bound there.`);
+  }
   const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
 
   function table(caption, head, rows, kind = "") {
-    return html("div", { class: "wide" }, html("table", { class: "plain " + kind }, html("caption", {}, caption),
-      html("thead", {}, html("tr", {}, ...head.map((h) => html("th", { scope: "col" }, h)))),
+    return html("div", { class: "wide", tabindex: 0, role: "group", "aria-label": caption }, html("table", { class: "plain " + kind }, html("caption", {}, caption),
+      html("thead", {}, html("tr", {}, ...head.map((h) => html("th", { scope: "col" }, h || html("span", { class: "sr" }, "kind"))))),
       html("tbody", {}, ...rows)));
   }
   const line = (cells) => html("tr", {}, html("th", { scope: "row" }, cells[0]), ...cells.slice(1).map((c) => html("td", {}, c)));
@@ -156,7 +170,7 @@
   const watcher = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) draw(entry.target);
   }, { rootMargin: "600px" });
-  addEventListener("beforeprint", () => document.querySelectorAll(".later").forEach(draw));
+  addEventListener("beforeprint", () => document.querySelectorAll(".later, .c-strip").forEach(draw));
 
   function charts(found) {
     const drawn = found.drawn;
@@ -167,7 +181,7 @@
       html("div", { class: "legend" },
         svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, marker("x", 6, 6)), ` ${found.labels[0]} (reference, circles, dashed)   `,
         svg("svg", { width: 12, height: 12, "aria-hidden": "true" }, marker("y", 6, 6)), ` ${found.labels[1]} (candidate, diamonds, solid)`),
-      html("div", { class: "charts" }, runOrder(drawn, found.labels), strip(drawn, found.labels), ecdf(drawn, found.labels))];
+      html("div", { class: "charts" }, runOrder(drawn, found.labels), strip(drawn, found.labels), ecdf(drawn, found.labels), ...(found.shift ? [shift(found)] : []))];
   }
   const MARKS = { holds: "✓ holds", fails: "✗ fails", undermines: "✗ undermines the verdict" };
   function panel(found, texts) {
@@ -187,20 +201,38 @@
     return html("tr", { class: "panel" }, cell);
   }
 
+  // Every run of both versions in a row: a tick each, the reference above.
+  function smallStrip(drawn) {
+    const chart = svg("svg", { class: "chart", viewBox: "0 0 120 20", role: "img", "aria-label": drawn.samples.map((s) => s.told).join("; ") });
+    const at = scale(0, STEPS, 2, 118);
+    drawn.samples.forEach((sample, i) => chart.append(svg("path", { class: `${SIDES[i]} ticks`, d: sample.order.map((v) => `M${at(v).toFixed(1)} ${1 + 10 * i}v8`).join("") })));
+    return chart;
+  }
+  async function copy(text) {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = html("textarea", {});
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  const read = () => (data = data || JSON.parse(document.getElementById("data").textContent));
+
   let made = 0;
   for (const holder of document.querySelectorAll("[data-table]")) {
     const body = holder.querySelector("tbody");
     const rows = [...body.rows];
     const headers = [...holder.querySelectorAll("thead th")];
     const shown = holder.querySelector("[data-shown]");
+    const more = holder.querySelector("[data-all]");
     const panels = new Map();
 
     const toggle = (row, wanted) => {
       const button = row.querySelector(".open");
       if (!button) return;
       if (wanted && !panels.has(row)) {
-        data = data || JSON.parse(document.getElementById("data").textContent);
-        const opened = panel(data.panels[Number(row.dataset.panel)], data.texts);
+        const opened = panel(read().panels[Number(row.dataset.panel)], data.texts);
         opened.firstChild.colSpan = headers.length;
         opened.id = `panel-${made++}`;
         button.setAttribute("aria-controls", opened.id);
@@ -213,22 +245,53 @@
     const opened = (row) => row.querySelector(".open")?.getAttribute("aria-expanded") === "true";
     body.addEventListener("click", (event) => {
       const button = event.target.closest(".open");
-      if (button) toggle(button.closest("tr"), button.getAttribute("aria-expanded") !== "true");
+      if (!button) return;
+      const row = button.closest("tr"), wanted = button.getAttribute("aria-expanded") !== "true";
+      toggle(row, wanted);
+      history.replaceState(null, "", wanted ? "#" + encodeURIComponent(row.dataset.name) : location.pathname + location.search);
     });
+    for (const cell of body.querySelectorAll(".c-strip")) {
+      const row = cell.closest("tr");
+      drawLater(cell, () => (read().panels[Number(row.dataset.panel)].drawn ? [smallStrip(data.panels[Number(row.dataset.panel)].drawn)] : []));
+    }
 
     const filters = [...holder.querySelectorAll("[data-filter]")];
     const filter = () => {
       const wanted = Object.fromEntries(filters.map((f) => [f.dataset.filter, f.value.toLocaleLowerCase()]));
       let count = 0;
       for (const row of rows) {
+        const kind = (row.dataset.kind || "").toLocaleLowerCase();
         const fits = row.dataset.name.toLocaleLowerCase().includes(wanted.name || "") &&
-          (!wanted.kind || row.dataset.kind.toLocaleLowerCase() === wanted.kind);
+          (!wanted.kind || (wanted.kind[0] === "-" ? wanted.name || "-" + kind !== wanted.kind : kind === wanted.kind));
         row.hidden = !fits;
         if (panels.has(row)) panels.get(row).hidden = !fits || !opened(row);
         count += fits;
       }
       shown.textContent = count === rows.length ? `${count} rows` : `${count} of ${rows.length} rows shown`;
+      if (more) more.hidden = !(wanted.kind || "").startsWith("-");
     };
+    const showAll = () => {
+      for (const f of filters) f.value = "";
+      filter();
+    };
+    more?.addEventListener("click", showAll);
+    const linked = () => {
+      const name = decodeURIComponent(location.hash.slice(1));
+      const row = name && rows.find((r) => r.dataset.name === name && r.dataset.panel);
+      if (!row) return;
+      if (row.hidden) showAll();
+      toggle(row, true);
+      row.scrollIntoView();
+      row.querySelector(".open").focus({ preventScroll: true });
+    };
+    addEventListener("hashchange", linked);
+    const cells = (row) => [...row.cells].filter((c) => !/c-plot|c-strip/.test(c.className)).map((c) => (c.querySelector("button") || c).textContent.trim().replace(/\|/g, "\\|"));
+    holder.querySelector("[data-copy]")?.addEventListener("click", async () => {
+      const head = cells(holder.querySelector("thead tr"));
+      const lines = [head, head.map((_, i) => (i ? "---:" : "---")), ...rows.filter((r) => !r.hidden).sort((a, b) => a.rowIndex - b.rowIndex).map(cells)];
+      await copy(lines.map((l) => `| ${l.join(" | ")} |\n`).join(""));
+      shown.textContent = `copied ${lines.length - 2} rows`;
+    });
     for (const f of filters) f.addEventListener(f.tagName === "SELECT" ? "change" : "input", filter);
     if (filters.length) filter();
 
@@ -265,5 +328,6 @@
     }
     const openable = rows.filter((row) => row.querySelector(".open"));
     if (openable.length === 1) toggle(openable[0], true);
+    linked();
   }
 })();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -154,7 +155,7 @@ def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: st
     cells = [row.cells[drawn] if drawn is not None else Cell("") for row in table.rows]
     speedups = [cell.speedup for cell in cells if cell.speedup is not None]
     axis = ratio_axis([s.value for s in speedups], [b for s in speedups for b in (s.low, s.high)])
-    lines = []
+    lines, first = [], len(data)
     for row, cell in zip(table.rows, cells, strict=True):
         panel = row.panel or panels.get(row.name)
         if panel is not None:
@@ -166,6 +167,9 @@ def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: st
         "id": name,
         "table": table,
         "drawn": drawn,
+        "strips": any(panel["drawn"] is not None for panel in data[first:] if "drawn" in panel),
+        "kinds": Counter(row.kind for row in table.rows if row.kind),
+        "quiet": next((row.kind for row in table.rows if row.folded and row.outcome == "undecided"), ""),
         "names": next((i for i in columns if table.columns[i].names), 0),
         "ticks": axis.labelled() if speedups else (),
         "one": axis.place(1.0),

@@ -12,15 +12,16 @@ from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair, Suite
-from speedproof.data.units import format_value, format_values
+from speedproof.data.units import Direction, format_value, format_values
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary
 from speedproof.protocols.units import typical_units
-from speedproof.reporting.html.axis import linear_ticks
+from speedproof.reporting.html.axis import linear_ticks, ratio_axis
 from speedproof.reporting.names import labels
 from speedproof.reporting.numbers import plural, pvalue, values
 from speedproof.reporting.words import named, proof, verdict
+from speedproof.stats.quantile_ratio import shift_function
 from speedproof.stats.scaling import with_headroom
 
 Panel = dict[str, Any]
@@ -33,6 +34,9 @@ _MOST_DRAWN, _LEAST_DRAWN = 1000, 100
 _BUDGET = 240_000
 """Values of all charts of a page together; larger samples are thinned evenly, and the chart says so."""
 
+_MOST_SHIFTS = 500
+"""Benchmarks of a page beyond which their deciles are not compared: each takes some milliseconds."""
+
 
 def panels(result: SuiteComparison, suite: Suite, margin: float | None = None) -> dict[str, Panel]:
     """The data of every panel of a suite."""
@@ -42,39 +46,71 @@ def panels(result: SuiteComparison, suite: Suite, margin: float | None = None) -
         pairs = {p.key.benchmark: p for p in pairing.pairs if p.key.metric == result.metric}
     answers = result.by_benchmark
     most = min(max(_BUDGET // (2 * max(len(answers), 1)), _LEAST_DRAWN), _MOST_DRAWN)
-    return {
-        name: _panel(of_one, pairs.get(name), most, margin, result.nested) for name, of_one in answers.items()
-    }
+    return {name: _panel(of_one, pairs.get(name), most, margin, result) for name, of_one in answers.items()}
 
 
 def _panel(
-    found: Sequence[Comparison], pair: Pair | None, most: int, margin: float | None, nested: str
+    found: Sequence[Comparison], pair: Pair | None, most: int, margin: float | None, result: SuiteComparison
 ) -> Panel:
     old, new = labels([found[0].reference.label, found[0].candidate.label], 40)
     found = [named(c, old, new) for c in found]
+    called = {"X": old, "Y": new}
+    counted = None if pair is None else _independent(pair, result.nested)
+    shaken, shifts = result.machine is not None, len(result.benchmarks) <= _MOST_SHIFTS
     return {
-        "said": [[c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c))))] for c in found],
-        "labels": [old, new],
-        "tests": [
-            [c.protocol, c.test or f"none: {c.state.value}", pvalue(c.pvalue), pvalue(c.pvalue_slower)]
+        "said": [
+            [c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c, shaken=shaken))))]
             for c in found
         ],
-        "checks": _checks(found),
+        "labels": [old, new],
+        "tests": [
+            [c.protocol, c.test or f"none: {_state(c, called)}", pvalue(c.pvalue), pvalue(c.pvalue_slower)]
+            for c in found
+        ],
+        "checks": _checks(found, called),
         "summary": _summary(found),
-        "drawn": None if pair is None else _drawn(*_independent(pair, nested), most),
+        "drawn": None if counted is None else _drawn(*counted, most),
+        "shift": None if counted is None or not shifts else _shift(counted[0], found[0].alpha),
     }
 
 
-def _checks(found: Sequence[Comparison]) -> list[list[str]]:
+def _state(c: Comparison, called: Mapping[str, str]) -> str:
+    """Where a protocol stopped, by the names of the versions."""
+    return " ".join(called.get(word, word) for word in c.state.value.split(" "))
+
+
+def _shift(pair: Pair, alpha: float) -> dict[str, Any] | None:
+    """How many times faster each decile is, along an axis in percent of its length."""
+    x, y = pair.reference, pair.candidate
+    if min(x.values.min(), y.values.min()) <= 0.0:
+        return None
+    slow, fast = (y, x) if x.direction is Direction.HIGHER else (x, y)
+    rows = shift_function(slow.values, fast.values, alpha).tolist()
+    axis = ratio_axis([ratio for ratio, *_ in rows], [end for _, *ends in rows for end in ends])
+    return {
+        "ticks": [[tick.at, tick.label] for tick in axis.labelled()],
+        "one": axis.place(1.0),
+        "deciles": [list(map(axis.place, row)) for row in rows],
+    }
+
+
+def _checks(found: Sequence[Comparison], called: Mapping[str, str]) -> list[list[str]]:
     """Every check once: first those that undermine the headline, then those that fail, then those that hold."""
     seen: dict[tuple[str, str], Note] = {}
-    of_headline = found[0].checks
+    of_headline = {(check.kind, check.statistic) for check in found[0].checks}
     for c in found:
         for check in c.checks:
+            check = replace(check, versions=tuple(called.get(v, v) for v in check.versions))
             seen.setdefault((check.name, check.message), check)
 
     def rank(check: Note) -> int:
-        return 2 if check.held else 0 if check.kind.undermines == "risk" and check in of_headline else 1
+        return (
+            2
+            if check.held
+            else 0
+            if check.kind.undermines == "risk" and (check.kind, check.statistic) in of_headline
+            else 1
+        )
 
     words = ("undermines", "fails", "holds")
     return [
@@ -85,7 +121,7 @@ def _checks(found: Sequence[Comparison]) -> list[list[str]]:
 
 def _summary(found: Sequence[Comparison]) -> list[list[str]]:
     """Both sides in numbers, by every protocol that saw other values (one a process: its mean or its median)."""
-    sides = (side for c in found for side in (("X", c.reference), ("Y", c.candidate)))
+    sides = (side for c in found for side in (("reference", c.reference), ("candidate", c.candidate)))
     return [list(row) for row in dict.fromkeys((role, s.label, *_numbers(s)) for role, s in sides)]
 
 
