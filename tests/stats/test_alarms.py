@@ -167,3 +167,10 @@ def test_the_earlier_of_both_kinds_counts() -> None:
     assert (alarm.raised, alarm.up) == (slow.raised, True)
     assert abs(alarm.since - 60) <= 10
     assert alarms([], 500.0) == ()
+
+
+def test_a_level_is_watched_from_its_first_value_on() -> None:
+    """Two values beyond ten are enough; beyond nine they are not."""
+    x = np.append(np.random.default_rng(1).standard_normal(10), [1000.0, 1001.0])
+    assert alarms(x, 50.0) == (Alarm(11, 10, True),)
+    assert alarms(x[1:], 50.0) == ()
