@@ -79,6 +79,11 @@ Store = Annotated[
     "PLACE",
     "hold verdicts against how much sessions of one commit differ, as the store of 'speedproof history' tells",
 ]
+Explained = Annotated[
+    bool,
+    "say which other metrics of the same runs (page faults, counters) go with time, and with how much of the "
+    "difference",
+]
 
 
 class Reading(Struct, frozen=True, kw_only=True):

@@ -200,4 +200,8 @@ def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Note]:
             (t.left_behind, Assumption.NOTHING_LEFT_RUNNING, left),
         ):
             if count:
-                yield Note(assumed, f"{count} of {t.runs} runs of {t.version} {told}", (t.version,))
+                yield Note(
+                    assumed,
+                    f"{count} of {'1 run' if t.runs == 1 else f'{t.runs} runs'} of {t.version} {told}",
+                    (t.version,),
+                )

@@ -222,7 +222,7 @@ def test_commands_may_stand_among_the_options() -> None:
 def test_single_command_is_described() -> None:
     code, out, _ = speedproof("run", "true", "--max-runs", "5")
     assert code == 0
-    assert out.startswith("true (command): median ")
+    assert out.startswith("true: median ")
     assert "5 runs" in out
 
 
@@ -273,7 +273,7 @@ def test_ignored_failures_are_counted_and_marked() -> None:
         "run", "true", flaky, "--ignore-failure", "--max-runs", "8", "--save", "r.jsonl"
     )
     assert code == 0
-    assert "./flaky (command): 4 of 8 runs failed and were left out" in err
+    assert "./flaky: 4 of 8 runs failed and were left out" in err
     assert "! 4 of 8 runs of ./flaky failed: what is said holds for those that succeed" in out
     text = " ".join(speedproof("compare", "r.jsonl", "--explain")[1].split())
     assert "runs failed and were left out: the values speak of those that succeeded" in text
@@ -286,9 +286,9 @@ def test_ignored_failures_are_counted_and_marked() -> None:
 def test_nothing_but_failures_is_an_error() -> None:
     code, out, err = speedproof("run", "true", "false", "--ignore-failure", "--max-runs", "30")
     assert code == 2
-    assert "ndecided" in out or "true (command): median" in out
+    assert "ndecided" in out or "true: median" in out
     assert "ended because none of the 10 runs of false counts" in err
-    assert "false (command): not one of 10 runs counts" in err
+    assert "false: not one of 10 runs counts" in err
 
 
 def test_a_metric_that_is_nowhere_is_said() -> None:
@@ -303,7 +303,7 @@ def test_a_metric_that_is_nowhere_is_said() -> None:
     assert "its output:\none" in err
     code, _, err = speedproof("run", "echo one", "echo two", *score, "--max-runs", "3")
     assert code == 0
-    assert "echo one (command): no run gave score (--metric score: nothing in the output matches" in err
+    assert "echo one: no run gave score (--metric score: nothing in the output matches" in err
 
 
 def test_processes_left_behind_are_told() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import speedproof as sp
 from speedproof.data.sample import Sample
@@ -44,7 +45,18 @@ def test_two_speeds_are_found_with_the_speedup_between_equals(unit: str) -> None
     assert found is not None
     assert (found.benchmarks, found.of) == (20, 20)
     assert found.factor == pytest.approx(2.0, rel=0.01)
-    assert found.speedup == pytest.approx(1.1, rel=0.01)
+    assert found.speedup.value == pytest.approx(1.1, rel=0.01)
+
+
+def test_bounds_are_those_of_student() -> None:
+    """Of the logarithms, benchmark by benchmark: the bounds are for benchmarks like these."""
+    rng = np.random.default_rng(4)
+    rows = np.column_stack([np.full((9, 2), 0.7), rng.normal(0.1, 0.05, 9)])
+    found = common_speeds(rows, 9, 0.1)
+    assert found is not None
+    expected = stats.ttest_1samp(rows[:, 2], 0.0).confidence_interval(0.8)
+    assert np.log(found.speedup.ends) == pytest.approx(tuple(expected))
+    assert found.speedup.confidence == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize("draw", ["normal", "lognormal", "exponential"])
@@ -117,7 +129,7 @@ def test_two_speeds_of_one_version_are_named_as_its_own(turned: bool) -> None:
     assert speeds is not None
     assert (speeds.sides, speeds.benchmarks, speeds.of) == ("candidate" if turned else "reference", 10, 10)
     assert speeds.factor == pytest.approx(2.0, rel=0.01)
-    assert np.isnan(speeds.speedup)
+    assert np.isnan(speeds.speedup.value)
     assert machine_speeds(found[:9]) is None
     (told,) = two_speeds(speeds, "old", "new")
     assert told.text.startswith(
@@ -135,7 +147,7 @@ def test_two_speeds_are_six_pooled_deviations_apart(few: int, many: int, apart: 
     found = machine_speeds([Pair(Key(str(i)), sample, sample) for i in range(3)])
     assert (found is not None) == (apart > 6)
     if found is not None:
-        assert (found.factor, found.speedup) == pytest.approx((np.exp(apart * pooled), 1.0))
+        assert (found.factor, found.speedup.value) == pytest.approx((np.exp(apart * pooled), 1.0))
 
 
 def test_exactly_six_deviations_are_not_far_apart() -> None:
@@ -168,7 +180,7 @@ def test_factors_are_alike_within_a_tenth_of_the_middle_one(sides: str, most: in
                 assert (found.sides, found.benchmarks, found.of) == (sides, most, 2 * most - 1)
                 assert found.factor == np.exp(10.0)
                 own = np.exp((most - 1) / 2) if sides == "both" else np.nan
-                assert found.speedup == pytest.approx(own, nan_ok=True)
+                assert found.speedup.value == pytest.approx(own, nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -210,10 +222,10 @@ def test_speeds_that_most_benchmarks_share(both: int, alone: int, of: int, sides
     assert found is not None
     assert (found.sides, found.benchmarks, found.of) == (sides, both or alone, of)
     assert found.factor == pytest.approx(math.exp(0.2))
-    assert found.speedup == pytest.approx(math.exp(0.05) if both else math.nan, nan_ok=True)
+    assert found.speedup.value == pytest.approx(math.exp(0.05) if both else math.nan, nan_ok=True)
     assert (
         common_speeds(np.array(rows)[:, [1, 0, 2]], of)
-        == (found if both else type(found)(found.factor, found.benchmarks, of, math.nan, "candidate"))
+        == (found if both else type(found)(found.factor, found.benchmarks, of, found.speedup, "candidate"))
         or both == 0
     )
 

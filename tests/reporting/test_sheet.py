@@ -21,6 +21,7 @@ from speedproof.reporting.html.page import render as page
 from speedproof.reporting.model import Report, Table
 from speedproof.reporting.names import width_of
 from speedproof.reporting.text import render
+from speedproof.stats.estimate import Estimate
 
 Made = tuple[SuiteComparison, Suite]
 WIDTHS = (60, 80, 100, 200)
@@ -201,7 +202,7 @@ def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callabl
     rng = np.random.default_rng(6)
     samples = {f"b{i}": (rng.normal(1.5, 0.01, 12), rng.normal(1.0, 0.01, 12)) for i in range(14)}
     result, _ = make_suite(samples)
-    shaken = replace(result, machine=MachineSpeeds(2.0, 14, 14, 1.1))
+    shaken = replace(result, machine=MachineSpeeds(2.0, 14, 14, Estimate(1.1, 1.0, 1.2, 0.95)))
     third = replace(result, candidate="third")
     for results in ([result], [result, third]):
         (made,) = versions.reports(results, details=True, explain=True)
@@ -223,9 +224,11 @@ def test_the_machine_is_told_under_the_names_of_the_headline(make_suite: Callabl
     rng = np.random.default_rng(9)
     versions = tuple(f"bm-20260507-3.16.0a0-49918f5{end}" for end in ("", "-JIT"))
     result, _ = make_suite({name: rng.normal(1, 0.01, (2, 12)) for name in "abc"}, versions=versions)
-    text = render(sheet.report(replace(result, machine=MachineSpeeds(2.01, 2, 3, 0.95))))
+    text = render(
+        sheet.report(replace(result, machine=MachineSpeeds(2.01, 2, 3, Estimate(0.95, 0.9, 1.01, 0.95))))
+    )
     assert text.startswith("49918f5-JIT against 49918f5: ")
-    assert "At equal speed 49918f5-JIT is 1.05x slower." in " ".join(text.split())
+    assert "At equal speed 49918f5-JIT is 1.05x slower [0.990x, 1.12x]." in " ".join(text.split())
 
 
 def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callable[..., Made]) -> None:

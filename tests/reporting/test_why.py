@@ -84,6 +84,33 @@ def test_the_same_answer_everywhere() -> None:
     assert json.loads(pair.to_json())["why"][0]["metrics"] == told["metrics"]
 
 
+@pytest.mark.parametrize("asked", [("run", "--review", EXAMPLE), ("gate", EXAMPLE)])
+def test_sessions_and_gates_say_the_same(asked: tuple[str, ...]) -> None:
+    """A session's last screen and a gate have the lines of compare, and its numbers in JSON."""
+    whole = json.loads(printed("compare", EXAMPLE, "--why", "--json"))["why"]
+    lines = printed("compare", EXAMPLE, "--why").splitlines()
+    why = "\n".join(lines[next(i for i, line in enumerate(lines) if line.startswith("why: ")) :][:4])
+    assert why in printed(*asked, "--why")
+    assert why not in printed(*asked)
+    text = printed(*asked, "--why", "--json")
+    assert json.loads(text[text.index("{\n") :])["why"] == whole
+
+
+def test_a_gate_explains_the_benchmarks_that_it_holds(tmp_path: Path) -> None:
+    """A row each after the gate's own, of those that were chosen."""
+    found = two()
+    rows = ["benchmark,version,metric,value"]
+    for name in ("sort", "hash", "left-out"):
+        for metric, sides in found.items():
+            for version, values in zip("ab", sides, strict=True):
+                rows += [f"{name},{version},{metric},{value}" for value in values.tolist()]
+    (tmp_path / "runs.csv").write_text("\n".join(rows) + "\n")
+    said = printed("gate", str(tmp_path / "runs.csv"), "--skip", "left-*", "--why")
+    assert "PASS: none of 2 benchmarks" in said
+    assert "Why: in 2 of 2 benchmarks another metric goes with time" in said
+    assert "left-out" not in said
+
+
 def test_arrays() -> None:
     """Of two samples in Python the other metrics are arrays, one value a run."""
     found = two()

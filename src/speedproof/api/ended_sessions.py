@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
+from speedproof.api.whys import WhyResult, why
 from speedproof.data.notes import Assumption
 from speedproof.data.session_file import PROCESSOR_TIMES, StoredSession
 from speedproof.data.suite import Record, Suite
@@ -21,6 +22,7 @@ from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.export import to_hyperfine
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import read_sessions
+from speedproof.options import UNNAMED
 from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.in_blocks import share_of_runs
 from speedproof.protocols.pair import Rules
@@ -35,6 +37,7 @@ from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
+from speedproof.reporting.numbers import plural
 from speedproof.sessions import ComparedSession, SessionOrigin
 from speedproof.sessions import SessionResult as SessionResult
 
@@ -55,9 +58,8 @@ class EndedSession:
         elif self.options.plan:
             self.plan = _plan(self.sessions, alpha)
 
-    @cached_property
-    def _records(self) -> list[tuple[str, Record]]:
-        """The runs and their processor time; nothing of a calibration, or where no run counts."""
+    def _read(self, *metrics: str) -> list[tuple[str, Record]]:
+        """The runs, of these metrics or of all; nothing of a calibration, or where no run counts."""
         counted = any(not tally.useless and tally.runs for tally in self.outcome.measured.tallies)
         if self.calibration is not None or not counted:
             return []
@@ -65,9 +67,19 @@ class EndedSession:
             (item.version or "", item)
             for item in read(self.path, format="speedproof")
             if isinstance(item, Record)
-            and item.metric in (self.question.metric, *PROCESSOR_TIMES)
+            and (not metrics or item.metric in metrics)
             and dict(item.fields)["session"] == self.sessions[-1].head.experiment
         ]
+
+    @cached_property
+    def _records(self) -> list[tuple[str, Record]]:
+        """What is decided by, and processor time."""
+        return self._read(self.question.metric, *PROCESSOR_TIMES)
+
+    def why(self) -> WhyResult:
+        """What the difference, or the states of the runs, go with among all that was recorded."""
+        confidence = 1.0 - self.question.rules.alpha
+        return why(Suite.from_records(self._read()), metric=self.question.metric, confidence=confidence)
 
     @cached_property
     def suite(self) -> Suite:
@@ -138,12 +150,13 @@ class EndedSession:
             s = summarise(sample)
             middle, deviation, least = (format_value(v, s.unit) for v in (s.median, s.deviation, s.minimum))
             lines.append(
-                f"{version} ({key.benchmark}): median {middle}, deviation {deviation}, minimum {least}, {s.n} runs"
+                f"{who(version, key.benchmark)}: median {middle}, deviation {deviation}, minimum {least}, "
+                f"{plural(s.n, 'run')}"
             )
         return lines
 
-    def to_json(self, exit_code: int) -> str:
-        """Findings, and how they came to be."""
+    def to_json(self, exit_code: int, **more: object) -> str:
+        """Findings, how they came to be, and what else there is to tell."""
         measured, rules = self.outcome.measured, self.question.rules
         how = SessionOrigin(
             str(self.path),
@@ -161,11 +174,16 @@ class EndedSession:
         extra = [found for found in (self.calibration, self.plan) if found is not None]
         sides = summaries_of(self.suite, self.question.metric)
         answers = [f.answer(sides, rules.alpha) for f in self.findings]
-        return to_json("run", [*answers, *extra], session=how)
+        return to_json("run", [*answers, *extra], session=how, **more)
 
     def to_hyperfine(self) -> str:
         """The runs as hyperfine writes them."""
         return to_hyperfine(self.sessions)
+
+
+def who(version: str, benchmark: str) -> str:
+    """A version, with its benchmark where that has a name."""
+    return version if benchmark == UNNAMED else f"{version} ({benchmark})"
 
 
 def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> SessionResult:

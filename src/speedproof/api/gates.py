@@ -76,11 +76,11 @@ class GateResult(Shown, Struct, frozen=True):
         """0 pass, 1 fail, 3 undecided, as the command's."""
         return self.outcome.exit_code
 
-    def to_json(self) -> str:
-        """What ``speedproof gate --json`` writes."""
+    def to_json(self, **more: object) -> str:
+        """What ``speedproof gate --json`` writes, with more to tell in the envelope."""
         from speedproof.reporting.json import to_json
 
-        return to_json("gate", [self.decision])
+        return to_json("gate", [self.decision], **more)
 
     def reports(self, *, everything: bool = False, undecided_fails: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""

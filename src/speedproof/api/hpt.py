@@ -226,5 +226,5 @@ def hpt(
     said = claims(
         entries, alpha=alpha_at(found[0]), speedups=speedups, rule=rule, literal_signs=literal_signs
     )
-    suite = suite.select(metric=metric)
-    return HptResult(first, second, answer, said, pairs, problems, test, machine_speeds(pairs), suite)
+    suite, machine = suite.select(metric=metric), machine_speeds(pairs, alpha_at(found[0]))
+    return HptResult(first, second, answer, said, pairs, problems, test, machine, suite)

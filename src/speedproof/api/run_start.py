@@ -67,7 +67,7 @@ _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
 _MEASURED = [name for name in STORED if name not in _ASKED]
 # What means something when nothing is measured.
 _LOOKED_AT = (
-    "review", *_ASKED, "fail_on", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
+    "review", *_ASKED, "fail_on", "why", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
 )  # fmt: skip
 _VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
 

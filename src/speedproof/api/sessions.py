@@ -178,7 +178,8 @@ def measure(
     confidence : float or str
         Of each direction and each bound, at whatever moment one looks.
     margin : float or str, optional
-        Stop also when the speedup is proven to lie within 1 / (1 + margin) and 1 + margin.
+        Stop also when the speedup is proven to lie within 1 / (1 + margin) and 1 + margin; by default 0.01, where
+        no difference is proven.
     precision : float or str, optional
         Stop when both bounds are this close, instead of at a proof of half the observed effect.
     max_seconds : float or None

@@ -18,6 +18,7 @@ from speedproof.options import (
     ASKED,
     DETAILS,
     Choosing,
+    Explained,
     Judging,
     Output,
     QuestionName,
@@ -78,11 +79,7 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
         bool,
         "fit Gaussian mixtures and say whether the modes that runs fall into moved or changed their weights",
     ] = False
-    why: Annotated[
-        bool,
-        "say which other metrics of the same runs (page faults, counters) go with time, and with how much of the "
-        "difference",
-    ] = False
+    why: Explained = False
     power: Annotated[
         float | None,
         "SHARE",

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec.structs import replace
 
@@ -17,12 +17,27 @@ from speedproof.cli.run import run as measure
 from speedproof.cli.settings import FILE, GateSettings, demand_of, read_settings
 from speedproof.declaring import Argument, Taken, Title, fields
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.options import Choosing, Gating, Measuring, Output, Policy, Reading, Store, Undecided
+from speedproof.options import (
+    Choosing,
+    Explained,
+    Gating,
+    Measuring,
+    Output,
+    Policy,
+    Reading,
+    Store,
+    Undecided,
+)
+
+if TYPE_CHECKING:
+    from speedproof.protocols.why import Why
 
 _STATE = ".look"
 # What makes a gate measure, and what it then has in common with a gate over files.
 _MEASURED = ("suite", "revisions", "driver")
-_COMMON = frozenset(["metric", "margin", "confidence", "json", "html", "markdown", "junit", "github_summary"])
+_COMMON = frozenset(
+    ["metric", "margin", "confidence", "why", "json", "html", "markdown", "junit", "github_summary"]
+)
 
 
 class GateOptions(CommandOptions, frozen=True, kw_only=True):
@@ -81,6 +96,7 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         "settings, with thresholds by pattern (default: speedproof.toml in the working directory, if there is "
         "one)",
     ] = None
+    why: Explained = False
     output: Annotated[
         Output,
         Taken(
@@ -128,6 +144,7 @@ def _to_measure(asked: GateOptions) -> RunOptions:
         commands=asked.files,
         words=asked.words,
         measuring=measuring,
+        why=asked.why,
         output=asked.output,
     )
 
@@ -147,16 +164,31 @@ def _of_files(asked: GateOptions, console: Console) -> int:
         result = _decided(asked, settings, count, before, console)
     if asked.look and asked.open:
         _leave(asked.open, result)
+    explained = _explained(asked, result.decision.rules.alpha) if asked.why else ()
     undecided = asked.gating.undecided or settings.undecided or "report"
     if result.decision.rules.look < count:
         undecided = "report"
     reports = result.reports(everything=asked.output.all, undecided_fails=undecided == "fail")
+    more: dict[str, object] = {}
+    if explained:
+        from speedproof.reporting.why import beside
+
+        reports, more = list(beside(tuple(reports), {"": explained})), {"why": explained}
     results = result.written().results if outputs_wanted(asked.output) else ()
     known: dict[str, Any] = {"suite": result.suite, "results": results}
-    write_answer(asked, asked.output, console, lambda **_: reports, result.to_json, **known)
+    write_answer(asked, asked.output, console, lambda **_: reports, lambda: result.to_json(**more), **known)
     if result.open and asked.look:
         console.remark(f"{asked.open}: the benchmarks that are open, {len(result.open)}")
     return _code(result, undecided, console)
+
+
+def _explained(asked: GateOptions, alpha: float) -> "tuple[Why, ...]":
+    """What the differences go with among the other metrics of the files."""
+    suite, (baseline, candidate) = _load(asked)
+    whole = suite.select(asked.choosing.only, asked.choosing.skip, "all")
+    metric = whole.select(metric=asked.metric[-1] if asked.metric else None).main_metric
+    found = sp.why(whole, reference=baseline, metric=metric, confidence=1.0 - alpha)
+    return found.by_candidate[candidate]
 
 
 def _decided(

@@ -12,7 +12,7 @@ from speedproof.cli.command import A, Command
 from speedproof.cli.console import Console
 from speedproof.declaring import Argument, Taken
 from speedproof.errors import UsageError
-from speedproof.options import Measuring, Output
+from speedproof.options import Explained, Measuring, Output
 
 _SHELL = "--shell"
 _REVISIONS = "--revisions"
@@ -66,6 +66,7 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
         tuple[Literal["slower", "undecided", "not-faster"], ...],
         "exit with code 1 when this is the verdict on some candidate; may be repeated",
     ] = ()
+    why: Explained = False
     output: Annotated[
         Output,
         Taken(

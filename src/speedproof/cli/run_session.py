@@ -255,25 +255,32 @@ def _report(
                 f"note: {hyperfine} cannot say that measuring stopped on the result, nor which runs "
                 "are of one block"
             )
-    shown = found.report("" if options.review else _called(named))
+    alone = len(found.suite.versions) == 1
+    shown = [] if alone else [found.report("" if options.review else _called(named))]
+    more: dict[str, object] = {}
+    if options.why:
+        from speedproof.reporting.why import beside
+
+        explained = found.why()
+        shown, more = list(beside(shown, explained.by_candidate)), {"why": list(explained)}
 
     def reported() -> Reported:
-        return Reported((shown,), found.suite, results=found.comparisons)
+        return Reported(tuple(shown), found.suite, results=found.comparisons)
 
     taken = write_outputs(options, options.output, reported, console)
     if options.output.json:
-        console.out.write(found.to_json(code))
+        console.out.write(found.to_json(code, **more))
     elif not taken:
-        alone = len(found.suite.versions) == 1
-        if not alone:
-            console.write(shown)
-        for line in found.alone() if alone else ():
-            console.write(Report("", (Text(line),)))
+        lines = [Report("", (Text(line),)) for line in found.alone()] if alone else []
+        console.write(*lines, *shown)
     return code
 
 
 def _remark(console: Console, found: EndedSession) -> None:
     """Why each benchmark ended, and what was asked for and is nowhere."""
+    from speedproof.api.ended_sessions import who
+    from speedproof.reporting.numbers import plural
+
     measured = found.outcome.measured
     reasons: dict[str, list[str]] = {}
     for benchmark, reason in measured.reasons:
@@ -287,10 +294,10 @@ def _remark(console: Console, found: EndedSession) -> None:
     for problem in measured.unfinished:
         console.remark(f"error: {problem}")
     for tally in measured.tallies:
-        who = f"{tally.version} ({tally.benchmark})"
+        whose = who(tally.version, tally.benchmark)
         if tally.useless:
             console.remark(
-                f"error: {who}: not one of {tally.runs} runs counts; try it without --ignore-failure"
+                f"error: {whose}: not one of {plural(tally.runs, 'run')} counts; try it without --ignore-failure"
             )
             continue
         for what, runs in (
@@ -299,8 +306,8 @@ def _remark(console: Console, found: EndedSession) -> None:
             ("left processes running", tally.left_behind),
         ):
             if runs:
-                console.remark(f"note: {who}: {runs} of {tally.runs} runs {what}")
+                console.remark(f"note: {whose}: {runs} of {plural(tally.runs, 'run')} {what}")
         for name in found.sessions[-1].head.units:
             if tally.runs and name not in tally.metrics:
                 why = tally.absent.get(name, "")
-                console.remark(f"note: {who}: no run gave {name}{f' ({why})' if why else ''}")
+                console.remark(f"note: {whose}: no run gave {name}{f' ({why})' if why else ''}")

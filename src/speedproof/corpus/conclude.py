@@ -160,7 +160,7 @@ def conclude(found: Answers, asked: Asked) -> Conclusion:
             undermined=undermined,
             undermining=undermining,
             sessions=sessions if sessions[0] else None,
-            machine=_machine(connection, total) if versions == 1 else None,
+            machine=_machine(connection, total, alpha) if versions == 1 else None,
             hpt=second_level(connection) if versions == 1 else None,
             parts=found.parts,
             failures=found.failures,
@@ -303,12 +303,12 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
     )
 
 
-def _machine(connection: duckdb.DuckDBPyConnection, comparisons: int) -> MachineSpeeds | None:
+def _machine(connection: duckdb.DuckDBPyConnection, comparisons: int, alpha: float) -> MachineSpeeds | None:
     """Whether most benchmarks ran at the same two speeds."""
     query = f"SELECT {', '.join(SPEEDS)} FROM answers WHERE coalesce({', '.join(SPEEDS)}) IS NOT NULL"
     found: Any = connection.execute(query).fetchnumpy()
     columns = [np.ma.filled(found[name].astype(np.float64), np.nan) for name in SPEEDS]
-    return common_speeds(np.column_stack(columns), comparisons)
+    return common_speeds(np.column_stack(columns), comparisons, alpha)
 
 
 def in_memory(

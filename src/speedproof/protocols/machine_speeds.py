@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log, nan
+from math import exp, log, nan, sqrt
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,9 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.data.suite import Pair
+from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import middle
+from speedproof.stats.special import t_quantile
 
 _LEAST_PROCESSES = 5
 _LEAST_BENCHMARKS = 3
@@ -33,22 +35,23 @@ class MachineSpeeds(Struct, frozen=True):
     # How many benchmarks ran at these two speeds, of how many
     benchmarks: int
     of: int
-    # Geometric mean over them of the speedup between processes of the same speed; NaN for one version
-    speedup: float
+    # Geometric mean over them of the speedup between processes of the same speed, with one-sided bounds for
+    # benchmarks like these; NaN for one version
+    speedup: Estimate
     sides: Sides = "both"  # which versions ran at two speeds
 
 
-def machine_speeds(pairs: Sequence[Pair]) -> MachineSpeeds | None:
+def machine_speeds(pairs: Sequence[Pair], alpha: float = 0.05) -> MachineSpeeds | None:
     """Find two speeds that more than half of the benchmarks of a metric share, in both versions or in one.
 
     None unless at least three benchmarks (ten where one version has them alone), and more than half of all, have
     processes of two speeds whose factors agree within a tenth of their logarithm. It is a description, no test: a
     common factor in many benchmarks is not to be had by chance.
     """
-    return common_speeds(two_speeds_of(pairs), len(pairs))
+    return common_speeds(two_speeds_of(pairs), len(pairs), alpha)
 
 
-def common_speeds(found: FloatArray, of: int) -> MachineSpeeds | None:
+def common_speeds(found: FloatArray, of: int, alpha: float = 0.05) -> MachineSpeeds | None:
     """The two speeds that rows of :func:`two_speeds_of` have in common; ``of`` counts those without, too."""
     for sides, columns, least in _PLACES:
         factors = found[:, columns]
@@ -59,8 +62,10 @@ def common_speeds(found: FloatArray, of: int) -> MachineSpeeds | None:
         alike = np.abs(factors - common).max(axis=1) <= _ALIKE * common
         count = int(alike.sum())
         if count >= least and 2 * count > of:
-            speedup = exp(float(found[alike, 2].mean())) if sides == "both" else nan
-            return MachineSpeeds(exp(common), count, of, speedup, sides)
+            logs = np.sort(found[alike, 2]) if sides == "both" else np.full(2, nan)
+            reach = t_quantile(1.0 - alpha, logs.size - 1) * float(logs.std(ddof=1)) / sqrt(logs.size)
+            value, low, high = (exp(float(logs.mean()) + side * reach) for side in (0, -1, 1))
+            return MachineSpeeds(exp(common), count, of, Estimate(value, low, high, 1.0 - alpha), sides)
     return None
 
 

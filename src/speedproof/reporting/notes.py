@@ -13,7 +13,7 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting.model import Text
 from speedproof.reporting.names import nicknames
 from speedproof.reporting.numbers import level, percent, plural
-from speedproof.reporting.words import direction
+from speedproof.reporting.words import interval
 
 
 def caveats(found: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Text]:
@@ -55,7 +55,7 @@ def two_speeds(
         # Of which speed the other version is, nobody knows.
         yield Text(f"{seen}: likely the machine, not the program, and so may be the change.", "warning")
         return
-    change = "as fast" if machine.speedup == 1 else direction(machine.speedup)
+    change = interval(machine.speedup, "faster", "slower")
     yield Text(f"{seen}: the machine, not the program. At equal speed {candidate} is {change}.", "warning")
 
 
