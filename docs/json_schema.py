@@ -27,6 +27,7 @@ from speedproof.mixture.results import Analysis, Indices
 from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateDecision
 from speedproof.protocols.hpt import Hpt, HptClaims
+from speedproof.protocols.inputs import OverInputs
 from speedproof.protocols.joint import JointModel
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.modes import ModeComparison
@@ -108,6 +109,7 @@ ATTACHED: dict[str, dict[str, Any]] = {
     "compare": {
         "rankings": dict[str, SuiteRanking],
         "why": list[Why],
+        "over": list[OverInputs],
         "power": dict[str, list[PowerPlan]],
         "suite": StoredSuite,
         "context": Context,

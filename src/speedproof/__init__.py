@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from speedproof.api.history_results import HistoryResult as HistoryResult
     from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
+    from speedproof.api.inputs import OverResult as OverResult
     from speedproof.api.joints import JointResult as JointResult
     from speedproof.api.joints import joint as joint
     from speedproof.api.models import ModelResult as ModelResult
@@ -69,6 +70,7 @@ _HOME = {
     "HptResult": "api.hpt",
     "JointResult": "api.joints",
     "ModelResult": "api.models",
+    "OverResult": "api.inputs",
     "PairResult": "api.pairs",
     "PlanResult": "api.plans",
     "RaceResult": "api.race_results",

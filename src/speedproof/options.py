@@ -34,6 +34,13 @@ def quantile_of(name: str) -> float | None:
     return values.quantile(f"{name[1:]}%") if re.fullmatch(r"p\d\d(\.\d+)?", name) else None
 
 
+def decider_of(decide_by: str | None) -> tuple[str, float | None]:
+    """The metric that decides, and the quantile of it, if one does: ``"p90"``, ``"cpu:p90"``."""
+    metric, _, name = (decide_by or "time").rpartition(":")
+    q = quantile_of(name)
+    return (metric or "time", q) if q is not None else (decide_by or "time", None)
+
+
 HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
 
@@ -396,7 +403,8 @@ class Measuring(Struct, frozen=True, kw_only=True):
     decide_by: Annotated[
         str | None,
         "METRIC",
-        "the metric that decides (default: time), such as cpu: user and system time, of children, too",
+        "the metric that decides (default: time), such as cpu: user and system time, of children, too; or where "
+        "the slowest runs begin: p90, cpu:p99",
         FIRST,
     ] = None
     perf: Annotated[str | None, "EVENTS", "counters of 'perf stat', for example instructions"] = None

@@ -231,6 +231,37 @@ def test_another_metric_decides_afterwards() -> None:
     assert message.strip().endswith("involuntary-switches, score, cost")
 
 
+def test_a_quantile_decides_while_it_is_measured() -> None:
+    """One answer from the session, its review and its file; of rates the lowest are the slowest."""
+    metric = ("--metric", r"score:op/s=score (\d+)")
+    commands = ("sh -c 'echo score $((100 + $$ % 7))'", "sh -c 'echo score $((200 + $$ % 5))'")
+    code, out, err = run(*commands, *metric, "--decide-by", "score:p80", "--save", "q.jsonl", "--json")
+    assert code == 0, err
+    (finding,) = json.loads(out)["results"]
+    c = finding["comparison"]
+    assert (finding["metric"], c["protocol"], c["verdict"]) == ("score", "p80", "faster")
+    assert 1.4 < c["speedup"]["low"] <= c["speedup"]["value"] < 2.1
+    assert finding["blocks"] < 100
+    (again,) = json.loads(run("--review", "q.jsonl", "--json")[1])["results"]
+    assert again["comparison"] == c
+    written = io.StringIO()
+    main(
+        ["compare", "q.jsonl", "--metric", "score", "--quantile", "0.8", "--json"],
+        Console(written, io.StringIO()),
+    )
+    (row,) = json.loads(written.getvalue())["results"][0]["comparisons"]
+    for name in ("verdict", "speedup", "pvalue", "test"):
+        assert row[name] == c[name]
+    assert row["quantiles"][0] < 107
+    assert "at P80" in run("--review", "q.jsonl")[1]
+
+
+def test_a_quantile_decides_no_policy() -> None:
+    """A gate judges typical runs."""
+    message = refused("true", "true", "--gate", "--decide-by", "p90")
+    assert "a quantile decides no --gate, --builds or --plan" in message
+
+
 def test_under_perf_the_kernels_accounting_does_not_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither while measuring nor afterwards; a misspelt event is told, in perf's words, and the rest counted."""
     Path("perf").write_text(

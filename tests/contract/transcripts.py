@@ -45,6 +45,7 @@ TRANSCRIPTS: dict[str, list[str]] = {
         "compare examples/gzip/session.jsonl --metric time",
         "compare examples/gzip/session.jsonl --only FILE=code.py",
         "compare examples/faults/session.jsonl --why",
+        "compare examples/sizes/session.jsonl --over n --metric time",
         "compare data/formats/hyperfine.json",
         "compare data/formats/pyperf.json data/formats/pyperf.json",
         "compare data/formats/go.txt",

@@ -22,7 +22,7 @@ from speedproof.stats.sequential import PairedSequence, SequentialResult
 def test_what_is_asked_by_default() -> None:
     """docs/sequential.md: a verdict with a useful bound, of ten blocks at least, however many it takes."""
     rules = StopRules(0.05)
-    assert astuple(rules) == (0.05, None, None, 10, None, None, False, None, False, 1)
+    assert astuple(rules) == (0.05, None, None, 10, None, None, False, None, False, 1, None)
     assert astuple(SessionQuestion(rules))[1:] == ("time", False, False, (), 1)
 
 

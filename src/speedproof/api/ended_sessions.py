@@ -22,7 +22,7 @@ from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.export import to_hyperfine
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import read_sessions
-from speedproof.options import UNNAMED
+from speedproof.options import ASKED, UNNAMED, quantile_name
 from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.in_blocks import share_of_runs
 from speedproof.protocols.pair import Rules
@@ -207,9 +207,11 @@ def comparisons_of(suite: Suite, question: SessionQuestion) -> list[SuiteCompari
     if len(suite.versions) < 2:
         return []
     first, *others = suite.versions
-    rules = Rules(alpha=question.rules.alpha, margin=question.rules.margin)
+    rules, q = Rules(alpha=question.rules.alpha, margin=question.rules.margin), question.rules.quantile
+    asked = ASKED if q is None else (quantile_name(q),)
     return [
-        compare_suite(suite.pair(first, other), (first, other), question.metric, rules) for other in others
+        compare_suite(suite.pair(first, other), (first, other), question.metric, rules, asked)
+        for other in others
     ]
 
 

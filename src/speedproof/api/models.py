@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import asdict
@@ -99,6 +100,7 @@ def model(
     components: int | None = None,
     compatible: bool = False,
     max_components: int = 9,
+    family: Literal["mixture", "auto"] = "mixture",
     bootstrap: int = 200,
     distance: Distance | None = None,
     fast: bool = False,
@@ -126,6 +128,8 @@ def model(
         bootstrap samples of full size.
     max_components : int
         Otherwise the largest number.
+    family : {"mixture", "auto"}
+        With ``"auto"`` log-normal, gamma, shifted exponential and Weibull are fitted, too, and ranked by BIC.
     bootstrap : int
         Bootstrap samples of the test; 0: no test.
     distance : {"ks", "observed", "cvm", "ad"}, optional
@@ -188,7 +192,7 @@ def model(
             return analyse(
                 sample, N=bootstrap, seed=seed, components=components, compatible=compatible, K_max=max_components,
                 distance=distance, c=undersampling,
-                fast=fast, rounding=rounding, jobs=inner,
+                fast=fast, rounding=rounding, others=family == "auto", jobs=inner,
             )  # fmt: skip
         except DataError as error:
             return error

@@ -49,7 +49,7 @@ from speedproof.measuring.schedule import seed_or_new
 from speedproof.measuring.store import new_head
 from speedproof.measuring.store import read_sessions as read_sessions
 from speedproof.measuring.system import usable_cpus
-from speedproof.options import Measuring
+from speedproof.options import Measuring, decider_of
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 
@@ -95,7 +95,7 @@ def inherit(asked: Request, stored: StoredSession, *, review: bool) -> Request:
         names += ["margin", "precision"]
     m = replace(m, **{name: getattr(stored.options, name) for name in names})
     counted = any(event in stored.head.units for event in _events(m.perf))
-    check_decider(m.decide_by, _recorded(stored.head.units, counted=counted, energy=m.energy))
+    check_decider(decider_of(m.decide_by)[0], _recorded(stored.head.units, counted=counted, energy=m.energy))
     return replace(asked, measuring=m)
 
 
@@ -149,9 +149,11 @@ def refuse_verdicts(asked: Request) -> None:
 def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]) -> SessionQuestion:
     """What is asked of the runs."""
     m = asked.measuring
-    metric = m.decide_by or "time"
+    metric, q = decider_of(m.decide_by)
+    if q is not None and (m.gate or m.builds or m.plan):
+        raise UsageError("a quantile decides no --gate, --builds or --plan; leave them out")
     return SessionQuestion(
-        _rules_of(asked, plan),
+        replace(_rules_of(asked, plan), quantile=q),
         metric,
         units.get(metric, ("", ""))[1] == "higher",
         m.control,
@@ -245,7 +247,11 @@ def begun(
     perf = energy = None
     notes = []
     check_names(output, events)
-    if m.decide_by == "cpu" and not events and whole_ticks(resource.getrusage(resource.RUSAGE_SELF)):
+    if (
+        decider_of(m.decide_by)[0] == "cpu"
+        and not events
+        and whole_ticks(resource.getrusage(resource.RUSAGE_SELF))
+    ):
         events = [CPU_CLOCK]
     if events:
         perf, absent = perf_counters(events, folder / "perf.txt")
@@ -258,7 +264,9 @@ def begun(
         energy, absent = energy_meter()
         notes.append(absent)
     units = dict(units_of(output, perf))
-    check_decider(m.decide_by, _recorded(units, counted=perf is not None, energy=energy is not None))
+    check_decider(
+        decider_of(m.decide_by)[0], _recorded(units, counted=perf is not None, energy=energy is not None)
+    )
     capture = m.output == "capture" or bool(output)
     executor = CommandExecutor(m.input, capture, m.timeout, output, perf, energy)
     environment = snapshot()

@@ -38,6 +38,7 @@ from speedproof.reporting.versions import reports
 
 if TYPE_CHECKING:
     from speedproof.api.hpt import HptResult
+    from speedproof.api.inputs import OverResult
     from speedproof.api.pictures import ResultPlots
     from speedproof.protocols.modes import ModeComparison
 
@@ -203,6 +204,42 @@ class SuiteResult(Shown, Struct, frozen=True):
         found = records(*self.results)
         columns = map(list, zip(*found.rows, strict=True))
         return getattr(module, _FRAMES[name])(dict(zip(found.columns, columns, strict=True)))
+
+    @checked()
+    def over(self, parameter: str) -> OverResult:
+        """How the speedups change with a parameter of the benchmarks.
+
+        Parameters
+        ----------
+        parameter : str
+            ``"n"`` of ``sort/n=10``, ``"/1"``, what stands first behind the name of ``sort/10``, or a field.
+
+        Returns
+        -------
+        OverResult
+            For each benchmark the speedup by input, its trend, and what holds for inputs like these.
+
+        Raises
+        ------
+        SpeedproofError
+            No benchmark has two inputs that differ in it; the text says which parameters there are.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import speedproof as sp
+        >>> rng = np.random.default_rng(0)
+        >>> suite = sp.Suite.of_samples({
+        ...     f"sort/n={n}": {"old": rng.normal(n, n / 50, 30), "new": rng.normal(n**0.9, n / 60, 30)}
+        ...     for n in (10, 100, 1000, 10000)
+        ... })
+        >>> found = sp.compare_suite(suite).over("n")["sort"]
+        >>> round(found.slope.value, 2), found.slope.low > 0.09, found.verdict.value
+        (0.1, True, 'faster')
+        """
+        from speedproof.api.inputs import over
+
+        return over(self.suite, self.results, parameter)
 
     def modes(self, done: Callable[[], None] = no_step) -> dict[str, list[ModeComparison]]:
         """By candidate, what mixtures say of every benchmark that they can be fitted to."""

@@ -80,6 +80,12 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
         "fit Gaussian mixtures and say whether the modes that runs fall into moved or changed their weights",
     ] = False
     why: Explained = False
+    over: Annotated[
+        str | None,
+        "PARAMETER",
+        "show how the speedup changes with a parameter (n of sort/n=10, /1 of sort/10, or a field), "
+        "its trend, and what holds for inputs like these",
+    ] = None
     power: Annotated[
         float | None,
         "SHARE",
@@ -133,6 +139,7 @@ def run(asked: CompareOptions, console: Console) -> int:
         confidence = 1 - rules.alpha
         explained = sp.why(whole, reference=reference, metric=suite.main_metric, confidence=confidence)
 
+    inputs = result.over(asked.over) if asked.over else None
     plans = {}
     effect = asked.power or 0.0
     for name in candidates if effect else ():
@@ -151,22 +158,29 @@ def run(asked: CompareOptions, console: Console) -> int:
     def reports(**shown: bool) -> Iterator[Report]:
         sheets = result.reports(**shown)
         if explained is not None:
-            from speedproof.reporting.why import beside
+            from speedproof.reporting import why
 
-            sheets = beside(tuple(sheets), explained.by_candidate, **shown)
+            sheets = why.beside(tuple(sheets), explained.by_candidate, **shown)
+        if inputs is not None:
+            from speedproof.reporting import inputs as by_inputs
+
+            over = by_inputs.report(inputs.found, inputs.problems, **shown)
+            sheets = by_inputs.beside(tuple(sheets), over)
         yield from sheets
         for found in plans.values():
             yield from found.reports()
         if asked.modes:
-            from speedproof.reporting.modes import report
+            from speedproof.reporting import modes as of_modes
 
             for name in candidates:
-                yield report(modes.get(name, ()), (reference, name), **shown)
+                yield of_modes.report(modes.get(name, ()), (reference, name), **shown)
 
     def to_json() -> str:
         more: dict[str, object] = {"modes": modes} if asked.modes else {}
         if explained is not None:
             more["why"] = list(explained)
+        if inputs is not None:
+            more["over"] = inputs.found
         if plans:
             more["power"] = {name: found.plans for name, found in plans.items()}
         if asked.with_samples:

@@ -37,6 +37,11 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
         "exactly K; the test of fit is left out, as it is made for a K that BIC chose",
         Excludes("max_components bootstrap distance fast undersampling ignore_rounding"),
     ] = None
+    family: Annotated[
+        Literal["mixture", "auto"],
+        "auto: fit log-normal, gamma, shifted exponential and Weibull, too, and say which has the largest BIC",
+        Excludes("components compatible"),
+    ] = "mixture"
     compatible: Annotated[
         bool,
         "follow VARCORE to the letter: R's mclust, whose answer depends on the unit; every peak is a mode; "
@@ -112,6 +117,7 @@ def run(asked: ModelOptions, console: Console) -> int:
             components=asked.components,
             max_components=modelling.max_components,
             compatible=asked.compatible,
+            family=asked.family,
             bootstrap=asked.bootstrap,
             distance=asked.distance,
             fast=asked.fast,

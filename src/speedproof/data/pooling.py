@@ -110,6 +110,7 @@ def pool(group: list[Record], version: str) -> Sample:
         tool=first.tool if all(record.tool == first.tool for record in group) else "",
         position=first.position,
         blocks=np.concatenate(blocks) if len(blocks) == len(group) else None,
+        fields=tuple(f for f in first.fields if all(f in record.fields for record in group[1:])),
     )
 
 

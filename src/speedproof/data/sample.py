@@ -126,6 +126,8 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     blocks : ndarray of int64, shape (n,), or None
         The block that each value was measured in, where versions took turns: values of one session and one block
         were measured next to each other, in random order, and looked at after each block.
+    fields : tuple of (str, str)
+        What its file says of all values: parameters, configuration.
 
     Raises
     ------
@@ -154,6 +156,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     tool: str = ""
     position: int = 0
     blocks: IntArray | None = None
+    fields: tuple[tuple[str, str], ...] = ()
 
     # What was computed of it before is in its __dict__; one made by replacing another's values begins anew.
 

@@ -241,13 +241,13 @@ class _Name(Struct, frozen=True):
         return cls(text)
 
 
-def dimensions(record: Record) -> dict[str, str]:
+def dimensions(benchmark: str, fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Everything that a record can be projected on: its whole name, parts of it, its fields."""
-    name = _Name.of(record.benchmark)
-    parts = {"benchmark": record.benchmark} | ({"name": name.base} if name.base else {})
+    name = _Name.of(benchmark)
+    parts = {"benchmark": benchmark} | ({"name": name.base} if name.base else {})
     for dimension, value, _ in name.parts:
         parts.setdefault(dimension, value)
-    return parts | {key: value for key, value in record.fields if key not in parts}
+    return parts | {key: value for key, value in fields if key not in parts}
 
 
 def without(text: str, shown: Mapping[str, str], *, bare: bool) -> str:
@@ -270,7 +270,7 @@ def onto_benchmarks(records: Sequence[Record | Skipped], rows: Sequence[str]) ->
     _known(records, [Parameter("rows", row) for row in rows])
 
     def named(record: Record) -> Record:
-        parts = dimensions(record)
+        parts = dimensions(record.benchmark, record.fields)
         there = [row for row in rows if row in parts]
         others = [(k, v) for k, v in parts.items() if k not in {"benchmark", *dict(record.fields)}]
         name = joined(there, [parts[row] for row in there])
@@ -288,7 +288,7 @@ def onto_versions(
     """
     _known(records, [Parameter("by", dimension) for dimension in by])
     measured = records_of(records)
-    parts = [dimensions(record) for record in measured]
+    parts = [dimensions(record.benchmark, record.fields) for record in measured]
     labels = [joined(by, [p[d] for d in by]) if p.keys() >= set(by) else label for p in parts]
     # Names that several versions have in common do not show the dimension.
     benchmarks = {record.benchmark for record in measured}
@@ -338,7 +338,9 @@ def _filled_in(text: str, value: str, name: str) -> Iterator[str]:
 
 def _known(records: Iterable[Record | Skipped], wanted: Sequence[Parameter]) -> None:
     """Refuse a dimension that no record has."""
-    names = dict.fromkeys(name for record in records_of(records) for name in dimensions(record))
+    names = dict.fromkeys(
+        name for record in records_of(records) for name in dimensions(record.benchmark, record.fields)
+    )
     for asked in wanted:
         if asked.value not in names:
             there = enumerate_names((name for name in names if name not in ("benchmark", "name")), 12)

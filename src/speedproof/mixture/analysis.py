@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
+from speedproof.mixture.families import families
 from speedproof.mixture.fitting import MixtureFit, fit
 from speedproof.mixture.goodness import Distance, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
@@ -35,13 +36,14 @@ def analyse(
     c: float | None = None,
     fast: bool = False,
     rounding: bool = True,
+    others: bool = False,
     jobs: int = 1,
 ) -> Analysis:
     """Fit a sample, test the fit, and describe its modes and its run order.
 
     Of values nested in processes one a process; what is not independent even then is not tested. ``compatible``
     is VARCORE: mclust's mixture, every peak of it a mode, bootstrap samples of full size, and Kolmogorov and
-    Smirnov's distance at the observations.
+    Smirnov's distance at the observations. ``others`` adds families with two parameters.
     """
     distance = distance or ("observed" if compatible else "ks")
     c = 1.0 if compatible and c is None else c
@@ -79,7 +81,13 @@ def analyse(
         x.size, fitted.kind, parts, modes, fitted.loglik, fitted.bic, fitted.converged,
         fitted.resolution, test, mode_order(x, clear, seed=seed), note, compatible,
     )  # fmt: skip
-    return _in_unit(found, shift) if shift else found
+    found = _in_unit(found, shift) if shift else found
+    if others:
+        tests, some = (N if components is None and not used.nested else 0), used.values
+        if tests and some.size > MOST_TESTED:
+            some = np.random.default_rng(seed).choice(some, MOST_TESTED, replace=False)
+        found = replace(found, families=families(used.values, N=tests, seed=seed, tested=some))
+    return found
 
 
 def _in_unit(found: Analysis, shift: int) -> Analysis:

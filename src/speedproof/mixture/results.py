@@ -70,6 +70,17 @@ class FitTest(Struct, frozen=True):
     """Of a sample of more than 4,000 values so many were drawn at random, fitted and tested."""
 
 
+class Family(Struct, frozen=True):
+    """A family with two parameters, fitted to a sample."""
+
+    name: str
+    parameters: tuple[tuple[str, float], ...]  # by name, sizes in the unit of the sample
+    # BIC is the larger the better, as that of the mixture
+    loglik: float
+    bic: float
+    pvalue: float | None  # of the bootstrap test of the fit; None without one
+
+
 class Analysis(Struct, frozen=True):
     """What the mixture says of a sample."""
 
@@ -86,6 +97,7 @@ class Analysis(Struct, frozen=True):
     order: ModeOrder  # how the runs move among the modes
     note: str = ""  # what was done with values nested in processes; empty where none are
     compatible: bool = False  # whether VARCORE's rules were followed
+    families: tuple[Family, ...] = ()  # others that were fitted, the largest BIC first; none unless asked for
 
 
 Models = Sequence[tuple[Key, str, Sample, Analysis]]

@@ -8,6 +8,7 @@ from speedproof.plot.canvas import check_output, save
 from speedproof.plot.densities import density
 from speedproof.plot.forest import forest, forest_size
 from speedproof.plot.histograms import histogram, histograms
+from speedproof.plot.inputs import over
 from speedproof.plot.samples import ecdf, ecdfs, qq, run_order
 from speedproof.plot.scale import window
 from speedproof.plot.violins import violins
@@ -21,6 +22,7 @@ __all__ = [
     "forest_size",
     "histogram",
     "histograms",
+    "over",
     "qq",
     "run_order",
     "save",

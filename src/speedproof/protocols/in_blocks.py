@@ -1,4 +1,4 @@
-"""The typical run of versions that took turns, block by block, and were looked at after each.
+"""The typical run, or a quantile, of versions that took turns, block by block, and were looked at after each.
 
 What was looked at while it was measured is tested by what allows for that, wherever it is asked: the test that
 the session itself looks at (:mod:`speedproof.stats.sequential`) gives verdict and bounds, of the same blocks.
@@ -14,15 +14,17 @@ from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait, above_zero
 from speedproof.data.suite import Pair
-from speedproof.options import WORTH_KNOWING
+from speedproof.options import WORTH_KNOWING, quantile_name
 from speedproof.protocols.figures import log_speedups, verdict_of
 from speedproof.protocols.pair import Rules, Sides
+from speedproof.protocols.quantile import quantiles_of, slowest_begin
 from speedproof.protocols.results import AtMargin, Comparison, State, Verdict
 from speedproof.protocols.sequential import TEST, block_checks, needed_of, pvalue_at
 from speedproof.stats.betting import scale_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.paired_ratio import paired_error
+from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.ranks import tied_share
 from speedproof.stats.resolution import Resolution, coarse_step
 from speedproof.stats.sequential import PairedSequence
@@ -38,6 +40,10 @@ _ALLOWED_FOR = frozenset(
         Assumption.SEVERAL_RUNS,
     }
 )
+
+
+# Of these, what looking at one quantile of each side does not depend on.
+_LOOKS = frozenset({Assumption.PLANNED_SIZE, Assumption.RESOLUTION, Assumption.SEVERAL_RUNS})
 
 
 def blocks_of(pair: Pair) -> tuple[FloatArray, FloatArray] | None:
@@ -84,10 +90,18 @@ def share_of_runs(pair: Pair, steadier: Pair) -> float:
     return (scales[1] / scales[0]) ** 2 if scales[0] > 0 else math.nan
 
 
-def typical_in_blocks(side: Sides, blocks: tuple[FloatArray, FloatArray], rules: Rules) -> Comparison:
-    """How many times faster a typical run of the candidate is, by the test that may be looked at at any time."""
+def in_blocks(
+    side: Sides, blocks: tuple[FloatArray, FloatArray], rules: Rules, q: float | None = None
+) -> Comparison:
+    """How many times faster a typical run of the candidate is, by the test that may be looked at at any time.
+
+    With a share, in place of the typical run its quantile.
+    """
     slow, fast = blocks[::-1] if side.turned else blocks
     sequence = PairedSequence(alpha=rules.alpha)
+    if q is not None:  # of rates, of the time that one takes
+        slow, fast = (1.0 / values if side.x.higher_is_better else values for values in blocks)
+        sequence = QuantileSequence(q, alpha=rules.alpha)
     resolution = Resolution(max(side.x.written_unit, side.y.written_unit))
     for x, y in zip(slow.tolist(), fast.tolist(), strict=True):
         resolution.add(x, "x")
@@ -103,8 +117,8 @@ def typical_in_blocks(side: Sides, blocks: tuple[FloatArray, FloatArray], rules:
     needed = needed_of(sequence, rules.margin) if verdict is Verdict.UNDECIDED else None
     p = result.pvalue_faster
     return side.answer(
-        "typical",
-        "is the value of a typical run of the candidate {better}?",
+        "typical" if q is None else quantile_name(q),
+        "is the value of a typical run of the candidate {better}?" if q is None else slowest_begin(q),
         rules,
         state=State.SIGNIFICANT if verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
         test=TEST,
@@ -113,13 +127,14 @@ def typical_in_blocks(side: Sides, blocks: tuple[FloatArray, FloatArray], rules:
         speedup=Estimate(sequence.estimate(), result.low, result.high, 1 - rules.alpha),
         verdict=verdict,
         checks=(
-            *(check for check in side.checks if check.kind not in _ALLOWED_FOR),
-            *block_checks(sequence.differences),
+            *(check for check in side.checks if check.kind not in (_ALLOWED_FOR if q is None else _LOOKS)),
+            *(block_checks(sequence.differences) if q is None else ()),
         ),
         needed=needed,
         ties=float(tied_share(slow, fast)),
         at_margin=margin,
-        log=log_speedups([sequence.estimate()], paired_error(slow[None], fast[None]))[0],
+        quantiles=None if q is None else quantiles_of(side, slow, fast, q),
+        log=None if q else log_speedups([sequence.estimate()], paired_error(slow[None], fast[None]))[0],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -57,12 +58,11 @@ def _answers(
     else:
         runs_needed = partial(runs_needed_quantiles, q=q)
         needed = forecasts(own, slow, fast, rules, undecided, runs_needed, ratios[0])
-    share = f"{100 * (1 - q):g} %"
     ends = lists(np.exp(found.of_x), np.exp(found.of_y))
     return [
         side.answer(
             name,
-            f"is the candidate faster where its slowest {share} of runs begin?",
+            slowest_begin(q),
             rules,
             state=state_of(pvalues[0][i], rules.alpha, (False, False)),
             test="order statistics of both, combined by MOVER",
@@ -77,6 +77,17 @@ def _answers(
         )
         for i, side in enumerate(own)
     ]
+
+
+def slowest_begin(q: float) -> str:
+    """The question in words."""
+    return f"is the candidate faster where its slowest {100 * (1 - q):g} % of runs begin?"
+
+
+def quantiles_of(side: Sides, slow: FloatArray, fast: FloatArray, q: float) -> tuple[float, float]:
+    """Of reference and candidate of one pair, as observed."""
+    found = Quantiles.of(slow[None], fast[None], q)
+    return _as_measured(side, math.exp(found.of_x[0]), math.exp(found.of_y[0]))
 
 
 def _as_measured(side: Sides, slow: float, fast: float) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.options import HEADLINE, QUANTILES, QuestionName, quantile_name, quantile_of
-from speedproof.protocols.in_blocks import blocks_of, typical_in_blocks
+from speedproof.protocols.in_blocks import blocks_of, in_blocks
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
 from speedproof.protocols.noise_floor import over_the_floor
@@ -62,16 +62,18 @@ class Question(Struct, frozen=True):
             return (runs_needed_pairs if sides.paired else self.forecast)(*scaled(slow, fast, times), alpha)
 
 
-def _typical(prepared: PreparedPairs) -> list[Comparison]:
-    """The typical run, of what was looked at in blocks by the test that allows for it."""
+def _allowing_for_looks(
+    ask: Callable[[PreparedPairs], list[Comparison]], q: float | None, prepared: PreparedPairs
+) -> list[Comparison]:
+    """The answers to a question, of what was looked at in blocks by the test that allows for it."""
     blocks = [blocks_of(pair) for pair in prepared.pairs]
     if not any(blocks):
-        return typical_runs(prepared)
+        return ask(prepared)
     planned = [pair for pair, own in zip(prepared.pairs, blocks, strict=True) if own is None]
-    others = iter(typical_runs(PreparedPairs(planned, prepared.rules)))
+    others = iter(ask(PreparedPairs(planned, prepared.rules)))
     sides = prepared.sides("median")
     return [
-        next(others) if own is None else typical_in_blocks(side, own, prepared.rules)
+        next(others) if own is None else in_blocks(side, own, prepared.rules, q)
         for side, own in zip(sides, blocks, strict=True)
     ]
 
@@ -83,7 +85,7 @@ def _of_quantile(q: float) -> Question:
         name.upper(),
         f"at {name.upper()}",
         "speedup",
-        partial(quantile_question, name, q),
+        partial(_allowing_for_looks, partial(quantile_question, name, q), q),
         "median",
         partial(runs_needed_quantiles, q=q),
         partial(least_pvalue, q),
@@ -109,7 +111,7 @@ QUESTIONS: dict[str, Question] = _Questions(
             "Typical run",
             "on a typical run",
             "speedup",
-            _typical,
+            partial(_allowing_for_looks, typical_runs, None),
             "median",
             runs_needed_ranks,
             one_order,

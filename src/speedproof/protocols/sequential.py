@@ -13,7 +13,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import above_zero, clock_of, written_unit
 from speedproof.errors import DataError
-from speedproof.options import HEADLINE, WORTH_KNOWING
+from speedproof.options import HEADLINE, WORTH_KNOWING, QuestionName, quantile_name
 from speedproof.protocols.aggregates import MeanLogRatio
 from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
@@ -24,6 +24,7 @@ from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.multiplicity import closed_test
+from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.resolution import Resolution
 from speedproof.stats.scaling import middle
 from speedproof.stats.sequential import PairedSequence, SequentialResult
@@ -93,6 +94,7 @@ class CandidateResult(Struct, frozen=True):
     required: Claim | None = None
     contradicted: Claim | None = None
     needed: Needed | None = None  # what would decide it, where neither a policy nor a precision is asked for
+    protocol: QuestionName = HEADLINE  # which question it answers
 
     @property
     def certified(self) -> Estimate:
@@ -114,8 +116,8 @@ class CandidateResult(Struct, frozen=True):
         return Comparison(
             benchmark=self.benchmark,
             metric=self.metric,
-            protocol=HEADLINE,
-            question=f"is a typical run of {self.candidate} faster?",
+            protocol=self.protocol,
+            question=f"is {'a typical run of ' * (self.protocol == HEADLINE)}{self.candidate} faster?",
             alpha=alpha,
             reference=reference,
             candidate=candidate,
@@ -185,9 +187,10 @@ class SequentialComparison:
         self.candidates = tuple(versions[1:])
         self._rules = rules
         self._swap = higher_is_better
+        # A quantile of rates is that of the time that one takes.
+        self._turned = higher_is_better and rules.quantile is not None
         share = rules.alpha / max(len(self.candidates), 1)
-        kind = FixedPairs if rules.fixed else PairedSequence
-        self._sequences: dict[str, PairedSequence] = {name: kind(alpha=share) for name in self.candidates}
+        self._sequences = {name: _sequence_of(rules, share) for name in self.candidates}
         self._proven: dict[int, set[str]] = {1: set(), -1: set()}
         self._reasons: dict[str, str] = {}
         self._effects: dict[str, float] = {}  # of what is proven, when it was last looked at
@@ -220,7 +223,8 @@ class SequentialComparison:
             if name in block:
                 x, y = block[self.reference], block[name]
                 try:
-                    self._sequences[name].add(*((y, x) if self._swap else (x, y)), resolution=step)
+                    x, y = (1.0 / x, 1.0 / y) if self._turned else (y, x) if self._swap else (x, y)
+                    self._sequences[name].add(x, y, resolution=step)
                 except DataError as error:
                     raise DataError(
                         f"{self.benchmark}, {name} against {self.reference}, {self.metric}: {error}; decide by a "
@@ -344,6 +348,8 @@ class SequentialComparison:
 
     def warnings(self, candidate: str) -> tuple[Note, ...]:
         """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
+        if self._rules.quantile is not None:
+            return ()  # nothing is assumed of the ratios within blocks
         return block_checks(self._sequences[candidate].differences, candidate)
 
     def findings(self) -> tuple[CandidateResult, ...]:
@@ -367,6 +373,7 @@ class SequentialComparison:
                     (),
                     *self._held(name),
                     needed_of(sequence, rules.margin) if open_ else None,
+                    HEADLINE if rules.quantile is None else quantile_name(rules.quantile),
                 )
             )
         return tuple(found)
@@ -394,6 +401,12 @@ class SequentialComparison:
             ways.append(blocks_to_same(sequence, rules.within))
         # What is proven already is known, even where the other ways are not.
         return float(np.fmin.reduce(ways))
+
+
+def _sequence_of(rules: StopRules, alpha: float) -> PairedSequence:
+    if rules.quantile is not None:
+        return QuantileSequence(rules.quantile, alpha=alpha)
+    return FixedPairs(alpha=alpha) if rules.fixed else PairedSequence(alpha=alpha)
 
 
 def pvalue_at(sequence: PairedSequence, edge: float, side: int) -> float:

@@ -121,6 +121,7 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
         Column(what, names=True),
         Column("modes"),
         Column("fit"),
+        Column("largest BIC" if any(a.families for *_, a in models) else "", drop=1),
         Column("order", drop=2),
         *right("K", drop=3),
         *right("runs", drop=1),
@@ -145,6 +146,7 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
             short[version],
             Cell(modes, shorter=(brief, plural(len(a.modes), "mode"))),
             _fit(a),
+            best_family(a) if a.families else "",
             Cell(kind, "warning" if kind in _ORDERS else ""),
             f"{len(a.components)}{a.kind if a.kind != 'X' else ''}",
             str(a.n),
@@ -157,7 +159,8 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     # Without the benchmarks or the versions where there is only one of them.
     repeated = [i for i in (0, 1) if len({row.cells[i].text for row in rows}) == 1]
     repeated = repeated[len(repeated) == 2 :]
-    return Table.of(columns, rows).of_columns([i for i in range(len(rows[0].cells)) if i not in repeated])
+    table = Table(columns, tuple(rows)).of_columns([i for i in range(len(columns)) if i not in repeated])
+    return Table.of(table.columns, table.rows)
 
 
 def _asked_columns(asked: Questions) -> Iterator[Column]:
@@ -215,7 +218,34 @@ def _one(
     if too_few(a.n, len(a.components)):
         notes.append(Text(f"Fewer than {FEW_RUNS} values a component, which may be chance.", "warning"))
     fit = f"fit {_fit(a).text}"
-    return Report(name, (Text(told, "strong", fit),), (_components(sample, a),), tuple(notes))
+    tables = (*((_families(a),) if a.families else ()), _components(sample, a))
+    return Report(name, (Text(told, "strong", fit),), tables, tuple(notes))
+
+
+def _families(a: Analysis) -> Table:
+    """The mixture among the families, the best first, by how much BIC falls short."""
+    mixture = f"mixture ({plural(len(a.components), 'component')})"
+    rows = [(f.bic, f.name, f.pvalue) for f in a.families] + [
+        (a.bic, mixture, None if a.test is None else a.test.pvalue)
+    ]
+    rows.sort(key=lambda row: -row[0])
+    return Table.of(
+        (Column("family"), *right("BIC"), Column("fit")),
+        [
+            (name, f"{bic - rows[0][0]:.1f}" if k else "best", "" if p is None else _judged(p))
+            for k, (bic, name, p) in enumerate(rows)
+        ],
+    )
+
+
+def _judged(pvalue: float) -> str:
+    return f"{'rejected' if pvalue <= ALPHA else 'not rejected'} (p = {pvalue:.2g})"
+
+
+def best_family(a: Analysis) -> str:
+    """The family of largest BIC."""
+    best = max(a.families, key=lambda family: family.bic, default=None)
+    return "mixture" if best is None or best.bic < a.bic else best.name
 
 
 def _components(sample: Sample, a: Analysis) -> Table:

@@ -11,7 +11,6 @@ from speedproof.data.notes import Assumption
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
-from speedproof.options import HEADLINE
 from speedproof.protocols.claims import Demand, Outcome, judge, overall
 from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.negative_controls import differs
@@ -278,7 +277,7 @@ def _results(
             if files.candidate == whole.candidate:
                 rows = {c.benchmark: c for c in files.headlines}
                 heads = [_same(c, rows.get(c.benchmark, c)) for c in comparisons]
-                others = [c for c in files.comparisons if c.protocol != HEADLINE]
+                others = [c for c in files.comparisons if c.protocol != comparisons[0].protocol]
                 whole = replace(
                     files,
                     comparisons=(*heads, *others),
@@ -293,4 +292,4 @@ def _results(
 def _same(finding: Comparison, row: Comparison) -> Comparison:
     """The row of the sheet where it says what the finding says."""
     alike = (finding.verdict, finding.speedup) == (row.verdict, row.speedup)
-    return row if alike else finding
+    return row if alike else replace(finding, quantiles=row.quantiles)

@@ -1,0 +1,100 @@
+"""One benchmark on several inputs: how its speedup changes with a parameter, and what holds for inputs like these.
+
+A line is laid through the logarithms of the speedups, each with the standard error that its question states, over
+that of the parameter, by regression with random effects: inputs scatter about it beyond the noise of their runs.
+"Inputs like these" takes them for a random sample, as a suite's geometric mean takes its benchmarks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from speedproof.protocols.aggregates import LogRatios
+from speedproof.protocols.figures import verdict_of
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.trend import LEAST_POINTS, Trend, trend
+
+
+class Input(Struct, frozen=True):
+    """One input of a benchmark."""
+
+    value: str  # of the parameter, as written
+    size: float | None  # the same as a number; None where it is none, or not above zero
+    comparison: Comparison
+
+
+class OverInputs(Struct, frozen=True):
+    """How one benchmark's speedup changes with a parameter. Intervals of the line are two-sided."""
+
+    benchmark: str  # without the parameter; empty where nothing is left of its name
+    parameter: str
+    metric: str
+    reference: str
+    candidate: str
+    alpha: float
+    inputs: tuple[Input, ...]  # by size
+    slope: Estimate | None  # of the logarithm of the speedup on that of the parameter
+    # The line's ratio at the smallest and at the largest input
+    ends: tuple[float, float] | None
+    crossing: (
+        Estimate | None
+    )  # the size at which the line is 1, where the slope is shown and it lies among the inputs
+    between: float  # standard deviation of the logarithms beyond their runs' noise: about the line
+    like_these: Estimate  # the geometric mean for inputs like these; each bound by itself holds at 1 - alpha
+    verdict: Verdict  # of that
+
+
+def over_inputs(
+    names: tuple[str, str],
+    versions: tuple[str, str],
+    inputs: Sequence[Input],
+    sessions: Mapping[str, tuple[float, float]],
+) -> OverInputs:
+    """Of the inputs of one benchmark: its name and the parameter's, and what sessions add to each comparison."""
+    inputs = sorted(inputs, key=lambda one: (one.size is None, one.size or 0.0))
+    first = inputs[0].comparison
+    alpha, logs = first.alpha, LogRatios()
+    for one in inputs:
+        c = one.comparison
+        assert c.log is not None
+        logs.add(LogRatios.of(c.speedup.value, c.log, sessions[c.benchmark]))
+    mean = logs.mean(like_these=True)
+    faster, slower = mean.pvalue(), mean.pvalue(less=True)
+    sized = [(math.log(one.size), one.comparison.log) for one in inputs if one.size is not None]
+    line: Trend | None = None
+    if len({x for x, _ in sized}) >= LEAST_POINTS:
+        line = trend(
+            [x for x, _ in sized],
+            [log.centre for _, log in sized if log],
+            [log.error for _, log in sized if log],
+        )
+    return OverInputs(
+        *names,
+        first.metric,
+        *versions,
+        alpha,
+        tuple(inputs),
+        slope=None if line is None else Estimate(line.slope, *line.slope_interval(alpha), 1 - alpha),
+        ends=None if line is None else (_at(line, sized[0][0]), _at(line, sized[-1][0])),
+        crossing=None if line is None else _crossing(line, sized[0][0], sized[-1][0], alpha),
+        between=math.nan if line is None else line.between,
+        like_these=replace(mean.estimate(2 * alpha), confidence=1 - alpha),
+        verdict=verdict_of(faster, slower, None, alpha),
+    )
+
+
+def _at(line: Trend, x: float) -> float:
+    return math.exp(line.height + line.slope * (x - line.centre))
+
+
+def _crossing(line: Trend, low: float, high: float, alpha: float) -> Estimate | None:
+    found = line.crossing(alpha)
+    if found is None or not low <= found[0] <= high:
+        return None
+    at, below, above = (math.exp(min(max(x, -700.0), 700.0)) for x in found)
+    return Estimate(at, below, above, 1 - alpha)

@@ -1,0 +1,186 @@
+"""Speedups over inputs: parameters of every tool, the trend, inputs as the unit, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import speedproof as sp
+from speedproof.cli.main import main
+from speedproof.data.record import Record
+
+SIZES = (10, 100, 1000, 10000)
+
+
+def suite(
+    name: Callable[[int], str] = "sort/n={}".format,
+    slope: float = 0.1,
+    sizes: tuple[int, ...] = SIZES,
+    fields: Callable[[int], tuple[tuple[str, str], ...]] = lambda n: (),
+    crossing: float = 100.0,
+) -> sp.Suite:
+    """A speedup of (n / crossing)^slope."""
+    rng = np.random.default_rng(0)
+    records = [
+        (version, Record(name(n), n * ratio * rng.lognormal(0.0, 0.01, 30), fields=fields(n)))
+        for n in sizes
+        for version, ratio in (("old", 1.0), ("new", (n / crossing) ** -slope))
+    ]
+    return sp.Suite.from_records(records)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "benchmark"),
+    [
+        ("sort/n={}", "n", "sort"),
+        ("BM_Sort/{}", "/1", "BM_Sort"),
+        ("BM_Sort/n:{}/real_time", "n", "BM_Sort/real_time"),
+        ("group/quick/{}", "/2", "group/quick"),
+        ("pkg.Sort.run:kind=quick,n={}", "n", "pkg.Sort.run:kind=quick"),
+        ("test_sort[{}-quick]", "/1", "test_sort[quick]"),
+        ("time_sort({}, 'quick')", "/1", "time_sort('quick')"),
+        ("sort n={}", "n", "sort"),
+    ],
+)
+def test_parameters_come_from_the_names_of_every_tool(name: str, parameter: str, benchmark: str) -> None:
+    """And from its slope; the benchmark is what is left of the name."""
+    found = sp.compare_suite(suite(name.format)).over(parameter)[benchmark]
+    assert [one.size for one in found.inputs] == list(SIZES)
+    assert found.slope is not None
+    assert found.slope.low < 0.1 < found.slope.high < 0.15
+    assert found.crossing is not None
+    assert 50 < found.crossing.low < 100 < found.crossing.high < 200
+
+
+def test_fields_of_files_are_parameters_too() -> None:
+    """As hyperfine, JMH and pytest-benchmark have them; a name without its value stays whole."""
+    named = suite("test_sort[{}]".format, fields=lambda n: (("n", str(n)),))
+    assert [of.benchmark for of in sp.compare_suite(named).over("n")] == ["test_sort"]
+
+
+def test_like_these_is_the_t_interval_of_the_logarithms() -> None:
+    """Inputs are the unit: SciPy's test of the log speedups of the rows against 0."""
+    result = sp.compare_suite(suite(crossing=1.0), protocols="mean")
+    found = result.over("n")["sort"]
+    logs = [c.log.centre for c in result.result.headlines if c.log]
+    assert (found.like_these.low > 1) == (found.verdict == "faster")
+    oracle = stats.ttest_1samp(logs, 0.0).confidence_interval(0.9)
+    assert np.log([found.like_these.low, found.like_these.high]) == pytest.approx(oracle, rel=1e-6)
+
+
+def test_words_and_two_inputs_have_no_trend() -> None:
+    """They are still inputs, and the verdict is of inputs like these."""
+    words = dict(zip(SIZES, ("a.txt", "b.txt", "c.txt", "d.txt"), strict=True))
+    for of in (suite(lambda n: f"grep/file={words[n]}"), suite("grep/file={}".format, sizes=(10, 100))):
+        result = sp.compare_suite(of).over("file")
+        (found,) = result
+        assert found.slope is None
+        assert found.crossing is None
+        assert "inputs like these" in str(result)
+
+
+def test_only_counts_that_never_vary_have_a_line_without_errors() -> None:
+    """The same in every run."""
+    exact = sp.Suite.of_samples({f"f/n={n}": {"old": [n * n] * 5, "new": [n] * 5} for n in SIZES}, unit="")
+    found = sp.compare_suite(exact).over("n")["f"]
+    assert found.slope is not None
+    assert found.slope.value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("of", "parameter", "message"),
+    [
+        (suite(), "m", r"the parameters of these benchmarks are n"),
+        (suite(sizes=(10,)), "n", r"sort: one input only \(n = 10\)"),
+    ],
+)
+def test_what_has_no_inputs_is_refused(of: sp.Suite, parameter: str, message: str) -> None:
+    """With what there is."""
+    with pytest.raises(sp.SpeedproofError, match=message):
+        sp.compare_suite(of).over(parameter)
+    with pytest.raises(sp.SpeedproofError, match="no ratio with an error"):
+        sp.compare_suite(suite(), protocols="median").over("n")
+
+
+def test_a_parameter_of_one_version_is_named() -> None:
+    """A field that only the reference's file has."""
+    records = [
+        (
+            version,
+            Record(f"f[{n}]", np.array([1.0, 1.1, 1.2]) * n, fields=(("n", str(n)),) * (version == "old")),
+        )
+        for n in SIZES
+        for version in ("old", "new")
+    ]
+    with pytest.raises(sp.SpeedproofError, match="n is not the same in both versions"):
+        sp.compare_suite(sp.Suite.from_records(records)).over("n")
+
+
+def test_the_command_says_it_in_words_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One benchmark in sentences with its inputs in order; several in a row each."""
+    rng = np.random.default_rng(1)
+    for version, shift in (("old", 0.0), ("new", 0.1)):
+        lines = [
+            f"{name}/n={n},{n * (n / 400) ** -shift * rng.lognormal(0.0, 0.01)}"
+            for name in ("find", "sort")
+            for n in SIZES
+            for _ in range(20)
+        ]
+        (tmp_path / f"{version}.csv").write_text("\n".join(["benchmark,time_ms", *lines]), encoding="utf-8")
+    asked = ["compare", str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), "--over", "n"]
+    assert main([*asked, "--only", "sort*"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert re.search(
+        r"sort over n: new against old: 1\.4\d+x slower at n = 10, 1\.3\d+x faster at n = 10000", text
+    )
+    assert re.search(
+        r"The speedup grows: 1\.2\d+x \[.*\] for each tenfold n; it crosses 1 at about n = \d+", text
+    )
+    assert main([*asked, "--json"]) == 0
+    (first, second) = json.loads(capsys.readouterr().out)["over"]
+    assert (first["benchmark"], second["benchmark"]) == ("find", "sort")
+    assert [one["size"] for one in first["inputs"]] == list(SIZES)
+    assert main([*asked]) == 0
+    assert "each tenfold" in capsys.readouterr().out
+
+
+def test_several_candidates_have_a_row_each() -> None:
+    """Named by candidate, as there is one benchmark."""
+    both = suite()
+    third = {(key, "newest"): sample for (key, version), sample in both.samples.items() if version == "new"}
+    of = sp.Suite((*both.versions, "newest"), both.samples | third)
+    result = sp.compare_suite(of).over("n")
+    assert [row.name for report in result.reports() for row in report.tables[0].rows] == ["new", "newest"]
+
+
+def test_the_picture_shows_every_input() -> None:
+    """On logarithmic axes, the line dashed."""
+    ax = sp.compare_suite(suite()).over("n").plot()
+    assert (ax.get_xscale(), ax.get_yscale(), ax.get_xlabel()) == ("log", "log", "n")
+    assert ax.containers[0][0].get_xdata().tolist() == list(SIZES)
+    assert [line.get_linestyle() for line in ax.lines].count("--") == 1
+
+
+@pytest.mark.parametrize("k", [3, 8])
+def test_the_risk_for_inputs_like_these(k: int) -> None:
+    """Inputs whose speedups scatter about 1: each verdict at most as often as the risk allows."""
+    rng, draws = np.random.default_rng(k), 200
+    faster = held = 0
+    for _ in range(draws):
+        true = rng.normal(0.0, 0.05, k)
+        samples = {
+            f"f/n={2**i}": {"old": rng.lognormal(0.0, 0.02, 8), "new": rng.lognormal(-true[i], 0.02, 8)}
+            for i in range(k)
+        }
+        found = sp.compare_suite(sp.Suite.of_samples(samples), protocols="mean").over("n")["f"]
+        faster += found.verdict == "faster"
+        assert found.slope is not None
+        held += found.slope.low <= 0.0 <= found.slope.high
+    assert faster <= stats.binom.ppf(0.999, draws, 0.05)
+    assert held >= stats.binom.ppf(0.001, draws, 0.95)
