@@ -28,6 +28,7 @@ from speedproof.protocols.calibration import Calibration
 from speedproof.protocols.gate import GateDecision
 from speedproof.protocols.hpt import Hpt, HptClaims
 from speedproof.protocols.inputs import OverInputs
+from speedproof.protocols.joint import JointModel
 from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.planning import RunPlan
@@ -85,7 +86,8 @@ RESULTS: dict[str, list[Any]] = {
                 ("observations", list[list[float]] | None),
                 ("metrics", Indices | None),
             ],
-        )
+        ),
+        JointModel,
     ],
     "rank": [
         defstruct(
@@ -112,7 +114,8 @@ ATTACHED: dict[str, dict[str, Any]] = {
         "suite": StoredSuite,
         "context": Context,
     },
-    "run": {"session": SessionOrigin},
+    "run": {"session": SessionOrigin, "why": list[Why]},
+    "gate": {"why": list[Why]},
 }
 
 

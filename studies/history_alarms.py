@@ -2,9 +2,10 @@
 
     python studies/history_alarms.py
 
-First the mean number of commits between false alarms where 1,000 are stated, and 50 for unconfirmed ones of either
-kind, for one benchmark and ten together, then the share of steps of d deviations that are confirmed within two,
-three and ten commits, and at their commit; last that of steps that one or two commits make unconfirmed alarms.
+First the mean number of commits between false alarms where 1,000 are stated, and between those of the newest
+commits where 50 are, for one benchmark and ten together; between all unconfirmed ones of one benchmark, then the
+share of steps of d deviations that are confirmed within two, three and ten commits, and at their commit; last
+that of steps that one or two commits make unconfirmed alarms.
 """
 
 from __future__ import annotations
@@ -22,7 +23,13 @@ from speedproof.stats.alarms import alarms
 from speedproof.stats.jumps import newest_jump
 
 SERIES, COMMITS, EVERY = 100, 300, 1000.0
-SHORT = 100
+STORES, SHORT = 40, 100
+
+
+def newest(many: int, row: FloatArray) -> int:
+    """The levels that alarms of the newest commits begin, commit by commit."""
+    raised = {newest_jump(row[:n], EVERY / ASKED * many) for n in range(1, row.size + 1)}
+    return len(raised - {None})
 
 
 def unconfirmed(series: FloatArray) -> int:
@@ -42,16 +49,19 @@ def unconfirmed(series: FloatArray) -> int:
 
 def main() -> None:
     """Print both tables."""
-    print("| noise | 1 benchmark | 10 benchmarks | unconfirmed, 1 | 10 |\n|---|---|---|---|---|")
+    print(
+        "| noise | 1 benchmark | 10 benchmarks | newest, 1 | 10 | unconfirmed, 1 |\n|---|---|---|---|---|---|"
+    )
     for kind, draw in NOISES.items():
         cells, early = [], []
         for many in (1, 10):
             series = draw(np.random.default_rng([12, many]), (SERIES * min(many, 3), COMMITS))
             count = sum(len(alarms(row, EVERY * many)) for row in series)
             cells.append(f"{series.size / max(count, 1) / many:,.0f}")
-            stores = series[:SERIES, :SHORT].reshape(-1, many, SHORT)
-            asked = sum(map(unconfirmed, stores))
-            early.append(f"{len(stores) * SHORT / max(asked, 1):,.0f}")
+            asked = sum(newest(many, row) for row in series[:SERIES])
+            early.append(f"{SERIES * COMMITS / max(asked, 1) / many:,.0f}")
+        stores = draw(np.random.default_rng([12, 1]), (SERIES, COMMITS))[:STORES, :SHORT]
+        early.append(f"{stores.size / max(sum(unconfirmed(row[None]) for row in stores), 1):,.0f}")
         cells += early
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)
     print("\n| commits before, benchmarks | d = 2 | 5 | 10 |\n|---|---|---|---|")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
     from speedproof.api.inputs import OverResult as OverResult
+    from speedproof.api.joints import JointResult as JointResult
+    from speedproof.api.joints import joint as joint
     from speedproof.api.models import ModelResult as ModelResult
     from speedproof.api.models import model as model
     from speedproof.api.pairs import PairResult as PairResult
@@ -66,6 +68,7 @@ _HOME = {
     "History": "api.history",
     "HistoryResult": "api.history_results",
     "HptResult": "api.hpt",
+    "JointResult": "api.joints",
     "ModelResult": "api.models",
     "OverResult": "api.inputs",
     "PairResult": "api.pairs",
@@ -85,6 +88,7 @@ _HOME = {
     "formats": "",
     "gate": "api.gates",
     "hpt": "api.hpt",
+    "joint": "api.joints",
     "measure": "api.sessions",
     "mixture": "",
     "model": "api.models",

@@ -105,7 +105,7 @@ def test_an_action_of_the_history_takes_its_own_options_only(action: str) -> Non
     assert not Path("speedproof.db").exists()
 
 
-@pytest.mark.parametrize("words", ["watch sort", "page sort -o p", "show sort print", "changes sort"])
+@pytest.mark.parametrize("words", ["watch sort", "show sort print", "changes sort"])
 def test_words_that_an_action_does_not_read(words: str) -> None:
     assert words.split()[0] in refused("history", *words.split())
 

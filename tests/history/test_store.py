@@ -75,6 +75,14 @@ def test_everything_comes_back(where: str) -> None:
     assert found.location.tolist() == [np.median([2.5, 0.1])]
 
 
+def test_bounds_that_a_file_states_are_kept(where: str) -> None:
+    """Instead of those that the values would give."""
+    store, suite = HistoryStore(where), suite_of("new", *range(1, 31))
+    store.add(suite, {"new": Commit("abc")}, path="a", digest="1", bounds={(Key("sort"), "new"): (3.0, 28.0)})
+    found = store.measurements()
+    assert (found.low.tolist(), found.high.tolist()) == ([3.0], [28.0])
+
+
 def test_the_same_file_twice_is_once(where: str) -> None:
     """Adding again changes nothing; the same content for another commit is something else."""
     store = HistoryStore(where)

@@ -167,6 +167,17 @@ def test_an_alarm_is_of_the_newest_anchor() -> None:
     assert (alarm.bad, alarm.raised) == (COMMITS[170], COMMITS[days - 1])
 
 
+def test_sessions_of_a_commit_are_one_point() -> None:
+    """At the mean of their logarithms; their order does not matter."""
+    rows = [
+        MeasuredCommit(0, i, 0, COMMITS[k], False, value, i)
+        for i, (k, value) in enumerate([(0, 1.0), (1, 3.0), (0, 1.21), (2, 2.0), (2, 8.0)])
+    ]
+    (track,) = tracks_of(measurements(rows), COMMITS[:3], MACHINES)
+    np.testing.assert_allclose(np.exp(track.level), [1.1, 3.0, 4.0])
+    assert [point.samples for point in track.points()] == [(0, 2), (1,), (3, 4)]
+
+
 def test_what_has_no_logarithm_is_left_out() -> None:
     """A time of zero or less, among others that are longer."""
     rows = [
@@ -227,6 +238,15 @@ def test_a_change_where_an_anchor_follows_another(step: float) -> None:
         assert (change.low, change.high) == pytest.approx(
             (float(bounds.low) / wider, float(bounds.high) * wider)
         )
+
+
+@pytest.mark.parametrize(("first", "shown"), [(98, True), (99, False)])
+def test_two_points_are_the_fewest_beside_a_joint(first: int, shown: bool) -> None:
+    """A step to three times as long; one value has no variance."""
+    whole = history(np.random.default_rng(3), anchored=True, step=2.0, at=100)
+    (track,) = tracks_of(whole.where(whole.session >= first), COMMITS, MACHINES)
+    assert track.stretches()[0] == (0, 100 - first)
+    assert any(change.commit == COMMITS[100] for change in find_history_changes((track,))) == shown
 
 
 def test_a_joint_is_as_uncertain_as_the_sessions_that_measured_both() -> None:

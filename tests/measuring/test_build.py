@@ -191,7 +191,8 @@ def test_a_build_is_known_by_all_that_it_is_made_of(tmp_path: Path, monkeypatch:
     ]
     with BuildCache(tmp_path).builder(tmp_path / "top", "echo {seed}", tell=told.append) as builder:
         made = [builder(one, None) for one, _ in cases]
-    assert told == [f"building a{more}" for more in ("", "", "", ", build 1", ", build 4")]
+    of = ("(c0)", "(c1)", "(c0)", "(c0), build 1", "(c0), build 4")
+    assert told == [f"building a {more}" for more in of]
     for (one, more), found in zip(cases, made, strict=True):
         parts: dict[str, object] = {
             "build": ["", "echo {seed}"],

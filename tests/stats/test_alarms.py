@@ -67,6 +67,13 @@ def naive_jump(x: Series, mean: float) -> Alarm | None:
     return None
 
 
+@pytest.mark.parametrize("mean", np.geomspace(1.2, 30.0, 25).tolist())
+def test_jumps_of_few_values_that_rise_against_a_loop(mean: float) -> None:
+    """Neighbours so alike that Student's distribution has the fewest degrees of freedom, two."""
+    x = np.append(np.arange(10.0) + 0.5 * np.random.default_rng(2).standard_normal(10), [40.0, 41.0])
+    assert first_jump(x, mean) == naive_jump(x, mean)
+
+
 @pytest.mark.parametrize("n", [1, 11, 12, 30, 140])
 @pytest.mark.parametrize("mean", [5.0, 300.0, 4000.0])
 def test_jumps_against_a_loop(n: int, mean: float) -> None:
@@ -167,3 +174,10 @@ def test_the_earlier_of_both_kinds_counts() -> None:
     assert (alarm.raised, alarm.up) == (slow.raised, True)
     assert abs(alarm.since - 60) <= 10
     assert alarms([], 500.0) == ()
+
+
+def test_a_level_is_watched_from_its_first_value_on() -> None:
+    """Two values beyond ten are enough; beyond nine they are not."""
+    x = np.append(np.random.default_rng(1).standard_normal(10), [1000.0, 1001.0])
+    assert alarms(x, 50.0) == (Alarm(11, 10, True),)
+    assert alarms(x[1:], 50.0) == ()

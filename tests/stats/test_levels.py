@@ -183,15 +183,15 @@ def naive_places(x: Series, most: int) -> list[int]:
     return sorted(sorted(inside, key=lambda k: -best[k])[:most])
 
 
-@pytest.mark.parametrize("n", [20, 90, 131])
-def test_where_steps_may_be(n: int) -> None:
-    """Everywhere while that is few; else at the largest local contrasts."""
+@pytest.mark.parametrize(("n", "most"), [(20, 25), (90, 25), (131, 25), (90, 60)])
+def test_where_steps_may_be(n: int, most: int) -> None:
+    """Everywhere while that is few; else at the largest local contrasts, then beside them."""
     x = np.random.default_rng(n).standard_normal((3, n))
-    found = module.step_places(x, 25)
+    found = module.step_places(x, most)
     if n == 20:
         assert found.tolist() == [list(range(3, 18))] * 3
     else:
-        assert found.tolist() == [naive_places(row, 25) for row in x]
+        assert found.tolist() == [naive_places(row, most) for row in x]
 
 
 def test_pvalues_from_the_table() -> None:
@@ -209,7 +209,8 @@ def test_pvalues_from_the_table() -> None:
 def test_how_many_steps_are_looked_for() -> None:
     """None in fewer than twelve values, one in fewer than forty, three from sixty on."""
     assert [most_steps(n) for n in (0, 11, 12, 39, 40, 59, 60, 5000)] == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert levels(np.arange(22.0).reshape(2, 11)).pvalue.tolist() == [1.0, 1.0]
+    few = levels(np.arange(22.0).reshape(2, 11))
+    assert (few.pvalue.tolist(), few.splits.tolist()) == ([1.0, 1.0], [[11], [11]])
     assert levels(np.ones((0, 50))).pvalue.size == 0
 
 

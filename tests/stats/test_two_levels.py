@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +30,20 @@ def test_orders_that_part_the_groups_against_counting(n: int, low: int) -> None:
     found = two_levels(np.array(orders))
     assert (found.distance > 0).sum() == 2
     assert found.pvalue.min() == pytest.approx(2 / math.comb(n, low))
+
+
+def test_the_tail_beyond_the_table_is_a_power_law() -> None:
+    """Through the last level and the last but two, whatever the distance; longer series have that of fifty."""
+    table = json.loads(Path(module.__file__).with_name("two_levels_null.json").read_text(encoding="utf-8"))
+    levels, quantiles = table["levels"], table["quantiles"][table["sizes"].index(50)]
+    slope = math.log(levels[-1] / levels[-3]) / math.log(quantiles[-1] / quantiles[-3])
+    noise = np.random.default_rng(4).normal(size=60)
+    for n in (50, 60):
+        for step in (12.0, 20.0, 60.0):
+            found = two_levels((noise[:n] + step * (np.arange(n) >= 25))[None])
+            distance = float(found.distance[0])
+            assert distance > quantiles[-1]
+            assert found.pvalue[0] == pytest.approx(levels[-1] * (distance / quantiles[-1]) ** slope)
 
 
 @pytest.mark.parametrize("n", [8, 12, 20])
@@ -96,6 +112,25 @@ def test_equal_values_against_a_simulated_chain(share: float, n: int, k: int) ->
     at = float(module._stays()[np.argmin(np.abs(module._SHARES - share))])
     both = stats.multivariate_normal(cov=[[1, 0.6], [0.6, 1]]).cdf([stats.norm.ppf(share)] * 2)
     assert at == pytest.approx(both / share, abs=1e-4)
+
+
+def test_the_chance_of_a_chain_against_all_its_paths() -> None:
+    """The largest over shares of the rarer state, of every way to change once, three or more from the ends."""
+    n, k = 8, 3
+    found = []
+    for share, stay in zip(module._SHARES.tolist(), module._stays().tolist(), strict=True):
+        enter = (1.0 - stay) * share / (1.0 - share)  # as often in as out
+        step = {(1, 1): stay, (1, 0): 1.0 - stay, (0, 1): enter, (0, 0): 1.0 - enter}
+        found.append(
+            sum(
+                math.prod(
+                    [share if path[0] else 1.0 - share, *map(step.__getitem__, itertools.pairwise(path))]
+                )
+                for path in itertools.product((0, 1), repeat=n)
+                if sum(a != b for a, b in itertools.pairwise(path)) == 1 and k <= sum(path) <= n - k
+            )
+        )
+    assert module._of_chain(n, k) == pytest.approx(max(found))
 
 
 def naive_levels(x: list[float]) -> tuple[float, int]:

@@ -2,6 +2,8 @@
 
 from typing import Annotated, Literal
 
+from msgspec.structs import replace
+
 import speedproof as sp
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
@@ -22,6 +24,7 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
         speedproof model results.json --only 'json_*' --bootstrap 1000 --jobs 2
         speedproof model times.txt --unit ms --json
         speedproof model old.json new.json --fast --metrics
+        speedproof model run.jsonl --joint time,minor-faults
         speedproof model times.txt --quantile 0.99 --below 12ms --observations
     """
 
@@ -72,6 +75,15 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
         "(I3), number of modes (I4)",
     ] = False
     observations: Annotated[bool, "list the values that fall into each component"] = False
+    joint: Annotated[
+        str | None,
+        "NAMES",
+        "instead, the states that runs fall into by several metrics at once: time,minor-faults",
+        Excludes(
+            "components compatible bootstrap fast undersampling distance ignore_rounding quantile below metrics "
+            "observations delta"
+        ),
+    ] = None
     delta: Annotated[
         str, "VALUE", "with --metrics: head start in I2 = P[X < Y + VALUE]", Needs("metrics")
     ] = "0"
@@ -90,6 +102,11 @@ def run(asked: ModelOptions, console: Console) -> int:
     """Carry the command out."""
     output, modelling = asked.output, asked.modelling
     check_outputs(output, *asked.files)
+    if asked.joint is not None:
+        whole, _ = load_chosen(asked.files, asked.reading, replace(asked.choosing, metric="all"), console)
+        joint = sp.joint(whole, [name.strip() for name in asked.joint.split(",")])
+        write_answer(asked, output, console, joint.reports, joint.to_json)
+        return 0
     if asked.bootstrap == 0:
         of_test = ("fast", "distance", "undersampling", "ignore_rounding")
         asked.refuse(*of_test, because="--bootstrap 0 tests nothing")

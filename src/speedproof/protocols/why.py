@@ -185,7 +185,7 @@ def _usable(
         if any(own.n != sample.n for own, sample in both):
             counts = " and ".join(f"{sample.n} of {own.n}" for own, sample in both)
             left_out.append((name, f"known of {counts} runs"))
-        elif any(not _same_runs(own, sample) for own, sample in both):
+        elif any(not same_runs(own, sample) for own, sample in both):
             left_out.append((name, "not of the same processes"))
         elif all(np.ptp(sample.values) == 0.0 for _, sample in both):
             left_out.append((name, "the same in every run"))
@@ -196,7 +196,7 @@ def _usable(
     return usable, left_out
 
 
-def _same_runs(one: Sample, other: Sample) -> bool:
+def same_runs(one: Sample, other: Sample) -> bool:
     """Whether the values of two metrics are of the same runs, in one order."""
     for own, others in ((one.processes, other.processes), (one.sessions, other.sessions)):
         if own is None or others is None:
