@@ -668,7 +668,7 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         # The sheet of the session says as much as that of its file.
         sides = {("b", v): summarise(sample) for v, sample in zip("XY", both, strict=True)}
         means = compare_suite(suite.pair("X", "Y"), ("X", "Y"), "time", Rules(), ("mean",)).comparisons
-        (row,), (same,) = found.rows, decision_of([finding], sides, rules, {}, means).rows
+        (row,), (same,) = found.rows, decision_of([finding], sides, SessionQuestion(rules), {}, means).rows
         for r in (row, same):
             assert (r.average is None) == (r.comparison.slow_runs is None) == (outcome == "pass")
             if r.average and r.comparison.slow_runs:

@@ -426,9 +426,21 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "hold every benchmark to --margin (default: 2%): stop when it is proven lost or kept; exit with 0 "
         "(pass), 1 (fail) or 3 (undecided)",
     ] = False
+    policy: Annotated[
+        Policy | None,
+        "with --gate, what every benchmark must prove: no-regression (default) or proven-improvement",
+        Policy,
+        Needs("gate"),
+    ] = None
     margin: Annotated[
         Share | None, "SHARE", "stop also when proven equal within this (default: 1%)", FIRST
     ] = None
+    margin_of: Annotated[
+        tuple[str, ...],
+        "NAME=SHARE",
+        "with --gate, another margin for a benchmark, or for those of a pattern; may be repeated, the last counts",
+        Needs("gate"),
+    ] = ()
     precision: Annotated[Share | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
         None
     )

@@ -86,12 +86,14 @@ class ComparedSession:
         self._question, self._head, rules = question, runs.head, question.rules
         self._last_end: EndLine | None = None
         # One of them that differs is enough to say that something else does: together they have one risk.
-        shared = replace(rules, alpha=rules.alpha / max(len(question.unaffected), 1))
+        sharing = max(len(question.unaffected), 1)
         self.comparisons = {
             b.name: SequentialComparison(
                 b.name,
                 [v.name for v in b.versions],
-                shared if b.name in question.unaffected else rules,
+                replace(question.rules_of(b.name), alpha=rules.alpha / sharing)
+                if b.name in question.unaffected
+                else question.rules_of(b.name),
                 metric=question.metric,
                 higher_is_better=question.higher_is_better,
             )

@@ -146,3 +146,58 @@ def test_equivalence_within_what_cannot_differ_is_withheld(
     assert code == 0, err
     found = {f["benchmark"]: f["comparison"]["verdict"] for f in json.loads(out)["results"]}
     assert found["affected"] == verdict
+
+
+def gated(*argv: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    code = main(["gate", "--suite", "bench.toml", "--seed", "1", "--runs", "40", *argv], Console(out, err))
+    return code, " ".join(out.getvalue().split()), err.getvalue()
+
+
+def test_a_gate_that_measures_heeds_the_settings(measured: Slower) -> None:
+    """Margins by pattern, policy and what an undecided gate means; an option counts over the file."""
+    measured(parse=(1.08, 0.005), sort=(1.0, 0.005))
+    assert gated()[0] == 1
+    Path("speedproof.toml").write_text(
+        '[gate]\nmargin = "4%"\n[[gate.benchmark]]\npattern = "pa*"\nmargin = "12%"\n'
+    )
+    code, out, _ = gated()
+    assert (code, "+12 %" in out, "+4 %" in out) == (0, True, True), out
+    assert gated("--margin-of", "parse=4%")[0] == 1
+    Path("speedproof.toml").write_text('[gate]\npolicy = "proven-improvement"\n')
+    code, out, _ = gated()
+    assert code == 1
+    assert "slower" in out
+    assert gated("--policy", "no-regression", "--margin", "12%")[0] == 0
+    Path("speedproof.toml").write_text('[gate]\nmargin = "0.01%"\nundecided = "pass"\nmultiplicity = "bh"\n')
+    measured(parse=(1.0, 0.05), sort=(1.0, 0.05))
+    code, out, err = gated()
+    assert (code, out.startswith("UNDECIDED")) == (0, True)
+    assert "note: speedproof.toml: multiplicity: for a gate of files" in err
+    assert [gated("--undecided", word)[0] for word in ("fail", "report")] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--policy", "equivalence"), "a gate proves equivalence of files only"),
+        (("--margin-of", "parse"), "--margin-of parse: "),
+        (("--margin-of", "parse=x"), "--margin-of parse=x: "),
+        (("--multiplicity", "bh"), "--multiplicity: only for files"),
+    ],
+)
+def test_what_a_gate_that_measures_cannot_be_asked(
+    measured: Slower, options: tuple[str, str], said: str
+) -> None:
+    measured(parse=(1.0, 0.01))
+    code, _, err = gated(*options)
+    assert code == 2
+    assert said in err
+
+
+def test_margins_are_kept_with_the_session(measured: Slower) -> None:
+    """A review asks what was asked while it was measured."""
+    measured(parse=(1.08, 0.005), sort=(1.0, 0.005))
+    assert gated("--margin", "4%", "--margin-of", "parse=12%", "--save", "r.jsonl")[0] == 0
+    code, out, _ = run("--review", "r.jsonl")
+    assert (code, "+12 %" in out, "+4 %" in out) == (0, True, True)

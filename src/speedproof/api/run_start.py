@@ -49,9 +49,10 @@ from speedproof.measuring.schedule import seed_or_new
 from speedproof.measuring.store import new_head
 from speedproof.measuring.store import read_sessions as read_sessions
 from speedproof.measuring.system import usable_cpus
-from speedproof.options import Measuring, decider_of
+from speedproof.options import Measuring, Policy, decider_of
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.stopping import SessionQuestion, StopRules
+from speedproof.values import proportion
 
 _LONG_INVOCATION_SECONDS = 3.0
 # Builds of each revision and runs of each build from which --plan plans.
@@ -159,7 +160,16 @@ def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]
         m.control,
         _unaffected(m.unaffected, plan),
         m.runs if m.builds and m.runs else 1,
+        tuple(map(_margin_of, m.margin_of)),
     )
+
+
+def _margin_of(text: str) -> tuple[str, float]:
+    pattern, _, margin = text.rpartition("=")
+    try:
+        return pattern, proportion(margin)
+    except ValueError as error:
+        raise UsageError(f"--margin-of {text}: {error}; give NAME=SHARE, for example 'parse*=5%'") from None
 
 
 def _rules_of(asked: Request, plan: Plan) -> StopRules:
@@ -186,7 +196,9 @@ def _rules_of(asked: Request, plan: Plan) -> StopRules:
     if m.gate:
         if m.precision is not None or m.calibrate:
             raise UsageError("--gate asks whether a margin is lost; leave out --precision and --calibrate")
-        demand = Demand(margin=m.margin) if m.margin else Demand()
+        demand = Demand(m.policy or Policy.NO_REGRESSION, m.margin or Demand().margin)
+        if demand.policy is Policy.EQUIVALENCE:
+            raise UsageError("a gate proves equivalence of files only: measure, then 'speedproof gate FILE'")
         # How many comparisons it judges: not those of what cannot differ.
         touched = [b for b in plan if not any(fnmatchcase(b.name, p) for p in m.unaffected)]
         family = max(sum(len(benchmark.versions) - (2 if m.control else 1) for benchmark in touched), 1)

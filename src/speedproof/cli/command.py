@@ -295,7 +295,7 @@ class Command(click.Command, Generic[A]):
         for p in (p for p in own if p.name in given):
             if others := [given[name] for name in p.excludes if name in given]:
                 raise click.UsageError(f"{p.long} and {', '.join(others)} exclude each other", ctx)
-            if p.needs and not ctx.params[p.needs]:
+            if p.needs and not ctx.params.get(p.needs, True):
                 needed = next(o.long for o in own if o.name == p.needs)
                 raise click.UsageError(f"{p.long} belongs to {needed}; give that, too", ctx)
         return _made(self._kind, {**ctx.params, "given": given, "argv": ctx.meta.get("argv", [])})

@@ -30,14 +30,15 @@ from speedproof.options import (
 )
 
 if TYPE_CHECKING:
-    from speedproof.protocols.why import Why
+    from speedproof.api.whys import Why
 
 _STATE = ".look"
 # What makes a gate measure, and what it then has in common with a gate over files.
 _MEASURED = ("suite", "revisions", "driver")
-_COMMON = frozenset(
-    ["metric", "margin", "confidence", "why", "json", "html", "markdown", "junit", "github_summary"]
-)
+_COMMON = frozenset([
+    "metric", "margin", "confidence", "policy", "undecided", "config", "why", "json", "html", "markdown", "junit",
+    "github_summary",
+])  # fmt: skip
 
 
 class GateOptions(CommandOptions, frozen=True, kw_only=True):
@@ -110,7 +111,7 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
     reading: Reading
     measuring: Annotated[
         Measuring,
-        Taken(leave="plan calibrate metric confidence gate margin precision stop_at_proof"),
+        Taken(leave="plan calibrate metric confidence gate policy margin precision stop_at_proof"),
     ]
 
 
@@ -124,7 +125,7 @@ def run(asked: GateOptions, console: Console) -> int:
             raise UsageError(
                 f"{', '.join(of_files)}: only for files, not where the gate measures: {', '.join(measured)}"
             )
-        return measure(_to_measure(asked), console)
+        return measure(_to_measure(asked, console), console)
     if needless := [option for name, option in asked.given.items() if name in of_measuring]:
         raise UsageError(
             f"{', '.join(needless)}: only where the gate measures; give --suite, --revisions or --driver, too"
@@ -132,27 +133,47 @@ def run(asked: GateOptions, console: Console) -> int:
     return _of_files(asked, console)
 
 
-def _to_measure(asked: GateOptions) -> RunOptions:
-    """What ``run --gate`` is asked for."""
-    gating = asked.gating
+def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
+    """What ``run --gate`` is asked for; of the settings what means something while one measures."""
+    gating, (config, settings) = asked.gating, _settings(asked)
     measuring = replace(
-        asked.measuring, gate=True, metric=asked.metric, margin=gating.margin, confidence=gating.confidence
+        asked.measuring,
+        gate=True,
+        metric=asked.metric,
+        policy=gating.policy or settings.policy,
+        margin_of=(
+            *(f"{e.pattern}={e.margin!r}" for e in settings.benchmark if e.margin is not None),
+            *asked.measuring.margin_of,
+        ),
+        margin=gating.margin or settings.margin,
+        confidence=gating.confidence or settings.confidence,
     )
+    of_files = [name for name in ("multiplicity", "protocol", "quantile") if getattr(settings, name)]
+    of_files += ["benchmark.policy"] * any(entry.policy for entry in settings.benchmark)
+    of_files += ["benchmark.ignore"] * any(entry.ignore for entry in settings.benchmark)
+    if of_files:
+        console.remark(f"note: {config}: {', '.join(of_files)}: for a gate of files; this one measures")
     return RunOptions(
         given={**asked.given, "gate": "--gate"},
         argv=asked.argv,
         commands=asked.files,
         words=asked.words,
         measuring=measuring,
+        undecided=gating.undecided or settings.undecided,
         why=asked.why,
         output=asked.output,
     )
 
 
-def _of_files(asked: GateOptions, console: Console) -> int:
+def _settings(asked: GateOptions) -> tuple[str | None, GateSettings]:
+    """The file of settings, if there is one, and what it says."""
     config = FILE if asked.config is None and Path(FILE).is_file() else asked.config
+    return config, GateSettings() if config is None else read_settings(config)
+
+
+def _of_files(asked: GateOptions, console: Console) -> int:
+    config, settings = _settings(asked)
     check_outputs(asked.output, *asked.files, config, asked.baseline, asked.candidate)
-    settings = GateSettings() if config is None else read_settings(config)
     count, before = _looks(asked.look, asked.open)
     if before is not None and before.outcome != "undecided":
         rules = before.decision.rules

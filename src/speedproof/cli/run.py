@@ -10,9 +10,9 @@ import click
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import A, Command
 from speedproof.cli.console import Console
-from speedproof.declaring import Argument, Taken
+from speedproof.declaring import Argument, Needs, Taken
 from speedproof.errors import UsageError
-from speedproof.options import Explained, Measuring, Output
+from speedproof.options import Explained, Measuring, Output, Undecided
 
 _SHELL = "--shell"
 _REVISIONS = "--revisions"
@@ -66,6 +66,11 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
         tuple[Literal["slower", "undecided", "not-faster"], ...],
         "exit with code 1 when this is the verdict on some candidate; may be repeated",
     ] = ()
+    undecided: Annotated[
+        Undecided | None,
+        "with --gate, exit code of an undecided one: report it as 3 (default), fail with 1, or pass with 0",
+        Needs("gate"),
+    ] = None
     why: Explained = False
     output: Annotated[
         Output,

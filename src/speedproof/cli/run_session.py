@@ -227,6 +227,8 @@ def _exit_code(options: RunOptions, outcome: SessionResult) -> int:
     if outcome.measured.fruitless or outcome.measured.unfinished:
         return ERROR
     if outcome.outcome is not None:
+        if outcome.outcome == "undecided" and options.undecided in ("pass", "fail"):
+            return FAILED if options.undecided == "fail" else 0
         return outcome.outcome.exit_code
     failing = frozenset[str]().union(*(FAILING[name] for name in options.fail_on))
     return FAILED if any(finding.verdict in failing for finding in outcome.judged) else 0

@@ -52,7 +52,7 @@ def withheld(findings: Sequence[CandidateResult], question: SessionQuestion) -> 
         ]
         for sizes, what in ((builds, _BUILT_AGAIN), (others, _UNTOUCHED)):
             if sizes:
-                f = _beyond(f, max(sizes), question.rules, what)
+                f = _beyond(f, max(sizes), question.rules_of(f.benchmark), what)
         kept.append(f)
     return tuple(kept)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import WORTH_KNOWING
@@ -61,3 +63,15 @@ class SessionQuestion(Struct, frozen=True):
     control: bool = False  # whether the second candidate is the reference, built again
     unaffected: Sequence[str] = ()  # benchmarks that the change cannot touch
     repeats: int = 1  # runs of each build
+    margins: tuple[
+        tuple[str, float], ...
+    ] = ()  # of a policy, by name or pattern; the last that matches counts
+
+    def rules_of(self, benchmark: str) -> StopRules:
+        """When a benchmark ends."""
+        fitting = [
+            m for pattern, m in self.margins if pattern == benchmark or fnmatchcase(benchmark, pattern)
+        ]
+        if self.rules.demand is None or not fitting:
+            return self.rules
+        return replace(self.rules, demand=replace(self.rules.demand, margin=fitting[-1]))

@@ -52,7 +52,7 @@ def report(
     judged = [f for f in findings if f.outcome] if rules.demand else list(findings)
     if rules.demand is not None and (judged or absent):
         means = [c for files in sheets for c in files.comparisons if c.protocol == "mean"]
-        made = gate.report(decision_of(judged, sides, rules, absent or {}, means))
+        made = gate.report(decision_of(judged, sides, question, absent or {}, means))
     elif not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     else:
@@ -84,7 +84,7 @@ def report(
 def decision_of(
     judged: Sequence[CandidateResult],
     sides: Mapping[tuple[str, str], Summary],
-    rules: StopRules,
+    question: SessionQuestion,
     lacking: Mapping[str, Sequence[str]],
     means: Sequence[Comparison],
 ) -> GateDecision:
@@ -92,7 +92,7 @@ def decision_of(
 
     ``means`` is what the means of the runs say. Rows are named by what tells them apart.
     """
-    demand = rules.demand or Demand()
+    rules = question.rules
     in_mean = {(c.benchmark, c.candidate.label): c for c in means}
     lost = [(name, version) for name, lack in lacking.items() for version in lack]
     both = [*((f.benchmark, f.candidate) for f in judged), *lost]
@@ -116,6 +116,7 @@ def decision_of(
         c, average = replace(c, benchmark=name), None
         if f.reason == WORSE_ON_AVERAGE and (mean := in_mean.get((f.benchmark, f.candidate))):
             c, average = replace(c, slow_runs=mean.slow_runs), mean.speedup
+        demand = question.rules_of(f.benchmark).demand or Demand()
         rows.append(GateRow(c, demand, outcome, *of_policy, (), average))
     absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
     return GateDecision(
