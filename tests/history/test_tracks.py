@@ -124,6 +124,31 @@ def test_the_noise_floor_is_the_pooled_deviation_of_sessions() -> None:
     assert spread.variance == pytest.approx(values.var(axis=1, ddof=1).mean())
 
 
+def test_the_noise_floor_of_sessions_in_turns() -> None:
+    """Commits measured in turns, in the order A B B A, are told apart."""
+    values = [0.01, 0.05, 0.02, 0.04]
+    rows = [
+        MeasuredCommit(0, i, 0, COMMITS[k], False, math.exp(values[i]), i) for i, k in enumerate((0, 1, 1, 0))
+    ]
+    floor = noise_floor(measurements(rows), {0: Key("sort")}, "s.db")
+    assert floor is not None
+    spread = floor.spreads[Key("sort")]
+    assert spread.degrees == 2
+    assert spread.variance == pytest.approx((np.var([0.01, 0.04], ddof=1) + np.var([0.05, 0.02], ddof=1)) / 2)
+
+
+def test_series_in_any_order_have_tracks_of_their_own() -> None:
+    """Rows of two series in turns."""
+    rows = [
+        MeasuredCommit(series, i, 0, COMMITS[i], False, 1.0 + series + i, 2 * i + series)
+        for i in range(3)
+        for series in range(2)
+    ]
+    tracks = tracks_of(measurements(rows), COMMITS[:3], MACHINES)
+    assert [track.series for track in tracks] == [0, 1]
+    np.testing.assert_allclose(np.exp([track.level for track in tracks]), [[1, 2, 3], [2, 3, 4]])
+
+
 def test_what_the_runs_of_a_session_explain_of_the_floor() -> None:
     """The variance of a median from its bounds at 95 %, as if it were normal, on average."""
     errors = np.array([0.01, 0.02, 0.03, 0.04])
