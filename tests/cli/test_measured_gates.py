@@ -173,7 +173,7 @@ def test_a_gate_that_measures_heeds_the_settings(measured: Slower) -> None:
     measured(parse=(1.0, 0.05), sort=(1.0, 0.05))
     code, out, err = gated()
     assert (code, out.startswith("UNDECIDED")) == (0, True)
-    assert "note: speedproof.toml: multiplicity: for a gate of files" in err
+    assert "note: speedproof.toml: multiplicity: only for files" in err
     assert [gated("--undecided", word)[0] for word in ("fail", "report")] == [1, 3]
 
 
@@ -201,3 +201,22 @@ def test_margins_are_kept_with_the_session(measured: Slower) -> None:
     assert gated("--margin", "4%", "--margin-of", "parse=12%", "--save", "r.jsonl")[0] == 0
     code, out, _ = run("--review", "r.jsonl")
     assert (code, "+12 %" in out, "+4 %" in out) == (0, True, True)
+
+
+def test_a_gate_that_measures_judges_the_benchmarks_it_is_asked(measured: Slower) -> None:
+    """As one of files: by --only, --skip and ``ignore``, of which the last match counts."""
+    measured(parse=(1.5, 0.005), sort=(1.0, 0.005), sum=(1.0, 0.005))
+    assert gated("--multiplicity", "holm", "--protocol", "typical")[0] == 1
+    for options in (("--skip", "pa*"), ("--only", "s*"), ("--only", "s*", "--skip", "parse")):
+        code, out, err = gated(*options)
+        assert (code, "parse" in out, "sort" in out) == (0, False, True), out + err
+    ignored = '[[gate.benchmark]]\npattern = "*"\nignore = true\n'
+    kept = '[[gate.benchmark]]\npattern = "s*"\nignore = false\n'
+    Path("speedproof.toml").write_text(ignored + kept)
+    code, out, err = gated("--skip", "sum")
+    assert (code, "parse" in out, "sort" in out, "sum" in out) == (0, False, True, False), out + err
+    assert "note: speedproof.toml" not in err
+    Path("speedproof.toml").write_text(ignored)
+    code, _, err = gated()
+    assert code == 2
+    assert "no benchmark is left; available: parse, sort, sum" in err

@@ -180,15 +180,15 @@ def test_gate_over_a_suite_measures() -> None:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (("--undecided", "fail"), "--undecided"),
-        (("--policy=equivalence", "--look", "1/2"), "--policy, --look"),
+        (("--store", "s.db"), "--store"),
+        (("--protocol=mean", "--look", "1/2"), "--protocol, --look"),
         (("--baseline", "a.json"), "--baseline"),
     ],
 )
 def test_a_gate_that_measures_names_what_only_files_have(words: tuple[str, ...], named: str) -> None:
     code, _, err = speedproof("gate", "--suite", "bench.toml", *words)
     assert code == 2
-    assert f"{named}: only for files, not where the gate measures: --suite" in err
+    assert f"{named}: only for files: what is measured" in err
     assert "did you mean" not in err
     assert "did you mean --max-runs" in speedproof("gate", "--suite", "bench.toml", "--max-run", "3")[2]
 

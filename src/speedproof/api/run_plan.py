@@ -9,7 +9,6 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
-from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -65,10 +64,18 @@ class Request(Struct, frozen=True):
     measuring: Measuring
     commands: Sequence[str | Sequence[str]] = ()  # texts, or programs with their arguments
     given: Mapping[str, str] = {}  # which options were given, as written
+    wants: Callable[[str], bool] = bool  # which benchmarks are measured, by name; none is empty
 
     def refuse(self, *names: str, because: str) -> None:
         """Say which of these options were given though they would change nothing."""
         refuse(self.given, *names, because=because)
+
+    def chosen(self, plan: Plan) -> Plan:
+        """The benchmarks that are wanted."""
+        kept = tuple(b for b in plan if self.wants(b.name))
+        if not kept:
+            raise UsageError(f"no benchmark is left; available: {', '.join(b.name for b in plan)}")
+        return kept
 
 
 def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
@@ -128,8 +135,10 @@ def _plan_of_suite(path: str, asked: Request, tell: Tell, held: ExitStack) -> tu
 
         if not Path(path).resolve().is_relative_to(repository(Path.cwd())):
             raise UsageError(f"--suite {path} lies outside the repository whose revisions are measured")
-        return _plan_of_revisions(asked.measuring, partial(read_plan, Path(path)), tell, held)
-    return read_plan(Path(path)), {}
+        return _plan_of_revisions(
+            asked.measuring, lambda trees: asked.chosen(read_plan(Path(path), trees)), tell, held
+        )
+    return asked.chosen(read_plan(Path(path))), {}
 
 
 def _in_trees(asked: Request, hooks: Hooks) -> Callable[[Trees], Plan]:
@@ -144,7 +153,12 @@ def _in_trees(asked: Request, hooks: Hooks) -> Callable[[Trees], Plan]:
             "--calibrate"
         )
     command, parameters = asked.commands[0], _parameters(m)
-    return lambda trees: plan_trees(command, trees, parameters, hooks, benchmark=m.benchmark)
+
+    def planned(trees: Trees) -> Plan:
+        plan = plan_trees(command, trees, parameters, hooks, benchmark=m.benchmark)
+        return plan if m.driver else asked.chosen(plan)
+
+    return planned
 
 
 def _plan_of_revisions(

@@ -369,6 +369,7 @@ def discovered(
     tool: ToolExecutor,
     head: SessionLine,
     tell: Tell,
+    asked: Request,
     *,
     resumed: bool,
     meanwhile: AbstractContextManager[None],
@@ -380,6 +381,10 @@ def discovered(
     with meanwhile:
         measured = {v.name: tool.discover(v) for v in sides}
     plan, tool.aliases, absent = planned(sides, measured)
+    if resumed:
+        asked = replace(asked, wants={*head.absent, *(b.name for b in head.benchmarks)}.__contains__)
+    plan = asked.chosen(plan)
+    absent = {name: versions for name, versions in absent.items() if asked.wants(name)}
     each = (time.monotonic() - start) / len(sides)
     if each > _LONG_INVOCATION_SECONDS:
         tell(
@@ -389,7 +394,8 @@ def discovered(
     for name, versions in absent.items():
         tell(f"left out: {absent_from(name, versions, first)}")
     # Who lacked one before lacks it still, and a revision that was not built lacks all of them.
-    before = head.absent if resumed else dict.fromkeys(measured[first], sum(head.absent.values(), ()))
+    found = filter(asked.wants, measured[first])
+    before = head.absent if resumed else dict.fromkeys(found, sum(head.absent.values(), ()))
     lacking: Absent = {}
     for name in dict.fromkeys((*before, *absent)):
         sides_of = dict.fromkeys((*before.get(name, ()), *absent.get(name, ())))

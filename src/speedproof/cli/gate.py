@@ -36,9 +36,12 @@ _STATE = ".look"
 # What makes a gate measure, and what it then has in common with a gate over files.
 _MEASURED = ("suite", "revisions", "driver")
 _COMMON = frozenset([
-    "metric", "margin", "confidence", "policy", "undecided", "config", "why", "json", "html", "markdown", "junit",
-    "github_summary",
+    "metric", "only", "skip", "margin", "confidence", "policy", "undecided", "config", "why", "json", "html",
+    "markdown", "junit", "github_summary",
 ])  # fmt: skip
+# What a gate that measures asks anyway: a share of the risk of a fail for each benchmark keeps Holm's promise.
+_ANYWAY = {"multiplicity": "holm", "protocol": "typical"}
+_OF_FILES = "only for files: what is measured ends when typical runs decide, at equal shares of the risk"
 
 
 class GateOptions(CommandOptions, frozen=True, kw_only=True):
@@ -120,11 +123,14 @@ def run(asked: GateOptions, console: Console) -> int:
     measured = [asked.given[name] for name in _MEASURED if name in asked.given]
     of_measuring = {field.name for field in fields(Measuring)} - _COMMON
     if measured:
-        of_files = [option for name, option in asked.given.items() if name not in of_measuring | _COMMON]
+        common = of_measuring | _COMMON
+        of_files = [
+            option
+            for name, option in asked.given.items()
+            if name not in common and (name not in _ANYWAY or getattr(asked.gating, name) != _ANYWAY[name])
+        ]
         if of_files:
-            raise UsageError(
-                f"{', '.join(of_files)}: only for files, not where the gate measures: {', '.join(measured)}"
-            )
+            raise UsageError(f"{', '.join(of_files)}: {_OF_FILES}; leave out these, or {', '.join(measured)}")
         return measure(_to_measure(asked, console), console)
     if needless := [option for name, option in asked.given.items() if name in of_measuring]:
         raise UsageError(
@@ -135,6 +141,9 @@ def run(asked: GateOptions, console: Console) -> int:
 
 def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
     """What ``run --gate`` is asked for; of the settings what means something while one measures."""
+    from speedproof.api.gates import Demand
+    from speedproof.data.names import wanted
+
     gating, (config, settings) = asked.gating, _settings(asked)
     measuring = replace(
         asked.measuring,
@@ -148,16 +157,22 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
         margin=gating.margin or settings.margin,
         confidence=gating.confidence or settings.confidence,
     )
-    of_files = [name for name in ("multiplicity", "protocol", "quantile") if getattr(settings, name)]
+    names = ("multiplicity", "protocol", "quantile")
+    of_files = [name for name in names if getattr(settings, name) not in (None, _ANYWAY.get(name))]
     of_files += ["benchmark.policy"] * any(entry.policy for entry in settings.benchmark)
-    of_files += ["benchmark.ignore"] * any(entry.ignore for entry in settings.benchmark)
     if of_files:
-        console.remark(f"note: {config}: {', '.join(of_files)}: for a gate of files; this one measures")
+        console.remark(f"note: {config}: {', '.join(of_files)}: {_OF_FILES}")
+
+    def wants(name: str) -> bool:
+        chosen = wanted(name, asked.choosing.only, asked.choosing.skip)
+        return chosen and demand_of(name, Demand(), settings.benchmark) is not None
+
     return RunOptions(
         given={**asked.given, "gate": "--gate"},
         argv=asked.argv,
         commands=asked.files,
         words=asked.words,
+        wants=wants,
         measuring=measuring,
         undecided=gating.undecided or settings.undecided,
         why=asked.why,

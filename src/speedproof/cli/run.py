@@ -2,6 +2,7 @@
 
 import itertools
 import platform
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import Annotated, Literal
 
@@ -53,6 +54,7 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
         ),
     ] = ()
     words: tuple[str, ...] = ()  # after --
+    wants: Callable[[str], bool] = bool  # which benchmarks are measured
     measuring: Measuring
     resume: Annotated[
         str | None, "[FILE]", "go on with the last session of this file (default: @last, the latest)"

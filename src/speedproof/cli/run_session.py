@@ -59,7 +59,7 @@ def carry_out(options: RunOptions, console: Console) -> int:
     m = options.measuring
     read = (m.input, options.resume, options.review)
     check_outputs(options.output, *read, save=m.save, export_hyperfine=m.export_hyperfine)
-    asked = Request(m, options.named, options.given)
+    asked = Request(m, options.named, options.given, options.wants)
     if options.review is not None:
         return _review(options, asked, options.review, console)
     with ExitStack() as held:
@@ -92,7 +92,9 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
         began = time.monotonic()
         try:
             if isinstance(executor, ToolExecutor):
-                head = discovered(executor, head, console.remark, resumed=bool(stored), meanwhile=_loading())
+                head = discovered(
+                    executor, head, console.remark, asked, resumed=bool(stored), meanwhile=_loading()
+                )
             question = question_of(asked, head.benchmarks, head.units)
             if not stored:
                 candidates = max(len(b.versions) for b in head.benchmarks) - 1
