@@ -21,5 +21,9 @@ autodoc_typehints = "none"  # the docstrings give shapes and units, which types 
 numpydoc_show_class_members = False
 
 html_theme = "furo"
+html_theme_options = {  # the colours of the reports' pages
+    "light_css_variables": {"color-brand-primary": "#1b2430", "color-brand-content": "#1d5fd1"},
+    "dark_css_variables": {"color-brand-primary": "#e4e8ed", "color-brand-content": "#82b1ff"},
+}
 html_title = "speedproof"
 autosummary_generate = False

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from speedproof.api.given import version_given
@@ -55,6 +56,27 @@ def test_a_corpus_stands_for_its_files(
     files = speedproof(*command, GCC / "O2.json", GCC / "O3.json")
     assert files[0] == 0
     assert speedproof(*command, gcc) == files
+
+
+def test_quantiles_of_a_corpus_are_those_of_its_files(
+    tmp_path: Path, speedproof: Callable[..., Outcome]
+) -> None:
+    """The same sheet, of the first quantile that is asked for."""
+    rng = np.random.default_rng(1)
+    files = []
+    for version, factor in (("a", 1.3), ("b", 1.0)):
+        rows = [f"b{k},{x}" for k in range(4) for x in (factor * rng.lognormal(0, 0.1, 100)).tolist()]
+        files.append(tmp_path / f"{version}.csv")
+        files[-1].write_text("\n".join(["benchmark,value", *rows]))
+    assert speedproof("corpus", "build", *files, "-o", tmp_path / "c")[0] == 0
+    asked = ("--quantile", "0.95", "--quantile", "0.9")
+    code, said, _ = speedproof(
+        "corpus", "compare", tmp_path / "c", *asked, "--workers", "1", "-o", tmp_path / "d"
+    )
+    assert code == 0
+    assert "(at P95, 95 %)" in said
+    sheet = speedproof("compare", *files, *asked)[1]
+    assert said.splitlines()[:7] == sheet.splitlines()[:7]
 
 
 def test_plot_and_history_take_it(gcc: Path, tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:

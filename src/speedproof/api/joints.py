@@ -30,6 +30,15 @@ class JointResult(Shown, Struct, frozen=True):
         The samples.
     metrics : tuple of str
         By which runs fall into states.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> found = sp.joint(sp.read("examples/faults/session.jsonl"), ["time", "minor-faults"])
+    >>> found
+    <JointResult: 2 samples by time and minor-faults>
+    >>> 0 < found.models[1].others[0].better < 1
+    True
     """
 
     models: tuple[JointModel, ...]

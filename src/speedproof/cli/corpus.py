@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import click
 
 import speedproof as sp
+from speedproof import values
 from speedproof.api.given import confidence_of
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command, Group
@@ -17,7 +18,7 @@ from speedproof.cli.options import rules_of
 from speedproof.cli.outputs import check_outputs, write_outputs
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.options import ASKED, DETAILS, Judging, Output, Reading, Risk, Store, answer
+from speedproof.options import ASKED, DETAILS, Judging, Output, Reading, Risk, Store, answer, quantile_name
 from speedproof.values import place
 
 if TYPE_CHECKING:
@@ -87,6 +88,12 @@ class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
         "many pairs instead: all, consecutive (in order of first appearance), or a file with a reference and "
         "a candidate on each line",
     ] = None
+    quantile: Annotated[
+        tuple[float, ...],
+        "Q",
+        "compare this quantile instead, where the slowest runs begin: 0.975; may be repeated, the first is shown",
+        values.quantile,
+    ] = ()
     judging: Annotated[Judging, Taken("comparing")]
     store: Store = None
     output: Annotated[
@@ -184,7 +191,9 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
     if asked.pairs and (asked.reference or asked.candidate):
         raise UsageError("--pairs and --reference or --candidate exclude each other")
     known = asked.pairs in ("all", "consecutive", None)
-    protocols = DETAILS if output.details else ASKED
+    protocols = tuple(dict.fromkeys(map(quantile_name, asked.quantile))) or (
+        DETAILS if output.details else ASKED
+    )
     answers = _worked(
         "comparing parts",
         sp.Corpus.compare,

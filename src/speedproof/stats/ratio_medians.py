@@ -102,7 +102,8 @@ def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> tuple[Float
             ratios[np.isnan(ratios)] = 1.0
         index = np.stack([low_at[rows], high_at[rows]], axis=-1)
         places = np.clip(index, 0, n * m - 1)
-        value = np.take_along_axis(np.partition(ratios, np.unique(places), axis=-1), places, axis=-1)
+        wanted = np.unique(places, return_counts=True)[0]  # without counts, numpy.ma is imported
+        value = np.take_along_axis(np.partition(ratios, wanted, axis=-1), places, axis=-1)
         value = np.where(index < 0, 0.0, np.where(index >= n * m, np.inf, value))
         low[rows], high[rows] = value[:, 0], value[:, 1]
     return low.reshape(rank.shape), high.reshape(rank.shape)
