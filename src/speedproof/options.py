@@ -441,6 +441,9 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "with --gate, another margin for a benchmark, or for those of a pattern; may be repeated, the last counts",
         Needs("gate"),
     ] = ()
+    policy_of: Annotated[
+        tuple[str, ...], "NAME=POLICY", "with --gate, another policy, in the same way", Needs("gate")
+    ] = ()
     precision: Annotated[Share | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
         None
     )

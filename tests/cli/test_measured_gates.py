@@ -183,6 +183,8 @@ def test_a_gate_that_measures_heeds_the_settings(measured: Slower) -> None:
         (("--policy", "equivalence"), "a gate proves equivalence of files only"),
         (("--margin-of", "parse"), "--margin-of parse: "),
         (("--margin-of", "parse=x"), "--margin-of parse=x: "),
+        (("--policy-of", "parse=x"), "--policy-of parse=x: "),
+        (("--policy-of", "parse=equivalence"), "a gate proves equivalence of files only"),
         (("--multiplicity", "bh"), "--multiplicity: only for files"),
     ],
 )
@@ -220,3 +222,19 @@ def test_a_gate_that_measures_judges_the_benchmarks_it_is_asked(measured: Slower
     code, _, err = gated()
     assert code == 2
     assert "no benchmark is left; available: parse, sort, sum" in err
+
+
+def test_policies_by_pattern(measured: Slower) -> None:
+    """Of a gain in one benchmark only, the other need not prove any; a review asks the same."""
+    measured(parse=(0.8, 0.005), sort=(1.01, 0.005))
+    assert gated("--margin", "5%", "--policy", "proven-improvement")[0] == 1
+    assert gated("--margin", "5%", "--policy-of", "p*=proven-improvement", "--save", "r.jsonl")[0] == 0
+    assert run("--review", "r.jsonl")[0] == 0
+    settings = '[gate]\nmargin = "5%"\n[[gate.benchmark]]\npattern = "{}"\npolicy = "{}"\n'
+    for pattern, policy, code in (
+        ("p*", "proven-improvement", 0),
+        ("*", "proven-improvement", 1),
+        ("s*", "equivalence", 2),
+    ):
+        Path("speedproof.toml").write_text(settings.format(pattern, policy))
+        assert gated()[0] == code

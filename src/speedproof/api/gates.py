@@ -19,7 +19,7 @@ from speedproof.api.given import (
 )
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
-from speedproof.data.names import wanted
+from speedproof.data.names import wanted as wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import Location as Location

@@ -160,16 +160,31 @@ def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]
         m.control,
         _unaffected(m.unaffected, plan),
         m.runs if m.builds and m.runs else 1,
-        tuple(map(_margin_of, m.margin_of)),
+        _demands_of(m),
     )
 
 
-def _margin_of(text: str) -> tuple[str, float]:
-    pattern, _, margin = text.rpartition("=")
-    try:
-        return pattern, proportion(margin)
-    except ValueError as error:
-        raise UsageError(f"--margin-of {text}: {error}; give NAME=SHARE, for example 'parse*=5%'") from None
+def _demands_of(m: Measuring) -> list[tuple[str, dict[str, Any]]]:
+    """What a gate asks of some benchmarks, by pattern."""
+    demands: list[tuple[str, dict[str, Any]]] = []
+    for key, texts, parse in (("margin", m.margin_of, proportion), ("policy", m.policy_of, _provable)):
+        for text in texts:
+            pattern, _, value = text.rpartition("=")
+            try:
+                demands.append((pattern, {key: parse(value)}))
+            except ValueError as error:
+                example = "'parse*=5%'" if key == "margin" else "'parse*=proven-improvement'"
+                raise UsageError(
+                    f"--{key}-of {text}: {error}; give NAME=VALUE, for example {example}"
+                ) from None
+    return demands
+
+
+def _provable(text: str) -> Policy:
+    """A policy that is proven while one measures."""
+    if (policy := Policy(text)) is Policy.EQUIVALENCE:
+        raise UsageError("a gate proves equivalence of files only: measure, then 'speedproof gate FILE'")
+    return policy
 
 
 def _rules_of(asked: Request, plan: Plan) -> StopRules:
@@ -196,9 +211,7 @@ def _rules_of(asked: Request, plan: Plan) -> StopRules:
     if m.gate:
         if m.precision is not None or m.calibrate:
             raise UsageError("--gate asks whether a margin is lost; leave out --precision and --calibrate")
-        demand = Demand(m.policy or Policy.NO_REGRESSION, m.margin or Demand().margin)
-        if demand.policy is Policy.EQUIVALENCE:
-            raise UsageError("a gate proves equivalence of files only: measure, then 'speedproof gate FILE'")
+        demand = Demand(_provable(m.policy or Policy.NO_REGRESSION), m.margin or Demand().margin)
         # How many comparisons it judges: not those of what cannot differ.
         touched = [b for b in plan if not any(fnmatchcase(b.name, p) for p in m.unaffected)]
         family = max(sum(len(benchmark.versions) - (2 if m.control else 1) for benchmark in touched), 1)

@@ -141,8 +141,7 @@ def run(asked: GateOptions, console: Console) -> int:
 
 def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
     """What ``run --gate`` is asked for; of the settings what means something while one measures."""
-    from speedproof.api.gates import Demand
-    from speedproof.data.names import wanted
+    from speedproof.api.gates import Demand, wanted
 
     gating, (config, settings) = asked.gating, _settings(asked)
     measuring = replace(
@@ -154,12 +153,15 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
             *(f"{e.pattern}={e.margin!r}" for e in settings.benchmark if e.margin is not None),
             *asked.measuring.margin_of,
         ),
+        policy_of=(
+            *(f"{e.pattern}={e.policy}" for e in settings.benchmark if e.policy is not None),
+            *asked.measuring.policy_of,
+        ),
         margin=gating.margin or settings.margin,
         confidence=gating.confidence or settings.confidence,
     )
     names = ("multiplicity", "protocol", "quantile")
     of_files = [name for name in names if getattr(settings, name) not in (None, _ANYWAY.get(name))]
-    of_files += ["benchmark.policy"] * any(entry.policy for entry in settings.benchmark)
     if of_files:
         console.remark(f"note: {config}: {', '.join(of_files)}: {_OF_FILES}")
 

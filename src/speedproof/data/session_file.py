@@ -131,7 +131,7 @@ Line = SessionLine | RunLine | EndLine
 
 STORED = (
     "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate", "control", "driver",
-    "build", "builds", "runs", "unaffected", "plan", "gate", "policy", "margin_of",
+    "build", "builds", "runs", "unaffected", "plan", "gate", "policy", "margin_of", "policy_of",
     "decide_by", "alpha", "confidence", "margin", "precision",
 )  # fmt: skip
 """The options that a session stores: how it measured, and in the last line what it asked."""

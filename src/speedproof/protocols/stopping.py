@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -63,15 +64,14 @@ class SessionQuestion(Struct, frozen=True):
     control: bool = False  # whether the second candidate is the reference, built again
     unaffected: Sequence[str] = ()  # benchmarks that the change cannot touch
     repeats: int = 1  # runs of each build
-    margins: tuple[
-        tuple[str, float], ...
-    ] = ()  # of a policy, by name or pattern; the last that matches counts
+    demands: Sequence[
+        tuple[str, dict[str, Any]]
+    ] = ()  # what is asked else, by name or pattern; the last counts
 
     def rules_of(self, benchmark: str) -> StopRules:
         """When a benchmark ends."""
-        fitting = [
-            m for pattern, m in self.margins if pattern == benchmark or fnmatchcase(benchmark, pattern)
-        ]
-        if self.rules.demand is None or not fitting:
-            return self.rules
-        return replace(self.rules, demand=replace(self.rules.demand, margin=fitting[-1]))
+        demand = self.rules.demand
+        for pattern, other in self.demands:
+            if demand is not None and (pattern == benchmark or fnmatchcase(benchmark, pattern)):
+                demand = replace(demand, **other)
+        return replace(self.rules, demand=demand)
