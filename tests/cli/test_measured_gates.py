@@ -174,7 +174,9 @@ def test_a_gate_that_measures_heeds_the_settings(measured: Slower) -> None:
     code, out, err = gated()
     assert (code, out.startswith("UNDECIDED")) == (0, True)
     assert "note: speedproof.toml: multiplicity: only for files" in err
-    assert [gated("--undecided", word)[0] for word in ("fail", "report")] == [1, 3]
+    for word, code, said in (("report", 3, "skipped"), ("fail", 1, "failure")):
+        assert gated("--undecided", word, "--junit", "g.xml")[0] == code
+        assert re.findall("<(skipped|failure) ", Path("g.xml").read_text()) == [said] * 2
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ class EndedSession:
             for f in self.outcome.findings
         ]
 
-    def report(self, file: str) -> Report:
+    def report(self, file: str, *, undecided_fails: bool = False) -> Report:
         """All of it in words, and with which file to go on."""
         if self.plan is not None:
             return of_planning.report(self.plan)
@@ -126,6 +126,7 @@ class EndedSession:
             absent=self.outcome.measured.absent,
             builds=(builds, "{seed}" in self.options.build) if builds else None,
             load=load_of(self.sessions[-1].head.environment),
+            undecided_fails=undecided_fails,
         )
 
     def _by_cpu(self, spent: Suite) -> float:

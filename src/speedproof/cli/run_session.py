@@ -260,7 +260,8 @@ def _report(
                 "are of one block"
             )
     alone = len(found.suite.versions) == 1
-    shown = [] if alone else [found.report("" if options.review else _called(named))]
+    file, fails = "" if options.review else _called(named), options.undecided == "fail"
+    shown = [] if alone else [found.report(file, undecided_fails=fails)]
     more: dict[str, object] = {}
     if options.why:
         from speedproof.reporting.why import beside

@@ -42,6 +42,7 @@ def report(
     absent: Mapping[str, Sequence[str]] | None = None,
     load: str = "",
     by_cpu: float = math.nan,
+    undecided_fails: bool = False,
 ) -> Report:
     """The ending of a session; ``sheets`` are what its runs say of each candidate, as files of them would."""
     rules = question.rules
@@ -52,7 +53,8 @@ def report(
     judged = [f for f in findings if f.outcome] if rules.demand else list(findings)
     if rules.demand is not None and (judged or absent):
         means = [c for files in sheets for c in files.comparisons if c.protocol == "mean"]
-        made = gate.report(decision_of(judged, sides, question, absent or {}, means))
+        decision = decision_of(judged, sides, question, absent or {}, means)
+        made = gate.report(decision, undecided_fails=undecided_fails)
     elif not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     else:
