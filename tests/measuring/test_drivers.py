@@ -350,6 +350,24 @@ def test_a_gate_does_not_pass_what_the_candidate_lacks() -> None:
     code, again, _ = run("--review", "r.jsonl")
     assert code == 1
     assert out.startswith(again)
+    code, out, err = speedproof(
+        *(
+            "gate",
+            "--margin",
+            "90%",
+            "--skip",
+            "b",
+            "--driver",
+            "hyperfine",
+            "--name",
+            "old",
+            "--name",
+            "new",
+        ),
+        *("--env", "old:SIDE=old", "--env", "new:SIDE=new", "--seed", "1"),
+        *(f'{command} "a -x" b c', f'{command} "a -x" c'),
+    )
+    assert (code, "left out: b" in err) == (0, False), out + err
 
 
 def test_one_benchmark_a_side_needs_no_common_name() -> None:
