@@ -23,7 +23,7 @@ def test_what_is_asked_by_default() -> None:
     """docs/sequential.md: a verdict with a useful bound, of ten blocks at least, however many it takes."""
     rules = StopRules(0.05)
     assert astuple(rules) == (0.05, None, None, 10, None, None, False, None, False, 1, None)
-    assert astuple(SessionQuestion(rules))[1:] == ("time", False, False, (), 1)
+    assert astuple(SessionQuestion(rules))[1:] == ("time", False, False, (), 1, ())
 
 
 @pytest.mark.parametrize(("least", "most"), [(1, None), (1, 1), (4, 4), (4, 5), (10, 1000)])
