@@ -271,7 +271,7 @@ def test_hostile_names_do_nothing(open_page: Opener, hostile: Made) -> None:
         _ = driver.switch_to.alert
     assert set(rows(driver)) == set(map(visible, hostile[0].benchmarks))
     assert driver.find_elements(By.CSS_SELECTOR, "main img, main script, main b b") == []
-    assert "<b>old</b>|\\x" in driver.find_element(By.CSS_SELECTOR, ".eyebrow").text
+    assert "<b>old</b>|\\x" in driver.find_element(By.CSS_SELECTOR, "dl").text
     legend = driver.find_element(By.CSS_SELECTOR, ".legend").text
     assert "</title><script>alert(3)</script>" in legend
 
@@ -309,6 +309,32 @@ def test_a_thousand_benchmarks(open_page: Opener, thousand: Made) -> None:
     assert rows(driver) == everything
     driver.execute_script("[...document.querySelectorAll('[data-sort]')].pop().click()")
     assert sorted(rows(driver)) == sorted(everything)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_header_stays(open_page: Opener, thousand: Made, width: int) -> None:
+    """However far the rows are scrolled, their titles are at the top of the window, and a linked row is below."""
+    driver = open_page(thousand)
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+    )
+    try:
+        name = rows(driver)[-1]
+        driver.execute_script("location.hash = encodeURIComponent(arguments[0])", name)
+        button = driver.find_element(By.CSS_SELECTOR, f"tr[data-name='{name}'] .open")
+        WebDriverWait(driver, 20).until(lambda _: button.get_attribute("aria-expanded") == "true")
+        top, bottom, row = driver.execute_script(
+            "const h = arguments[0].closest('table').tHead.rows[0].cells[0].closest("
+            "getComputedStyle(arguments[0].closest('table').tHead).position === 'sticky' ? 'thead' : 'th')"
+            ".getBoundingClientRect(); return [h.top, h.bottom, arguments[0].getBoundingClientRect().top]",
+            button,
+        )
+        assert abs(top) < 2
+        assert bottom <= row
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.mark.slow

@@ -227,7 +227,7 @@ def test_sheet_gate_and_page_agree_to_the_digit(mixed: Made) -> None:
         for row in gate_report.report(gate(suite, ("old", "new"), lambda n: Demand())).tables[-1].rows
     }
     page = html.render(sheet.report(result), panels=[html.panels(result, suite)], suite=suite)
-    data = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
+    data = re.search(r'id="-data">(.*?)</script>', page, re.DOTALL)
     assert data is not None
     assert len(json.loads(data[1])["panels"]) == len(of_sheet)
     for name, row in of_sheet.items():

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -186,11 +187,37 @@ def test_accessible_structure(page: Page) -> None:
 
 
 def test_differences_of_the_sides_are_marked(mixed: Made) -> None:
-    """A field with other values on the two sides comes first and is marked in words."""
+    """A field with other values on the two sides stands first, with both; one with the same has a single value."""
     text = html_report(mixed)
-    table = text[text.index("Where it was measured") :]
-    assert table.index(">cpu<") < table.index(">os<")
-    assert len(re.findall("≠ differs", table)) == 1
+    differing, same = re.findall(r"Conditions that (?:differ|are the same) \(1\).*?</table>", text, re.DOTALL)
+    for table, field, values in ((differing, "cpu", 2), (same, "os", 1)):
+        assert f">{field}<" in table
+        assert table.count("<td>") == values
+
+
+def test_a_row_has_an_address(mixed: Made) -> None:
+    """Each benchmark's name is the id of one row, but for names that are ids of the page itself."""
+    page = Page(html_report(mixed))
+    assert {a.get("id") for t, a in page.elements if t == "tr"} >= set(mixed[0].benchmarks)
+    table = Table((Column("a"),), tuple(Row.of(name) for name in ("-data", "data", "a b", "a-b", "<i>")))
+    page = Page(render(Report("", (Text("x"),), (table,))))
+    assert [a.get("id") for t, a in page.elements if "data-name" in a] == [None, "data", "a-b", None, "<i>"]
+
+
+def test_deciles_of_few_values_have_no_bounds(make_suite: Callable[..., Made]) -> None:
+    """Three runs a side bound no decile at 95 %: even three of three below it are too likely (Bonferroni)."""
+    (panel,) = panels(*make_suite({"a": ([1.0, 2.0, 3.0], [1.5, 2.5, 3.5])})).values()
+    assert [row[1:] for row in panel["shift"]["deciles"]] == [[None, None]] * 9
+    assert all(0 < row[0] < 100 for row in panel["shift"]["deciles"])
+
+
+def test_versions_have_short_names(make_suite: Callable[..., Made]) -> None:
+    """A path is written in full once, beside the short name that titles and headings use."""
+    paths = [f"results/{'long/' * 20}{side}.json" for side in ("old", "new")]
+    result, suite = make_suite({"a": ([1.0, 2.0, 3.0], [1.5, 2.5, 3.5])}, versions=paths)
+    page = Page(html_report((result, suite)))
+    for path in paths:
+        assert [tag for tag, text in page.texts if path in text and tag != "script"] == ["dd"]
 
 
 def test_without_samples(mixed: Made) -> None:
@@ -266,7 +293,7 @@ def test_speedups_of_a_table_are_drawn_where_their_axis_says() -> None:
     drawn = [[float(str(end).rstrip("%")) for end in line] for line in lines]
     bounds = [[slope * math.log(b) + offset for b in (s.low, s.high)] for s in told[:2] if s]
     assert np.allclose(drawn, bounds, atol=0.01)
-    points = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if a.get("href") == "#dot"]
+    points = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if a.get("href") == "#-dot"]
     assert np.allclose(points, [slope * math.log(s.value) + offset for s in told if s], atol=0.01)
     assert [a.get("class") for t, a in page.elements if t == "g" and "id" not in a] == ["faster"] * 3
 
@@ -291,4 +318,4 @@ def test_an_outlier_does_not_squeeze_the_rest() -> None:
     page = Page(render(Report("", (Text("x"),), (told_table(*told, Estimate(1000.0, 900.0, 1100.0, 0.95)),))))
     labels = [float(text) for text in page.text_of("text")]
     assert max(labels) < 2
-    assert sum(a.get("href") == "#right" for _, a in page.elements) == 1
+    assert sum(a.get("href") == "#-right" for _, a in page.elements) == 1

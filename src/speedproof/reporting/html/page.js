@@ -143,9 +143,11 @@
     chart.append(svg("line", { class: "one", x1: left, x2: RIGHT, y1: up(one), y2: up(one) }));
     deciles.forEach(([ratio, low, high], k) => {
       const x = along(k + 1);
-      chart.append(svg("path", { class: "y link", d: `M${x} ${up(low)}V${up(high)}` }), marker("y", x, up(ratio)), axisText(x, BOTTOM + 15, "middle", `${10 * (k + 1)} %`));
+      const arrow = (y, by) => `M${x - 4} ${y - by}l4 ${by} 4 ${-by}`;
+      const d = `M${x} ${up(low ?? 0)}V${up(high ?? 100)}` + (low === null ? arrow(BOTTOM, 6) : "") + (high === null ? arrow(TOP, -6) : "");
+      chart.append(svg("path", { class: "y link", d }), marker("y", x, up(ratio)), axisText(x, BOTTOM + 15, "middle", `${10 * (k + 1)} %`));
     });
-    return figure(chart, "Speedup at each decile", `Above 1 ${found.labels[1]} is better. All nine bars hold together, each side at the stated confidence; bars to an edge have no bound there.`);
+    return figure(chart, "Speedup at each decile", `Above 1 ${found.labels[1]} is better. All nine bars hold together, each side at the stated confidence; an arrow has no bound.`);
   }
   const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
 
@@ -217,11 +219,13 @@
     document.execCommand("copy");
     area.remove();
   }
-  const read = () => (data = data || JSON.parse(document.getElementById("data").textContent));
+  const read = () => (data = data || JSON.parse(document.getElementById("-data").textContent));
 
   let made = 0;
   for (const holder of document.querySelectorAll("[data-table]")) {
-    const body = holder.querySelector("tbody");
+    const body = holder.querySelector("tbody"), wide = holder.querySelector(".wide");
+    // What scrolls sideways keeps its header inside: only a table that fits has one that stays.
+    new ResizeObserver(() => wide.classList.toggle("fits", wide.firstChild.offsetWidth <= wide.clientWidth)).observe(wide);
     const rows = [...body.rows];
     const headers = [...holder.querySelectorAll("thead th")];
     const shown = holder.querySelector("[data-shown]");
@@ -234,7 +238,7 @@
       if (wanted && !panels.has(row)) {
         const opened = panel(read().panels[Number(row.dataset.panel)], data.texts);
         opened.firstChild.colSpan = headers.length;
-        opened.id = `panel-${made++}`;
+        opened.id = `-panel-${made++}`;
         button.setAttribute("aria-controls", opened.id);
         panels.set(row, opened);
         row.after(opened);
@@ -277,7 +281,7 @@
     more?.addEventListener("click", showAll);
     const linked = () => {
       const name = decodeURIComponent(location.hash.slice(1));
-      const row = name && rows.find((r) => r.dataset.name === name && r.dataset.panel);
+      const row = name && rows.find((r) => (r.dataset.name === name || r.id === name) && r.dataset.panel);
       if (!row) return;
       if (row.hidden) showAll();
       toggle(row, true);

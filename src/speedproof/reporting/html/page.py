@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
@@ -17,6 +18,7 @@ from speedproof.data.names import visible
 from speedproof.reporting.html.axis import RatioAxis, ratio_axis
 from speedproof.reporting.html.panels import Panel
 from speedproof.reporting.model import Cell, Report, Style, Table
+from speedproof.reporting.names import nicknames
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -77,19 +79,26 @@ def render(
     )
     environment.filters["key"] = _key
     environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
+    versions = suite.versions if suite is not None and len(suite.versions) == 2 else ()
+    short = dict(zip(versions, nicknames(versions), strict=True))
+    environment.filters["brief"] = lambda title: _brief(title, short)
+    taken: set[str] = set()
+    environment.filters["anchor"] = lambda name: markupsafe.Markup(_anchor(name, taken, markupsafe.escape))
     template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
     data: list[Panel] = []
     sections = [
-        _section(report, panels[i] if i < len(panels) else {}, data, f"s{i}")
+        _section(report, panels[i] if i < len(panels) else {}, data, f"-s{i}")
         for i, report in enumerate(reports)
     ]
-    versions = suite.versions if suite is not None and len(suite.versions) == 2 else ()
     return template.render(
         title=" · ".join(dict.fromkeys(report.title for report in reports if report.title)) or "speedproof",
         sections=sections,
-        definitions=_definitions(reports) if any(s["grids"] for s in sections) else (),
+        definitions=[
+            *((brief, name) for name, brief in short.items() if brief != name),
+            *(_definitions(reports) if any(s["grids"] for s in sections) else ()),
+        ],
         fields=fields_of(suite, *versions) if suite is not None and versions else (),
-        versions=versions,
+        versions=list(short.values()),
         residue=[str(r) for r in suite.residue] if suite else [],
         skipped=[str(s) for s in suite.skipped if not s.expected] if suite else [],
         context=context,
@@ -99,6 +108,21 @@ def render(
         script_hash=_hash(script),
         data=markupsafe.Markup(_json_for_script(_interned(data))),
     )
+
+
+def _brief(title: str, short: Mapping[str, str]) -> str:
+    """A title that calls the versions as the rows do."""
+    names = sorted((name for name, brief in short.items() if brief != name), key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, names)), lambda m: short[m[0]], title) if names else title
+
+
+def _anchor(name: str, taken: set[str], escape: Callable[[str], str]) -> str:
+    """The attribute by which an address finds the first row of a name; those of the page itself begin with "-"."""
+    place = "-".join(visible(name).split())
+    if not place or place.startswith("-") or place in taken:
+        return ""
+    taken.add(place)
+    return f' id="{escape(place)}"'
 
 
 def _definitions(reports: Sequence[Report]) -> list[tuple[str, str]]:

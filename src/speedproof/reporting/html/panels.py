@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -90,7 +91,7 @@ def _shift(pair: Pair, alpha: float) -> dict[str, Any] | None:
     return {
         "ticks": [[tick.at, tick.label] for tick in axis.labelled()],
         "one": axis.place(1.0),
-        "deciles": [list(map(axis.place, row)) for row in rows],
+        "deciles": [[axis.place(end) if 0.0 < end < math.inf else None for end in row] for row in rows],
     }
 
 
