@@ -58,7 +58,7 @@ const speedproof = (() => {
     const body = el("tbody");
     const fill = many => body.replaceChildren(...rows.slice(0, many).flatMap(make => make()));
     fill(SHOWN);
-    const head = el("tr", {}, ...heads.map(([name, cls]) => el("th", { class: cls || "", scope: "col" }, name)));
+    const head = el("tr", {}, ...heads.map(([name, cls]) => (name ? el("th", { class: cls || "", scope: "col" }, name) : el("td", { class: cls || "" }))));
     const parts = [el("div", { class: "wide" }, el("table", { class: all }, el("thead", {}, head), body))];
     if (rows.length > SHOWN) parts.push(el("button", { type: "button", onclick: e => { fill(rows.length); e.target.remove(); } }, `all ${rows.length} ${all}`));
     return parts;
