@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from speedproof.stats import jumps
-from speedproof.stats.alarms import alarms
-from speedproof.stats.cusum import Alarm, first_alarm, run_limit
+from speedproof.stats.alarms import alarms, all_alarms
+from speedproof.stats.cusum import Alarm, first_alarms, run_limit
 from speedproof.stats.jumps import first_jump, newest_jump
 
 Series = npt.NDArray[np.float64]
@@ -168,7 +168,7 @@ def test_the_earlier_of_both_kinds_counts() -> None:
     """Small changes are left to the cumulative sum, at half of the stated rate."""
     x = np.random.default_rng(6).standard_normal(120) + 1.5 * (np.arange(120) >= 60)
     alarm = alarms(x, 500.0)[0]
-    slow = first_alarm(x, run_limit(1000.0))
+    slow = first_alarms(x[None], run_limit(1000.0))[0]
     assert slow is not None
     assert first_jump(x, 1000.0) is None
     assert (alarm.raised, alarm.up) == (slow.raised, True)
@@ -181,3 +181,13 @@ def test_a_level_is_watched_from_its_first_value_on() -> None:
     x = np.append(np.random.default_rng(1).standard_normal(10), [1000.0, 1001.0])
     assert alarms(x, 50.0) == (Alarm(11, 10, True),)
     assert alarms(x[1:], 50.0) == ()
+
+
+def test_several_series_are_watched_like_each_alone() -> None:
+    """Steps, ties, other lengths and levels that begin elsewhere change nothing of a neighbour's alarms."""
+    rng = np.random.default_rng(8)
+    series = [rng.standard_normal(n) + 3.0 * (np.arange(n) % 90 >= 45) for n in (1, 9, 12, 150, 200) * 3]
+    series += [np.round(x) for x in series]
+    together = all_alarms(series, 100.0)
+    assert together == [alarms(x, 100.0) for x in series]
+    assert {len(found) for found in together} == {0, 3, 4, 5}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from speedproof.stats import cusum
-from speedproof.stats.cusum import Alarm, first_alarm, mean_run, run_limit
+from speedproof.stats.cusum import Alarm, first_alarms, mean_run, run_limit
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_the_limit_inverts_the_mean_run() -> None:
 def alarms_of_sums(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
     """One after another, each new level watched from its start."""
     values, limit, start, found = np.asarray(x, dtype=np.float64), cusum.run_limit(mean), 0, []
-    while (alarm := first_alarm(values[start:], limit)) is not None:
+    while (alarm := first_alarms(values[None, start:], limit)[0]) is not None:
         found.append(Alarm(start + alarm.raised, start + alarm.since, alarm.up))
         start += alarm.since
     return tuple(found)

@@ -13,8 +13,9 @@ from speedproof.history.changes import RISK, Change, find_history_changes
 from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import Track
-from speedproof.stats.alarms import alarms
+from speedproof.stats.alarms import all_alarms
 from speedproof.stats.change_points import alone, change_pvalues
+from speedproof.stats.cusum import Alarm
 from speedproof.stats.jumps import newest_jump
 
 ASKED = 20.0
@@ -135,19 +136,21 @@ def find_alarms(
         raise UsageError(f"every={every:g}: expected a positive number of commits")
     if last < 1:
         raise UsageError(f"last={last}: expected a number of commits, at least 1")
-    watched = sum(len(track.stretches()) > 0 for track in tracks)
+    mean = every * len(tracks)
     changes: dict[int, list[Change]] = {}
     for change in find_history_changes(tracks):
         changes.setdefault(id(change.track), []).append(change)
     found: list[tuple[int, HistoryAlarm]] = []
     place = {sha: i for i, sha in enumerate(line)}
-    for track in tracks:
-        start, end = track.stretches()[-1]
-        level, newest = track.level[start:end], len(track.order) - last
-        if int(track.at[track.starts[end - 1]]) < newest:
-            continue
+    fresh = [track for track in tracks if int(track.at[-1]) >= len(track.order) - last]
+    stretches = [track.stretches()[-1] for track in fresh]
+    levels = [track.level[slice(*of)] for track, of in zip(fresh, stretches, strict=True)]
+    for track, (start, end), level, alarms in zip(
+        fresh, stretches, levels, all_alarms(levels, mean), strict=True
+    ):
+        newest = len(track.order) - last
         before = int(np.searchsorted(track.at[track.starts[start:end]], newest))
-        raised, borders = _raised(track, start, end, every * watched, changes.get(id(track), ()), before)
+        raised, borders = _raised(track, start, end, alarms, mean, changes.get(id(track), ()), before)
         for since, at_value, shown in raised:
             at = int(track.at[track.starts[start + at_value]])
             if at < newest:
@@ -170,7 +173,13 @@ def find_alarms(
 
 
 def _raised(
-    track: Track, start: int, end: int, mean: float, changes: Sequence[Change], before: int
+    track: Track,
+    start: int,
+    end: int,
+    alarms: Sequence[Alarm],
+    mean: float,
+    changes: Sequence[Change],
+    before: int,
 ) -> tuple[list[tuple[int, int, bool]], list[int]]:
     """Of a stretch of points: the first one of each new level, the one that raised it, whether it is confirmed.
 
@@ -184,7 +193,7 @@ def _raised(
         if {c.commit.sha, c.earliest.sha, c.latest.sha} <= place.keys() and place[c.commit.sha] > 0
     ]
     found: dict[int, tuple[int, bool]] = {}
-    for alarm in alarms(level, mean):
+    for alarm in alarms:
         same = [k for k, low, high, _ in shown if low - _NEAR <= alarm.since <= high + _NEAR]
         since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
         found[since] = (alarm.raised, True)

@@ -32,7 +32,10 @@ from speedproof.history.rows import Added, Measurements, State, StoredSeries, Tr
 
 BUSY = 60.0  # seconds that a writer waits for another
 _PAGE = 500  # numbers in one question
-_ROWS = 20_000  # that are taken at a time
+_FIGURES = {
+    "series": np.int64, "session": np.int64, "commit": np.int64, "anchor": np.bool_,
+    "location": np.float64, "low": np.float64, "high": np.float64, "id": np.int64,
+}  # fmt: skip
 
 
 def _now() -> str:
@@ -222,25 +225,21 @@ class HistoryStore:
     def measurements(self, series: Iterable[int] | None = None) -> Measurements:
         """Every sample's location, of some series or all, series by series in the order of adding."""
         s = schema.samples.c
-        columns = (s.series, s.session, s.commit, s.anchor, s.location, s.low, s.high, s.id)
         wanted = None if series is None else sorted(set(series))
         with self.transaction() as connection:
             known = connection.execute(select(schema.commits).order_by(schema.commits.c.id)).all()
             sittings = connection.execute(select(schema.sessions).order_by(schema.sessions.c.id)).all()
-            query = select(*columns)
+            query = select(*(s[name] for name in _FIGURES))
             if wanted is not None and len(wanted) <= _PAGE:
                 query = query.where(s.series.in_(wanted))
             cursor = connection.execute(query).cursor  # of plain tuples, in a third of the time
-            parts = [np.zeros((0, len(columns)))]
-            while rows := cursor.fetchmany(_ROWS):
-                parts.append(np.array(rows, dtype=np.float64))
-        found = np.concatenate(parts)
-        del parts
+            found = np.fromiter(cast(Any, cursor), list(_FIGURES.items()))
         if wanted is not None and len(wanted) > _PAGE:
-            found = found[np.isin(found[:, 0], wanted)]
-        order = np.lexsort((found[:, 7], found[:, 0]))
-        number, session, commit, sample = (found[order, k].astype(np.int64) for k in (0, 1, 2, 7))
-        anchor, location, low, high = (found[order, k] for k in range(3, 7))
+            found = found[np.isin(found["series"], wanted)]
+        order = np.lexsort((found["id"], found["series"]))
+        number, session, commit, anchor, location, low, high, sample = (
+            found[name][order] for name in _FIGURES
+        )
         del found
         machine = np.array([row.machine for row in sittings], dtype=np.int64)
         return Measurements(
@@ -248,7 +247,7 @@ class HistoryStore:
             session,
             machine[np.searchsorted([row.id for row in sittings], session)],
             np.searchsorted([row.id for row in known], commit),
-            anchor == 1.0,
+            anchor,
             location,
             low,
             high,

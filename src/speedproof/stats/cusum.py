@@ -57,33 +57,36 @@ def run_limit(mean: float) -> float:
     return halved(lambda limit: mean_run(limit) >= mean, 0.0, high)
 
 
-def first_alarm(values: FloatArray, limit: float) -> Alarm | None:
-    """The first alarm of values that come in."""
-    scores = ndtri(_sequential_ranks(values.tolist()))
-    before = np.concatenate([[0.0], scores[:-1]])
+def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
+    """The first alarm of each of several series of equal length, shape (rows, n), as their values come in."""
+    scores = ndtri(np.array([_sequential_ranks(row) for row in values.tolist()]))
+    before = np.zeros_like(scores)
+    before[:, 1:] = scores[:, :-1]
     # The likeness of neighbours so far, raised by the bias of its estimate.
-    products, squares = (np.cumsum(before * v) - before * v for v in (scores, before))
+    products, squares = (np.cumsum(before * v, axis=1) - before * v for v in (scores, before))
     likeness = np.divide(products, squares, out=np.zeros_like(products), where=squares > 0.0)
-    rho = np.clip(likeness + 2.0 / np.arange(1, scores.size + 1), 0.0, _MOST_DEPENDENT)
-    fresh = ((scores - rho * before) / np.sqrt(1.0 - rho * rho))[_FIRST:]
-    found = []
+    rho = np.clip(likeness + 2.0 / np.arange(1, scores.shape[1] + 1), 0.0, _MOST_DEPENDENT)
+    fresh = ((scores - rho * before) / np.sqrt(1.0 - rho * rho))[:, _FIRST:]
+    found: list[Alarm | None] = [None] * len(values)
     for up in (True, False):
-        walk = np.cumsum((fresh if up else -fresh) - _SLACK)
-        sums = walk - np.minimum.accumulate(np.minimum(walk, 0.0))
-        above = np.flatnonzero(sums > limit)
-        if above.size:
-            at = int(above[0])
-            zeros = np.flatnonzero(sums[:at] == 0.0)
-            found.append(Alarm(_FIRST + at, _FIRST + (int(zeros[-1]) + 1 if zeros.size else 0), up))
-    return min(found, key=lambda alarm: alarm.raised, default=None)
+        walk = np.cumsum((fresh if up else -fresh) - _SLACK, axis=1)
+        sums = walk - np.minimum.accumulate(np.minimum(walk, 0.0), axis=1)
+        above = sums > limit
+        for row in np.flatnonzero(above.any(axis=1)).tolist():
+            at, known = int(above[row].argmax()), found[row]
+            if known is None or _FIRST + at < known.raised:
+                zeros = np.flatnonzero(sums[row, :at] == 0.0)
+                found[row] = Alarm(_FIRST + at, _FIRST + (int(zeros[-1]) + 1 if zeros.size else 0), up)
+    return found
 
 
-def _sequential_ranks(values: list[float]) -> FloatArray:
+def _sequential_ranks(values: list[float]) -> list[float]:
     """Of every value among those up to it, (r - 1/2) / n, ties at their mean rank."""
-    known: list[float] = []
+    known = [math.inf]  # after all of them, so that there is a next one
     ranks = []
-    for value in values:
-        left, right = bisect_left(known, value), bisect_right(known, value)
-        known.insert(right, value)
-        ranks.append((left + right + 1) / (2.0 * len(known)))
-    return np.array(ranks)
+    for n, value in enumerate(values):
+        left = bisect_left(known, value, 0, n)
+        right = bisect_right(known, value, left, n) if known[left] == value else left
+        known.insert(left, value)
+        ranks.append((left + right + 1) / (2 * n + 2))
+    return ranks

@@ -47,14 +47,13 @@ def newest_jump(x: FloatArray, mean: float) -> int | None:
 
 def jumps(x: FloatArray, mean: float, new: int, most: float) -> list[tuple[int, float, int]]:
     """Every jump of so many values, its ranks of such a chance at most: its last value, p-value, first value."""
-    values = usual(x)
-    ends = np.arange(_FIRST, values.size - new + 1)  # of what is before
+    ends = np.arange(_FIRST, x.size - new + 1)  # of what is before
     before = np.minimum(ends, _BEFORE)
     chance = 2.0 * np.prod([k / (before + k) for k in range(1, new + 1)], axis=0)
     ends = ends[chance <= most]
     if not ends.size:
         return []
-    pvalues = _pvalues(values, ends, new)
+    pvalues = _pvalues(usual(x), ends, new)
     small = pvalues * mean * _STRICTER <= 1.0
     return [
         (end + new - 1, pvalue, end)
