@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from speedproof.api import given
+from speedproof.api.given import rules_of as rules_given
 from speedproof.cli.asked import CommandOptions
 from speedproof.errors import UsageError
 from speedproof.options import Judging
@@ -35,4 +35,4 @@ def rules_of(asked: CommandOptions, judging: Judging, protocols: Sequence[str]) 
             raise UsageError(
                 f"{asked.given[name]} is a rule of a protocol that is not asked for: ask for {whose}"
             )
-    return given.rules_of(judging)
+    return rules_given(judging)
