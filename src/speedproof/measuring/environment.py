@@ -77,7 +77,10 @@ def _power(root: Path) -> str:
 
 def load_of(facts: Mapping[str, str]) -> str:
     """The load where it keeps more than half of the CPUs busy; else empty."""
-    load, cpus = float(facts.get("load", "0")), int(facts.get("cpus", "1"))
+    try:
+        load, cpus = float(facts.get("load", "0")), int(facts.get("cpus", "1"))
+    except ValueError:  # of a file that somebody edited
+        return ""
     return f"{load:g} on {cpus} CPUs" if load > 0.5 * cpus else ""
 
 

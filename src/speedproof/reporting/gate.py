@@ -156,6 +156,7 @@ class _Line:
             Cell(
                 remark or (f"medians {medians}" if medians else ""),
                 "warning" if remark else "dim",
+                () if remark else ("",),
                 spans=True,
             ),
             name=self.of.benchmark,
