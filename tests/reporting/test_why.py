@@ -204,3 +204,12 @@ def test_one_version() -> None:
     told = " ".join(str(sp.why(both)).split())
     assert "with about 112 faults (70 % of a)" in told
     assert "with about 2,112 faults (30 % of a)" in told
+
+
+def test_metrics_that_never_vary_explain_nothing() -> None:
+    """Where all others are the same in every run, that is said."""
+    found = two()
+    constant = [np.full(len(values), 5.0) for values in found["time"]]
+    result = two_samples(found, metrics={"faults": tuple(constant)})
+    assert result.why == ()
+    assert "no other metric varies" in " ".join(str(result).split())

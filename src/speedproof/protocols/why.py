@@ -119,8 +119,8 @@ def why(
     sides = [sample.per_process("mean") for sample in explained]
     usable, left_out = _usable(explained, others)
     names = list(usable)
-    columns = np.array([usable[name] for name in names]).reshape(len(names), -1).T
     time = np.concatenate([side.values for side in sides])
+    columns = np.array([usable[name] for name in names]).reshape(len(names), time.size).T
     version = np.repeat(np.arange(len(sides)), [side.n for side in sides])
     enough = min(side.n for side in sides) >= LEAST_RUNS
     own = [states_of(_logs(side.values)) if enough else np.zeros(side.n, dtype=np.int64) for side in sides]
