@@ -184,3 +184,18 @@ def test_the_risk_for_inputs_like_these(k: int) -> None:
         held += found.slope.low <= 0.0 <= found.slope.high
     assert faster <= stats.binom.ppf(0.999, draws, 0.05)
     assert held >= stats.binom.ppf(0.001, draws, 0.95)
+
+
+def test_a_parameter_that_is_none_names_those_that_differ() -> None:
+    """Not the machine's fields, which are the same everywhere."""
+    measured = sp.read(str(Path(__file__).parents[2] / "examples/sizes/session.jsonl"), metric="time")
+    with pytest.raises(sp.SpeedproofError, match=r"differ in zz: the parameters of these benchmarks are n$"):
+        sp.compare_suite(measured).over("zz")
+
+
+def test_a_suite_and_its_comparison_draw_the_forest() -> None:
+    pytest.importorskip("matplotlib")
+    drawn = [one.plot() for one in (suite(), sp.compare_suite(suite()))]
+    labels = [[text.get_text() for text in ax.get_yticklabels()] for ax in drawn]
+    assert labels[0] == labels[1]
+    assert labels[0]

@@ -122,3 +122,19 @@ def test_a_picture_has_an_ellipse_a_state() -> None:
             assert x[0] == pytest.approx(x[-1])
             assert (x > 0).all()
             assert (y > 0).all()
+
+
+def test_several_benchmarks_are_told_apart() -> None:
+    """The heading counts; a line for each direction; the distance between two versions stands once."""
+    parts = {}
+    for k, benchmark in enumerate(("sort", "hash")):
+        for version, share in (("a", 0.3), ("b", 0.1)):
+            for metric, sample in zip(("time", "faults"), made(60, share, k)[1], strict=True):
+                parts[Key(benchmark, metric), version] = sample
+    said = " ".join(str(sp.joint(sp.Suite(("a", "b"), parts), ["time", "faults"])).split())
+    assert "faults: 2 states in 4 samples" in said
+    for benchmark in ("sort", "hash"):
+        for one, other in (("a", "b"), ("b", "a")):
+            line = f"{benchmark}: a run of {one} is better than one of {other} in every metric"
+            assert said.count(line) == 1
+    assert said.count("mean distance") == 2

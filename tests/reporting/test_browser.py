@@ -8,6 +8,7 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -71,6 +72,17 @@ def _log(driver: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
     """What the browser has written to one of its logs since the last look."""
     found: list[dict[str, Any]] = driver.execute("getLog", {"type": kind})["value"]
     return found
+
+
+@contextmanager
+def window(driver: webdriver.Chrome, width: int) -> Iterator[None]:
+    """The page in a window, or on a phone, of this width."""
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        yield
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 Opener = Callable[[Made], webdriver.Chrome]
@@ -316,11 +328,7 @@ def test_a_thousand_benchmarks(open_page: Opener, thousand: Made) -> None:
 def test_the_header_stays(open_page: Opener, thousand: Made, width: int) -> None:
     """However far the rows are scrolled, their titles are at the top of the window, and a linked row is below."""
     driver = open_page(thousand)
-    driver.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
-    )
-    try:
+    with window(driver, width):
         name = rows(driver)[-1]
         driver.execute_script("location.hash = encodeURIComponent(arguments[0])", name)
         button = driver.find_element(By.CSS_SELECTOR, f"tr[data-name='{name}'] .open")
@@ -333,8 +341,6 @@ def test_the_header_stays(open_page: Opener, thousand: Made, width: int) -> None
         )
         assert abs(top) < 2
         assert bottom <= row
-    finally:
-        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.mark.slow
@@ -342,18 +348,12 @@ def test_the_header_stays(open_page: Opener, thousand: Made, width: int) -> None
 def test_fits_any_width(open_page: Opener, mixed: Made, width: int) -> None:
     """The page itself never scrolls sideways, panels open or not."""
     driver = open_page(mixed)
-    driver.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
-    )
-    try:
+    with window(driver, width):
         driver.find_element(By.CSS_SELECTOR, "[data-open=all]").click()
         overflow = driver.execute_script(
             "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
         assert overflow <= 0
-    finally:
-        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.mark.slow
@@ -410,13 +410,11 @@ def test_labels_of_an_axis_at_any_width(open_page: Opener, make_suite: Callable[
     for values in suites:
         driver = open_page(make_suite(values))
         for width in (360, 480, 620, 761, 800, 900, 1024, 1151, 1280, 1600, 2560):
-            metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-            labels = driver.execute_script(LABELS)[0]
+            with window(driver, width):
+                labels = driver.execute_script(LABELS)[0]
             assert all(b[0] - a[1] > 2 for a, b in itertools.pairwise(labels)), (width, labels)
             assert "1" in [text for _, _, text in labels]
             assert len(labels) > 2 or width < 1280
-    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.mark.slow
@@ -443,12 +441,10 @@ def test_drawn_tables_fit_any_width(chromium: webdriver.Chrome, tmp_path: Path) 
     page.write_text(render(Report("", (Text("Two candidates"),), (Table(titles, rows),))), encoding="utf-8")
     chromium.get(page.as_uri())
     for width in (400, 700, 1280):
-        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        assert len(chromium.execute_script(LABELS)[0]) > 1
-        drawn = chromium.find_elements(By.CSS_SELECTOR, "td.c-plot svg")
-        assert len(drawn) == 2
-        for svg in drawn:
-            assert svg.rect["width"] > 150
-            assert 0 <= svg.rect["x"] <= width - svg.rect["width"]
-    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        with window(chromium, width):
+            assert len(chromium.execute_script(LABELS)[0]) > 1
+            drawn = chromium.find_elements(By.CSS_SELECTOR, "td.c-plot svg")
+            assert len(drawn) == 2
+            for svg in drawn:
+                assert svg.rect["width"] > 150
+                assert 0 <= svg.rect["x"] <= width - svg.rect["width"]

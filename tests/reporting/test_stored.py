@@ -55,12 +55,12 @@ def test_samples_survive_bit_for_bit(mixed: Made) -> None:
         ("\x00\x80", "is not JSON"),
         ("[]", "no results of speedproof"),
         ('{"a": 1}', "no results of speedproof"),
-        ('{"speedproof": "1", "schema": 4, "command": "show", "results": []}', "results of 'show'"),
+        ('{"speedproof": "1", "schema": 5, "command": "show", "results": []}', "results of 'show'"),
         ('{"speedproof": "1", "schema": 99, "command": "compare", "results": []}', "newer"),
         ('{"speedproof": "1", "schema": 1, "command": "compare", "results": []}', "older"),
-        ('{"speedproof": "1", "schema": 4, "command": "compare", "results": [{}]}', "missing required field"),
-        ('{"speedproof": "1", "schema": 4, "command": "compare", "results": 3}', "$.results"),
-        ('{"speedproof": "1", "schema": 4, "command": "compare", "results": [3]}', "$.results[0]"),
+        ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [{}]}', "missing required field"),
+        ('{"speedproof": "1", "schema": 5, "command": "compare", "results": 3}', "$.results"),
+        ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [3]}', "$.results[0]"),
     ],
 )
 def test_errors_name_the_file_and_the_place(text: str, message: str) -> None:

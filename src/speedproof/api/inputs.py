@@ -79,7 +79,7 @@ class OverResult(Shown, Struct, frozen=True):
 def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> OverResult:
     """Of comparisons of a suite's versions, those that differ in a parameter alone together."""
     families: dict[tuple[int, str], list[Input]] = {}
-    known: dict[str, None] = {}
+    known: dict[str, set[str]] = {}
     problems: list[str] = []
     without_it: dict[str, None] = {}
     sessions = {}
@@ -89,7 +89,8 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
                 suite.samples[Key(c.benchmark, c.metric), v] for v in (result.reference, result.candidate)
             ]
             parts, there = (dimensions(c.benchmark, side.fields) for side in sides)
-            known |= dict.fromkeys(name for name in parts if name not in ("benchmark", "name"))
+            for name in parts.keys() - {"benchmark", "name"}:
+                known.setdefault(name, set()).add(parts[name])
             value = parts.get(parameter)
             if value != there.get(parameter):
                 problems.append(f"{c.benchmark}: {parameter} is not the same in both versions")
@@ -109,7 +110,8 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
         else:
             problems.append(f"{name}: one input only ({parameter} = {inputs[0].value})")
     if not found:
-        there_is = enumerate_names(known, 12) or "none"
+        varied = sorted(name for name, values in known.items() if len(values) > 1)
+        there_is = enumerate_names(varied, 12) or "none"
         why = problems[0] if problems else f"the parameters of these benchmarks are {there_is}"
         raise UsageError(f"no two inputs that differ in {parameter}: {why}")
     if without_it:

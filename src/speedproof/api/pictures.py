@@ -47,10 +47,18 @@ class ResultPlots:
 
 
 class SuitePlots:
-    """Pictures of samples: ``suite["sort"].plot.ecdf()``; each draws all versions of one benchmark."""
+    """Pictures of samples: ``suite["sort"].plot.ecdf()``; each draws all versions of one benchmark.
+
+    ``suite.plot()`` draws the forest of all benchmarks.
+    """
 
     def __init__(self, suite: Suite) -> None:
         self._suite = suite
+
+    def __call__(self) -> Axes:
+        """Every speedup over the first version, with its bounds."""
+        picture: Axes = pictures(self._suite, "forest")[0][1]
+        return picture
 
     def _drawn(self, *, processes: bool = False) -> tuple[str, str, dict[str, FloatArray]]:
         """Title, axis and the values of each version in one unit."""

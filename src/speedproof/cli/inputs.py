@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 import speedproof as sp
 from speedproof.api.given import version_given
 from speedproof.cli.console import Console
@@ -42,6 +44,14 @@ def load_chosen(
     if reference and len(suite.versions) > 1:
         reference = version_given(reference, suite.versions)
     return select(suite, choosing, console), reference
+
+
+def joint_of(
+    names: str, paths: Sequence[str], reading: Reading, choosing: Choosing, console: Console
+) -> sp.JointResult:
+    """The states of runs by the metrics that ``--joint`` names, with commas between them."""
+    suite, _ = load_chosen(paths, reading, replace(choosing, metric="all"), console)
+    return sp.joint(suite, [name.strip() for name in names.split(",")])
 
 
 def columns_of(reading: Reading) -> dict[str, str]:

@@ -2,13 +2,11 @@
 
 from typing import Annotated, Literal
 
-from msgspec.structs import replace
-
 import speedproof as sp
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import load_chosen, report_leftovers
+from speedproof.cli.inputs import joint_of, load_chosen, report_leftovers
 from speedproof.cli.outputs import check_outputs, write_answer
 from speedproof.declaring import Excludes, Needs, Title
 from speedproof.options import Choosing, Modelling, Output, Reading, ResultFiles, answer
@@ -103,8 +101,7 @@ def run(asked: ModelOptions, console: Console) -> int:
     output, modelling = asked.output, asked.modelling
     check_outputs(output, *asked.files)
     if asked.joint is not None:
-        whole, _ = load_chosen(asked.files, asked.reading, replace(asked.choosing, metric="all"), console)
-        joint = sp.joint(whole, [name.strip() for name in asked.joint.split(",")])
+        joint = joint_of(asked.joint, asked.files, asked.reading, asked.choosing, console)
         write_answer(asked, output, console, joint.reports, joint.to_json)
         return 0
     if asked.bootstrap == 0:

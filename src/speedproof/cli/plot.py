@@ -4,13 +4,11 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec.structs import replace
-
 import speedproof as sp
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import load_chosen, report_leftovers
+from speedproof.cli.inputs import joint_of, load_chosen, report_leftovers
 from speedproof.declaring import Excludes, Taken
 from speedproof.options import Choosing, Modelling, Reading, ResultFiles
 from speedproof.reporting.names import file_names
@@ -56,15 +54,15 @@ def run(asked: PlotOptions, console: Console) -> int:
     sp.plot.check_output(asked.picture)
     if asked.kind in ("density", "qq", "forest"):
         asked.refuse("max_components", because=f"--kind {asked.kind} draws no mixture")
-    choosing = asked.choosing if asked.joint is None else replace(asked.choosing, metric="all")
-    suite, reference = load_chosen(asked.files, asked.reading, choosing, console)
-    most = asked.modelling.max_components
-    if asked.joint is None:
+    if asked.joint is not None:
+        joint = joint_of(asked.joint, asked.files, asked.reading, asked.choosing, console)
+        suite, drawn = joint.suite, joint.pictures()
+    else:
+        suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
+        most = asked.modelling.max_components
         drawn = sp.pictures(
             suite, asked.kind, reference=reference, max_components=most, remark=console.remark
         )
-    else:
-        drawn = sp.joint(suite, [name.strip() for name in asked.joint.split(",")]).pictures()
     report_leftovers(suite, console)
     for path, (_, picture) in zip(_paths(asked.picture, [name for name, _ in drawn]), drawn, strict=True):
         sp.plot.save(picture, path)

@@ -28,11 +28,14 @@ def report(models: Sequence[JointModel]) -> Report:
             )
             shown = names if k == 0 else ("", "")
             rows.append(Row.of(*shown, percent(state.weight, 2), *levels, name=f"{m.benchmark} {m.version}"))
-    counts = ", ".join(f"{plural(len(m.states), 'state')} of {m.version}" for m in models[:4])
-    more = f" and {len(models) - 4} more" if len(models) > 4 else ""
+    counts = ", ".join(f"{plural(len(m.states), 'state')} of {m.version}" for m in models)
+    if several:
+        ends = sorted({len(m.states) for m in models})
+        span = " to ".join(map(str, ends[:: max(len(ends) - 1, 1)]))
+        counts = f"{span} states in {plural(len(models), 'sample')}"
     return Report(
         f"States of runs by {' and '.join(metrics)}",
-        (Text(f"Runs by {' and '.join(metrics)}: {counts}{more}", "strong", "(mixture, ICL)"),),
+        (Text(f"Runs by {' and '.join(metrics)}: {counts}", "strong", "(normal mixtures)"),),
         (Table.of((*columns, *right("runs", *metrics)), rows),),
         tuple(_compared(models, several=several)),
         command="model",
@@ -41,20 +44,22 @@ def report(models: Sequence[JointModel]) -> Report:
 
 
 def _compared(models: Sequence[JointModel], *, several: bool) -> Iterator[Text]:
+    told: set[tuple[str, str, str]] = set()
     for m in models:
         where = f"{m.benchmark}: " if several else ""
         for other in m.others:
-            gaps = ", ".join(
-                f"{_value(gap, unit)} in {name}"
-                for gap, unit, name in zip(other.distances, m.units, m.metrics, strict=True)
-            )
-            yield Text(
-                f"{where}a run of {m.version} is better than one of {other.version} in all of them in "
-                f"{case_share(other.better)} of cases; mean distance {gaps}."
-            )
+            often = f"a run of {m.version} is better than one of {other.version} in every metric in "
+            often += f"{case_share(other.better)} of cases"
+            gaps = ""
+            if (m.benchmark, other.version, m.version) not in told:  # the distance back is the same
+                far = zip(other.distances, m.units, m.metrics, strict=True)
+                gaps = f"; mean distance {', '.join(f'{_value(d, unit)} in {name}' for d, unit, name in far)}"
+            told.add((m.benchmark, m.version, other.version))
+            yield Text(f"{where}{often}{gaps}.")
         if len(m.others) > 1:
             yield Text(
-                f"{where}it is better than one of each other version in {case_share(m.best)} of cases."
+                f"{where}a run of {m.version} is better than one of each other version in {case_share(m.best)} "
+                "of cases."
             )
 
 

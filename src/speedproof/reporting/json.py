@@ -12,7 +12,7 @@ from speedproof import __version__
 
 # What a terminal obeys though JSON may have it bare: DEL, C1, and what turns the direction of writing.
 _OBEYED = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
 
 
