@@ -14,6 +14,7 @@ from speedproof.data.given import sample
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import DataError, UsageError
+from speedproof.protocols.machine_speeds import machine_speeds
 from speedproof.protocols.why import Why as Why
 from speedproof.protocols.why import why as explain
 from speedproof.reporting.model import Report
@@ -52,7 +53,7 @@ class WhyResult(Shown, Struct, frozen=True):
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [report(of, everything=everything, details=details) for of in self.by_candidate.values()]
+        return [report(of, everything=everything, details=details) for of in self.by_candidate.values() if of]
 
     def to_json(self) -> str:
         """Everything, in the envelope of all results."""
@@ -75,12 +76,13 @@ def why(
     seed: int = 0,
     done: Callable[[], None] = no_step,
 ) -> WhyResult:
-    """Say which other metrics of the same runs go with time, and how much of a difference.
+    """Say what goes with time, and with how much of a difference: metrics of the same runs, speeds of the machine.
 
     Parameters
     ----------
     suite : Suite
-        With several metrics of the same runs. Of one version the states of its runs are explained.
+        With several metrics of the same runs, or two versions at two speeds of the machine. Of one version the
+        states of its runs are explained.
     reference : str, optional
         The version that the others are compared with; the first by default.
     metric : str, optional
@@ -100,7 +102,7 @@ def why(
     Raises
     ------
     SpeedproofError
-        One metric only, or no such metric or version.
+        One metric only and one speed, or no such metric or version.
 
     Examples
     --------
@@ -111,33 +113,42 @@ def why(
     ('minor-faults', [53, 2101], True)
     """
     explained = metric or suite.main_metric
-    suite.select(metric=explained)  # says what there is
+    chosen = suite.select(metric=explained)
     others = [name for name in suite.metrics if name != explained]
-    if not others:
-        raise UsageError(
-            f"there is no metric beside {explained} that it could go with; 'speedproof run' records some, and "
-            "more with --perf, --energy and --metric"
-        )
     alpha = alpha_of(confidence)
     sides: list[tuple[str, ...]] = [suite.versions]
     if len(suite.versions) > 1 or reference is not None:
         first, candidates = suite.sides(reference)
         sides = [(first, candidate) for candidate in candidates]
     found: dict[str, tuple[Why, ...]] = {}
+    machine = None
     for versions in sides:
+        samples: Iterable[tuple[Key, tuple[Sample, ...]]]
+        if len(versions) == 2:
+            pairs = chosen.pair(*versions).pairs
+            machine = machine_speeds(pairs, alpha)
+            samples = [(pair.key, (pair.reference, pair.candidate)) for pair in pairs]
+        else:
+            samples = [(key, (sample,)) for (key, _), sample in chosen.samples.items()]
+        if not others and machine is None:
+            continue
         of_each = []
-        for benchmark in suite.benchmarks:
-            samples = [suite.samples.get((Key(benchmark, explained), version)) for version in versions]
-            known = [one for one in samples if one is not None]
-            if len(known) == len(samples) and len({(one.unit, one.direction) for one in known}) == 1:
-                beside = {
-                    name: [suite.samples.get((Key(benchmark, name), version)) for version in versions]
-                    for name in others
-                }
-                beside = {name: of for name, of in beside.items() if any(one is not None for one in of)}
-                of_each.append(explain(benchmark, explained, known, beside, alpha=alpha, seed=seed))
+        for key, known in samples:
+            beside = {
+                name: [suite.samples.get((Key(key.benchmark, name), version)) for version in versions]
+                for name in others
+            }
+            beside = {name: of for name, of in beside.items() if any(one is not None for one in of)}
+            of_each.append(
+                explain(key.benchmark, explained, known, beside, machine=machine, alpha=alpha, seed=seed)
+            )
             done()
         found[versions[-1]] = tuple(of_each)
+    if not found:
+        raise UsageError(
+            f"there is no metric beside {explained} that it could go with; 'speedproof run' records some, and "
+            "more with --perf, --energy and --metric"
+        )
     return WhyResult(found)
 
 
