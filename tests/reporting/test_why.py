@@ -212,7 +212,9 @@ def test_the_two_speeds_of_a_machine() -> None:
         assert one.machine.within.low < 1.05 < one.machine.within.high
     (report,) = found.reports(details=True)
     told = " ".join(text.render(report).split())
-    assert told.count("runs at the machine's slower speed (50 % of a, 25 % of b); within a state 1.04x to") == 4
+    assert (
+        told.count("runs at the machine's slower speed (50 % of a, 25 % of b); within a state 1.04x to") == 4
+    )
     assert told.count("Next: speedproof run --cpu 1, at a fixed frequency") == 4
     one = json.loads(found.to_json())["results"][0]
     assert [state["shares"] for state in one["machine"]["states"]] == [[0.5, 0.75], [0.5, 0.25]]

@@ -14,7 +14,7 @@ from speedproof.data.given import sample
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import DataError, UsageError
-from speedproof.protocols.machine_speeds import machine_speeds
+from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.why import Why as Why
 from speedproof.protocols.why import why as explain
 from speedproof.reporting.model import Report
@@ -114,42 +114,52 @@ def why(
     """
     explained = metric or suite.main_metric
     chosen = suite.select(metric=explained)
-    others = [name for name in suite.metrics if name != explained]
     alpha = alpha_of(confidence)
     sides: list[tuple[str, ...]] = [suite.versions]
     if len(suite.versions) > 1 or reference is not None:
         first, candidates = suite.sides(reference)
         sides = [(first, candidate) for candidate in candidates]
     found: dict[str, tuple[Why, ...]] = {}
-    machine = None
     for versions in sides:
-        samples: Iterable[tuple[Key, tuple[Sample, ...]]]
-        if len(versions) == 2:
-            pairs = chosen.pair(*versions).pairs
-            machine = machine_speeds(pairs, alpha)
-            samples = [(pair.key, (pair.reference, pair.candidate)) for pair in pairs]
-        else:
-            samples = [(key, (sample,)) for (key, _), sample in chosen.samples.items()]
-        if not others and machine is None:
-            continue
-        of_each = []
-        for key, known in samples:
-            beside = {
-                name: [suite.samples.get((Key(key.benchmark, name), version)) for version in versions]
-                for name in others
-            }
-            beside = {name: of for name, of in beside.items() if any(one is not None for one in of)}
-            of_each.append(
-                explain(key.benchmark, explained, known, beside, machine=machine, alpha=alpha, seed=seed)
-            )
-            done()
-        found[versions[-1]] = tuple(of_each)
-    if not found:
-        raise UsageError(
-            f"there is no metric beside {explained} that it could go with; 'speedproof run' records some, and "
-            "more with --perf, --energy and --metric"
-        )
+        machine = machine_speeds(chosen.pair(*versions).pairs, alpha) if len(versions) == 2 else None
+        found[versions[-1]] = of_versions(suite, versions, explained, machine, alpha, seed, done)
+    if not any(found.values()):
+        raise alone(explained)
     return WhyResult(found)
+
+
+def alone(metric: str) -> UsageError:
+    """The complaint where nothing beside one metric is known of any run."""
+    return UsageError(
+        f"there is no metric beside {metric} that it could go with; 'speedproof run' records some, and more with "
+        "--perf, --energy and --metric"
+    )
+
+
+def of_versions(
+    suite: Suite,
+    versions: tuple[str, ...],
+    metric: str,
+    machine: MachineSpeeds | None,
+    alpha: float,
+    seed: int = 0,
+    done: Callable[[], None] = no_step,
+) -> tuple[Why, ...]:
+    """What goes with a metric of one version, or of two, in each benchmark; none without anything that could."""
+    others = [name for name in suite.metrics if name != metric]
+    if not others and machine is None:
+        return ()
+    chosen = suite.select(metric=metric)
+    known: dict[Key, tuple[Sample, ...]] = {key: (sample,) for (key, _), sample in chosen.samples.items()}
+    if len(versions) == 2:
+        known = {pair.key: (pair.reference, pair.candidate) for pair in chosen.pair(*versions).pairs}
+    found = []
+    for key, samples in known.items():
+        of = {name: [suite.samples.get((Key(key.benchmark, name), v)) for v in versions] for name in others}
+        beside = {name: both for name, both in of.items() if any(one is not None for one in both)}
+        found.append(explain(key.benchmark, metric, samples, beside, machine=machine, alpha=alpha, seed=seed))
+        done()
+    return tuple(found)
 
 
 def metrics_given(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -65,9 +66,14 @@ def _nothing(why: Why) -> str:
 
 
 def report(
-    found: Sequence[Why], *, everything: bool = False, details: bool = False, explain: bool = False
+    found: Sequence[Why],
+    *,
+    everything: bool = False,
+    details: bool = False,
+    explain: bool = False,
+    among: str = "",
 ) -> Report:
-    """One benchmark in a line, or all metrics in ``details``; several in a row each."""
+    """One benchmark in a line, or all metrics in ``details``; several, ``among`` others, in a row each."""
     told = called(found[0].versions)
     title = f"{' against '.join(told[v] for v in reversed(found[0].versions))}: why"
     about = Report(title, (), command="compare", data=tuple(found), about="why")
@@ -76,7 +82,7 @@ def report(
     if len(found) == 1 or not any(w.metrics or w.machine for w in found):
         return replace(about, headline=headline(found[0]), tables=tables[0], notes=tuple(_notes(found)))
     machine, named = sum(w.machine is not None for w in found), sum(bool(w.goes_with) for w in found)
-    several, metric = plural(len(found), "benchmark"), found[0].metric
+    several, metric = among or plural(len(found), "benchmark"), found[0].metric
     answer = f"Why: in {named} of {several} another metric goes with {metric}"
     if machine:
         more = f", in {named} another metric" if named else ""
@@ -213,7 +219,7 @@ def _next(metric: str) -> str:
     return next(what for parts, what in _NEXT if any(part in metric.lower() for part in parts))
 
 
-def beside(reports: Sequence[Report], found: Mapping[str, Sequence[Why]], **shown: bool) -> Iterator[Report]:
+def beside(reports: Sequence[Report], found: Mapping[str, Sequence[Why]], **shown: Any) -> Iterator[Report]:
     """The answers of a comparison with what they go with: of one benchmark in its sheet, else after all."""
     made = [report(list(of), **shown) for of in found.values() if of]
     alone = len(reports) == len(made) == 1 and all(len(of) == 1 for of in found.values())
