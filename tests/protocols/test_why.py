@@ -282,6 +282,19 @@ def test_the_same_seed_gives_the_same_answer() -> None:
     assert why("f", "time", times, {"faults": faults}) == why("f", "time", times, {"faults": faults})
 
 
+def test_the_example_of_builds_names_its_layout() -> None:
+    """Of three things in random order one lies between the others in a third of builds; the code is the same."""
+    found = sp.why(sp.read("examples/layout/session.jsonl"))["command"]
+    m = first(found)
+    assert (found.sizes, found.nested) == ((40, 40), True)
+    assert (m.metric, [state.level for state in m.states]) == ("arrays-in-a-set", [6.0, 12.0])
+    apart, together = (40.0 * state.shares[0] for state in m.states)
+    assert binom.ppf(0.005, 40, 1 / 3) <= apart <= binom.ppf(0.995, 40, 1 / 3)
+    assert [state.shares[1] for state in m.states] == [1.0, 0.0]
+    assert together == 40 - apart
+    assert known(m.weights).low > 1.1
+
+
 def test_the_example_names_its_faults() -> None:
     """A program that touches 8 MB in 30 % of runs against 10 %, as measured."""
     found = sp.why(sp.read("examples/faults/session.jsonl"))["command"]

@@ -95,6 +95,7 @@ class Why(Struct, frozen=True):
     metrics: tuple[GoesWith, ...]  # what was tested: those that go with it first, the strongest first
     left_out: tuple[tuple[str, str], ...]  # other metrics, and why
     shifted: bool  # whether runs resemble their neighbours, so that time was shifted in a circle
+    nested: bool  # whether each is a process or a build of several runs
     # Of two versions at the machine's two speeds: these as states, at levels of how many times as slow they are
     machine: ByStates | None = None
 
@@ -154,6 +155,7 @@ def why(
         metrics=(),
         left_out=tuple(left_out),
         shifted=enough and any(_resembling(side) for side in sides),
+        nested=any(sample.processes is not None for sample in explained),
     )
     if not enough:
         return about

@@ -20,9 +20,9 @@ _NEXT = (
     (("fault", "memory", "tlb", "rss", "alloc"), "speedproof run --perf dTLB-load-misses,page-faults"),
     (("switch", "migration"), "speedproof run --cpu 1"),
     (("cycles", "energy", "freq", "machine"), "speedproof run --cpu 1, at a fixed frequency"),
-    (("",), "speedproof run --builds 5"),
 )
 """By a part of a metric's name, what to measure next."""
+_BUILDS = "speedproof run --builds 5"
 _NOT_RECORDED = "speedproof run --perf instructions,branch-misses,dTLB-load-misses"
 
 
@@ -33,7 +33,7 @@ def headline(why: Why) -> tuple[Text, ...]:
     first, *more = why.named
     also = [_name(m) for m in more if isinstance(m, GoesWith) and not m.part]
     beside = f"Also: {enumerate_names(also, 3)}. " if also else ""
-    proof = f"Only changing it alone shows a cause. Next: {_next(_name(first))}"
+    proof = f"Only changing it alone shows a cause. Next: {_next(why, _name(first))}"
     return (Text(f"why: {sentence(why, first)}", "strong"), Text(f"{beside}{proof}", "dim"))
 
 
@@ -214,9 +214,10 @@ def _name(m: ByStates) -> str:
     return f"{m.metric.replace('-', ' ')}{' (a part of time)' if m.part else ''}"
 
 
-def _next(metric: str) -> str:
+def _next(why: Why, name: str) -> str:
     """The experiment that would say more."""
-    return next(what for parts, what in _NEXT if any(part in metric.lower() for part in parts))
+    known = (what for parts, what in _NEXT if any(part in name.lower() for part in parts))
+    return next(known, _NOT_RECORDED if why.nested else _BUILDS)
 
 
 def beside(reports: Sequence[Report], found: Mapping[str, Sequence[Why]], **shown: Any) -> Iterator[Report]:
