@@ -116,6 +116,7 @@ ATTACHED: dict[str, dict[str, Any]] = {
     },
     "run": {"session": SessionOrigin, "why": list[Why]},
     "gate": {"why": list[Why]},
+    "corpus compare": {"why": list[Why]},
 }
 
 
@@ -148,7 +149,7 @@ def _described(definitions: Mapping[str, dict[str, Any]], types: Sequence[Any]) 
     """Give every field the comment that stands beside it, or above it, in the code."""
     for name, kind in _classes(msgspec.inspect.multi_type_info(types)).items():
         comment: list[str] = []
-        for line in getsource(kind).splitlines():
+        for line in "".join(map(getsource, kind.__mro__[: kind.__mro__.index(msgspec.Struct)])).splitlines():
             above, field = (
                 re.fullmatch(r" {4}# (.*)", line),
                 re.fullmatch(r" {4}(\w+): [^#]*(?:# (.*))?", line),

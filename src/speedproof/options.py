@@ -88,8 +88,8 @@ Store = Annotated[
 ]
 Explained = Annotated[
     bool,
-    "say which other metrics of the same runs (page faults, counters) go with time, and with how much of the "
-    "difference",
+    "say what time goes with, and how much of the difference: other metrics of the same runs (page faults, "
+    "counters), the machine's two speeds",
 ]
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
+import speedproof as sp
+from speedproof.api.corpus_results import CorpusComparison
 from speedproof.api.given import version_given
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
@@ -77,6 +81,45 @@ def test_quantiles_of_a_corpus_are_those_of_its_files(
     assert "(at P95, 95 %)" in said
     sheet = speedproof("compare", *files, *asked)[1]
     assert said.splitlines()[:7] == sheet.splitlines()[:7]
+
+
+def test_why_of_a_corpus_is_that_of_its_files(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
+    """The same lines and numbers; of many pairs of versions none."""
+    session = GCC.parent / "faults" / "session.jsonl"
+    corpus = tmp_path / "c"
+    assert speedproof("corpus", "build", session, "-o", corpus)[0] == 0
+    asked = ("corpus", "compare", corpus, "--workers", "1", "--why")
+    code, said, _ = speedproof(*asked)
+    sheet = speedproof("compare", session, "--why")[1]
+    assert code == 0
+    assert said.splitlines()[:5] == sheet.splitlines()[:5]
+    why = [json.loads(speedproof(*of, "--json")[1])["why"] for of in (asked, ("compare", session, "--why"))]
+    assert why[0] == why[1]
+    assert speedproof(*asked, "--html", tmp_path / "p.html")[0] == 0
+    assert "2,101 minor faults" in (tmp_path / "p.html").read_text()
+    assert "exclude each other" in speedproof(*asked, "--pairs", "all")[2]
+    with pytest.raises(sp.SpeedproofError, match="name a reference and a candidate"):
+        CorpusComparison(msgspec.structs.replace(sp.Corpus(corpus).compare().conclusion, versions=3)).why()
+
+
+def test_why_of_the_largest_changes(tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:
+    """Of 60 benchmarks with a slow state of their own and its count, of which 15 change."""
+    rng = np.random.default_rng(4)
+    rows = ["benchmark,version,metric,value"]
+    for k in range(60):
+        for version, share in (("a", 0.7 if k < 15 else 0.2), ("b", 0.2)):
+            slow = rng.permutation(40) < 40 * share
+            time, count = (
+                1.3 ** (slow * (1 + k % 7)) * rng.lognormal(0, 0.02, 40),
+                100.0 + 50.0 * slow + rng.poisson(2, 40),
+            )
+            for name, values in (("time", time), ("count", count)):
+                rows += [f"b{k},{version},{name},{value}" for value in values.tolist()]
+    (tmp_path / "runs.csv").write_text("\n".join(rows))
+    assert speedproof("corpus", "build", tmp_path / "runs.csv", "-o", tmp_path / "c")[0] == 0
+    code, said, _ = speedproof("corpus", "compare", tmp_path / "c", "--workers", "1", "--why")
+    assert code == 0
+    assert re.search(r"Why: in (\d+) of the \1 largest changes another metric goes with time", said)
 
 
 def test_plot_and_history_take_it(gcc: Path, tmp_path: Path, speedproof: Callable[..., Outcome]) -> None:

@@ -14,7 +14,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.formats.suites import read as read_suite
-from speedproof.protocols.machine_speeds import common_speeds, machine_speeds, two_speeds_of
+from speedproof.protocols.machine_speeds import common_speeds, machine_speeds, slower_processes, two_speeds_of
 from speedproof.reporting.notes import two_speeds
 from speedproof.reporting.text import render
 
@@ -57,6 +57,28 @@ def test_bounds_are_those_of_student() -> None:
     expected = stats.ttest_1samp(rows[:, 2], 0.0).confidence_interval(0.8)
     assert np.log(found.speedup.ends) == pytest.approx(tuple(expected))
     assert found.speedup.confidence == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("unit", ["s", "B/s"])
+def test_which_processes_were_slower(unit: str) -> None:
+    """Those that were made so, in run order, of times and of rates; of others nobody knows."""
+    rng = np.random.default_rng(7)
+    suite, slow = [], []
+    for _ in range(4):
+        states = [rng.permutation(np.arange(12) < n) for n in (5, 7)]
+        times = [np.where(state, 2.0, 1.0) * np.exp(0.02 * rng.standard_normal(12)) for state in states]
+        suite.append(Pair(Key("b"), *(Sample(t if unit == "s" else 1.0 / t, unit) for t in times)))
+        slow.append(states)
+    machine = machine_speeds(suite)
+    assert machine is not None
+    for pair, states in zip(suite, slow, strict=True):
+        found = slower_processes(pair, machine)
+        assert found is not None
+        np.testing.assert_array_equal(found, states)
+    (other,) = pairs(rng, 1, factor=3.0, unit=unit)
+    few = Sample(np.where(np.arange(12) < 4, 2.0, 1.0) * np.exp(0.02 * rng.standard_normal(12)), unit)
+    for unknown in (other, Pair(Key("b"), suite[0].reference, few), Pair(Key("b"), few, few)):
+        assert slower_processes(unknown, machine) is None
 
 
 @pytest.mark.parametrize("draw", ["normal", "lognormal", "exponential"])

@@ -5,11 +5,13 @@ from math import log
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy.stats import binom
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample, Trait
+from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.why import GoesWith, Why, why
 from speedproof.stats.estimate import Estimate
 
@@ -176,6 +178,57 @@ def test_one_version_has_states() -> None:
     assert m.share is None
 
 
+@pytest.mark.parametrize("rate", [False, True])
+def test_the_two_speeds_of_a_machine(rate: bool) -> None:
+    """Half and a fifth of the processes run at half the speed, and all of the reference's take 3 % longer."""
+    times, _ = sides((0.5, 0.2), (1.03, 1.0), n=40)
+    if rate:
+        times = [Sample(1.0 / t.values, "op/s", label=t.label) for t in times]
+    machine = MachineSpeeds(2.0, 9, 9, Estimate(1.0, 1.0, 1.0, 0.95))
+    found = why("f", "time", times, {}, machine=machine)
+    assert found.goes_with == ()
+    m = found.machine
+    assert m is not None
+    assert found.named == (m,)
+    slow = [(t.values < 0.75 if rate else t.values > 1.5).mean() for t in times]
+    assert slow == [0.5, 0.2]
+    assert [(state.level, state.shares) for state in m.states] == [(1.0, (0.5, 0.8)), (2.0, (0.5, 0.2))]
+    if not rate:
+        assert known(m.weights).value == pytest.approx(1.5 / 1.2)
+        assert known(m.within).value == pytest.approx(1.03)
+        assert known(m.share).value == pytest.approx(log(1.5 / 1.2) / log(1.03 * 1.5 / 1.2))
+    else:  # the mean of rates, not the rate of the mean
+        assert known(m.weights).value == pytest.approx(0.9 / 0.75, rel=1e-3)
+        assert known(m.within).value == pytest.approx(1.03, rel=1e-3)
+    assert known(m.within).low < known(m.within).value < known(m.within).high
+    assert why("f", "time", times, {}, machine=replace(machine, factor=3.0)).machine is None
+    assert why("f", "time", times, {}).machine is None
+
+
+def test_bounds_at_equal_speed_hold_the_true_speedup() -> None:
+    """Of 100 pairs of 20 processes, five or more at either speed, in 92 %: the bootstrap is a little narrow."""
+    machine, held, of = MachineSpeeds(2.0, 9, 9, Estimate(1.0, 1.0, 1.0, 0.95)), 0, 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        times = [
+            Sample(level * np.where(rng.random(20) < share, 2.0, 1.0) * np.exp(0.02 * rng.normal(size=20)))
+            for level, share in ((1.05, 0.6), (1.0, 0.4))
+        ]
+        m = why("f", "time", times, {}, machine=machine).machine
+        if m is not None:
+            of += 1
+            held += known(m.within).low <= 1.05 <= known(m.within).high
+    assert of > 80
+    assert held >= binom.ppf(0.001, of, 0.92)
+
+
+def test_all_other_metrics_are_left_out() -> None:
+    """Of two versions whose counts are the same in every run nothing is tested, and nothing fails."""
+    times, _ = sides((0.3, 0.1), (1.0, 1.0))
+    found = why("f", "time", times, {"count": [Sample(np.full(100, 7.0), "")] * 2})
+    assert (found.metrics, found.left_out) == ((), (("count", "the same in every run"),))
+
+
 def test_what_is_left_out() -> None:
     """Each with its reason: of one version, of some runs, constant, of other processes."""
     times, faults = sides((0.3, 0.1), (1.0, 1.0))
@@ -227,6 +280,19 @@ def test_the_same_seed_gives_the_same_answer() -> None:
     """To the bit."""
     times, faults = sides((0.3, 0.1), (1.03, 1.0))
     assert why("f", "time", times, {"faults": faults}) == why("f", "time", times, {"faults": faults})
+
+
+def test_the_example_of_builds_names_its_layout() -> None:
+    """Of three things in random order one lies between the others in a third of builds; the code is the same."""
+    found = sp.why(sp.read("examples/layout/session.jsonl"))["command"]
+    m = first(found)
+    assert (found.sizes, found.nested) == ((40, 40), True)
+    assert (m.metric, [state.level for state in m.states]) == ("arrays-in-a-set", [6.0, 12.0])
+    apart, together = (40.0 * state.shares[0] for state in m.states)
+    assert binom.ppf(0.005, 40, 1 / 3) <= apart <= binom.ppf(0.995, 40, 1 / 3)
+    assert [state.shares[1] for state in m.states] == [1.0, 0.0]
+    assert together == 40 - apart
+    assert known(m.weights).low > 1.1
 
 
 def test_the_example_names_its_faults() -> None:

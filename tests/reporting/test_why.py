@@ -12,6 +12,7 @@ import pytest
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
+from speedproof.data.suite import Key
 from speedproof.reporting import text
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples/faults/session.jsonl")
@@ -191,6 +192,38 @@ def test_several_benchmarks() -> None:
     assert "2 of 2 benchmarks" in text.render(report)
     with pytest.raises(sp.SpeedproofError, match="only: f, g"):
         found_why["h"]
+
+
+def test_the_two_speeds_of_a_machine() -> None:
+    """Of files with time alone: how often each version was slow, and the speedup between equals, by benchmark."""
+    rng = np.random.default_rng(3)
+    times: dict[str, dict[str, np.ndarray]] = {"a": {}, "b": {}}
+    for i in range(4):
+        for version, share, level in (("a", 0.5, 1.05), ("b", 0.25, 1.0)):
+            slow = rng.permutation(40) < 40 * share
+            noise = np.exp(0.01 * rng.standard_normal(40))
+            times[version][f"f{i}"] = level * 10.0**-i * np.where(slow, 2.0, 1.0) * noise
+    suite = sp.Suite.of_samples({f"f{i}": {v: times[v][f"f{i}"] for v in "ab"} for i in range(4)})
+    found = sp.why(suite)
+    assert str(found).startswith("Why: in 4 of 4 benchmarks the machine's two speeds go with time\n")
+    for one in found:
+        assert one.machine is not None
+        assert one.machine.within is not None
+        assert one.machine.within.low < 1.05 < one.machine.within.high
+    (report,) = found.reports(details=True)
+    told = " ".join(text.render(report).split())
+    assert (
+        told.count("runs at the machine's slower speed (50 % of a, 25 % of b); within a state 1.04x to") == 4
+    )
+    assert told.count("Next: speedproof run --cpu 1, at a fixed frequency") == 4
+    one = json.loads(found.to_json())["results"][0]
+    assert [state["shares"] for state in one["machine"]["states"]] == [[0.5, 0.75], [0.5, 0.25]]
+    few = sp.Suite.of_samples({f"f{i}": {v: times[v][f"f{i}"][:9] for v in "ab"} for i in range(4)})
+    with_counts = sp.Suite(
+        few.versions,
+        {**few.samples, **{(Key(k.benchmark, "count"), v): s for (k, v), s in few.samples.items()}},
+    )
+    assert str(sp.why(with_counts)) == "why: not known; it takes 10 runs (processes) of each version."
 
 
 def test_one_version() -> None:

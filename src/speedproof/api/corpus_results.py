@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from speedproof.api.shown import Shown
+from speedproof.errors import UsageError
 from speedproof.reporting.formats import Reported
 
 if TYPE_CHECKING:
+    from speedproof.api.whys import WhyResult
     from speedproof.corpus.changes import CorpusChanges
     from speedproof.corpus.compare import Asked
     from speedproof.corpus.conclude import Conclusion
@@ -60,6 +62,29 @@ class CorpusComparison(Shown, Struct, frozen=True):
                 self.conclusion, self.versions, details=details, everything=everything, pairs=self._pairs()
             ),
         )
+
+    def why(self) -> WhyResult:
+        """What the differences of two versions go with: of all benchmarks, or of the largest changes."""
+        from speedproof.api.whys import WhyResult, alone, of_versions
+        from speedproof.corpus.conclude import samples_of
+        from speedproof.reporting.model import MANY
+
+        found = self.conclusion
+        if found.versions > 1:
+            raise UsageError(
+                "what differences go with is said of two versions; name a reference and a candidate"
+            )
+        if not found.comparisons:
+            return WhyResult({})
+        clearest = [c.benchmark for c in found.clearest]
+        names = clearest if found.comparisons > MANY else [key.benchmark for key in self.keys()]
+        versions = found.wholes[0][:2]
+        where = self.asked.where if self.asked else None
+        ((_, suite),) = samples_of(self.corpus, {versions: names}, where)
+        explained = of_versions(suite, versions, found.metric, found.machine, found.alpha)
+        if names and not explained:
+            raise alone(found.metric)
+        return WhyResult({versions[-1]: explained})
 
     def _few(self) -> tuple[SuiteComparison, Suite] | None:
         """All of it as of files, where it is no more than a sheet of files shows."""

@@ -14,6 +14,7 @@ from speedproof.data.given import sample
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import DataError, UsageError
+from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.why import Why as Why
 from speedproof.protocols.why import why as explain
 from speedproof.reporting.model import Report
@@ -52,7 +53,7 @@ class WhyResult(Shown, Struct, frozen=True):
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [report(of, everything=everything, details=details) for of in self.by_candidate.values()]
+        return [report(of, everything=everything, details=details) for of in self.by_candidate.values() if of]
 
     def to_json(self) -> str:
         """Everything, in the envelope of all results."""
@@ -75,12 +76,13 @@ def why(
     seed: int = 0,
     done: Callable[[], None] = no_step,
 ) -> WhyResult:
-    """Say which other metrics of the same runs go with time, and how much of a difference.
+    """Say what goes with time, and with how much of a difference: metrics of the same runs, speeds of the machine.
 
     Parameters
     ----------
     suite : Suite
-        With several metrics of the same runs. Of one version the states of its runs are explained.
+        With several metrics of the same runs, or two versions at two speeds of the machine. Of one version the
+        states of its runs are explained.
     reference : str, optional
         The version that the others are compared with; the first by default.
     metric : str, optional
@@ -100,7 +102,7 @@ def why(
     Raises
     ------
     SpeedproofError
-        One metric only, or no such metric or version.
+        One metric only and one speed, or no such metric or version.
 
     Examples
     --------
@@ -111,13 +113,7 @@ def why(
     ('minor-faults', [53, 2101], True)
     """
     explained = metric or suite.main_metric
-    suite.select(metric=explained)  # says what there is
-    others = [name for name in suite.metrics if name != explained]
-    if not others:
-        raise UsageError(
-            f"there is no metric beside {explained} that it could go with; 'speedproof run' records some, and "
-            "more with --perf, --energy and --metric"
-        )
+    chosen = suite.select(metric=explained)
     alpha = alpha_of(confidence)
     sides: list[tuple[str, ...]] = [suite.versions]
     if len(suite.versions) > 1 or reference is not None:
@@ -125,20 +121,45 @@ def why(
         sides = [(first, candidate) for candidate in candidates]
     found: dict[str, tuple[Why, ...]] = {}
     for versions in sides:
-        of_each = []
-        for benchmark in suite.benchmarks:
-            samples = [suite.samples.get((Key(benchmark, explained), version)) for version in versions]
-            known = [one for one in samples if one is not None]
-            if len(known) == len(samples) and len({(one.unit, one.direction) for one in known}) == 1:
-                beside = {
-                    name: [suite.samples.get((Key(benchmark, name), version)) for version in versions]
-                    for name in others
-                }
-                beside = {name: of for name, of in beside.items() if any(one is not None for one in of)}
-                of_each.append(explain(benchmark, explained, known, beside, alpha=alpha, seed=seed))
-            done()
-        found[versions[-1]] = tuple(of_each)
+        machine = machine_speeds(chosen.pair(*versions).pairs, alpha) if len(versions) == 2 else None
+        found[versions[-1]] = of_versions(suite, versions, explained, machine, alpha, seed, done)
+    if not any(found.values()):
+        raise alone(explained)
     return WhyResult(found)
+
+
+def alone(metric: str) -> UsageError:
+    """The complaint where nothing beside one metric is known of any run."""
+    return UsageError(
+        f"there is no metric beside {metric} that it could go with; 'speedproof run' records some, and more with "
+        "--perf, --energy and --metric"
+    )
+
+
+def of_versions(
+    suite: Suite,
+    versions: tuple[str, ...],
+    metric: str,
+    machine: MachineSpeeds | None,
+    alpha: float,
+    seed: int = 0,
+    done: Callable[[], None] = no_step,
+) -> tuple[Why, ...]:
+    """What goes with a metric of one version, or of two, in each benchmark; none without anything that could."""
+    others = [name for name in suite.metrics if name != metric]
+    if not others and machine is None:
+        return ()
+    chosen = suite.select(metric=metric)
+    known: dict[Key, tuple[Sample, ...]] = {key: (sample,) for (key, _), sample in chosen.samples.items()}
+    if len(versions) == 2:
+        known = {pair.key: (pair.reference, pair.candidate) for pair in chosen.pair(*versions).pairs}
+    found = []
+    for key, samples in known.items():
+        of = {name: [suite.samples.get((Key(key.benchmark, name), v)) for v in versions] for name in others}
+        beside = {name: both for name, both in of.items() if any(one is not None for one in both)}
+        found.append(explain(key.benchmark, metric, samples, beside, machine=machine, alpha=alpha, seed=seed))
+        done()
+    return tuple(found)
 
 
 def metrics_given(

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof import values
@@ -18,10 +19,22 @@ from speedproof.cli.options import rules_of
 from speedproof.cli.outputs import check_outputs, write_outputs
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.options import ASKED, DETAILS, Judging, Output, Reading, Risk, Store, answer, quantile_name
+from speedproof.options import (
+    ASKED,
+    DETAILS,
+    Explained,
+    Judging,
+    Output,
+    Reading,
+    Risk,
+    Store,
+    answer,
+    quantile_name,
+)
 from speedproof.values import place
 
 if TYPE_CHECKING:
+    from speedproof.reporting.formats import Reported
     from speedproof.reporting.model import Report
 
 _ROWS = 40
@@ -94,6 +107,7 @@ class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
         "compare this quantile instead, where the slowest runs begin: 0.975; may be repeated, the first is shown",
         values.quantile,
     ] = ()
+    why: Annotated[Explained, Excludes("pairs")] = False
     judging: Annotated[Judging, Taken("comparing")]
     store: Store = None
     output: Annotated[
@@ -208,10 +222,27 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
     )
     counted = answers.conclusion.sessions is not None
     report_no_floor(asked.store, answers.keys(), console, counted=counted)
-    if write_outputs(asked, output, answers.written, console):
+    explained = answers.why() if asked.why else None
+
+    def beside(reports: Iterable["Report"], **shown: bool) -> tuple["Report", ...]:
+        if explained is None:
+            return tuple(reports)
+        from speedproof.reporting.why import beside
+
+        count = len(list(explained))
+        some = f"the {count} largest changes" if count < answers.conclusion.comparisons else ""
+        return tuple(beside(tuple(reports), explained.by_candidate, among=some, **shown))
+
+    def written() -> "Reported":
+        whole = answers.written()
+        return replace(whole, reports=beside(whole.reports, details=True))
+
+    if write_outputs(asked, output, written, console):
         return _whole(answers.conclusion)
-    reports = answers.reports(details=output.details, everything=output.all)
-    return _shown("compare", answers.conclusion, reports, console, json=output.json)
+    shown = {"details": output.details, "everything": output.all}
+    more = {} if explained is None else {"why": list(explained)}
+    reports = beside(answers.reports(**shown), **shown)
+    return _shown("compare", answers.conclusion, reports, console, json=output.json, **more)
 
 
 def _model(asked: ModelCorpusOptions, console: Console) -> int:
@@ -266,12 +297,14 @@ def _worked(
         )
 
 
-def _shown(action: str, answers: Any, reports: Iterable["Report"], console: Console, *, json: bool) -> int:
+def _shown(
+    action: str, answers: Any, reports: Iterable["Report"], console: Console, *, json: bool, **more: Any
+) -> int:
     """Write the answer."""
     if json:
         from speedproof.reporting.json import to_json
 
-        console.out.write(to_json(f"corpus {action}", [answers]))
+        console.out.write(to_json(f"corpus {action}", [answers], **more))
     else:
         console.write(*reports)
     return _whole(answers)

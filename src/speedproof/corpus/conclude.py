@@ -311,20 +311,32 @@ def _machine(connection: duckdb.DuckDBPyConnection, comparisons: int, alpha: flo
     return common_speeds(np.column_stack(columns), comparisons, alpha)
 
 
-def in_memory(
-    corpus: str, chosen: Mapping[tuple[str, str], Collection[str]], asked: Asked
-) -> Iterator[tuple[SuiteComparison, Suite]]:
-    """Of each pair of versions the benchmarks that are chosen, with the samples that a page draws."""
+def samples_of(
+    corpus: str,
+    chosen: Mapping[tuple[str, str], Collection[str]],
+    where: str | None,
+    metric: str | None = None,
+) -> Iterator[tuple[tuple[str, str], Suite]]:
+    """Of each pair of versions the benchmarks that are chosen, in one metric or in all."""
     place, manifest = opened(corpus)
     benchmarks = set[str]().union(*chosen.values())
     hashes = [digest(name) for name in benchmarks]
     files = [f.path for f in manifest.files if any(own.startswith(f.prefix) for own in hashes)]
-    rows = rows_of(
-        Part(place.lasting, tuple(files)), asked.where, metric=[asked.metric], benchmark=benchmarks
-    )
+    metrics = None if metric is None else [metric]
+    rows = rows_of(Part(place.lasting, tuple(files)), where, metric=metrics, benchmark=benchmarks)
     found = [record for _, record in records(rows.sort_by("row"))]
     for pair, names in chosen.items():
-        suite = Suite.from_records(
-            (r.version or "", r) for r in found if r.version in pair and r.benchmark in names
+        yield (
+            pair,
+            Suite.from_records(
+                (r.version or "", r) for r in found if r.version in pair and r.benchmark in names
+            ),
         )
+
+
+def in_memory(
+    corpus: str, chosen: Mapping[tuple[str, str], Collection[str]], asked: Asked
+) -> Iterator[tuple[SuiteComparison, Suite]]:
+    """The same, compared, with the samples that a page draws."""
+    for pair, suite in samples_of(corpus, chosen, asked.where, asked.metric):
         yield compare_suite(suite.pair(*pair), pair, asked.metric, asked.rules, asked.protocols), suite

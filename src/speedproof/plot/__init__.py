@@ -6,6 +6,7 @@ is the optional extra ``plot`` and imported when the first picture is drawn.
 
 from speedproof.plot.canvas import check_output, save
 from speedproof.plot.densities import density
+from speedproof.plot.ellipses import ellipses
 from speedproof.plot.forest import forest, forest_size
 from speedproof.plot.histograms import histogram, histograms
 from speedproof.plot.inputs import over
@@ -18,6 +19,7 @@ __all__ = [
     "density",
     "ecdf",
     "ecdfs",
+    "ellipses",
     "forest",
     "forest_size",
     "histogram",

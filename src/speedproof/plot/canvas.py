@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png", "pdf", "html")
@@ -104,6 +106,16 @@ def plain(text: str, longest: int = 100) -> str:
         for line in visible_lines(text).split("\n")
     )
     return "\n".join(lines).replace("$", r"\$")
+
+
+def plain_log_ticks(axis: Axis) -> None:
+    """Ticks of a logarithmic axis: plain numbers, even ones where it spans less than a power of ten."""
+    from matplotlib.ticker import AutoLocator, LogFormatter, LogLocator, NullLocator
+
+    low, high = sorted(axis.get_view_interval())
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if high > 10.0 * low else AutoLocator())
+    axis.set_major_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(math.inf, math.inf)))
+    axis.set_minor_locator(NullLocator())
 
 
 def check_output(path: str | Path) -> None:

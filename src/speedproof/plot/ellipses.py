@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.plot.canvas import COLOURS, axes_or_new, beside, finished
+from speedproof.plot.canvas import COLOURS, axes_or_new, beside, finished, plain_log_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _REACH = 2.0  # deviations to an ellipse's edge: it holds 86 % of a normal state
 _ANGLES = np.linspace(0.0, 2.0 * np.pi, 181)
+_CIRCLE = np.cos(_ANGLES), np.sin(_ANGLES)
 
 
 def ellipses(
@@ -25,7 +26,9 @@ def ellipses(
     axes: tuple[str, str] = ("", ""),
     title: str = "",
 ) -> Axes:
-    """Every run by two metrics, coloured by its state; ellipses reach two deviations (of logarithms).
+    """Every run by two metrics, coloured by its state; ellipses reach two deviations.
+
+    The axis of a metric whose values are all above zero is logarithmic, as states are seen.
 
     Parameters
     ----------
@@ -52,20 +55,20 @@ def ellipses(
     ['50 % of runs', '50 % of runs']
     """
     ax = axes_or_new(ax)
-    first, second, labels = np.asarray(x, float), np.asarray(y, float), np.asarray(states)
+    metrics, labels = [np.asarray(values, dtype=np.float64) for values in (x, y)], np.asarray(states)
+    logs = [bool((values > 0.0).all()) for values in metrics]
+    seen = [np.log(values) if log else values for values, log in zip(metrics, logs, strict=True)]
     for k in np.unique(labels):
-        a, b = first[labels == k], second[labels == k]
-        colour = COLOURS[k % len(COLOURS)]
-        share = f"{100 * a.size / labels.size:.0f} % of runs"
-        ax.plot(a, b, ".", color=colour, markersize=4, alpha=0.7, label=share)
-        edges = (_edge(a, np.cos(_ANGLES)), _edge(b, np.sin(_ANGLES)))
-        ax.plot(*edges, color=colour, linewidth=1.4, label=f"_{share}")
+        runs = labels == k
+        colour, share = COLOURS[k % len(COLOURS)], f"{100 * runs.mean():.0f} % of runs"
+        ax.plot(
+            *(values[runs] for values in metrics), ".", color=colour, markersize=4, alpha=0.7, label=share
+        )
+        edge = (v[runs].mean() + _REACH * v[runs].std() * c for v, c in zip(seen, _CIRCLE, strict=True))
+        edge = (np.exp(points) if log else points for points, log in zip(edge, logs, strict=True))
+        ax.plot(*edge, color=colour, linewidth=1.4, label=f"_{share}")
+    ax.set(**{f"{axis}scale": "log" for axis, log in zip("xy", logs, strict=True) if log})
+    for axis, log in zip((ax.xaxis, ax.yaxis), logs, strict=True):
+        if log:
+            plain_log_ticks(axis)
     return finished(ax, title, (), beside(ax), xlabel=axes[0], ylabel=axes[1])
-
-
-def _edge(values: npt.NDArray[np.float64], towards: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Points of an ellipse along one metric; of the logarithms of values above zero, as states are seen."""
-    logs = values.min() > 0.0
-    x = np.log(values) if logs else values
-    points: npt.NDArray[np.float64] = x.mean() + _REACH * x.std() * towards
-    return np.asarray(np.exp(points)) if logs else points

@@ -11,7 +11,17 @@ import numpy.typing as npt
 from speedproof.arrays import FloatArray
 from speedproof.errors import DataError
 from speedproof.mixture.model import MixtureModel
-from speedproof.plot.canvas import ACCENT, BLUE, COLOURS, GREY, axes_or_new, beside, finished, plain
+from speedproof.plot.canvas import (
+    ACCENT,
+    BLUE,
+    COLOURS,
+    GREY,
+    axes_or_new,
+    beside,
+    finished,
+    plain,
+    plain_log_ticks,
+)
 from speedproof.plot.scale import Window, beyond, joint_window, places, widened, window
 from speedproof.stats.normality import critical_distance, lilliefors
 from speedproof.stats.special import ndtri
@@ -254,7 +264,7 @@ def qq(
     limits = widened((float(drawn.min()), float(drawn.max())), 0.04)
     if logs:
         ax.set_yscale("log")
-        _plain_log_ticks(ax)
+        plain_log_ticks(ax.yaxis)
         limits = float(drawn.min()) / 1.02, float(drawn.max()) * 1.02
     ax.fill_between(
         normal, np.clip(low, *limits), np.clip(high, *limits), color="#e3e9f0", linewidth=0, label="95 % band"
@@ -273,12 +283,3 @@ def qq(
     told = f"Lilliefors: p {'< 0.001' if pvalue < 0.001 else f'= {pvalue:.3f}'}"
     legend = {"loc": "upper left", "title": told, "title_fontsize": 8}
     return finished(ax, title, (), legend, ylim=limits, xlabel="normal quantile", ylabel=axis)
-
-
-def _plain_log_ticks(ax: Axes) -> None:
-    """Numbers without powers of ten where the axis spans little more than one."""
-    from matplotlib.ticker import LogFormatter, LogLocator, NullLocator
-
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(np.inf, np.inf)))
-    ax.yaxis.set_minor_locator(NullLocator())

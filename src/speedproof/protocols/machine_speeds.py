@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.suite import Pair
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import middle
@@ -76,22 +76,45 @@ _PLACES: tuple[tuple[Sides, slice, int], ...] = (
 )
 
 
+def slower_processes(pair: Pair, machine: MachineSpeeds) -> tuple[IntArray, IntArray] | None:
+    """Of each process of both versions 1 where it ran at the slower speed, else 0.
+
+    None of other speeds, and where fewer than five processes of a version ran at one of them.
+    """
+    found = []
+    for sample in (pair.reference, pair.candidate):
+        values = sample.per_process("median").values
+        if values.size < 2 * _LEAST_PROCESSES:
+            return None
+        larger, smaller, below = _two_speeds(values[None])[0].tolist()
+        common = log(machine.factor)
+        alike = abs(larger - smaller - common) <= _ALIKE * common
+        if not (alike and _LEAST_PROCESSES <= below <= values.size - _LEAST_PROCESSES):
+            return None
+        upper = values.argsort().argsort() >= below
+        found.append((upper != sample.higher_is_better).astype(np.int64))
+    return found[0], found[1]
+
+
 def two_speeds_of(pairs: Sequence[Pair]) -> FloatArray:
     """Of each pair the logarithms of slow over fast in either version and of the speedup at one speed, or NaN."""
     measured = [s.per_process("median").values for pair in pairs for s in (pair.reference, pair.candidate)]
-    speeds = np.full((len(measured), 2), np.nan)
+    speeds = np.full((len(measured), 3), np.nan)
     sizes = np.array([values.size for values in measured])
     for size in sorted({size for size in sizes.tolist() if size >= _LEAST_PROCESSES}):
         at = np.flatnonzero(sizes == size)
         speeds[at] = _two_speeds(np.stack([measured[i] for i in at.tolist()]))
     before, after = speeds[::2], speeds[1::2]
-    within = (before - after).mean(axis=1)
+    within = (before - after)[:, :2].mean(axis=1)
     within[[pair.reference.higher_is_better for pair in pairs]] *= -1.0
     return np.column_stack((before[:, 0] - before[:, 1], after[:, 0] - after[:, 1], within))
 
 
 def _two_speeds(values: FloatArray) -> FloatArray:
-    """Of each row the mean logarithms of its larger and its smaller values, if these are two groups far apart."""
+    """Of each row, if its values are two groups far apart: their mean logarithms, the larger ones' first.
+
+    Third, how many are the smaller ones.
+    """
     n = values.shape[1]
     usable = values.min(axis=1) > 0
     logs = np.log(np.sort(np.where(usable[:, None], values, 1.0), axis=1))
@@ -107,4 +130,5 @@ def _two_speeds(values: FloatArray) -> FloatArray:
     within = np.square(logs - np.where(low, fast[:, None], slow[:, None])).sum(axis=1)
     apart = slow - fast
     far = (apart > log(1.05)) & (np.square(apart) * (n - 2) > _APART**2 * within)
-    return np.where((usable & far)[:, None], np.column_stack((slow, fast)) + centre, np.nan)
+    found = np.column_stack((slow + centre[:, 0], fast + centre[:, 0], below))
+    return np.where((usable & far)[:, None], found, np.nan)

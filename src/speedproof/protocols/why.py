@@ -10,8 +10,9 @@ states in each version and their mean times t
 
 each bracket being the mean of both orders in which one can change the weights and the times, so that nothing is
 left over (A. F. Shorrocks, Journal of Economic Inequality 11, 2013). The first is what goes with the metric, the
-second the speedup at equal state. Intervals are percentiles of a bootstrap over what repeats independently, runs
-or processes (D. B. Rubin, "The Bayesian bootstrap", Annals of Statistics 9, 1981).
+second the speedup at equal state. The two speeds of a machine that a suite shows
+(:mod:`speedproof.protocols.machine_speeds`) are states, too. Intervals are percentiles of a bootstrap over what
+repeats independently, runs or processes (D. B. Rubin, "The Bayesian bootstrap", Annals of Statistics 9, 1981).
 
 It is observation, no experiment: a metric goes with time, and only changing it shows whether it is the cause.
 """
@@ -27,7 +28,9 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key, Pair
 from speedproof.mixture.states import RunStates, joint_states, states_of, step_of
+from speedproof.protocols.machine_speeds import MachineSpeeds, slower_processes
 from speedproof.stats.association import associations
 from speedproof.stats.dependence import lag1
 from speedproof.stats.estimate import Estimate
@@ -50,8 +53,20 @@ class StateOfRuns(Struct, frozen=True):
     means: tuple[float, ...]
 
 
-class GoesWith(Struct, frozen=True):
-    """One metric of the same runs."""
+class ByStates(Struct, frozen=True, kw_only=True):
+    """States of runs, and what of a difference goes with how often each version is in them."""
+
+    states: tuple[StateOfRuns, ...] = ()  # in ascending order of their levels; empty for one
+    # Of two versions with states: the share of the logarithm of the speedup of the means that goes with other
+    # weights of the states; None where no speedup is shown
+    share: Estimate | None = None
+    # The speedup by other weights alone, and the speedup at equal state
+    weights: Estimate | None = None
+    within: Estimate | None = None
+
+
+class GoesWith(ByStates, frozen=True):
+    """One metric of the same runs, with the states of it and of what is explained together."""
 
     metric: str
     unit: str
@@ -59,13 +74,6 @@ class GoesWith(Struct, frozen=True):
     correlation: float  # Spearman's, within a version
     between: float  # share of the variance of its ranks between the states of what is explained
     pvalue: float  # adjusted over all metrics
-    states: tuple[StateOfRuns, ...] = ()  # of the metric and what is explained together; empty for one
-    # Of two versions with states: the share of the logarithm of the speedup of the means that goes with other
-    # weights of the states; None where no speedup is shown
-    share: Estimate | None = None
-    # The speedup by other weights alone, and the speedup at equal state
-    weights: Estimate | None = None
-    within: Estimate | None = None
 
     @property
     def strength(self) -> float:
@@ -87,11 +95,19 @@ class Why(Struct, frozen=True):
     metrics: tuple[GoesWith, ...]  # what was tested: those that go with it first, the strongest first
     left_out: tuple[tuple[str, str], ...]  # other metrics, and why
     shifted: bool  # whether runs resemble their neighbours, so that time was shifted in a circle
+    nested: bool  # whether each is a process or a build of several runs
+    # Of two versions at the machine's two speeds: these as states, at levels of how many times as slow they are
+    machine: ByStates | None = None
 
     @property
     def goes_with(self) -> tuple[GoesWith, ...]:
         """The metrics that are shown to go with it."""
         return tuple(m for m in self.metrics if m.pvalue <= self.alpha)
+
+    @property
+    def named(self) -> tuple[ByStates, ...]:
+        """What a report names: the machine's two speeds before metrics."""
+        return self.goes_with if self.machine is None else (self.machine, *self.goes_with)
 
 
 def why(
@@ -100,6 +116,7 @@ def why(
     explained: Sequence[Sample],
     others: Mapping[str, Sequence[Sample | None]],
     *,
+    machine: MachineSpeeds | None = None,
     alpha: float = 0.05,
     seed: int = 0,
 ) -> Why:
@@ -113,6 +130,8 @@ def why(
         One sample, or the reference's and the candidate's.
     others : mapping of str to sequence of (Sample or None)
         By name, other metrics of the same runs of the same versions.
+    machine : MachineSpeeds, optional
+        The two speeds that the suite of these samples shows.
     alpha, seed : float, int
         The risk over all metrics; the seed of all random numbers.
     """
@@ -137,9 +156,19 @@ def why(
         metrics=(),
         left_out=tuple(left_out),
         shifted=enough and any(_resembling(side) for side in sides),
+        nested=any(sample.processes is not None for sample in explained),
     )
-    if not (names and enough):
+    if not enough:
         return about
+    shared = (time, version, sides, total, alpha, seed)
+    if machine is not None and len(explained) == 2:
+        slower = slower_processes(Pair(Key(benchmark, metric), explained[0], explained[1]), machine)
+        if slower is not None:
+            labels = np.concatenate(slower)
+            about = replace(about, machine=_by_states(labels, np.where(labels, machine.factor, 1.0), *shared))
+    if not names:
+        return about
+    columns = np.column_stack([usable[name] for name in names])
     strata = version * (1 + max(_sessions(side).max() for side in sides)) + np.concatenate(
         [_sessions(side) for side in sides]
     )
@@ -166,7 +195,10 @@ def why(
     for k in order:
         one = tested[k]
         if k in shown:
-            one = _decomposed(one, columns[:, k], time, version, sides, total, alpha, seed)
+            states = _states(columns[:, k], time, version, one.unit)
+            if states.count > 1:
+                parts = _by_states(states.labels, columns[:, k], *shared)
+                one = replace(one, **{name: getattr(parts, name) for name in parts.__struct_fields__})
         metrics.append(one)
     return replace(about, metrics=tuple(metrics))
 
@@ -238,8 +270,8 @@ def _states(column: FloatArray, time: FloatArray, version: IntArray, unit: str) 
     )
 
 
-def _decomposed(
-    one: GoesWith,
+def _by_states(
+    labels: IntArray,
     column: FloatArray,
     time: FloatArray,
     version: IntArray,
@@ -247,12 +279,9 @@ def _decomposed(
     total: Estimate | None,
     alpha: float,
     seed: int,
-) -> GoesWith:
-    """With the states of the metric, and what of the speedup goes with their weights."""
-    states = _states(column, time, version, one.unit)
-    if states.count == 1:
-        return one
-    labels, K = states.labels, states.count
+) -> ByStates:
+    """States with their mean level, and what of the speedup goes with their weights."""
+    K = int(labels.max()) + 1
     sizes = np.array([np.bincount(labels[version == v], minlength=K) for v in range(len(sides))])
     sums = np.array(
         [np.bincount(labels[version == v], time[version == v], minlength=K) for v in range(len(sides))]
@@ -266,9 +295,8 @@ def _decomposed(
         )
         for k in range(K)
     )
-    told = replace(one, states=seen)
     if total is None or time.min() <= 0.0 or not (sizes > 0).all(axis=0).any():
-        return told
+        return ByStates(states=seen)
     sign = -1.0 if sides[0].higher_is_better else 1.0
     weights, within = (sign * part for part in _parts(shares[None], means[None]))
     drawn = [_redrawn(labels[version == v], time[version == v], K, seed + v) for v in range(2)]
@@ -282,8 +310,8 @@ def _decomposed(
         share = Estimate(
             float(weights[0]) / both, *_quantiles(by_weights / (by_weights + at_equal), limits), 1.0 - alpha
         )
-    return replace(
-        told,
+    return ByStates(
+        states=seen,
         share=share,
         weights=_factor(weights, by_weights, limits, alpha),
         within=_factor(within, at_equal, limits, alpha),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from speedproof.data.units import format_value
 from speedproof.protocols.joint import JointModel
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
-from speedproof.reporting.numbers import case_share, percent, plural
+from speedproof.reporting.numbers import case_share, percent, plural, value_of
 
 
 def report(models: Sequence[JointModel]) -> Report:
@@ -23,7 +22,7 @@ def report(models: Sequence[JointModel]) -> Report:
         for k, state in enumerate(m.states):
             names = (Cell(m.benchmark, "strong"), m.version) if several else (Cell(m.version, "strong"), "")
             levels = (
-                f"{_value(mean, unit)} ± {_value(sd, unit)}"
+                f"{value_of(mean, unit)} ± {value_of(sd, unit)}"
                 for mean, sd, unit in zip(state.means, state.deviations, m.units, strict=True)
             )
             shown = names if k == 0 else ("", "")
@@ -53,7 +52,9 @@ def _compared(models: Sequence[JointModel], *, several: bool) -> Iterator[Text]:
             gaps = ""
             if (m.benchmark, other.version, m.version) not in told:  # the distance back is the same
                 far = zip(other.distances, m.units, m.metrics, strict=True)
-                gaps = f"; mean distance {', '.join(f'{_value(d, unit)} in {name}' for d, unit, name in far)}"
+                gaps = (
+                    f"; mean distance {', '.join(f'{value_of(d, unit)} in {name}' for d, unit, name in far)}"
+                )
             told.add((m.benchmark, m.version, other.version))
             yield Text(f"{where}{often}{gaps}.")
         if len(m.others) > 1:
@@ -61,7 +62,3 @@ def _compared(models: Sequence[JointModel], *, several: bool) -> Iterator[Text]:
                 f"{where}a run of {m.version} is better than one of each other version in {case_share(m.best)} "
                 "of cases."
             )
-
-
-def _value(value: float, unit: str) -> str:
-    return format_value(value, unit, 3) if unit else f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
-from speedproof.data.units import scale_of
+from speedproof.data.units import format_value, scale_of
 
 _NEGLIGIBLE = 1e-4
 _SLACK = 1e-9
@@ -28,6 +28,13 @@ def factor(ratio: float, towards: int = 0, most: int = 12) -> str:
     rounding = {-1: ROUND_FLOOR, 0: ROUND_HALF_EVEN, 1: ROUND_CEILING}[towards]
     rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding)
     return f"{rounded:f}x" if 1e-4 < abs(ratio) < 1e6 else f"{rounded:.3g}x"
+
+
+def value_of(value: float, unit: str) -> str:
+    """A value of any metric in three digits; of counts that are large, or whole, whole ones."""
+    if unit:
+        return format_value(value, unit, 3)
+    return f"{value:,.0f}" if abs(value) >= 100.0 or value == round(value) else f"{value:.3g}"
 
 
 def percent(share: float, digits: int = 3) -> str:

@@ -4,52 +4,54 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from speedproof.data.units import format_value
-from speedproof.protocols.why import LEAST_RUNS, GoesWith, StateOfRuns, Why
+from speedproof.protocols.why import LEAST_RUNS, ByStates, GoesWith, StateOfRuns, Why
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, right
 from speedproof.reporting.names import benchmark_column, called, enumerate_names
-from speedproof.reporting.numbers import case_share, factor, percent, plural, pvalue
+from speedproof.reporting.numbers import case_share, factor, percent, plural, pvalue, value_of
 from speedproof.reporting.words import direction, inverse
 from speedproof.stats.estimate import Estimate
 
 _NEXT = (
     (("fault", "memory", "tlb", "rss", "alloc"), "speedproof run --perf dTLB-load-misses,page-faults"),
     (("switch", "migration"), "speedproof run --cpu 1"),
-    (("cycles", "energy", "freq"), "speedproof run --cpu 1, at a fixed frequency"),
-    (("",), "speedproof run --builds 5"),
+    (("cycles", "energy", "freq", "machine"), "speedproof run --cpu 1, at a fixed frequency"),
 )
 """By a part of a metric's name, what to measure next."""
+_BUILDS = "speedproof run --builds 5"
 _NOT_RECORDED = "speedproof run --perf instructions,branch-misses,dTLB-load-misses"
 
 
 def headline(why: Why) -> tuple[Text, ...]:
     """The answer about one benchmark, and what would prove it."""
-    shown = why.goes_with
-    if not shown:
+    if not why.named:
         return (Text(f"why: {_nothing(why)}."),)
-    also = [_name(m) for m in shown[1:] if not m.part]
+    first, *more = why.named
+    also = [_name(m) for m in more if isinstance(m, GoesWith) and not m.part]
     beside = f"Also: {enumerate_names(also, 3)}. " if also else ""
-    proof = f"Only changing it alone shows a cause. Next: {_next(shown[0].metric)}"
-    return (Text(f"why: {sentence(why, shown[0])}", "strong"), Text(f"{beside}{proof}", "dim"))
+    proof = f"Only changing it alone shows a cause. Next: {_next(why, _name(first))}"
+    return (Text(f"why: {sentence(why, first)}", "strong"), Text(f"{beside}{proof}", "dim"))
 
 
-def sentence(why: Why, m: GoesWith) -> str:
-    """What one metric goes with, in a sentence."""
+def sentence(why: Why, m: ByStates) -> str:
+    """What one metric, or the machine, goes with, in a sentence."""
     if m.states and m.share is not None and m.within is not None and why.speedup is not None:
         state = m.states[_told_state(m.states)]
-        runs = f"runs with {_level(m, state)} ({_shares(why, state)}); within a state {span(m.within)}"
+        runs = f"runs {_level(m, state)} ({_shares(why, state)}); within a state {span(m.within)}"
         of = f"the {direction(why.speedup.value, '', 'slower').rstrip()} in mean"
         if m.share.value < 0.0:
             return f"against {of}: {runs}"
         return f"{'all' if m.share.value > 1.0 else percent(m.share.value, 2)} of {of}: {runs}"
     unknown = "" if why.speedup is None else "; no difference of the means is shown"
     if m.states:
-        seen = [f"{_time(why, s)} with {_level(m, s)} ({_shares(why, s)})" for s in m.states]
+        seen = [f"{_time(why, s)} {_level(m, s)} ({_shares(why, s)})" for s in m.states]
         return f"{_name(m)}: {enumerate_names(seen, 4)}{unknown}"
-    return f"{_name(m)}, from run to run (correlation {m.correlation:.2f}); it shows no states"
+    correlation = f" (correlation {m.correlation:.2f})" if isinstance(m, GoesWith) else ""
+    return f"{_name(m)}, from run to run{correlation}; it shows no states"
 
 
 def _nothing(why: Why) -> str:
@@ -64,31 +66,38 @@ def _nothing(why: Why) -> str:
 
 
 def report(
-    found: Sequence[Why], *, everything: bool = False, details: bool = False, explain: bool = False
+    found: Sequence[Why],
+    *,
+    everything: bool = False,
+    details: bool = False,
+    explain: bool = False,
+    among: str = "",
 ) -> Report:
-    """One benchmark in a line, or all metrics in ``details``; several in a row each."""
-    versions = found[0].versions if found else ()
-    told = called(versions)
-    title = f"{' against '.join(told[v] for v in reversed(versions))}: why"
+    """One benchmark in a line, or all metrics in ``details``; several, ``among`` others, in a row each."""
+    told = called(found[0].versions)
+    title = f"{' against '.join(told[v] for v in reversed(found[0].versions))}: why"
     about = Report(title, (), command="compare", data=tuple(found), about="why")
     found = [replace(why, versions=tuple(told[v] for v in why.versions)) for why in found]
-    if len(found) == 1:
-        tables = (_metrics(found[0]),) if (details or explain) and found[0].metrics else ()
-        return replace(about, headline=headline(found[0]), tables=tables, notes=tuple(_notes(found)))
-    named = sum(bool(why.goes_with) for why in found)
-    metric = found[0].metric if found else "time"
-    answer = f"Why: in {named} of {plural(len(found), 'benchmark')} another metric goes with {metric}"
-    sections = tuple(
-        replace(about, title=why.benchmark, headline=headline(why), tables=(_metrics(why),))
-        for why in found
-        if (details or explain) and why.metrics
-    )
+    tables = [(_metrics(w),) if (details or explain) and (w.metrics or w.machine) else () for w in found]
+    if len(found) == 1 or not any(w.metrics or w.machine for w in found):
+        return replace(about, headline=headline(found[0]), tables=tables[0], notes=tuple(_notes(found)))
+    machine, named = sum(w.machine is not None for w in found), sum(bool(w.goes_with) for w in found)
+    several, metric = among or plural(len(found), "benchmark"), found[0].metric
+    answer = f"Why: in {named} of {several} another metric goes with {metric}"
+    if machine:
+        more = f", in {named} another metric" if named else ""
+        answer = f"Why: in {machine} of {several} the machine's two speeds go with {metric}{more}"
+    risk = f"(risk {percent(found[0].alpha)} in each)" if any(w.metrics for w in found) else ""
     return replace(
         about,
-        headline=(Text(answer, "strong", f"(risk {percent(found[0].alpha)} in each)" if found else ""),),
-        tables=(_benchmarks(found, everything=everything),) if found else (),
+        headline=(Text(answer, "strong", risk),),
+        tables=(_benchmarks(found, everything=everything),),
         notes=tuple(_notes(found)),
-        sections=sections,
+        sections=tuple(
+            replace(about, title=w.benchmark, headline=headline(w), tables=of)
+            for w, of in zip(found, tables, strict=True)
+            if of
+        ),
     )
 
 
@@ -110,7 +119,7 @@ def _benchmarks(found: Sequence[Why], *, everything: bool) -> Table:
     columns = (column, Column("goes with"), *right("share"), Column("at equal state"), Column("", drop=1))
     rows = []
     for why in sorted(found, key=_clearness):
-        first = next(iter(why.goes_with), None)
+        first = next(iter(why.named), None)
         if first is None:
             cells: tuple[Cell | str, ...] = (Cell("nothing shown", "dim"), "", "", "")
         else:
@@ -127,7 +136,7 @@ def _benchmarks(found: Sequence[Why], *, everything: bool) -> Table:
 
 
 def _clearness(why: Why) -> tuple[bool, float]:
-    first = next(iter(why.goes_with), None)
+    first = next(iter(why.named), None)
     return first is None, -(first.share.value if first and first.share else 0.0)
 
 
@@ -142,20 +151,17 @@ def _metrics(why: Why) -> Table:
         Column("at equal state", drop=1),
     )
     rows = []
-    for m in why.metrics:
-        states = ", ".join(_value(m, s.level) for s in m.states)
+    tested = why.metrics if why.machine is None else (why.machine, *why.metrics)
+    for m in tested:
+        style: Style = "strong"
+        unit, test = "", ("", "", "")
+        if isinstance(m, GoesWith):
+            style = "strong" if m.pvalue <= why.alpha else "dim"
+            unit, test = m.unit, (f"{m.correlation:.2f}", percent(m.between, 2), pvalue(m.pvalue))
+        states = ", ".join(value_of(s.level, unit) for s in m.states)
         share = "" if m.share is None else f"{percent(m.share.value, 2)} [{_ends(m.share)}]"
-        style: Style = "strong" if m.pvalue <= why.alpha else "dim"
-        cells = (
-            Cell(_name(m), style),
-            f"{m.correlation:.2f}",
-            percent(m.between, 2),
-            pvalue(m.pvalue),
-            states,
-            share,
-            span(m.within) if m.within else "",
-        )
-        rows.append(Row.of(*cells, name=m.metric))
+        within = span(m.within) if m.within else ""
+        rows.append(Row.of(Cell(_name(m), style), *test, states, share, within, name=_name(m)))
     return Table.of(columns, rows)
 
 
@@ -194,29 +200,27 @@ def _time(why: Why, state: StateOfRuns) -> str:
     return format_value(next(t for t in state.means if not math.isnan(t)), why.unit, 3)
 
 
-def _level(m: GoesWith, state: StateOfRuns) -> str:
-    return (
-        f"about {_value(m, state.level)} {_name(m)}" if not m.unit else f"{_name(m)} {_value(m, state.level)}"
-    )
+def _level(m: ByStates, state: StateOfRuns) -> str:
+    """Where runs in a state are: ``"with about 2,101 minor faults"``."""
+    if not isinstance(m, GoesWith):
+        return f"at the machine's {'slower' if state.level > 1.0 else 'faster'} speed"
+    value = value_of(state.level, m.unit)
+    return f"with {_name(m)} {value}" if m.unit else f"with about {value} {_name(m)}"
 
 
-def _value(m: GoesWith, level: float) -> str:
-    """A level of a metric; of counts whole ones."""
-    if m.unit:
-        return format_value(level, m.unit, 3)
-    return f"{level:,.0f}" if abs(level) >= 100.0 or level == round(level) else f"{level:.3g}"
-
-
-def _name(m: GoesWith) -> str:
+def _name(m: ByStates) -> str:
+    if not isinstance(m, GoesWith):
+        return "the machine's two speeds"
     return f"{m.metric.replace('-', ' ')}{' (a part of time)' if m.part else ''}"
 
 
-def _next(metric: str) -> str:
+def _next(why: Why, name: str) -> str:
     """The experiment that would say more."""
-    return next(what for parts, what in _NEXT if any(part in metric.lower() for part in parts))
+    known = (what for parts, what in _NEXT if any(part in name.lower() for part in parts))
+    return next(known, _NOT_RECORDED if why.nested else _BUILDS)
 
 
-def beside(reports: Sequence[Report], found: Mapping[str, Sequence[Why]], **shown: bool) -> Iterator[Report]:
+def beside(reports: Sequence[Report], found: Mapping[str, Sequence[Why]], **shown: Any) -> Iterator[Report]:
     """The answers of a comparison with what they go with: of one benchmark in its sheet, else after all."""
     made = [report(list(of), **shown) for of in found.values() if of]
     alone = len(reports) == len(made) == 1 and all(len(of) == 1 for of in found.values())
