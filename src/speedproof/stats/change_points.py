@@ -16,15 +16,29 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.levels import LEAST, MARGIN, best_levels, levels, places_of_step
+from speedproof.stats.levels import LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.scaling import usual
 from speedproof.stats.two_levels import two_levels
 
 _ROUNDS = 10
 _ROWS = 256  # series at a time
+_FEW = 4  # steps: most series that change need no more
 _Asked = tuple[FloatArray, int | None]
 _Answer = tuple[FloatArray, IntArray]
+
+
+class _Ways:
+    """The splits that explain a series best, with the dependence that is left; many when they are asked for."""
+
+    def __init__(self, series: FloatArray, few: list[tuple[list[int], float]]) -> None:
+        self._series, self._known = series, few
+
+    def upto(self, steps: int) -> list[tuple[list[int], float]]:
+        """Of one step and more, as many as there are."""
+        if len(self._known) == _FEW < steps:
+            (self._known,) = best_levels(self._series[None], MOST_SPLITS)
+        return self._known[:steps]
 
 
 class ChangePoint(Struct, frozen=True):
@@ -73,10 +87,10 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
     found: list[tuple[ChangePoint, ...]] = [()] * len(series)
     rows = np.flatnonzero(known <= alpha)
     for part in (rows[start : start + _ROWS] for start in range(0, rows.size, _ROWS)):
-        plain, ways = two_levels(series[part]), best_levels(series[part])
+        plain, ways = two_levels(series[part]), best_levels(series[part], _FEW)
         splits, pvalues = plain.split.tolist(), (plain.pvalue / _share(series.shape[1])).tolist()
         searches = {
-            row: _search(series[row], alpha, splits[i], pvalues[i], ways[i])
+            row: _search(series[row], alpha, splits[i], pvalues[i], _Ways(series[row], ways[i]))
             for i, row in enumerate(part.tolist())
         }
         answers: dict[int, _Answer | None] = dict.fromkeys(searches)
@@ -98,7 +112,7 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
 
 
 def _search(
-    series: FloatArray, alpha: float, step: int, apart: float, ways: list[tuple[list[int], float]]
+    series: FloatArray, alpha: float, step: int, apart: float, ways: _Ways
 ) -> Generator[_Asked, _Answer, tuple[ChangePoint, ...]]:
     """The changes of one series; it asks what series, and of how many changes, show."""
     splits, rho = yield from _fewest(series, alpha, step if apart <= alpha else None, ways)
@@ -141,10 +155,10 @@ def _is_line(x: FloatArray, splits: list[int]) -> bool:
 
 
 def _fewest(
-    series: FloatArray, alpha: float, step: int | None, ways: list[tuple[list[int], float]]
+    series: FloatArray, alpha: float, step: int | None, ways: _Ways
 ) -> Generator[_Asked, _Answer, tuple[list[int], float]]:
     """Splits of which none can be spared, and the dependence that is left; a clear step is tried first."""
-    splits = ways[0][0] if step is None else [step]
+    splits = ways.upto(1)[0][0] if step is None else [step]
     for _ in range(_ROUNDS):
         pvalue, more = yield _without(series, splits)[None], None
         if float(pvalue[0]) > alpha:
@@ -156,7 +170,7 @@ def _fewest(
         # Ranks of all values see little of small steps between large ones, those of what is left little of both.
         candidates = [
             sorted([*splits, *found]),
-            *(way for way, _ in ways[len(splits) : len(splits) + len(found)]),
+            *(way for way, _ in ways.upto(len(splits) + len(found))[len(splits) :]),
         ]
         splits = min(candidates, key=lambda way: float(np.abs(_without(series, way)).sum()))
     while len(splits) > 1:
@@ -165,7 +179,7 @@ def _fewest(
         if pvalues.max() <= alpha:
             break
         splits = fewer[int(pvalues.argmax())]
-    return splits, ways[min(len(splits), len(ways)) - 1][1]
+    return splits, ways.upto(len(splits))[-1][1]
 
 
 def median(values: FloatArray) -> float:
