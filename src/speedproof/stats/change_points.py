@@ -8,14 +8,14 @@ all values or what is left best, and those are dropped that are not missed.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from itertools import groupby, pairwise
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.levels import LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.scaling import usual
@@ -63,6 +63,16 @@ def change_pvalues(x: npt.ArrayLike) -> FloatArray:
     series = np.asarray(x, dtype=np.float64)
     parts = (series[start : start + _ROWS] for start in range(0, len(series), _ROWS))
     return np.concatenate([np.zeros(0), *(_shows(part, None)[0] for part in parts)])
+
+
+def show_changes(x: npt.ArrayLike, alpha: float) -> BoolArray:
+    """Whether those p-values are at most alpha; where two levels show it, nothing else is asked."""
+    series = np.asarray(x, dtype=np.float64)
+    share = _share(series.shape[1])
+    shown: BoolArray = two_levels(series).pvalue / share <= alpha
+    if share < 1.0:
+        shown[~shown] = change_pvalues(series[~shown]) <= alpha
+    return shown
 
 
 def _shows(series: FloatArray, most: int | None) -> _Answer:
@@ -188,9 +198,9 @@ def median(values: FloatArray) -> float:
     return float(ordered[half] if values.size % 2 else 0.5 * (ordered[half - 1] + ordered[half]))
 
 
-def alone(series: FloatArray, splits: list[int]) -> FloatArray:
-    """A row a step: the series with the other steps taken out."""
-    return np.stack([_without(series, splits, kept) for kept in range(len(splits))])
+def alone(series: FloatArray, splits: list[int], kept: Iterable[int] | None = None) -> FloatArray:
+    """A row a step, or for some of them: the series with the other steps taken out."""
+    return np.stack([_without(series, splits, k) for k in (range(len(splits)) if kept is None else kept)])
 
 
 def _without(series: FloatArray, splits: list[int], kept: int | None = None) -> FloatArray:
