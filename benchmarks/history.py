@@ -82,6 +82,7 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=502)
     parser.add_argument("--store", type=Path)
     args = parser.parse_args()
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as name:
         store = (args.store or Path(name, "speedproof.db")).resolve()
         if not store.exists():  # by a process whose memory no later one inherits
@@ -93,7 +94,8 @@ def main() -> None:
             folder.mkdir()
             (folder / "speedproof.db").symlink_to(store)
             with (folder / "out").open("wb") as out:
-                child = subprocess.Popen([sys.executable, *COMMANDS[command]], cwd=folder, stdout=out)
+                words = [sys.executable, *COMMANDS[command]]
+                child = subprocess.Popen(words, cwd=folder, stdout=out, env=environment)
                 _, status, used = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
             digest = hashlib.sha256(answer(folder, (folder / "out").read_bytes())).hexdigest()[:12]

@@ -88,6 +88,8 @@ class Track(Struct, frozen=True, eq=False):
 
     def stretches(self) -> tuple[tuple[int, int], ...]:
         """Start and end of the stretches of points that share an anchor; no joint lies within one."""
+        if len(self.anchors) == 1:
+            return ((0, len(self)),)
         beside = self.beside[self.starts]
         joints = (np.flatnonzero(beside[1:] != beside[:-1]) + 1).tolist()
         return tuple(zip([0, *joints], [*joints, len(self)], strict=True))

@@ -169,8 +169,13 @@ def _fewest(
 ) -> Generator[_Asked, _Answer, tuple[list[int], float]]:
     """Splits of which none can be spared, and the dependence that is left; a clear step is tried first."""
     splits = ways.upto(1)[0][0] if step is None else [step]
+    known: dict[tuple[int, int], float] = {}
+
+    def without(splits: list[int]) -> FloatArray:
+        return _flattened(series, splits, known)[0]
+
     for _ in range(_ROUNDS):
-        pvalue, more = yield _without(series, splits)[None], None
+        pvalue, more = yield without(splits)[None], None
         if float(pvalue[0]) > alpha:
             break
         ends = np.array([0, *splits, series.size])
@@ -182,10 +187,10 @@ def _fewest(
             sorted([*splits, *found]),
             *(way for way, _ in ways.upto(len(splits) + len(found))[len(splits) :]),
         ]
-        splits = min(candidates, key=lambda way: float(np.abs(_without(series, way)).sum()))
+        splits = min(candidates, key=lambda way: float(np.abs(without(way)).sum()))
     while len(splits) > 1:
         fewer = [splits[:k] + splits[k + 1 :] for k in range(len(splits))]
-        pvalues, _ = yield np.stack([_without(series, way) for way in fewer]), None
+        pvalues, _ = yield np.stack([without(way) for way in fewer]), None
         if pvalues.max() <= alpha:
             break
         splits = fewer[int(pvalues.argmax())]
@@ -194,26 +199,32 @@ def _fewest(
 
 def median(values: FloatArray) -> float:
     """Of few values in a tenth of NumPy's time."""
-    ordered, half = np.sort(values), values.size // 2
+    ordered, half = values.copy(), values.size // 2
+    ordered.sort()
     return float(ordered[half] if values.size % 2 else 0.5 * (ordered[half - 1] + ordered[half]))
 
 
 def alone(series: FloatArray, splits: list[int], kept: Iterable[int] | None = None) -> FloatArray:
     """A row a step, or for some of them: the series with the other steps taken out."""
-    return np.stack([_without(series, splits, k) for k in (range(len(splits)) if kept is None else kept)])
+    flat, heights = _flattened(series, splits)
+    rows = []
+    for k in range(len(splits)) if kept is None else kept:
+        rows.append(flat.copy())
+        rows[-1][splits[k] :] += heights[k + 1] - heights[k]
+    return np.stack(rows)
 
 
-def _without(series: FloatArray, splits: list[int], kept: int | None = None) -> FloatArray:
-    """The series with its steps taken out, but for the one that is kept: medians brought to one level."""
-    parts = np.split(series, splits)
-    heights = [median(part) for part in parts]
-    jump = 0.0 if kept is None else heights[kept + 1] - heights[kept]
-    return np.concatenate(
-        [
-            part - height + (jump if kept is not None and k > kept else 0.0)
-            for k, (part, height) in enumerate(zip(parts, heights, strict=True))
-        ]
-    )
+def _flattened(
+    series: FloatArray, splits: list[int], known: dict[tuple[int, int], float] | None = None
+) -> tuple[FloatArray, list[float]]:
+    """The series without its steps, medians brought to one level; the medians, of which some may be known."""
+    known = {} if known is None else known
+    ends = [0, *splits, series.size]
+    for part in pairwise(ends):
+        if part not in known:
+            known[part] = median(series[slice(*part)])
+    heights = [known[part] for part in pairwise(ends)]
+    return series - np.repeat(heights, np.diff(ends)), heights
 
 
 def _located(

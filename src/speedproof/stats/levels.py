@@ -115,7 +115,7 @@ def _partition(x: FloatArray, places: IntArray, rho: float, most: int) -> tuple[
     return sums, splits
 
 
-def _squares(x: FloatArray, rho: float, a: IntArray, b: IntArray | int) -> FloatArray:
+def _squares(x: FloatArray, rho: float, a: IntArray, b: IntArray) -> FloatArray:
     """Least sums of squares of levels from one place to before another, of an autoregression that begins there."""
     fresh = np.concatenate([[0.0], x[1:] - rho * x[:-1]])
     total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (fresh, fresh * fresh))
@@ -244,7 +244,9 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
     """
     n = x.size
     places = np.arange(1, n)
-    left = np.maximum(_squares(x, rho, np.zeros(1, np.int64), places) + _squares(x, rho, places, n), 0.0)
+    starts, ends = np.concatenate([0 * places, places]), np.concatenate([places, n + 0 * places])
+    before, after = _squares(x, rho, starts, ends).reshape(2, -1)
+    left = np.maximum(before + after, 0.0)
     limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
     possible = places[(n - 2) * (left - left[split - 1]) <= limit * left[split - 1]]
     return int(possible.min()), int(possible.max())
