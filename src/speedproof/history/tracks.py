@@ -99,6 +99,8 @@ class Track(Struct, frozen=True, eq=False):
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Of every point, see :class:`Point`."""
+        if self.starts.size == self.at.size:
+            return self.low, self.high
         return np.fmin.reduceat(self.low, self.starts), np.fmax.reduceat(self.high, self.starts)
 
     def points(self, start: int = 0) -> Iterator[Point]:
