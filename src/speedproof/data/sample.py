@@ -53,6 +53,7 @@ class Trait(StrEnum):
     SORTED = "sorted"
     SUMMARY_ONLY = "summary only"
     ONE_PROCESS = "one process"
+    BUILDS = "processes are builds"
     FAILED_RUNS = "failed runs"
     FAILED_LEFT_OUT = "failed runs left out"
     RANDOM_ORDER = "random order"
