@@ -153,7 +153,7 @@ class Session:
                 interrupted = True
             reasons = self._reasons(begun)
             measured = self._measured(reasons, interrupted)
-            reason = "interrupted" if interrupted else reasons[-1][1]
+            reason = "interrupted" if interrupted else "; ".join(sorted({why for _, why in reasons}))
             end = EndLine(self._head.session, reason, measured.on_result, measured.changed)
         except GeneratorExit:
             watched = self._measured([(name, "interrupted") for name, _ in self._reasons(begun)], True)

@@ -60,7 +60,7 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
 
 
 def repeated_in(sample: Sample, units: int) -> str:
-    """What so many independent values of a sample are of: ``"run"``, ``"process"``, ``"build"`` or ``"session"``."""
+    """What so many independent values of a sample are of: a run, a process, a build or a session."""
     runs = units == sample.n or units > sample.process_count  # all of them, or some of one process
     if runs or sample.session_count == units > 1:
         return "run" if runs else "session"
