@@ -27,15 +27,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsontext import (
-    Number,
-    as_fields,
-    decode,
-    each,
-    members,
-    number,
-    numbers,
-)
+from speedproof.formats.jsontext import Number, as_fields, decode, each, members, number, numbers
 from speedproof.formats.reading import plural, span_of
 from speedproof.formats.source import ReadOptions, Source, open_source
 

@@ -51,7 +51,7 @@ _OF_TOOLS: dict[tuple[str, ...], tuple[dict[str, str], str]] = {
     ("benchmark", "warmup_iter", "iter", "name", "command", "duration", "lines", "env"): (
         {"benchmark": "benchmark", "version": "name", "value": "duration"},
         "s",
-    ),
+    )
 }
 # The index that pandas writes.
 _NO_NAME = ("", "Unnamed: 0")
