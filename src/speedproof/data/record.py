@@ -138,7 +138,7 @@ def pool(group: list[Record], version: str) -> Sample:
     Records that come from one process each, from several files, are the processes of the sample.
     """
     traits = frozenset.intersection(*(record.traits for record in group))
-    sittings = list(dict.fromkeys(record.session or record.path for record in group))
+    sitting_of, sittings = numbered([record.session or record.path for record in group])
     processes: IntArray | None = None
     sessions: IntArray | None = None
     if len(group) > 1:
@@ -149,7 +149,7 @@ def pool(group: list[Record], version: str) -> Sample:
             processes = np.repeat(files, sizes)
             traits -= {Trait.ONE_PROCESS}
         if len(sittings) > 1:
-            sessions = np.repeat(numbered([record.session or record.path for record in group])[0], sizes)
+            sessions = np.repeat(sitting_of, sizes)
     if any(record.processes is not None for record in group):
         parts: list[IntArray] = []
         start = 0

@@ -31,7 +31,6 @@ from speedproof.formats.jsontext import Number, as_fields, decode, each, members
 from speedproof.formats.reading import plural, span_of
 from speedproof.formats.source import ReadOptions, Source, open_source
 
-NAME = "asv"
 TITLE = "asv"
 DESCRIPTION = "result JSON: the samples of --record-samples, otherwise medians, said to be such"
 sniff = members("commit_hash", "results", some=("result_columns", "requirements"))

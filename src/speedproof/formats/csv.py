@@ -24,7 +24,6 @@ from speedproof.formats.csvrecords import Layout, long, wide
 from speedproof.formats.csvtable import CsvTable
 from speedproof.formats.source import ROLES, ReadOptions, Source
 
-NAME = "csv"
 TITLE = "CSV, TSV"
 DESCRIPTION = "long (a row a value) or wide (a column a version or benchmark)"
 

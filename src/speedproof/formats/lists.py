@@ -15,7 +15,6 @@ from speedproof.formats.jsontext import Number, decode, numbers
 from speedproof.formats.reading import finite, nested, plural
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "lists"
 TITLE = "JSON lists"
 DESCRIPTION = "a list of lists of numbers: the values of each process"
 

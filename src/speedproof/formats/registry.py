@@ -1,8 +1,7 @@
 """The list of formats, and how a file's content tells which one it has.
 
-A reader is a module of this package that owns
+A reader is a module of this package, called as ``--format`` takes it with underscores for dashes, that owns
 
-* ``NAME``, as ``--format`` takes it; the module is called the same, with underscores for dashes,
 * ``TITLE`` and ``DESCRIPTION``, the tool and what is read of it,
 * ``sniff(head)``: whether a file that begins with these bytes has this format,
 * ``read(source, options)``: an iterator of records and of what was left out.
@@ -30,7 +29,6 @@ from speedproof.formats.source import ReadOptions, Source
 class Reader(Protocol):
     """What the module of a format offers."""
 
-    NAME: str
     TITLE: str
     DESCRIPTION: str
 

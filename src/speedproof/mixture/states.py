@@ -150,20 +150,11 @@ def _merged(labels: IntArray, common: FloatArray, floors: FloatArray) -> IntArra
         K = int(labels.max()) + 1
         means = np.array([common[labels == k].mean(axis=0) for k in range(K)])
         variances = np.array([common[labels == k].var(axis=0) for k in range(K)])
-        distance, j, k = min(
-            (
-                float(
-                    (
-                        (means[j] - means[k]) ** 2 / np.maximum(0.5 * (variances[j] + variances[k]), floors)
-                    ).max()
-                ),
-                j,
-                k,
-            )
-            for k in range(K)
-            for j in range(k)
-        )
-        if distance >= 1.0:
+        shared = np.maximum(0.5 * (variances[:, None] + variances), floors)
+        distances = ((means[:, None] - means) ** 2 / shared).max(axis=2)
+        distances[np.tril_indices(K)] = np.inf
+        j, k = divmod(int(distances.argmin()), K)
+        if distances[j, k] >= 1.0:
             break
         labels = np.where(labels == k, j, labels)
         labels = np.where(labels > k, labels - 1, labels)
