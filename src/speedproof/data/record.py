@@ -5,7 +5,8 @@ Which records belong together, and what told them apart although they do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -184,15 +185,9 @@ def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ..
     """What differed among records that were pooled."""
     seen: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for (key, _), group in groups.items():
-        if len(group) < 2:
-            continue
-        columns: dict[str, dict[str, None]] = {}
-        for record in group:
-            for name, value in record.fields:
-                if name != "session":  # the level of nesting above the process, not something overlooked
-                    columns.setdefault(name, {}).setdefault(value)
-        for name, values in columns.items():
-            if len(values) > 1:
+        for name, values in _different(group if len(group) > 1 else []).items():
+            # A session is the level of nesting above the process, not something overlooked.
+            if len(values) > 1 and name != "session":
                 known, benchmarks = seen.setdefault(name, ({}, {}))
                 known.update(values)
                 benchmarks.setdefault(key.benchmark)
@@ -203,11 +198,19 @@ def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ..
 
 def fields(groups: Mapping[tuple[Key, str], list[Record]]) -> dict[str, dict[str, tuple[str, ...]]]:
     """By version, the values of every field of its records."""
-    seen: dict[str, dict[str, dict[str, None]]] = {}
+    of: dict[str, list[Record]] = {}
     for (_, version), group in groups.items():
-        for record in group:
-            for name, value in record.fields:
-                seen.setdefault(version, {}).setdefault(name, {}).setdefault(value)
+        of.setdefault(version, []).extend(record for record in group if record.fields)
     return {
-        version: {name: tuple(values) for name, values in fields.items()} for version, fields in seen.items()
+        version: {name: tuple(values) for name, values in _different(records).items()}
+        for version, records in of.items()
+        if records
     }
+
+
+def _different(records: Iterable[Record]) -> dict[str, dict[str, None]]:
+    """The different values of every field, in order of appearance."""
+    columns: dict[str, dict[str, None]] = {}
+    for name, value in chain.from_iterable(record.fields for record in records):
+        columns.setdefault(name, {}).setdefault(value)
+    return columns

@@ -60,6 +60,12 @@ class BestMixtures(Struct, frozen=True, eq=False):
     converged: em.Ints
 
 
+def _steps(floor: float, most: int) -> em.StoppingRules:
+    """So many accelerated steps at most: fine ones to convergence, others until they gain little."""
+    gains = (0.0, 1e-11) if most == FINE else (1e-5, 0.0)
+    return em.StoppingRules(*gains, floor, most, accelerate=True, extra_step=False, clamp=True)
+
+
 class _Search(Struct):
     x: FloatArray
     small: FloatArray
@@ -76,7 +82,7 @@ class _Search(Struct):
 
     def scout(self, mixtures: FloatArray, places: list[Place]) -> None:
         """Short climbs; what they reach waits, the highest first."""
-        rules = em.StoppingRules(1e-5, 0.0, self.floor, SHORT, accelerate=True, extra_step=False, clamp=True)
+        rules = _steps(self.floor, SHORT)
         loglik, _ = em.climb(self.small, mixtures, places, rules, kernel="numpy")
         good_ones = sound(mixtures, self.n, self.apart).tolist()
         for place, height, mixture, good in zip(places, loglik.tolist(), mixtures, good_ones, strict=True):
@@ -87,7 +93,7 @@ class _Search(Struct):
 
     def follow(self, places: list[Place], count: int, reach: float) -> None:
         """Long climbs of the highest that wait, those of one height once, none from far below the best."""
-        rules = em.StoppingRules(1e-5, 0.0, self.floor, LONG, accelerate=True, extra_step=False, clamp=True)
+        rules = _steps(self.floor, LONG)
         for place in sorted(places):
             last, taken = np.inf, 0
             queue = self.waiting.get(place, [])
@@ -100,7 +106,7 @@ class _Search(Struct):
                     self.climb([place], [mixture], rules)
 
     def finish(self, places: list[Place]) -> None:
-        rules = em.StoppingRules(0.0, 1e-11, self.floor, FINE, accelerate=True, extra_step=False, clamp=True)
+        rules = _steps(self.floor, FINE)
         self.climb(places, [self.found.mixtures[K - 1, model] for K, model in places], rules)
 
     def climb(self, places: list[Place], mixtures: list[FloatArray], rules: em.StoppingRules) -> None:
@@ -201,10 +207,7 @@ def _on_all_values(
     K_max = len(found.loglik)
     sizes = np.array([[em.free_parameters(K, m) for m in (em.E, em.V)] for K in range(1, K_max + 1)])
     points = starts.condensed(x, MOST_SCOUTED)
-    brief, long, fine = (
-        em.StoppingRules(relative, gain, floor, steps, accelerate=True, extra_step=False, clamp=True)
-        for relative, gain, steps in ((1e-5, 0.0, BRIEF), (1e-5, 0.0, LONG), (0.0, 1e-11, FINE))
-    )
+    brief, long, fine = (_steps(floor, count) for count in (BRIEF, LONG, FINE))
     before = -np.inf
     while x.size > _FEW:
         bics = np.nan_to_num(2.0 * found.loglik - sizes * log(x.size), nan=-np.inf)
@@ -266,7 +269,7 @@ def distinct(x: FloatArray, K: int, found: BestMixtures, floor: float) -> BestMi
     on = starts.condensed(x, MOST)
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
     loglik, mixtures, converged = found.loglik.copy(), found.mixtures.copy(), found.converged.copy()
-    fine = em.StoppingRules(0.0, 1e-11, smallest, FINE, accelerate=True, extra_step=False, clamp=True)
+    fine = _steps(smallest, FINE)
     for model in (em.E, em.V):
         best, below = (K - 1, model), (K - 2, model if K > 2 else em.E)
         known, fewer = (found.mixtures[p] if found.loglik[p] > -np.inf else None for p in (best, below))
