@@ -260,7 +260,9 @@ class Suite(Alike, Struct, frozen=True, eq=False):
             try:
                 samples[key, version] = pool(group, version)
             except DataError as error:
-                skipped.append(Skipped(group[0].path, group[0].where, key.benchmark, str(error)))
+                first = group[0]
+                reason = str(error).removeprefix(f"{first.path} {first.where}: ")
+                skipped.append(Skipped(first.path, first.where, key.benchmark, reason))
         names = tuple(version for version, left in versions.items() if left)
         return cls(names, samples, residue(groups), tuple(skipped), fields(groups), commands)
 
