@@ -11,19 +11,6 @@ from speedproof.plot.scale import window
 from speedproof.plot.speedups import forest, forest_size, over
 
 __all__ = [
-    "check_output",
-    "density",
-    "ecdf",
-    "ecdfs",
-    "ellipses",
-    "forest",
-    "forest_size",
-    "histogram",
-    "histograms",
-    "over",
-    "qq",
-    "run_order",
-    "save",
-    "violins",
-    "window",
-]
+    "check_output", "density", "ecdf", "ecdfs", "ellipses", "forest", "forest_size", "histogram",
+    "histograms", "over", "qq", "run_order", "save", "violins", "window",
+]  # fmt: skip
