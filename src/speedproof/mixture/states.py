@@ -22,12 +22,8 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import DataError
-from speedproof.mixture import em
-from speedproof.mixture.fitting import standardise
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.results import FEW_RUNS
-from speedproof.mixture.search import table
-from speedproof.mixture.starts import condensed
 
 MOST_STATES = 4
 _MANY = 1000  # runs that climbs are made on; all are assigned at the end
@@ -74,6 +70,11 @@ def states_of(values: npt.ArrayLike, K_max: int = MOST_STATES) -> IntArray:
 
 def _of_one(x: FloatArray, K_max: int, step: float) -> Iterator[tuple[float, IntArray]]:
     """ICL and labels of the mixtures of one metric, from one component on; numbered by their means."""
+    from speedproof.mixture import em  # whoever explains nothing need not load how mixtures are fitted
+    from speedproof.mixture.fitting import standardise
+    from speedproof.mixture.search import table
+    from speedproof.mixture.starts import condensed
+
     try:
         u, centre, scale = standardise(x)
     except DataError:  # constant
