@@ -18,7 +18,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.em_numpy import Runs, accelerated, search
 from speedproof.mixture.fitting import LEAST, MixtureFit, fitted, ranked_candidates
-from speedproof.mixture.goodness import GoodnessOfFit, draw_samples
+from speedproof.mixture.goodness import GoodnessOfFit, draw_samples, ks_distance
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.special import ndtr
 
@@ -173,16 +173,6 @@ def _in_steps(x: FloatArray, resolution: float) -> tuple[FloatArray, float]:
     return whole, origin
 
 
-def rounded_distance(values: npt.ArrayLike, model: MixtureModel, resolution: float) -> float:
-    """Largest distance of the empirical to the fitted distribution function at the ends of the intervals."""
-    x, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
-    above = np.cumsum(counts) / counts.sum()
-    below = above - counts / counts.sum()
-    high = np.abs(above - model.cdf(x + 0.5 * resolution))
-    low = np.abs(below - model.cdf(x - 0.5 * resolution))
-    return float(max(high.max(), low.max()))
-
-
 def goodness_of_rounded(
     values: npt.ArrayLike, fit: MixtureFit, *, N: int = 200, seed: int = 0
 ) -> GoodnessOfFit:
@@ -196,10 +186,10 @@ def goodness_of_rounded(
 
     def distances(rows: FloatArray) -> FloatArray:
         refitted = refitted_rounded(rows, fit.K_max, fit.components + 1)
-        return np.array([rounded_distance(row, m, 1.0) for row, m in zip(rows, refitted, strict=True)])
+        return np.array([ks_distance(row, m, 1.0) for row, m in zip(rows, refitted, strict=True)])
 
     samples = np.round(draw_samples(model, fit.n, N, seed))
-    return GoodnessOfFit.against(rounded_distance(x, fit.model, h), samples, distances, 50, 1.0, fast=False)
+    return GoodnessOfFit.against(ks_distance(x, fit.model, h), samples, distances, 50, 1.0, fast=False)
 
 
 def rounding_matters(values: npt.ArrayLike) -> bool:
