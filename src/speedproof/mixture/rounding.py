@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
@@ -29,25 +28,18 @@ RULES = em.StoppingRules(1e-5, 0.0, NARROWEST**2, 600, accelerate=True, extra_st
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
-class _Cells(Struct, frozen=True, eq=False):
-    """Rows of rounded samples: distinct values in steps about a common centre, and how often each occurs.
+def _cells(samples: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Of each row its different values, in steps about a common centre, and how often each occurs.
 
-    Rows are padded with cells that occur zero times.
+    Rows are padded with values that occur zero times.
     """
-
-    values: FloatArray
-    counts: FloatArray
-    n: int
-
-
-def _cells(samples: FloatArray) -> _Cells:
     found = [np.unique(row, return_counts=True) for row in samples]
     width = max(v.size for v, _ in found)
     values, counts = np.zeros((len(samples), width)), np.zeros((len(samples), width))
     for i, (v, c) in enumerate(found):
         values[i, : v.size], counts[i, : v.size] = v, c
         values[i, v.size :] = v[-1]
-    return _Cells(values, counts, samples.shape[1])
+    return values, counts
 
 
 def _interval_moments(cells: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -126,11 +118,19 @@ def refitted_rounded(samples: FloatArray, K_max: int, K_always: int) -> list[Mix
     return [m for m in models if m is not None]
 
 
-def _runs(cells: _Cells, jobs: IntArray, common: BoolArray, start: FloatArray, sound: BoolArray) -> Runs:
-    def e_step(on: IntArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return _e_step(cells.values[jobs[on]], cells.counts[jobs[on]], t)
+def _runs(
+    cells: tuple[FloatArray, FloatArray],
+    jobs: IntArray,
+    common: BoolArray,
+    start: FloatArray,
+    sound: BoolArray,
+) -> Runs:
+    values, counts = cells
 
-    return Runs(e_step, cells.n, common, RULES, start, sound)
+    def e_step(on: IntArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return _e_step(values[jobs[on]], counts[jobs[on]], t)
+
+    return Runs(e_step, int(counts[0].sum()), common, RULES, start, sound)
 
 
 def _from_classes(samples: FloatArray, classes: npt.NDArray[np.int32]) -> tuple[FloatArray, BoolArray]:
