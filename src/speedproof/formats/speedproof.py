@@ -23,7 +23,6 @@ from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
 from speedproof.values import rest
 
-NAME = "speedproof"
 TITLE = "speedproof run"
 DESCRIPTION = "JSON Lines of its sessions: every run with all metrics; warm-up left out"
 
