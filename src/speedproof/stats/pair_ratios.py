@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.stats.merging import merged_places
 
 _FEW = 1 << 11
 _FLOATS = np.finfo(np.float64)
@@ -77,10 +78,8 @@ class Ratios:
     def places(self, gamma: float) -> IntArray:
         """For each y how many distinct x have x <= gamma y."""
         with np.errstate(over="ignore", under="ignore"):
-            both = np.concatenate([self.xs, gamma * self.ys])
-        # Two ascending runs are merged in linear time, and of equal values the first comes first.
-        order = np.argsort(both, kind="stable")
-        return np.flatnonzero(order >= self.xs.size) - np.arange(self.ys.size)
+            times_y = gamma * self.ys
+        return merged_places(self.xs[None], times_y[None], x_first=True)[1][0]
 
     def count(self, places: IntArray) -> int:
         """How many ratios these are."""

@@ -1,0 +1,46 @@
+"""Merged samples against counting, compiled and in NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from speedproof.stats import merging as module
+from speedproof.stats.merging import merged_places
+
+
+@pytest.fixture(params=["compiled", "numpy"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "numpy":
+        monkeypatch.setattr(module, "COMPILED", None)
+    elif module.COMPILED is None:
+        pytest.skip("built without a compiler")
+    return str(request.param)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 7), (8, 3), (40, 40)])
+@pytest.mark.parametrize("high", [1, 3, 1000])
+def test_by_counting(n: int, m: int, high: int, way: str) -> None:
+    """Of values that differ, of many that are equal, of all that are, and infinite ones."""
+    rng = np.random.default_rng([n, m, high])
+    x, y = (np.sort(rng.integers(0, high, (5, size)) / 8, axis=1) for size in (n, m))
+    x[-1, -1] = y[-1, -1] = math.inf
+    for x_first in (True, False):
+        of_x, of_y = merged_places(x, y, x_first)
+        for row in range(5):
+            for value, count in zip(x[row], of_x[row], strict=True):
+                assert count == sum(v < value or (v == value and not x_first) for v in y[row])
+            for value, count in zip(y[row], of_y[row], strict=True):
+                assert count == sum(v < value or (v == value and x_first) for v in x[row])
+
+
+def test_sizes_that_differ() -> None:
+    """The compiled one refuses arrays that are too small for what it writes."""
+    if module.COMPILED is None:
+        pytest.skip("built without a compiler")
+    x, count = np.arange(4.0), np.empty(3, dtype=np.int64)
+    for rows, of_x in ((1, count), (3, count), (0, count)):
+        with pytest.raises(ValueError, match="sizes differ"):
+            module.COMPILED.merged(x, x, rows, True, of_x, count)
