@@ -41,6 +41,6 @@ def test_sizes_that_differ() -> None:
     if module.COMPILED is None:
         pytest.skip("built without a compiler")
     x, count = np.arange(4.0), np.empty(3, dtype=np.int64)
-    for rows, of_x in ((1, count), (3, count), (0, count)):
+    for n, m, of_x in ((4, 4, count), (3, 4, x), (2, 4, x), (0, 4, x), (4, 0, x)):
         with pytest.raises(ValueError, match="sizes differ"):
-            module.COMPILED.merged(x, x, rows, True, of_x, count)
+            module.COMPILED.merged(x, n, x, m, True, of_x, x.copy())

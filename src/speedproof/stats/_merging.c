@@ -8,20 +8,57 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Without branches, which of values in no order are mispredicted half of the time. */
-static void places(const double *x, Py_ssize_t n, const double *y, Py_ssize_t m, int x_first, int64_t *of_x,
-                   int64_t *of_y) {
-    Py_ssize_t i = 0, j = 0;
-    while (i < n && j < m) {
-        const double a = x[i], b = y[j];
-        const Py_ssize_t from_x = (a < b) | (x_first & (a == b));
-        of_x[i] = j;
-        of_y[j] = i;
-        i += from_x;
-        j += 1 - from_x;
+typedef struct {
+    const double *x, *y;
+    int64_t *of_x, *of_y;
+    Py_ssize_t n, m;
+    int x_first;
+} Rows;
+
+/* Whether the i-th x comes before the j-th y. */
+static inline Py_ssize_t before(const Rows *all, Py_ssize_t i, Py_ssize_t j) {
+    const double a = all->x[i], b = all->y[j];
+    return (a < b) | (all->x_first & (a == b));
+}
+
+/* How many x are among the first so many of both. */
+static Py_ssize_t among_first(const Rows *all, Py_ssize_t count) {
+    Py_ssize_t low = count > all->m ? count - all->m : 0, high = count < all->n ? count : all->n;
+    while (low < high) {
+        const Py_ssize_t middle = low + (high - low) / 2;
+        if (before(all, middle, count - middle - 1)) low = middle + 1;
+        else high = middle;
     }
-    for (; i < n; i++) of_x[i] = m;
-    for (; j < m; j++) of_y[j] = n;
+    return low;
+}
+
+/* A step from (i, j); what is written of the other one is written again. */
+#define STEP(i, j)                                \
+    do {                                          \
+        const Py_ssize_t is_x = before(all, i, j); \
+        all->of_x[i] = j;                         \
+        all->of_y[j] = i;                         \
+        i += is_x;                                \
+        j += 1 - is_x;                            \
+    } while (0)
+
+static void finish(const Rows *all, Py_ssize_t i, Py_ssize_t j, Py_ssize_t n, Py_ssize_t m) {
+    while (i < n && j < m) STEP(i, j);
+    for (; i < n; i++) all->of_x[i] = m;
+    for (; j < m; j++) all->of_y[j] = n;
+}
+
+/* Without branches, which of values in no order are mispredicted half of the time; both halves at once, as each step
+ * waits for the one before it. */
+static void places(const Rows *all) {
+    const Py_ssize_t half = (all->n + all->m) / 2, n = among_first(all, half), m = half - n;
+    Py_ssize_t i = 0, j = 0, k = n, l = m;
+    while (i < n && j < m && k < all->n && l < all->m) {
+        STEP(i, j);
+        STEP(k, l);
+    }
+    finish(all, i, j, n, m);
+    finish(all, k, l, all->n, all->m);
 }
 
 typedef struct {
@@ -35,25 +72,27 @@ static void release(Buffers *all) {
 }
 
 static const char merged_doc[] =
-    "merged(x, y, rows, x_first, of_x, of_y): how many y come before each x and x before each y.";
+    "merged(x, n, y, m, x_first, of_x, of_y): how many y come before each x and x before each y.";
 
 static PyObject *merged(PyObject *self, PyObject *arguments) {
     Buffers all;
-    Py_ssize_t rows;
+    Py_ssize_t n, m;
     int x_first;
     (void)self;
     memset(&all, 0, sizeof all);
-    if (!PyArg_ParseTuple(arguments, "y*y*npw*w*:merged", &all.x, &all.y, &rows, &x_first, &all.of_x, &all.of_y))
+    if (!PyArg_ParseTuple(arguments, "y*ny*npw*w*:merged", &all.x, &n, &all.y, &m, &x_first, &all.of_x, &all.of_y))
         return NULL;
     const Py_ssize_t size = (Py_ssize_t)sizeof(double), n_all = all.x.len / size, m_all = all.y.len / size;
     PyObject *answer = NULL;
-    if (rows < 1 || n_all % rows || m_all % rows || all.of_x.len != n_all * size || all.of_y.len != m_all * size)
+    if (n < 1 || m < 1 || n_all % n || m_all % m || n_all / n != m_all / m || all.of_x.len != n_all * size ||
+        all.of_y.len != m_all * size)
         PyErr_SetString(PyExc_ValueError, "sizes differ");
     else {
-        const Py_ssize_t n = n_all / rows, m = m_all / rows;
-        for (Py_ssize_t row = 0; row < rows; row++)
-            places((const double *)all.x.buf + row * n, n, (const double *)all.y.buf + row * m, m, x_first,
-                   (int64_t *)all.of_x.buf + row * n, (int64_t *)all.of_y.buf + row * m);
+        Rows one = {all.x.buf, all.y.buf, all.of_x.buf, all.of_y.buf, n, m, x_first};
+        for (Py_ssize_t at = 0; at < n_all; at += n) {
+            places(&one);
+            one.x += n, one.of_x += n, one.y += m, one.of_y += m;
+        }
         answer = Py_NewRef(Py_None);
     }
     release(&all);

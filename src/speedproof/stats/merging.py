@@ -25,7 +25,8 @@ def merged_places(x: FloatArray, y: FloatArray, x_first: bool) -> tuple[IntArray
     if COMPILED is None:
         return _merged(x, y, x_first)
     of_x, of_y = np.empty(x.shape, dtype=np.int64), np.empty(y.shape, dtype=np.int64)
-    COMPILED.merged(np.ascontiguousarray(x), np.ascontiguousarray(y), len(x), x_first, of_x, of_y)
+    rows = np.ascontiguousarray(x), x.shape[1], np.ascontiguousarray(y), y.shape[1]
+    COMPILED.merged(*rows, x_first, of_x, of_y)
     return of_x, of_y
 
 

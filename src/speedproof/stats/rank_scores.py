@@ -16,6 +16,7 @@ from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.dependence import drifting
 from speedproof.stats.merging import merged_places
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
+from speedproof.stats.pooled import ascending
 from speedproof.stats.ratio import scaled
 from speedproof.stats.root import decreasing_roots
 
@@ -155,7 +156,7 @@ class _Side:
 
     def __init__(self, samples: FloatArray) -> None:
         self.size = samples.shape[1]
-        self.values = np.sort(samples, axis=1)
+        self.values = ascending(samples)
         self.upto: FloatArray | None = None
         self.weight: FloatArray | None = None
         ends = np.ones(samples.shape, dtype=np.bool_)

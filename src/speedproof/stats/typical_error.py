@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from speedproof.arrays import FloatArray
+from speedproof.stats.pooled import ascending
 from speedproof.stats.ratio import LogErrors
 from speedproof.stats.scaling import middle
 
@@ -51,7 +52,7 @@ def _error(
     n, m = x.shape[1], y.shape[1]
     d = _log_ratios(_thinned(x), _thinned(y))
     flat = np.sort(d.reshape(len(d), -1), axis=1)
-    middle = np.median(flat, axis=1)
+    middle = _quantile(flat, np.full(len(flat), 0.5))
 
     def variances(at: FloatArray) -> tuple[FloatArray, ...]:
         """Of the share of the ratios above a place: what either side adds."""
@@ -85,7 +86,7 @@ def _thinned(values: FloatArray) -> FloatArray:
     n = values.shape[1]
     if n <= _MOST:
         return values
-    return np.sort(values, axis=1)[:, ((np.arange(_MOST) + 0.5) * n / _MOST).astype(np.intp)]
+    return ascending(values)[:, ((np.arange(_MOST) + 0.5) * n / _MOST).astype(np.intp)]
 
 
 def _quantile(ascending: FloatArray, share: FloatArray) -> FloatArray:
