@@ -56,10 +56,11 @@ def _error(
 
     def variances(at: FloatArray) -> tuple[FloatArray, ...]:
         """Of the share of the ratios above a place: what either side adds."""
-        off = d - at[:, None, None]
-        above = 0.5 + 0.5 * np.sign(np.where(np.abs(off) > _SAME, off, 0.0))
+        above = (d > (at + _SAME)[:, None, None]).astype(np.float32)
+        above += d >= (at - _SAME)[:, None, None]
         return tuple(
-            above.mean(axis=axis).var(axis=1) * inflation / (k - 1.0) for axis, k in ((2, n), (1, m))
+            (0.5 * above.mean(axis=axis, dtype=np.float64)).var(axis=1) * inflation / (k - 1.0)
+            for axis, k in ((2, n), (1, m))
         )
 
     of_x, of_y = variances(middle)
@@ -77,7 +78,10 @@ def _error(
 
 def _log_ratios(x: FloatArray, y: FloatArray) -> FloatArray:
     """Of all pairs, shape (rows, n, m); the ratio of two zeros is 1."""
-    d = np.log(x[:, :, None] / y[:, None, :])
+    # In a unit in which they are near 1, so that rounding of their logarithms makes no different ratios of equal ones.
+    unit = -np.frexp(np.maximum(x.max(axis=1), y.max(axis=1)))[1][:, None]
+    x, y = (np.log(np.ldexp(side, unit)) for side in (x, y))
+    d = x[:, :, None] - y[:, None, :]
     d[np.isnan(d)] = 0.0
     return d
 
