@@ -78,7 +78,7 @@ def _error(
 
 def _log_ratios(x: FloatArray, y: FloatArray) -> FloatArray:
     """Of all pairs, shape (rows, n, m); the ratio of two zeros is 1."""
-    # In a unit in which they are near 1, so that rounding of their logarithms makes no different ratios of equal ones.
+    # In a unit in which they are near 1, so that rounding their logarithms makes equal ratios differ by little.
     unit = -np.frexp(np.maximum(x.max(axis=1), y.max(axis=1)))[1][:, None]
     x, y = (np.log(np.ldexp(side, unit)) for side in (x, y))
     d = x[:, :, None] - y[:, None, :]
