@@ -36,6 +36,23 @@ def test_by_counting(n: int, m: int, high: int, way: str) -> None:
                 assert count == sum(v < value or (v == value and x_first) for v in x[row])
 
 
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 5), (31, 31), (60, 7)])
+@pytest.mark.parametrize(("spread", "digits"), [(0.1, 15), (0.1, 2), (100.0, 15)])
+def test_ratios_of_two_samples_in_order(n: int, m: int, spread: float, digits: int) -> None:
+    """Of near values, of many equal ones and of such that differ by many orders of magnitude."""
+    if module.COMPILED is None:
+        pytest.skip("built without a compiler")
+    rng = np.random.default_rng([n, m, digits])
+    x, y = (np.sort(rng.lognormal(0, spread, (20, size)).round(digits) + 0.01, axis=1) for size in (n, m))
+    x[0], y[1] = 2.0, 3.0
+    places, found = rng.integers(0, n * m, (20, 2)), np.empty((20, 2))
+    places[:4] = [0, n * m - 1]
+    module.COMPILED.ratios(x, n, y, m, places, found)
+    for row in range(20):
+        ratios = sorted(a / b for a in x[row].tolist() for b in y[row].tolist())
+        assert found[row].tolist() == [ratios[k] for k in places[row].tolist()]
+
+
 def test_sizes_that_differ() -> None:
     """The compiled one refuses arrays that are too small for what it writes."""
     if module.COMPILED is None:
@@ -44,3 +61,8 @@ def test_sizes_that_differ() -> None:
     for n, m, of_x in ((4, 4, count), (3, 4, x), (2, 4, x), (0, 4, x), (4, 0, x)):
         with pytest.raises(ValueError, match="sizes differ"):
             module.COMPILED.merged(x, n, x, m, True, of_x, x.copy())
+    places, found = np.zeros((1, 2), dtype=np.int64), np.empty((1, 2))
+    for n, m, at in ((4, 4, 16), (4, 4, -1), (2, 4, 0), (0, 4, 0), (4, 0, 0), (-4, -4, 0)):
+        places[:] = at
+        with pytest.raises(ValueError, match="sizes differ"):
+            module.COMPILED.ratios(x, n, x, m, places, found)

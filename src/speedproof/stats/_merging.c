@@ -5,7 +5,10 @@
 #endif
 #include <Python.h>
 
+#include <float.h>
+#include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -61,6 +64,52 @@ static void places(const Rows *all) {
     finish(all, k, l, all->n, all->m);
 }
 
+#define FEW 32 /* ratios that are sorted */
+
+/* How many ratios x / y are up to gamma; upto: of each y, how many x. */
+static Py_ssize_t ratios_upto(const double *x, Py_ssize_t n, const double *y, Py_ssize_t m, double gamma,
+                              Py_ssize_t *upto) {
+    Py_ssize_t i = 0, count = 0;
+    for (Py_ssize_t j = 0; j < m; j++) {
+        const double reach = gamma * y[j];
+        while (i < n && x[i] <= reach) i++;
+        upto[j] = i;
+        count += i;
+    }
+    return count;
+}
+
+static int compared(const void *one, const void *other) {
+    const double a = *(const double *)one, b = *(const double *)other;
+    return (a > b) - (a < b);
+}
+
+/* The k-th smallest ratio of positive ascending values, from 0; ratios: room for all, places: for 2 m.
+ *
+ * As in pair_ratios.py an interval is narrowed by interpolating the counts at its ends, and by halving it. */
+static double order_statistic(const double *x, Py_ssize_t n, const double *y, Py_ssize_t m, Py_ssize_t k,
+                              double *ratios, Py_ssize_t *places) {
+    const double slack = 8 * DBL_EPSILON;
+    double low = x[0] / y[m - 1] * (1 - slack), high = x[n - 1] / y[0] * (1 + slack);
+    Py_ssize_t below = 0, upto = n * m;
+    for (int step = 0; step < 64 && upto - below > FEW; step++) {
+        const double share = ((double)k + 0.5 - (double)below) / (double)(upto - below);
+        const double middle = step % 3 < 2 ? low + (high - low) * share : sqrt(low) * sqrt(high);
+        if (!(low < middle && middle < high)) continue;
+        const Py_ssize_t reached = ratios_upto(x, n, y, m, middle, places);
+        if (reached > k) high = middle, upto = reached;
+        else low = middle, below = reached;
+    }
+    /* Products are rounded: ratios this close to the ends are kept inside. */
+    below = ratios_upto(x, n, y, m, low * (1 - slack), places);
+    ratios_upto(x, n, y, m, high * (1 + slack), places + m);
+    Py_ssize_t count = 0;
+    for (Py_ssize_t j = 0; j < m; j++)
+        for (Py_ssize_t i = places[j]; i < places[m + j]; i++) ratios[count++] = x[i] / y[j];
+    qsort(ratios, (size_t)count, sizeof *ratios, compared);
+    return ratios[k - below];
+}
+
 typedef struct {
     Py_buffer x, y, of_x, of_y;
 } Buffers;
@@ -99,8 +148,42 @@ static PyObject *merged(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+static const char ratios_doc[] =
+    "ratios(x, n, y, m, ranks, found): order statistics of the ratios of positive ascending values, two a row.";
+
+static PyObject *ratios(PyObject *self, PyObject *arguments) {
+    Buffers all;
+    Py_ssize_t n, m;
+    (void)self;
+    memset(&all, 0, sizeof all);
+    if (!PyArg_ParseTuple(arguments, "y*ny*ny*w*:ratios", &all.x, &n, &all.y, &m, &all.of_x, &all.of_y)) return NULL;
+    const Py_ssize_t size = (Py_ssize_t)sizeof(double), rows = all.of_x.len / (2 * size);
+    const int64_t *const ranks = all.of_x.buf;
+    PyObject *answer = NULL;
+    void *room = NULL;
+    int right = n > 0 && m > 0 && n <= PY_SSIZE_T_MAX / 16 / m && all.x.len == rows * n * size &&
+                all.y.len == rows * m * size && all.of_x.len == 2 * rows * size && all.of_y.len == all.of_x.len;
+    for (Py_ssize_t i = 0; right && i < 2 * rows; i++) right = ranks[i] >= 0 && ranks[i] < n * m;
+    if (!right)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if ((room = malloc((size_t)(n * m + 2 * m) * sizeof(double))) == NULL)
+        PyErr_NoMemory();
+    else {
+        const double *x = all.x.buf, *y = all.y.buf;
+        double *found = all.of_y.buf, *some = room;
+        for (Py_ssize_t row = 0; row < rows; row++, x += n, y += m)
+            for (Py_ssize_t i = 2 * row; i < 2 * row + 2; i++)
+                found[i] = order_statistic(x, n, y, m, (Py_ssize_t)ranks[i], some, (Py_ssize_t *)(some + n * m));
+        answer = Py_NewRef(Py_None);
+    }
+    free(room);
+    release(&all);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
     {"merged", merged, METH_VARARGS, merged_doc},
+    {"ratios", ratios, METH_VARARGS, ratios_doc},
     {NULL, NULL, 0, NULL},
 };
 
