@@ -208,7 +208,7 @@ def test_what_keeps_a_claim_back_on_either_side(sides: tuple[int, ...]) -> None:
     assert found is not None
     assert found.undermining == (Assumption.SUCCESSFUL_RUNS,)
     assert not found.moved
-    assert found.conclusion == f"no claim: {Assumption.SUCCESSFUL_RUNS.title} does not hold"
+    assert found.conclusion == f"no claim: {Assumption.SUCCESSFUL_RUNS.violated}"
 
 
 def test_every_sentence() -> None:

@@ -97,7 +97,7 @@ class EndedSession:
     def findings(self) -> Sequence[CandidateResult]:
         """What the session's own test says; of a number of runs that was fixed, what a test made once says."""
         rows = {c.benchmark: c for sheet in self.comparisons for c in sheet.headlines}
-        planned = len(self.comparisons) == 1 and not (self.options.builds or self.question.rules.demand)
+        planned = len(self.comparisons) == 1 and not self.question.rules.demand
         return [
             _at_once(f, rows[f.benchmark])
             if planned and f.benchmark in rows and rows[f.benchmark].test != TEST and f.reason != WITHHELD

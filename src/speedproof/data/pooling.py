@@ -62,7 +62,7 @@ def negative_time(record: Record) -> str:
 
 
 # A disadvantage of one part taints the whole; an advantage must be that of every part.
-_ADVANTAGES = {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED, Trait.ONE_PROCESS, Trait.RANDOM_ORDER,
+_ADVANTAGES = {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED, Trait.ONE_PROCESS, Trait.BUILDS, Trait.RANDOM_ORDER,
                Trait.IN_TURN, Trait.MILLI, Trait.MICRO, Trait.NANO}  # fmt: skip
 
 

@@ -53,6 +53,7 @@ class Trait(StrEnum):
     SORTED = "sorted"
     SUMMARY_ONLY = "summary only"
     ONE_PROCESS = "one process"
+    BUILDS = "processes are builds"
     FAILED_RUNS = "failed runs"
     FAILED_LEFT_OUT = "failed runs left out"
     RANDOM_ORDER = "random order"
@@ -177,7 +178,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         finite = np.isfinite(values)
         if not finite.all():
             at = int(np.argmin(finite))
-            raise DataError(f"{place}value {at + 1} of {values.size} is {values[at]}, not a finite number")
+            raise DataError(f"{place}value {at + 1} of {values.size} is not a finite number")
         if self.unit == "s" and values.min() < 0:
             at = int(np.argmax(values < 0))
             raise DataError(

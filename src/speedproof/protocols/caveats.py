@@ -121,12 +121,11 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
     groups: dict[tuple[tuple[str, ...], str, float], list[str]] = {}
     for c in decided:
         sizes = c.reference.n, c.candidate.n
-        risk = 0.5 ** min(sizes)
-        if c.protocol != "typical" or min(sizes) >= PROVING or c.paired or risk <= c.alpha:
+        if not c.by_separation:
             continue
         units = "processes" if c.repeated == "process" else f"{c.repeated}s"
         who = versions if max(sizes) < PROVING else (versions[sizes.index(min(sizes))],)
-        groups.setdefault((who, units, risk), []).append(c.benchmark)
+        groups.setdefault((who, units, 0.5 ** min(sizes)), []).append(c.benchmark)
     return (() if usual else (Note(Assumption.USUAL_CONFIDENCE),)) + tuple(
         Note(Assumption.SEVERAL_RUNS, units, who, () if len(names) == of else tuple(names), risk)
         for (who, units, risk), names in groups.items()

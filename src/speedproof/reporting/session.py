@@ -142,11 +142,11 @@ def _warnings(findings: Sequence[CandidateResult], *, withheld: bool) -> Iterato
     if len(set(benchmarks)) < 2:
         for message in dict.fromkeys(check.message for _, check in seen):
             yield Text(f"! {message[:1].upper()}{message[1:]}.", "warning")
-    elif seen:
+    elif seen := [(name, check) for name, check in seen if check.kind.undermines in ("risk", "question")]:
         start = len(common_prefix(benchmarks))
-        names = dict.fromkeys(benchmark[start:] for benchmark, _ in seen)
-        titles = dict.fromkeys(check.kind.title for _, check in seen)
-        yield Text(f"! Not met in {enumerate_names(names, _NAMED)}: {', '.join(titles)}.", "warning")
+        names = enumerate_names(dict.fromkeys(benchmark[start:] for benchmark, _ in seen), _NAMED)
+        kinds = ", ".join(dict.fromkeys(check.kind.violated for _, check in seen))
+        yield Text(f"! In {names} the true risk may be larger: {kinds}.", "warning")
 
 
 def spent_of(suite: Suite) -> dict[tuple[str, str], dict[str, str]]:
