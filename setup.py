@@ -24,6 +24,7 @@ setup(
     ext_modules=[
         kernels("speedproof.mixture._em"),
         kernels("speedproof.stats._levels"),
+        kernels("speedproof.stats._merging"),
         kernels("speedproof.stats._scores"),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

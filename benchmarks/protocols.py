@@ -37,8 +37,9 @@ def mean_protocol(x: FloatArray, y: FloatArray) -> None:
 
 def median_protocol(x: FloatArray, y: FloatArray) -> None:
     """Figure 2 and its bounds."""
-    decide_median(median_tests(x, y), ALPHA)
-    ratio_of_medians(x, y, ALPHA)
+    tests = median_tests(x, y)
+    decide_median(tests, ALPHA)
+    ratio_of_medians(x, y, ALPHA, at_one=tests.ranks)
 
 
 STEPS: dict[str, Callable[[FloatArray, FloatArray], object]] = {

@@ -18,7 +18,7 @@ import pytest
 from msgspec.structs import astuple
 
 TESTS = ["tests/mixture/test_em.py", "tests/mixture/test_search.py"]
-TESTS += ["tests/stats/test_change_points.py", "tests/stats/test_levels.py"]
+TESTS += ["tests/stats/test_change_points.py", "tests/stats/test_levels.py", "tests/stats/test_merging.py"]
 # What the kernels' memory sees; simulations call them no differently.
 SIMULATED = "numpy or random_starts or others or test_change_points or test_levels"
 TESTS += ["-k", f"kernel or every_way or not ({SIMULATED})"]
@@ -93,6 +93,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))  # of the studies
     place = Path(sys.argv[1]).resolve()
     load("speedproof.stats._levels", place)
+    load("speedproof.stats._merging", place)
     load("speedproof.stats._scores", place)
     compiled = load("speedproof.mixture._em", place)
     print(f"{hostile(compiled)} of 12000 hostile calls were refused", flush=True)  # noqa: T201

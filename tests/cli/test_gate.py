@@ -261,7 +261,7 @@ def test_dependent_runs_are_marked(write: Write) -> None:
     Path("drift.csv").write_text(text)
     _, out, _ = gate("drift.csv", "drift.csv", "--protocol", "median", "--markdown", "s.md")
     assert re.search(r"^pass ! +b ", out, re.MULTILINE)
-    warning = "Not met: no drift"
+    warning = "! Drift"
     assert warning in out
     assert warning in Path("s.md").read_text(encoding="utf-8")
 

@@ -56,6 +56,14 @@ def test_versions_share_a_picture_and_benchmarks_do_not(tmp_path: Path) -> None:
     assert err.count("wrote") == 4
 
 
+def test_speedups_over_a_parameter(tmp_path: Path) -> None:
+    target = tmp_path / "over.svg"
+    assert speedproof("plot", "examples/sizes/session.jsonl", "--over", "n", "-o", str(target))[0] == 0
+    assert "speedup (typical run)" in target.read_text(encoding="utf-8")
+    code, _, err = speedproof("plot", "examples/sizes/session.jsonl", "--over", "m", "-o", str(target))
+    assert (code, "the parameters of these benchmarks are n" in err) == (2, True)
+
+
 def test_commands_of_one_file_are_compared_in_one_picture(tmp_path: Path) -> None:
     """All commands of a hyperfine file, or those that --only names."""
     path = tmp_path / "h.json"

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+import speedproof as sp
 from speedproof.data.sample import Trait
 from speedproof.data.session_file import (
     SCHEMA,
@@ -76,9 +78,34 @@ def test_every_metric_is_a_record_in_the_order_of_the_plan(tmp_path: Path) -> No
         ("new", [1.0], "s"),
     ]
     assert found[0].traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.WARMUP_REMOVED, Trait.NANO}
-    assert dict(found[0].fields) == {"session": "s", "host": "h1", "n": "1"}
+    assert dict(found[0].fields) == {"session": "s", "asked": "decide-by=time", "host": "h1", "n": "1"}
     (score,) = (r for r in records(path) if r.metric == "score" and r.version == "new")
     assert (score.unit, score.direction) == ("ops/s", Direction.HIGHER)
+
+
+def test_files_of_a_session_are_asked_what_the_session_asked(tmp_path: Path) -> None:
+    """Of sessions that were to decide different things only the usual question is left."""
+    options = {"decide_by": '"score:p90"', "margin": "0.05", "alpha": "0.1"}
+    lines = [
+        run(name, version, block, 1.0 + block)
+        for name in ("s", "t")
+        for version in ("old", "new")
+        for block in range(9)
+    ]
+    one = write(tmp_path / "one.jsonl", replace(session("s"), options=options), *lines[:18])
+    both = write(tmp_path / "both.jsonl", replace(session("s"), options=options), session("t"), *lines)
+    suite, pooled = sp.read(one), sp.read(both)
+    assert suite.question == {"decide-by": "score:p90", "margin": "0.05", "confidence": "0.9"}
+    assert (suite.main_metric, pooled.main_metric) == ("score", "time")
+    (c,) = sp.compare_suite(suite).results[0].headlines
+    assert (c.protocol, c.metric, c.alpha) == ("p90", "score", 0.1)
+    (c,) = sp.compare_suite(suite, protocols="mean", confidence=0.99).results[0].headlines
+    assert (c.protocol, c.metric, c.alpha) == ("mean", "score", 0.01)
+    (row,) = sp.gate(suite).decision.rows
+    assert (row.comparison.protocol, row.demand.margin) == ("p90", 0.05)
+    assert sp.gate(suite).decision.rules.alpha == 0.1
+    (row,) = sp.gate(pooled).decision.rows
+    assert (row.comparison.protocol, row.comparison.metric, row.demand.margin) == ("typical", "time", 0.02)
 
 
 def test_sessions_are_told_apart(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_rounds_share_one_budget() -> None:
     ]
     assert executor.now == 100.0
     assert [line.reason for line in lines if isinstance(line, EndLine)] == [
-        "100 s were allowed for all benchmarks"
+        "100 s were allowed for all benchmarks; decided"
     ]
 
 

@@ -241,6 +241,12 @@ def test_a_commit_is_one_row(browser: Any, tmp_path: Path) -> None:
     assert [row.split()[0] for row in rows()[2:4]] == ["a", "b"]
     Select(browser.find_element(By.CSS_SELECTOR, "select[aria-label=state]")).select_by_visible_text("undone")
     assert [row.split()[0] for row in rows()] == ["Change", "a", "b"]
+    benchmarks = "table.benchmarks tbody td.name"
+    browser.find_element(By.XPATH, "//th/button[.='changes']").click()
+    by_changes = [cell.text for cell in browser.find_elements(By.CSS_SELECTOR, benchmarks)]
+    browser.find_element(By.XPATH, "//th/button[.='benchmark']").click()
+    names = [cell.text for cell in browser.find_elements(By.CSS_SELECTOR, benchmarks)]
+    assert (by_changes[:2], names) == (["a", "b"], sorted(names))
     assert browser.execute("getLog", {"type": "browser"})["value"] == []
 
 

@@ -47,7 +47,7 @@ def test_the_sheet_of_one_benchmark() -> None:
     told = " ".join(printed("compare", EXAMPLE, "--why").split())
     assert "why: 78 % of the 1.24x in mean: runs with about 2,101 minor faults (32 % of a, 13 % of b)" in told
     assert "within a state 1.002x to 1.12x" in told
-    assert "Next: speedproof run --perf" in told
+    assert "Next: run again with --perf" in told
     assert "because" not in told.lower()
 
 
@@ -164,9 +164,7 @@ def test_nothing_goes_with_it() -> None:
     rng = np.random.default_rng(9)
     noise = tuple(rng.normal(50.0, 5.0, 100) for _ in "ab")
     told = " ".join(str(two_samples(found, metrics={"misses": noise})).split())
-    assert (
-        "why: none of 1 other metric goes with time, which has 2 states; next: speedproof run --perf" in told
-    )
+    assert "why: none of 1 other metric goes with time, which has 2 states; run again with --perf" in told
 
 
 def test_several_benchmarks() -> None:
@@ -215,7 +213,7 @@ def test_the_two_speeds_of_a_machine() -> None:
     assert (
         told.count("runs at the machine's slower speed (50 % of a, 25 % of b); within a state 1.04x to") == 4
     )
-    assert told.count("Next: speedproof run --cpu 1, at a fixed frequency") == 4
+    assert told.count("Next: run again with --cpu 1, at a fixed frequency") == 4
     one = json.loads(found.to_json())["results"][0]
     assert [state["shares"] for state in one["machine"]["states"]] == [[0.5, 0.75], [0.5, 0.25]]
     few = sp.Suite.of_samples({f"f{i}": {v: times[v][f"f{i}"][:9] for v in "ab"} for i in range(4)})

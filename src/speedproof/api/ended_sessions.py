@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from speedproof.api.whys import WhyResult, why
 from speedproof.data.notes import Assumption
-from speedproof.data.session_file import PROCESSOR_TIMES, StoredSession
+from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
-from speedproof.data.units import format_value
+from speedproof.data.units import PROCESSOR_TIMES, format_value
 from speedproof.formats import read
 from speedproof.measuring.environment import load_of
 from speedproof.measuring.executor import CommandExecutor
@@ -97,10 +97,14 @@ class EndedSession:
     def findings(self) -> Sequence[CandidateResult]:
         """What the session's own test says; of a number of runs that was fixed, what a test made once says."""
         rows = {c.benchmark: c for sheet in self.comparisons for c in sheet.headlines}
-        planned = len(self.comparisons) == 1 and not (self.options.builds or self.question.rules.demand)
+        planned = len(self.comparisons) == 1 and not self.question.rules.demand
         return [
             _at_once(f, rows[f.benchmark])
-            if planned and f.benchmark in rows and rows[f.benchmark].test != TEST and f.reason != WITHHELD
+            if planned
+            and f.benchmark in rows
+            and rows[f.benchmark].test != TEST
+            and f.reason != WITHHELD
+            and not (self.options.builds and f.result.untested)
             else f
             for f in self.outcome.findings
         ]

@@ -15,6 +15,7 @@ from speedproof.api.given import (
     of_metric,
     proportion_given,
     quantile_given,
+    quantile_measured,
     two_versions,
 )
 from speedproof.api.shown import Shown
@@ -217,7 +218,7 @@ def gate(
     floor = None if store is None else floor_of(store)
 
     def kept(name: str) -> Demand:
-        before = earlier.get(name, Demand())
+        before = earlier.get(name) or usual_demand(suite)
         return Demand(Policy(policy or before.policy), share or before.margin)
 
     def given(name: str) -> Demand | None:
@@ -230,8 +231,10 @@ def gate(
 
     asked = given
     if after is None:
-        usual = multiplicity or "holm", deciding or "typical"
-        rules = GateRules((alpha or 0.05) / (looks or 1), *usual, looks=looks or 1)
+        usual = multiplicity or "holm", deciding or quantile_measured(suite) or "typical"
+        if alpha is None:
+            alpha = alpha_of(suite.question.get("confidence", 0.95))
+        rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1)
         return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)
     again = set(_asked_again(after, suite, versions[0]))
     chosen = after.decision.rules.looks
@@ -242,6 +245,12 @@ def gate(
         suite, versions, lambda name: asked(name) if name in again else None, rules, done=done, floor=floor
     )
     return GateResult(together(after.decision, now), suite)
+
+
+def usual_demand(suite: Suite) -> Demand:
+    """What a benchmark must prove by default, with the margin that the suite's sessions were measured by."""
+    margin = suite.question.get("margin")
+    return Demand() if margin is None else Demand(margin=float(margin))
 
 
 def _asked_again(after: GateResult, suite: Suite, reference: str) -> tuple[str, ...]:

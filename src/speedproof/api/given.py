@@ -6,17 +6,20 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
+
 from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_of
 from speedproof.declaring import EXAMPLES, Option, fields
 from speedproof.errors import Parameter, UsageError
+from speedproof.options import decider_of, quantile_name
 from speedproof.values import any_level, level, proportion, quantile, rest
 
 if TYPE_CHECKING:
     from msgspec import Struct
 
     from speedproof.data.suite import Suite
-    from speedproof.options import Judging, Measuring, Risk
+    from speedproof.options import Judging, Measuring, QuestionName, Risk
     from speedproof.protocols.noise_floor import NoiseFloor
     from speedproof.protocols.pair import Rules
 
@@ -67,6 +70,22 @@ def confidence_of(risk: Risk | Judging | Measuring) -> float:
     if risk.alpha is not None:
         return rest(risk.alpha)
     return 0.95 if risk.confidence is None else risk.confidence
+
+
+def as_measured(judging: Judging, suite: Suite) -> Judging:
+    """With the margin and the confidence that the suite's sessions were measured by, where none is asked for."""
+    question = suite.question
+    if judging.margin is None and "margin" in question:
+        judging = replace(judging, margin=float(question["margin"]))
+    if judging.alpha is None and judging.confidence is None and "confidence" in question:
+        judging = replace(judging, confidence=float(question["confidence"]))
+    return judging
+
+
+def quantile_measured(suite: Suite) -> QuestionName | None:
+    """The question about the slowest runs that the suite's sessions were measured to decide, if it is one."""
+    _, q = decider_of(suite.question.get("decide-by"))
+    return None if q is None else quantile_name(q)
 
 
 def rules_of(judging: Judging) -> Rules:

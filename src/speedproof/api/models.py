@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import asdict
@@ -17,8 +17,7 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity
 from speedproof.errors import DataError, UsageError
-from speedproof.mixture.analysis import analyse
-from speedproof.mixture.asked import answers, indices
+from speedproof.mixture.analysis import analyse, answers, indices
 from speedproof.mixture.goodness import Distance
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
 from speedproof.reporting import mixtures
@@ -95,7 +94,7 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
 
 @checked()
 def model(
-    suite: Suite,
+    suite: Suite | Any,
     *,
     components: int | None = None,
     compatible: bool = False,
@@ -119,8 +118,8 @@ def model(
 
     Parameters
     ----------
-    suite : Suite
-        The samples.
+    suite : Suite or array_like
+        The samples; or the values of one, plain numbers or a :func:`speedproof.sample`.
     components : int, optional
         Exactly so many components, and no test: it is for a number that is chosen.
     compatible : bool
@@ -174,7 +173,10 @@ def model(
     >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")["matmul"]
     >>> [version for _, version, _, _ in sp.model(suite, bootstrap=0).models]
     ['O2', 'O3']
+    >>> [c.mean for c in sp.model([1.0, 1.2, 0.8, 5.0, 5.2, 4.8] * 5, bootstrap=0).models[0][3].components]
+    [1.0, 5.0]
     """
+    suite = suite if isinstance(suite, Suite) else Suite.of_samples({"values": suite})
     components_given(components=components, max_components=max_components)
     if bootstrap < 0:
         raise UsageError(f"bootstrap={bootstrap}: expected a number of samples, or 0 for no test")

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.given import floor_of, no_step, of_metric, options_of, rules_of
+from speedproof.api.given import (
+    as_measured,
+    floor_of,
+    no_step,
+    of_metric,
+    options_of,
+    quantile_measured,
+    rules_of,
+)
 from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
@@ -284,9 +292,9 @@ def compare_suite(
     *,
     reference: str | None = None,
     metric: str | None = None,
-    confidence: float | str = 0.95,
+    confidence: float | str | None = None,
     margin: float | str | None = None,
-    protocols: Literal["all"] | QuestionName | Sequence[QuestionName] = "all",
+    protocols: Literal["all"] | QuestionName | Sequence[QuestionName] | None = None,
     rules: Rules | None = None,
     store: str | Path | None = None,
     done: Callable[[], None] = no_step,
@@ -302,10 +310,10 @@ def compare_suite(
     metric : str, optional
         Its name, or ``"all"``; by default the main one, as on the command line.
     confidence, margin : float or str
-        As of :func:`speedproof.compare`.
+        As of :func:`speedproof.compare`; by default those of a session of ``run``.
     protocols : str or sequence of str
         Which to ask: ``"typical"``, ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``, or a quantile,
-        ``"p97.5"``; by default the first four.
+        ``"p97.5"``; ``"all"`` are the first four, the default; of a session by quantile, that.
     rules : Rules, optional
         The choices that the protocols leave open, in place of ``confidence`` and ``margin``.
     store : str or path, optional
@@ -334,6 +342,8 @@ def compare_suite(
     True
     """
     suite = of_metric(suite, metric)
+    if protocols is None:
+        protocols = quantile_measured(suite) or "all"
     chosen = DETAILS if protocols == "all" else protocols
     asked = (
         (chosen,)
@@ -346,7 +356,8 @@ def compare_suite(
         if quantile_of(str(name)) is None:
             one_of("protocols", name, (*QUESTIONS, "all"))
     first, candidates = suite.sides(reference)
-    rules = rules or rules_of(options_of(Judging, confidence=confidence, margin=margin))
+    judging = options_of(Judging, confidence=confidence, margin=margin)
+    rules = rules or rules_of(as_measured(judging, suite))
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     results = []

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof import values
+from speedproof.api.given import as_measured, quantile_measured
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
@@ -104,17 +105,19 @@ def run(asked: CompareOptions, console: Console) -> int:
     check_outputs(output, *asked.files)
     # All protocols only where somebody reads what they say.
     read = output.details or output.explain or output.json or outputs_wanted(output)
+    # What a metric goes with are the others.
+    choosing = replace(asked.choosing, metric="all") if asked.why else asked.choosing
+    whole, reference = load_chosen(asked.files, asked.reading, choosing, console)
     protocols: tuple[QuestionName, ...]
     if asked.quantile:
         protocols = tuple(dict.fromkeys(map(quantile_name, asked.quantile)))
+    elif "protocol" not in asked.given and (measured := quantile_measured(whole)):
+        protocols = (measured,)
     elif asked.protocol == "all":
         protocols = DETAILS if read else ASKED
     else:
         protocols = ("mean", "median") if asked.protocol == "both" else (asked.protocol,)
-    rules = rules_of(asked, asked.judging, protocols)
-    # What a metric goes with are the others.
-    choosing = replace(asked.choosing, metric="all") if asked.why else asked.choosing
-    whole, reference = load_chosen(asked.files, asked.reading, choosing, console)
+    rules = rules_of(asked, as_measured(asked.judging, whole), protocols)
     suite = whole.select(metric=asked.choosing.metric) if asked.why else whole
     reference, candidates = suite.sides(reference)
     report_leftovers(suite, console)

@@ -233,19 +233,20 @@ def _decided(
     asked: GateOptions, settings: GateSettings, count: int, before: "sp.GateResult | None", console: Console
 ) -> "sp.GateResult":
     """The gate's answer."""
-    from speedproof.api.gates import Demand, refuse_unusable
+    from speedproof.api.gates import Demand, refuse_unusable, usual_demand
 
     choosing = replace(asked.choosing, metric=asked.metric[-1] if asked.metric else None)
     suite, versions = _load(asked)
     refuse_unusable(suite, versions[0], choosing.only, choosing.skip)
     suite = select(suite, choosing, console)
     report_leftovers(suite, console)
+    usual = usual_demand(suite)
     held = before.decision.demands if before is not None else {}
     gating = asked.gating
 
     def demand(name: str) -> Demand | None:
         """What was asked at the look before, unless it is said anew."""
-        kept = held.get(name, Demand())
+        kept = held.get(name) or usual
         policy = Policy(gating.policy or settings.policy or kept.policy)
         base = Demand(policy, gating.margin or settings.margin or kept.margin)
         return demand_of(name, base, settings.benchmark)

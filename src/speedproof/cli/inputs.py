@@ -15,6 +15,7 @@ from speedproof.options import Choosing, Reading
 from speedproof.reporting.names import enumerate_names
 
 _ANYTHING = Choosing()
+_LEFT_OUT = 10  # as many are named
 
 
 def load(paths: Sequence[str], reading: Reading, choosing: Choosing = _ANYTHING) -> sp.Suite:
@@ -79,9 +80,14 @@ def select(suite: sp.Suite, choosing: Choosing, console: Console) -> sp.Suite:
 
 
 def report_leftovers(suite: sp.Suite, console: Console) -> None:
-    """Write what is to be known of a suite."""
-    for line in sp.remarks(suite):
+    """Write what is to be known of a suite; of many things left out the first ones, and how many others."""
+    lines = sp.remarks(suite)
+    left_out = sum(line.startswith("left out: ") for line in lines)
+    shown = left_out if left_out <= _LEFT_OUT + 1 else _LEFT_OUT
+    for line in (*lines[:shown], *lines[left_out:]):
         console.remark(line)
+    if more := left_out - shown:
+        console.remark(f"left out: {more} more; speedproof show --all names them")
 
 
 def report_no_floor(store: str | None, keys: Iterable[Any], console: Console, *, counted: bool) -> None:

@@ -44,6 +44,12 @@ class PlotOptions(CommandOptions, frozen=True, kw_only=True):
         "instead, runs by two metrics, time,minor-faults, with an ellipse for each state that they fall into",
         Excludes("kind max_components"),
     ] = None
+    over: Annotated[
+        str | None,
+        "PARAMETER",
+        "instead, speedups over a parameter, n of sort/n=10, as of 'compare --over'",
+        Excludes("kind max_components joint"),
+    ] = None
     choosing: Choosing
     modelling: Annotated[Modelling, Taken(take="max_components")]
     reading: Reading
@@ -59,6 +65,9 @@ def run(asked: PlotOptions, console: Console) -> int:
         suite, drawn = joint.suite, joint.pictures()
     else:
         suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
+    if asked.over is not None:
+        drawn = [(asked.over, sp.compare_suite(suite, reference=reference).over(asked.over).plot())]
+    elif asked.joint is None:
         most = asked.modelling.max_components
         drawn = sp.pictures(
             suite, asked.kind, reference=reference, max_components=most, remark=console.remark

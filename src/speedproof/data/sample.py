@@ -15,8 +15,7 @@ from msgspec.structs import force_setattr, replace
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.checked import checked
 from speedproof.data.groups import Groups, batches, groups_of, numbered
-from speedproof.data.session_file import PROCESSOR_TIMES
-from speedproof.data.units import Direction, Unit, counted, direction_of, parse_unit
+from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, counted, direction_of, parse_unit
 from speedproof.errors import DataError, Parameter, UsageError
 
 
@@ -53,6 +52,7 @@ class Trait(StrEnum):
     SORTED = "sorted"
     SUMMARY_ONLY = "summary only"
     ONE_PROCESS = "one process"
+    BUILDS = "processes are builds"
     FAILED_RUNS = "failed runs"
     FAILED_LEFT_OUT = "failed runs left out"
     RANDOM_ORDER = "random order"
@@ -177,7 +177,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         finite = np.isfinite(values)
         if not finite.all():
             at = int(np.argmin(finite))
-            raise DataError(f"{place}value {at + 1} of {values.size} is {values[at]}, not a finite number")
+            raise DataError(f"{place}value {at + 1} of {values.size} is not a finite number")
         if self.unit == "s" and values.min() < 0:
             at = int(np.argmax(values < 0))
             raise DataError(

@@ -25,10 +25,6 @@ SCHEMA = 1
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
-PROCESSOR_TIMES = ("user", "system", "cpu")
-"""What the system counts of a run, in steps that may be longer than a short one."""
-
-
 class PlannedBuild(msgspec.Struct, frozen=True, array_like=True):
     """One of several builds of a version: its folder, the bytes that it adds to the environment, what it took."""
 
@@ -310,7 +306,7 @@ def _faults(head: SessionLine) -> Iterator[tuple[str, str]]:
             yield "units", f"{direction!r} is no direction of {metric!r}: lower or higher"
     if head.session in head.resumes or len(set(head.resumes)) < len(head.resumes):
         yield "resumes", "names a session twice"
-    options, faults = _options(head.options)
+    options, faults = options_read(head.options)
     yield from faults
     if options.calibrate and [len(b.versions) for b in head.benchmarks] != [2]:
         yield "benchmarks", "are not one command twice, which is what a calibration measures"
@@ -330,7 +326,8 @@ def _strings(version: PlannedVersion) -> Iterator[str]:
     yield from version.env.values()
 
 
-def _options(texts: Mapping[str, str]) -> tuple[Measuring, list[tuple[str, str]]]:
+def options_read(texts: Mapping[str, str]) -> tuple[Measuring, list[tuple[str, str]]]:
+    """The options of a header, and field and message of those that are not sound."""
     values: dict[str, Any] = {}
     faults = []
     for name in (name for name in texts if name in _OPTIONS):
@@ -359,7 +356,9 @@ def read_sessions(name: str, lines: Iterable[str | bytes]) -> tuple[list[StoredS
     if not heads:
         raise FormatError(name, "", "holds no session of 'speedproof run'")
     sessions = [
-        StoredSession(head, tuple(runs[s]), ends.get(s), tuple(damage.get(s, ())), _options(head.options)[0])
+        StoredSession(
+            head, tuple(runs[s]), ends.get(s), tuple(damage.get(s, ())), options_read(head.options)[0]
+        )
         for s, head in heads.items()
     ]
     return sessions, damage.get("", [])

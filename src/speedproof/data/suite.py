@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names, version_of, wanted
 from speedproof.data.order import Key, Pair, Pairing, pairing
-from speedproof.data.pooling import Residue, fields, misfit, negative_time, pool, residue
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record, Residue, Skipped, fields, misfit, negative_time, pool, residue
 from speedproof.data.sample import Alike, Sample
 from speedproof.errors import DataError, Parameter, UsageError
+from speedproof.options import decider_of
 
 if TYPE_CHECKING:
     from speedproof.api.pictures import SuitePlots
@@ -94,8 +94,21 @@ class Suite(Alike, Struct, frozen=True, eq=False):
 
     @property
     def main_metric(self) -> str:
-        """What is compared when nobody says: time, or else the first metric."""
-        return "time" if "time" in self.metrics else next(iter(self.metrics), "time")
+        """What is compared when nobody says: what decided its sessions, or else time, or the first metric."""
+        usual = (decider_of(self.question.get("decide-by"))[0], "time", *self.metrics)
+        return next((name for name in usual if name in self.metrics), "time")
+
+    @property
+    def question(self) -> dict[str, str]:
+        """What the sessions of ``run`` it was read from were to decide, where all say the same.
+
+        ``decide-by``, and ``margin`` and ``confidence`` where they were asked for: the defaults of what is asked.
+        """
+        said = {self.fields.get(version, {}).get("asked", ()) for version in self.versions}
+        if len(said) != 1 or len(asked := said.pop()) != 1:
+            return {}
+        parts = (part.partition("=") for part in asked[0].split("; "))
+        return {name: value for name, _, value in parts}
 
     @property
     def plot(self) -> SuitePlots:
@@ -246,7 +259,9 @@ class Suite(Alike, Struct, frozen=True, eq=False):
             try:
                 samples[key, version] = pool(group, version)
             except DataError as error:
-                skipped.append(Skipped(group[0].path, group[0].where, key.benchmark, str(error)))
+                first = group[0]
+                reason = str(error).removeprefix(f"{first.path} {first.where}: ")
+                skipped.append(Skipped(first.path, first.where, key.benchmark, reason))
         names = tuple(version for version, left in versions.items() if left)
         return cls(names, samples, residue(groups), tuple(skipped), fields(groups), commands)
 

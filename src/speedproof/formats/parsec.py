@@ -22,11 +22,9 @@ from speedproof.formats.reading import epoch, finite, span_of
 from speedproof.formats.source import ReadOptions, Source
 from speedproof.formats.text import first_lines, is_number
 
-NAME = "parsec"
 TITLE = "PARSEC"
 DESCRIPTION = "logs of parsecmgmt -a run, and the HPT toolkit's baseline.log"
 
-_LINE = re.compile(rb"^\[PARSEC\]", re.MULTILINE)
 _BASELINE = re.compile(r"[\w.]+-[a-z]+-\d+(\s+\S+)+\s*")
 _FILE = re.compile(
     r"run_(?P<threads>\d+)_(?P<input>[a-z]+)(_(?P<day>\d{4}-\d\d-\d\d)(_(?P<time>[\d:.-]+))?)?"
@@ -56,15 +54,19 @@ class _Run(Struct):
 
 def sniff(head: bytes) -> bool:
     """Whether PARSEC speaks in it, or every line is a name with an input and threads and its seconds."""
-    if _LINE.search(head):
+    if _speaks(head):
         return True
     lines = first_lines(head)
     return bool(lines) and is_number(lines[0].split()[-1]) and all(map(_BASELINE.fullmatch, lines))
 
 
+def _speaks(text: bytes) -> bool:
+    return text.startswith(b"[PARSEC]") or b"\n[PARSEC]" in text
+
+
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the runs of every benchmark; those that died or did not end are left out."""
-    return _log(source) if _LINE.search(source.begin) else _baseline(source)
+    return _log(source) if _speaks(source.begin) else _baseline(source)
 
 
 def _log(source: Source) -> Iterator[Record | Skipped]:

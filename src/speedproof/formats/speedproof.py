@@ -17,12 +17,12 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait, clock_of
-from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines
+from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines, options_read
 from speedproof.data.units import Direction
 from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
+from speedproof.values import rest
 
-NAME = "speedproof"
 TITLE = "speedproof run"
 DESCRIPTION = "JSON Lines of its sessions: every run with all metrics; warm-up left out"
 
@@ -126,7 +126,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             version=version,
             # Runs of one build are nested in it, as values are in a process.
             processes=builds.astype(np.int64) if built else None,
-            blocks=blocks.astype(np.int64) if looked else None,
+            blocks=blocks.astype(np.int64) if looked or built else None,
             fields=_fields(head, benchmark),
             traits=_traits(session, heads, ends, benchmark, version, cell.left_out) | clock_of(metric),
             notes=tuple(notes),
@@ -164,6 +164,7 @@ def _traits(
     looked = not any(v.builds for v in versions)
     traits = {
         Trait.ORDER_KNOWN: True,
+        Trait.BUILDS: any(v.builds for v in versions),
         Trait.RANDOM_ORDER: len(planned) > 1,
         Trait.WARMUP_REMOVED: _WARMUP in left_out,
         Trait.FAILED_LEFT_OUT: bool(set(left_out) - {_WARMUP}),
@@ -198,4 +199,12 @@ def _planned_place(head: SessionLine, benchmark: str, version: str) -> tuple[int
 def _fields(head: SessionLine, benchmark: str) -> tuple[tuple[str, str], ...]:
     parameters = next((b.parameters for b in head.benchmarks if b.name == benchmark), {})
     facts = ((name, head.environment[name]) for name in _FACTS if name in head.environment)
-    return (("session", head.experiment), *facts, *parameters.items())
+    return (("session", head.experiment), ("asked", _asked(head)), *facts, *parameters.items())
+
+
+def _asked(head: SessionLine) -> str:
+    """What the session was measured to decide: what asks the same of its file gets the same answer."""
+    options, _ = options_read(head.options)
+    confidence = options.confidence if options.alpha is None else rest(options.alpha)
+    parts = {"decide-by": options.decide_by or "time", "margin": options.margin, "confidence": confidence}
+    return "; ".join(f"{name}={value}" for name, value in parts.items() if value is not None)

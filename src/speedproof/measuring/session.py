@@ -153,7 +153,7 @@ class Session:
                 interrupted = True
             reasons = self._reasons(begun)
             measured = self._measured(reasons, interrupted)
-            reason = "interrupted" if interrupted else reasons[-1][1]
+            reason = "interrupted" if interrupted else "; ".join(sorted({why for _, why in reasons}))
             end = EndLine(self._head.session, reason, measured.on_result, measured.changed)
         except GeneratorExit:
             watched = self._measured([(name, "interrupted") for name, _ in self._reasons(begun)], True)
@@ -347,8 +347,8 @@ class Session:
                 decider.drop(name, reason)
         most, longest = self._limits.max_blocks, self._limits.max_time
         if most is not None and decider.blocks >= most:
-            runs = "1 run of each version was" if most == 1 else f"{most} runs of each version were"
-            return f"{runs} allowed"
+            each = " of each version" if len(names) > 1 else ""
+            return f"{most} run{'s' * (most != 1)}{each} {'was' if most == 1 else 'were'} allowed"
         if longest is not None and decider.blocks and self._spent() >= longest:
             return self._late()
         return ""

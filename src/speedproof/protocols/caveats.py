@@ -18,6 +18,7 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
+from speedproof.stats.scaling import middle
 
 _LINE = re.compile(r" line \d+$")
 
@@ -76,7 +77,7 @@ def caveats_of(
         if order in by_order:
             notes.append(Note(kind, "", named, where(by_order[order])))
     if few_sessions:
-        spread = float(np.median(spreads))
+        spread = float(middle(np.asarray(spreads)))
         notes.append(Note(Assumption.SEVERAL_SESSIONS, "", versions, where(few_sessions), statistic=spread))
     if stopped:
         file, *others = set[str]().union(*stopped.values())
@@ -121,12 +122,11 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
     groups: dict[tuple[tuple[str, ...], str, float], list[str]] = {}
     for c in decided:
         sizes = c.reference.n, c.candidate.n
-        risk = 0.5 ** min(sizes)
-        if c.protocol != "typical" or min(sizes) >= PROVING or c.paired or risk <= c.alpha:
+        if not c.by_separation:
             continue
         units = "processes" if c.repeated == "process" else f"{c.repeated}s"
         who = versions if max(sizes) < PROVING else (versions[sizes.index(min(sizes))],)
-        groups.setdefault((who, units, risk), []).append(c.benchmark)
+        groups.setdefault((who, units, 0.5 ** min(sizes)), []).append(c.benchmark)
     return (() if usual else (Note(Assumption.USUAL_CONFIDENCE),)) + tuple(
         Note(Assumption.SEVERAL_RUNS, units, who, () if len(names) == of else tuple(names), risk)
         for (who, units, risk), names in groups.items()

@@ -306,7 +306,7 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
     corrected = correct(against + decided)
     adjusted = {name: correct([p[name] for p in evidences]) for name in CLAIMED}
     family = sum(not math.isnan(p) for p in against) + len(decided)
-    rows = []
+    judged, open_ = [], []
     for i, (case, p) in enumerate(zip(cases, evidences, strict=True)):
         demand = case.demand
         required = claim(demand.asks, demand.margin, p[demand.asks], p[demand.asks], alpha)
@@ -317,16 +317,24 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
         outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
             why = WORSE_ON_AVERAGE if withheld else _why(case, required, contradicted, family, rules)
-            needed = Needed(None, None, why) if why else _needed(case, family, rules)
+            needed = Needed(None, None, why) if why else None
+            open_ += [] if why else [i]
+        judged.append((required, contradicted, withheld, outcome, needed))
+    forecast = dict(zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True))
+    rows = []
+    for i, (case, p) in enumerate(zip(cases, evidences, strict=True)):
+        required, contradicted, withheld, outcome, needed = judged[i]
         on_average = contradicted.proven and required.proven
-        comparison = case.on_average(alpha) if on_average else replace(case.comparison, needed=needed)
+        comparison = (
+            case.on_average(alpha) if on_average else replace(case.comparison, needed=forecast.get(i, needed))
+        )
         claims = tuple(
-            claim(name, demand.margin, p[name], float(q[i]), alpha) for name, q in adjusted.items()
+            claim(name, case.demand.margin, p[name], float(q[i]), alpha) for name, q in adjusted.items()
         )
         average = case.in_mean.speedup if withheld else None if on_average else case.other_way
         if average is not None:
             comparison = replace(comparison, slow_runs=case.in_mean.slow_runs)
-        rows.append(GateRow(comparison, demand, outcome, required, contradicted, claims, average))
+        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, average))
     return tuple(rows)
 
 
@@ -354,27 +362,45 @@ def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: 
     return ""
 
 
-def _needed(case: _Case, family: int, rules: GateRules) -> Needed | None:
+def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Needed | None]:
     """Runs that would prove the requirement, or its contradiction, whichever was observed."""
-    c, edges, speedup = case.comparison, case.demand.edges, case.comparison.speedup.value
-    if not c.test:
-        return c.needed
-    if any(below <= speedup <= above for below, above in map(edges_of, edges)):
-        return Needed(None, None, f"{_NEAR_IT} that no number of runs can be named")
-    if not (np.ptp(case.sides.slow) or np.ptp(case.sides.fast)):
-        proven = f"{c.verdict.value}, but readings this coarse hide by how much; "
-        shown = "" if c.verdict is Verdict.UNDECIDED else proven
-        return Needed(None, None, f"{shown}{no_spread_of(c.reference.unit)}")
-    within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
-    # A contradiction has to survive the correction, at worst that of the smallest p-value.
-    alpha = rules.alpha if within or rules.multiplicity == "none" else rules.alpha / max(family, 1)
-    runs = [QUESTIONS[rules.protocol].runs_needed(case.sides, edge, alpha) for edge in edges]
-    slow, fast = max(float(r.x) for r in runs), max(float(r.y) for r in runs)
-    if not max(slow, fast) <= MOST_FORECAST:
-        near = speedup > 0 and any(abs(math.log(speedup / edge)) < _NEAR for edge in edges)
-        why = _NEAR_IT if near else "runs differ so much"
-        return Needed(None, None, f"{why} that more than {MOST_FORECAST} runs would be needed")
-    return in_runs(case.sides, slow, fast, "to decide")
+    found: list[Needed | None] = []
+    asked: list[tuple[Sides, float, float]] = []
+    places: list[int] = []
+    for case in cases:
+        c, edges, speedup, needed = case.comparison, case.demand.edges, case.comparison.speedup.value, None
+        if not c.test:
+            needed = c.needed
+        elif any(below <= speedup <= above for below, above in map(edges_of, edges)):
+            needed = Needed(None, None, f"{_NEAR_IT} that no number of runs can be named")
+        elif not (np.ptp(case.sides.slow) or np.ptp(case.sides.fast)):
+            proven = f"{c.verdict.value}, but readings this coarse hide by how much; "
+            shown = "" if c.verdict is Verdict.UNDECIDED else proven
+            needed = Needed(None, None, f"{shown}{no_spread_of(c.reference.unit)}")
+        else:
+            within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
+            # A contradiction has to survive the correction, at worst that of the smallest p-value.
+            uncorrected = within or rules.multiplicity == "none"
+            alpha = rules.alpha if uncorrected else rules.alpha / max(family, 1)
+            asked += [(case.sides, edge, alpha) for edge in edges]
+            places += [len(found)] * len(edges)
+        found.append(needed)
+    most: dict[int, tuple[float, float]] = {}
+    for at, runs in zip(places, QUESTIONS[rules.protocol].runs_needed(asked), strict=True):
+        before = most.get(at, runs)
+        most[at] = max(before[0], runs[0]), max(before[1], runs[1])
+    for at, (slow, fast) in most.items():
+        found[at] = _as_needed(cases[at], slow, fast)
+    return found
+
+
+def _as_needed(case: _Case, slow: float, fast: float) -> Needed:
+    if max(slow, fast) <= MOST_FORECAST:
+        return in_runs(case.sides, slow, fast, "to decide")
+    speedup = case.comparison.speedup.value
+    near = speedup > 0 and any(abs(math.log(speedup / edge)) < _NEAR for edge in case.demand.edges)
+    why = _NEAR_IT if near else "runs differ so much"
+    return Needed(None, None, f"{why} that more than {MOST_FORECAST} runs would be needed")
 
 
 def next_of(

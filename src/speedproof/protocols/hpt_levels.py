@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import UsageError
+from speedproof.stats.merging import merged_places
 from speedproof.stats.rank_nulls import EXACT_BELOW, rank_sum_normal, rank_sum_sd, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signed_rank
 
@@ -55,7 +56,8 @@ class Side(Struct, frozen=True, eq=False):
     @property
     def ties(self) -> int:
         """Sum of t^3 - t over groups of t equal runs."""
-        return sum(t**3 - t for t in self.counts[self.counts > 1].tolist())
+        sizes, groups = np.unique(self.counts, return_counts=True)
+        return sum(k * (t**3 - t) for t, k in zip(sizes.tolist(), groups.tolist(), strict=True))
 
     def middle(self) -> list[int]:
         """The one or two values that make the median."""
@@ -125,25 +127,24 @@ def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
     whole = whole // common
     largest = int(whole.max())
     if largest < 2**63:
-        whole = whole.astype(np.int64)
-        rounded = whole.astype(np.float64)
-    else:
-        rounded = np.array([k / largest for k in whole.tolist()])
+        whole, largest = whole.astype(np.int64), 1
     n = given[0].size
-    return _side(whole[:n], rounded[:n]), _side(whole[n:], rounded[n:]), common * Fraction(10) ** least
+    return _side(whole[:n], largest), _side(whole[n:], largest), common * Fraction(10) ** least
 
 
-def _side(whole: WholeArray, rounded: FloatArray) -> Side:
+def _side(whole: WholeArray, unit: int) -> Side:
     values: WholeArray
-    values, first, counts = np.unique(whole, return_index=True, return_counts=True)  # type: ignore[assignment]
-    return Side(values, counts, np.concatenate(([0], np.cumsum(counts))), rounded[first])
+    values, counts = np.unique(whole, return_counts=True)  # type: ignore[assignment]
+    return Side(values, counts, np.concatenate(([0], np.cumsum(counts))), (values / unit).astype(np.float64))
 
 
 def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
     """The 15 digits that each double prints as, and their power of ten: ``format(value, ".14e")`` of all."""
     exponents = np.floor(np.log10(values)).astype(np.int64) + 1 - _DIGITS
     with np.errstate(all="ignore"):
-        digits = values.astype(np.longdouble) / np.longdouble(10) ** exponents
+        least = int(exponents.min())
+        powers = np.longdouble(10) ** np.arange(least, int(exponents.max()) + 1)
+        digits = values.astype(np.longdouble) / powers[exponents - least]
         floor = np.floor(digits)
         rest = digits - floor
         whole = floor + (rest > 0.5)
@@ -225,8 +226,10 @@ def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, floa
     twice_u, beaten, met = pairs_won(duel, speedup)
     if rule == "exact":
         # p runs of one side that equal q of the other add 3 p q (p + q) to the sum of t^3 - t.
-        joined = zip(duel.upper.counts[met].tolist(), duel.lower.counts[beaten[met]].tolist(), strict=True)
-        ties = duel.upper.ties + duel.lower.ties + sum(3 * p * q * (p + q) for p, q in joined)
+        both = duel.upper.counts[met] * (m + 1) + duel.lower.counts[beaten[met]]
+        joined = zip(*(part.tolist() for part in np.unique(both, return_counts=True)), strict=True)
+        parts = (3 * k * p * q * (p + q) for code, k in joined for p, q in [divmod(code, m + 1)])
+        ties = duel.upper.ties + duel.lower.ties + sum(parts)
         sd, centred = rank_sum_sd(n, m, np.asarray(float(ties))), (twice_u - n * m) / 2
         return float(rank_sum_normal(np.asarray(centred), sd)), float(
             rank_sum_normal(np.asarray(-centred), sd)
@@ -244,8 +247,11 @@ def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
     # In doubles first: what is nearer than their error is decided in whole numbers.
     with np.errstate(over="ignore"):  # beyond all of the others
         reach = upper.rounded * float(min(1 / speedup, _LARGEST))
-    beaten = np.searchsorted(lower.rounded, reach * (1 - _UNSURE), "left")
-    unsure = np.flatnonzero(np.searchsorted(lower.rounded, reach * (1 + _UNSURE), "right") > beaten)
+    beaten, upto = (
+        merged_places(lower.rounded[None], (reach * (1 + side * _UNSURE))[None], x_first=side > 0)[1][0]
+        for side in (-1, 1)
+    )
+    unsure = np.flatnonzero(upto > beaten)
     equal = np.zeros(upper.values.size, dtype=bool)
     top, bottom = speedup.denominator, speedup.numerator
     largest = max(int(upper.values[-1]) * top, int(lower.values[-1]) * bottom)

@@ -93,7 +93,7 @@ class ModeComparison(Struct, frozen=True):
     def conclusion(self) -> str:
         """One sentence in plain words."""
         if self.undermining:
-            return f"no claim: {self.undermining[0].title} does not hold"
+            return f"no claim: {self.undermining[0].violated}"
         if self.vanished or self.appeared:
             counts = {"vanished": len(self.vanished), "appeared": len(self.appeared)}
             parts = [f"{n} mode{'s' if n > 1 else ''} {what}" for what, n in counts.items() if n]

@@ -7,7 +7,8 @@ verdict is "faster" is the power at a size; with it the power of a test grows as
 sqrt(n) - z(1 - alpha)), and b is estimated from simulations at sizes that come closer and closer.
 
 The interval (95 %) says what a pilot of so few runs knows: the variance of the logarithms of pilots that are drawn
-from the pilot, over its own, scales the number of runs; the error of the simulation is added. A pilot is the
+from the pilot (of a median or a quantile, the inverse square of the density there), over its own, scales the
+number of runs; the error of the simulation is added. A pilot is the
 model of S. Maricq et al., "Taming performance variability", OSDI 2018.
 """
 
@@ -24,6 +25,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
+from speedproof.options import quantile_of
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, Question, answers
 from speedproof.protocols.results import Verdict
@@ -103,7 +105,8 @@ def plan_power(
         )
     rng = np.random.default_rng(seed)
     trial = _Trial(pair, question, rules, (slow, fast), effect, rng)
-    spread = _spread(question, slow, fast, rules.alpha, rng)
+    q = 0.5 if protocol == "median" else quantile_of(protocol)
+    spread = _spread(slow, fast, q, rng)
     (slope, error), least = trial.slope(_formula(question, slow, fast, rules.alpha)), question.least_pvalue
     # The runs go with the square of the slope.
     ends = [
@@ -140,25 +143,36 @@ def _formula(question: Question, slow: FloatArray, fast: FloatArray, alpha: floa
 
 
 def _spread(
-    question: Question, slow: FloatArray, fast: FloatArray, alpha: float, rng: np.random.Generator
+    slow: FloatArray, fast: FloatArray, q: float | None, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Factors between which the formula's number lies for pilots like this one, over that of the pilot.
-
-    Each pilot has the pilot's own effect: its runs vary, the speedup that is looked for does not.
-    """
-    drawn = []
-    for values in (slow, fast):
-        places = rng.integers(values.size, size=(_PILOTS, values.size))
-        sample = values[places]
-        drawn.append(sample * np.exp(np.log(values).mean() - np.log(sample).mean(axis=1, keepdims=True)))
-    with np.errstate(all="ignore"):
-        variance = sum(np.log(sample).var(axis=1, ddof=1) for sample in drawn)
-        own = np.log(slow).var(ddof=1) + np.log(fast).var(ddof=1)
-    low, high = np.quantile(variance / own, (0.025, 0.975)).tolist()
+    """Factors between which the number of runs lies for pilots like this one, over that of the pilot."""
+    pilots, own = np.zeros(_PILOTS), 0.0
+    for logs in (np.log(slow), np.log(fast)):
+        drawn = logs[rng.integers(logs.size, size=(_PILOTS, logs.size))]
+        pilots, own = pilots + _variance(drawn, q), own + float(_variance(logs[None], q)[0])
+    low, high = np.quantile(pilots / own, (0.025, 0.975)).tolist()
     # A variance is known no better than a normal sample's of this size would tell.
     n = slow.size + fast.size - 2
     normal = _TWO_SIDED * math.sqrt(2.0 / n)
     return min(low, math.exp(-normal)), max(high, math.exp(normal))
+
+
+def _variance(logs: FloatArray, q: float | None) -> FloatArray:
+    """What the runs go with: the variance of each row; of a quantile, the density there to the power of -2."""
+    if q is None:
+        return np.asarray(logs.var(axis=-1, ddof=1))
+    place = np.quantile(logs, q, axis=-1, keepdims=True)
+    width = np.asarray([[_width(row)] for row in logs])
+    density = np.exp(-0.5 * ((logs - place) / width) ** 2).mean(axis=-1) / width[:, 0]
+    return np.asarray(density**-2.0)
+
+
+def _width(logs: FloatArray) -> float:
+    """Of a normal kernel, by Silverman's rule."""
+    ends: Sequence[float] = np.quantile(logs, (0.25, 0.75)).tolist()
+    deviation = float(logs.std(ddof=1))
+    width: float = 0.9 * (min(deviation, (ends[1] - ends[0]) / 1.349) or deviation) * logs.size**-0.2
+    return width
 
 
 def _affordable(draws: int, n: int) -> int:
@@ -225,10 +239,7 @@ class _Trial:
         if step:
             return np.asarray(np.maximum(np.round(sample / step), 1.0) * step)
         logs = np.log(values)
-        ends: Sequence[float] = np.quantile(logs, (0.25, 0.75)).tolist()
-        deviation = float(logs.std(ddof=1))
-        robust = min(deviation, (ends[1] - ends[0]) / 1.349) or deviation
-        width = 0.9 * robust * values.size**-0.2
-        shrunk = deviation / math.sqrt(float(logs.var()) + width * width)
+        width = _width(logs)
+        shrunk = float(logs.std(ddof=1)) / math.sqrt(float(logs.var()) + width * width)
         smooth = np.log(sample) - logs.mean() + width * self.rng.standard_normal((draws, n))
         return np.asarray(np.exp(logs.mean() + shrunk * smooth))

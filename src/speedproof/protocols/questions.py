@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.data.groups import batches
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.options import HEADLINE, QUANTILES, QuestionName, quantile_name, quantile_of
@@ -55,11 +56,26 @@ class Question(Struct, frozen=True):
         """What is tested of every pair, in order."""
         return self.own_sides(prepared) if self.own_sides else prepared.sides(self.location)
 
-    def runs_needed(self, sides: Sides, times: float, alpha: float) -> RunsNeeded:
-        """The units that would find the observed difference, the fast side taken so many times as long."""
-        slow, fast = in_common_unit(sides.slow, sides.fast)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return (runs_needed_pairs if sides.paired else self.forecast)(*scaled(slow, fast, times), alpha)
+    def runs_needed(self, asked: Sequence[tuple[Sides, float, float]]) -> list[tuple[float, float]]:
+        """Of either side the units that would find the observed difference.
+
+        Asked of sides, the fast one taken so many times as long, at a risk.
+        """
+        found = [(0.0, 0.0)] * len(asked)
+        risks = list(dict.fromkeys(alpha for *_, alpha in asked))
+        for rows in batches(
+            (s.slow.size + s.fast.size, s.slow.size, s.paired, risks.index(alpha)) for s, _, alpha in asked
+        ):
+            sides, times, alphas = zip(*(asked[row] for row in rows), strict=True)
+            slow, fast = in_common_unit(
+                np.stack([side.slow for side in sides]), np.stack([side.fast for side in sides])
+            )
+            forecast = runs_needed_pairs if sides[0].paired else self.forecast
+            with np.errstate(over="ignore", invalid="ignore"):
+                runs = forecast(*scaled(slow, fast, np.array(times)[:, None]), alphas[0])
+            for row, x, y in zip(rows, runs.x.tolist(), runs.y.tolist(), strict=True):
+                found[row] = x, y
+        return found
 
 
 def _allowing_for_looks(

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.protocols.summaries import Summary, outermost
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.permutation import PROVING
 
 Risk = Annotated[float, Meta(gt=0, lt=1)]
 
@@ -255,6 +256,12 @@ class Comparison(Struct, frozen=True):
     def undermining(self) -> tuple[Note, ...]:
         """The failed checks that make the true risk another one than stated, mostly a larger one."""
         return tuple(check for check in self.failed_checks if check.kind in UNDERMINING)
+
+    @property
+    def by_separation(self) -> bool:
+        """Whether its proof is complete separation of so few values that both versions have to vary alike."""
+        least = min(self.reference.n, self.candidate.n)
+        return self.protocol == "typical" and not self.paired and least < PROVING and 0.5**least > self.alpha
 
     @property
     def repeated(self) -> str:

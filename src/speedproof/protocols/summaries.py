@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.data.groups import batches
+from speedproof.data.sample import Trait
 from speedproof.stats.scaling import middle
 
 if TYPE_CHECKING:
@@ -59,9 +60,11 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
 
 
 def repeated_in(sample: Sample, units: int) -> str:
-    """What so many independent values of a sample are of: ``"run"``, ``"process"`` or ``"session"``."""
+    """What so many independent values of a sample are of: a run, a process, a build or a session."""
     runs = units == sample.n or units > sample.process_count  # all of them, or some of one process
-    return "run" if runs else "session" if sample.session_count == units > 1 else "process"
+    if runs or sample.session_count == units > 1:
+        return "run" if runs else "session"
+    return "build" if Trait.BUILDS in sample.traits else "process"
 
 
 def outermost(repeated: Iterable[str]) -> str:

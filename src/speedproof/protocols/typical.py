@@ -30,6 +30,7 @@ from speedproof.stats.dependence import drifting, variance_inflation, walk_infla
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.paired_ratio import paired_error, paired_ratio, paired_ratio_test, runs_needed_pairs
 from speedproof.stats.permutation import PROVING, one_order
+from speedproof.stats.pooled import ascending
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import tied_share
 from speedproof.stats.ratio import RatioTest
@@ -38,9 +39,9 @@ from speedproof.stats.scaling import with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 from speedproof.stats.typical_error import typical_error
 
-_SAME_SESSIONS = (
-    "the same sessions measured both sides: the ratios within each were tested, and speedup and chance are of "
-    "two runs in one session"
+_WITHIN = (
+    "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
+    "runs in one {0}"
 )
 _DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # One side ran before the other.
@@ -90,7 +91,8 @@ def typical_sides(prepared: PreparedPairs) -> list[Sides]:
         side, (x, y) = sides[i], units[i]
         slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
         if same[i]:
-            checks = [*side.checks, Note(Assumption.NESTING, _SAME_SESSIONS, held=True)]
+            within = "block" if Trait.BUILDS in x.traits else "session"
+            checks = [*side.checks, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
         else:
             several = min(x.n, y.n) > 1
             checks = [c for c in side.checks if c.kind is not Assumption.SEVERAL_RUNS or not several]
@@ -135,7 +137,8 @@ def _in_sequence(sample: Sample) -> bool:
 
 def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes, all of them of the same sessions or none."""
-    steps = coarse_steps(slow, fast, [max(side.x.written_unit, side.y.written_unit) for side in own])
+    ordered = ascending(slow), ascending(fast)
+    steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in own])
     steps[[side.x.exact and side.y.exact for side in own]] = 0.0
     test: Callable[[float], RatioTest]
     if own[0].paired:
@@ -146,6 +149,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         test_name = "signed-rank and t test of session ratios"
     else:
         factors, slowly = _inflation(own, slow, fast)
+        slow, fast = ordered  # the order of measuring tells no more
         inflation = np.repeat(factors[:, None], 2, axis=1)
         found = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
         errors = typical_error(slow, fast, factors, steps)

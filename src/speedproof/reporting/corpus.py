@@ -212,7 +212,7 @@ def comparisons(
     notes = [Text(f"... and {', '.join(rest)}", "dim")] if rest and clearest else []
     if conclusion.undermined:
         many = plural(conclusion.undermined, "benchmark" if of_two else "comparison")
-        notes.append(risk_of_many(many, {kind.title: count for kind, count in conclusion.undermining}))
+        notes.append(risk_of_many(many, {kind.violated: count for kind, count in conclusion.undermining}))
     notes += [*_apart(conclusion, pairs), *_lacking(whole.seen, of_two)]
     every_row = _every_row(conclusion.answers)
     if drawn is not None:

@@ -31,7 +31,7 @@ def report(models: Sequence[JointModel]) -> Report:
     if several:
         ends = sorted({len(m.states) for m in models})
         span = " to ".join(map(str, ends[:: max(len(ends) - 1, 1)]))
-        counts = f"{span} states in {plural(len(models), 'sample')}"
+        counts = f"{span} {'state' if ends == [1] else 'states'} in {plural(len(models), 'sample')}"
     return Report(
         f"States of runs by {' and '.join(metrics)}",
         (Text(f"Runs by {' and '.join(metrics)}: {counts}", "strong", "(normal mixtures)"),),

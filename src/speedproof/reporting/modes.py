@@ -70,7 +70,7 @@ def _kind(c: ModeComparison) -> str:
 def _change(c: ModeComparison) -> str:
     """What became of the modes, in a few words."""
     if c.undermining:
-        return f"no claim: {c.undermining[0].title}"
+        return f"no claim: {c.undermining[0].violated}"
     counts = (("went", len(c.vanished)), ("came", len(c.appeared)))
     parts = [f"{n} {what}" for what, n in counts if n]
     parts += ["moved"] if c.moved and not parts else []

@@ -124,7 +124,7 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
         who = f"of {firsts[0]}" if len(caveat.versions) == 1 else "a side"
         return f"Fewer than 4 {units} {who}{some}: the risk is up to {risk} unless both vary alike."
     detail = f" ({caveat.message})" if caveat.message else ""
-    title, remedy = caveat.kind.title, caveat.kind.remedy
+    title, remedy = caveat.kind.value, caveat.kind.remedy
     unknown = f"Not known{some}: {title}{detail}"
     return f"{unknown}; {remedy}." if remedy else f"{unknown}."
 
@@ -155,13 +155,13 @@ def undermining(found: Sequence[Comparison], *, undecided: bool = False) -> Iter
         return
     benchmarks = len({c.benchmark for c in found if c.undermining})
     if len({c.benchmark for c in found}) == 1:
-        kinds = ", ".join(kind.title for kind in counts)
-        yield Text(f"! Not met: {kinds}; the true risk may be larger.", "warning")
+        kinds = ", ".join(kind.violated for kind in counts)
+        yield Text(f"! {kinds[:1].upper()}{kinds[1:]}: the true risk may be larger.", "warning")
     else:
-        yield risk_of_many(plural(benchmarks, "benchmark"), {kind.title: n for kind, n in counts.items()})
+        yield risk_of_many(plural(benchmarks, "benchmark"), {kind.violated: n for kind, n in counts.items()})
 
 
 def risk_of_many(many: str, counts: Mapping[str, int]) -> Text:
     """Which assumptions are not met, each in so many of many comparisons."""
     kinds = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
-    return Text(f"! In {many} the true risk may be larger; not met: {kinds}.", "warning")
+    return Text(f"! In {many} the true risk may be larger: {kinds}.", "warning")

@@ -222,7 +222,7 @@ def _details(one: BenchmarkRanking) -> Report:
     columns = (Column("version", names=True), *right("modes", "ties add", "by mixtures"))
     notes = [Text(f"  {one.advice}"), *_separation(ranking)]
     messages = {c.message: c for v in ranking.versions for c in v.undermining}
-    notes += [Text(f"  {c.kind.title}: {c.message}.", "dim") for c in messages.values()]
+    notes += [Text(f"  {c.kind.value}: {c.message}.", "dim") for c in messages.values()]
     if one.changes is not None:
         notes.append(Text(f"  Modes: {one.changes.conclusion}."))
     return Report(one.key.benchmark, (), (_places(one, "version"), Table.of(columns, rows)), tuple(notes))
@@ -260,7 +260,7 @@ def _undermining(rankings: Sequence[RunRanking]) -> Iterator[Text]:
     for i, ranking in enumerate(rankings):
         for v in ranking.versions:
             for check in v.undermining:
-                kinds.setdefault(check.kind.title, set()).add(v.version if len(rankings) == 1 else str(i))
+                kinds.setdefault(check.kind.violated, set()).add(v.version if len(rankings) == 1 else str(i))
     if kinds and len(rankings) > 1:
         many = plural(sum(ranking.undermined for ranking in rankings), "benchmark")
         yield risk_of_many(many, {kind: len(who) for kind, who in kinds.items()})
@@ -269,7 +269,7 @@ def _undermining(rankings: Sequence[RunRanking]) -> Iterator[Text]:
         listed = "; ".join(
             f"{kind} ({', '.join(sorted(names[name] for name in who))})" for kind, who in kinds.items()
         )
-        yield Text(f"! Not met: {listed}. The true risk may be larger.", "warning")
+        yield Text(f"! {listed[:1].upper()}{listed[1:]}: the true risk may be larger.", "warning")
 
 
 def advice(ranking: RunRanking) -> str:

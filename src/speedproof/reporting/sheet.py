@@ -93,16 +93,17 @@ def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
         seen = f"{head.candidate.label} is {words.natural(other)} than {head.reference.label}"
         yield Text(f"But {where} {seen}{words.slow_runs(other)}.", "warning")
     if head.verdict in words.CHANGED and (ratio := by_medians(head)):
-        yield Text(f"The change is of a typical pair of runs; of the medians alone it is {ratio}.", "dim")
+        yield Text(
+            f"The change is of a typical pair of {head.repeated}s; of the medians alone it is {ratio}.", "dim"
+        )
     undermined = tuple(notes.undermining([head]))
     yield from undermined
-    lost = [kind.title for kind in notes.failed([head], undermining=False) if kind.undermines != "nothing"]
+    lost = [kind.violated for kind in notes.failed([head], undermining=False) if kind.undermines != "nothing"]
     if lost and not undermined:
-        yield Text(f"Not met: {', '.join(lost)}.", "dim")
+        yield Text(f"Failed checks: {', '.join(lost)}.", "dim")
     elif head.checks and not head.failed_checks:
         # Those of other protocols may fail where this one's hold.
-        others = (c for o in result.comparisons for c in o.checks if not c.held)
-        whose = " of the typical run" if any(c.kind.undermines != "nothing" for c in others) else ""
+        whose = " of the typical run" if any(o.failed_checks for o in result.comparisons) else ""
         yield Text(f"All checks{whose} hold.", "dim")
 
 

@@ -17,24 +17,24 @@ from speedproof.reporting.words import direction, inverse
 from speedproof.stats.estimate import Estimate
 
 _NEXT = (
-    (("fault", "memory", "tlb", "rss", "alloc"), "speedproof run --perf dTLB-load-misses,page-faults"),
-    (("switch", "migration"), "speedproof run --cpu 1"),
-    (("cycles", "energy", "freq", "machine"), "speedproof run --cpu 1, at a fixed frequency"),
+    (("fault", "memory", "tlb", "rss", "alloc"), "--perf dTLB-load-misses,page-faults"),
+    (("switch", "migration"), "--cpu 1"),
+    (("cycles", "energy", "freq", "machine"), "--cpu 1, at a fixed frequency"),
 )
-"""By a part of a metric's name, what to measure next."""
-_BUILDS = "speedproof run --builds 5"
-_NOT_RECORDED = "speedproof run --perf instructions,branch-misses,dTLB-load-misses"
+"""By a part of a metric's name, the option of ``run`` that measures more."""
+_BUILDS = "--revisions and --builds 5"
+_NOT_RECORDED = "--perf instructions,branch-misses,dTLB-load-misses"
 
 
-def headline(why: Why) -> tuple[Text, ...]:
-    """The answer about one benchmark, and what would prove it."""
+def headline(why: Why, whose: str = "") -> tuple[Text, ...]:
+    """The answer about one benchmark (and ``whose`` it is), and what would prove it."""
     if not why.named:
-        return (Text(f"why: {_nothing(why)}."),)
+        return (Text(f"why{whose}: {_nothing(why)}."),)
     first, *more = why.named
     also = [_name(m) for m in more if isinstance(m, GoesWith) and not m.part]
     beside = f"Also: {enumerate_names(also, 3)}. " if also else ""
-    proof = f"Only changing it alone shows a cause. Next: {_next(why, _name(first))}"
-    return (Text(f"why: {sentence(why, first)}", "strong"), Text(f"{beside}{proof}", "dim"))
+    proof = f"This is no proof of a cause. Next: run again with {_next(why, _name(first))}"
+    return (Text(f"why{whose}: {sentence(why, first)}", "strong"), Text(f"{beside}{proof}", "dim"))
 
 
 def sentence(why: Why, m: ByStates) -> str:
@@ -62,7 +62,7 @@ def _nothing(why: Why) -> str:
         return "not known; no other metric varies that was measured in every run"
     told = f"none of {plural(len(why.metrics), 'other metric')} goes with {why.metric}"
     several = max(why.states) > 1
-    return f"{told}, which has {max(why.states)} states; next: {_NOT_RECORDED}" if several else told
+    return f"{told}, which has {max(why.states)} states; run again with {_NOT_RECORDED}" if several else told
 
 
 def report(
@@ -72,21 +72,26 @@ def report(
     details: bool = False,
     explain: bool = False,
     among: str = "",
+    whose: bool = False,
 ) -> Report:
-    """One benchmark in a line, or all metrics in ``details``; several, ``among`` others, in a row each."""
+    """One benchmark in a line, or all metrics in ``details``; several, ``among`` others, in a row each.
+
+    Where there are several candidates, each says ``whose`` it is.
+    """
     told = called(found[0].versions)
+    of = f" of {told[found[0].versions[-1]]}" if whose else ""
     title = f"{' against '.join(told[v] for v in reversed(found[0].versions))}: why"
     about = Report(title, (), command="compare", data=tuple(found), about="why")
     found = [replace(why, versions=tuple(told[v] for v in why.versions)) for why in found]
     tables = [(_metrics(w),) if (details or explain) and (w.metrics or w.machine) else () for w in found]
     if len(found) == 1 or not any(w.metrics or w.machine for w in found):
-        return replace(about, headline=headline(found[0]), tables=tables[0], notes=tuple(_notes(found)))
+        return replace(about, headline=headline(found[0], of), tables=tables[0], notes=tuple(_notes(found)))
     machine, named = sum(w.machine is not None for w in found), sum(bool(w.goes_with) for w in found)
     several, metric = among or plural(len(found), "benchmark"), found[0].metric
-    answer = f"Why: in {named} of {several} another metric goes with {metric}"
+    answer = f"Why{of}: in {named} of {several} another metric goes with {metric}"
     if machine:
         more = f", in {named} another metric" if named else ""
-        answer = f"Why: in {machine} of {several} the machine's two speeds go with {metric}{more}"
+        answer = f"Why{of}: in {machine} of {several} the machine's two speeds go with {metric}{more}"
     risk = f"(risk {percent(found[0].alpha)} in each)" if any(w.metrics for w in found) else ""
     return replace(
         about,
@@ -94,9 +99,9 @@ def report(
         tables=(_benchmarks(found, everything=everything),),
         notes=tuple(_notes(found)),
         sections=tuple(
-            replace(about, title=w.benchmark, headline=headline(w), tables=of)
-            for w, of in zip(found, tables, strict=True)
-            if of
+            replace(about, title=w.benchmark, headline=headline(w), tables=own)
+            for w, own in zip(found, tables, strict=True)
+            if own
         ),
     )
 
@@ -222,7 +227,7 @@ def _next(why: Why, name: str) -> str:
 
 def beside(reports: Sequence[Report], found: Mapping[str, Sequence[Why]], **shown: Any) -> Iterator[Report]:
     """The answers of a comparison with what they go with: of one benchmark in its sheet, else after all."""
-    made = [report(list(of), **shown) for of in found.values() if of]
+    made = [report(list(of), whose=len(found) > 1, **shown) for of in found.values() if of]
     alone = len(reports) == len(made) == 1 and all(len(of) == 1 for of in found.values())
     if not alone:
         yield from reports

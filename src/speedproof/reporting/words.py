@@ -179,7 +179,7 @@ def proof(result: Comparison, *, shaken: bool = False) -> str:
         return needs(result)
     if result.quantity == "probability":
         return confidence
-    shown = "shown, not proven" if shaken or result.undermining else "proven"
+    shown = "shown, not proven" if shaken or result.undermining or result.by_separation else "proven"
     if result.verdict is Verdict.EQUIVALENT:
         return f"{shown}: {range_of(result)} ({confidence})"
     bound = effect(result).bound

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.pooled import gathered
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import betainc, t_sf
@@ -135,11 +137,9 @@ def walk_inflation(
     for side, other in zip(sides, (m, n), strict=True):
         size = side.shape[-1]
         j = np.arange(1, min(_COEFFICIENTS, size // 4) + 1)
-        cosines = np.sqrt(2.0 / size) * np.cos(np.pi * j[:, None] * (np.arange(size) + 0.5) / size)
         centred = side - 0.5 * (size + 1)
         variance = (centred * centred).mean(axis=-1, keepdims=True)
-        found = np.stack([(centred * cosine).sum(axis=-1) for cosine in cosines], axis=-1)
-        power = found * found / np.where(variance > 0.0, variance, np.inf)
+        power = _cosine_coefficients(centred, j) ** 2 / np.where(variance > 0.0, variance, np.inf)
         powers.append(np.broadcast_to(power, (*shape, j.size)))
         shares.append(size / other / (np.pi * j) ** 2)
     power, share = np.concatenate(powers, axis=-1), np.concatenate(shares)
@@ -154,6 +154,24 @@ def walk_inflation(
     rise = (power[..., first].sum(axis=-1) / level - 2.0) / share[first].sum()
     inflation = level * (1.0 + _UNSURE / 3.0 * np.maximum(_WALK_VARIANCES[best], rise))
     return np.where(gain > _WALKS, np.clip(inflation, 1.0, 0.5 * min(n, m)), 1.0)
+
+
+def _cosine_coefficients(x: FloatArray, j: IntArray) -> FloatArray:
+    """Those of the type-II cosine transform that are asked for, as one matrix product.
+
+    Of x in lines of `width` the cosine at each place is that of a sum: of the line's begin and of the place in it.
+    """
+    size = x.shape[-1]
+    width = math.isqrt(size)
+    lines = np.zeros((*x.shape[:-1], -(-size // width) * width))
+    lines[..., :size] = x
+    lines = lines.reshape(*x.shape[:-1], -1, width)
+    place, begin = (
+        np.pi / size * at[:, None] * j for at in (np.arange(width) + 0.5, np.arange(lines.shape[-2]) * width)
+    )
+    sums = lines @ np.concatenate([np.cos(place), np.sin(place)], axis=-1)
+    parts = sums[..., : j.size] * np.cos(begin) - sums[..., j.size :] * np.sin(begin)
+    return np.asarray(np.sqrt(2.0 / size) * parts.sum(axis=-2))
 
 
 def drifting(n: int, m: int, inflation: npt.ArrayLike) -> BoolArray:

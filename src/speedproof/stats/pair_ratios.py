@@ -2,7 +2,7 @@
 
 Sorting the ratios of two samples of 100,000 values would take 80 GB. With both samples sorted, the number of
 ratios up to gamma is a sum of m binary searches, so an interval of gamma that holds the order statistic is
-narrowed, by interpolating the counts at its ends and by halving in turn, until few enough are left inside to sort.
+narrowed, by interpolating the counts at its ends, until few enough are left inside to sort.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.stats.merging import merged_places
+from speedproof.stats.pooled import distinct
 
 _FEW = 1 << 11
+_SOME = 1 << 8  # values of a side whose ratios tell about where one lies
 _FLOATS = np.finfo(np.float64)
 # Products gamma * y are rounded; ratios this close to the ends of the interval are kept inside it.
 _SLACK = 8 * float(_FLOATS.eps)
@@ -23,8 +26,8 @@ _SLACK = 8 * float(_FLOATS.eps)
 
 def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -> list[float]:
     """The k-th smallest of the ratios x_i / y_j for some k, counted from 0; infinite above 0, 1 of two zeros."""
-    xs, weight_x = np.unique(x[x > 0.0], return_counts=True)
-    ys, weight_y = np.unique(y[y > 0.0], return_counts=True)
+    xs, weight_x = distinct(x[x > 0.0])
+    ys, weight_y = distinct(y[y > 0.0])
     positive_x, positive_y = int(weight_x.sum()), int(weight_y.sum())
     zeros = (x.size - positive_x) * positive_y
     ratios = Ratios(xs, weight_x, ys, weight_y)
@@ -77,10 +80,9 @@ class Ratios:
     def places(self, gamma: float) -> IntArray:
         """For each y how many distinct x have x <= gamma y."""
         with np.errstate(over="ignore", under="ignore"):
-            both = np.concatenate([self.xs, gamma * self.ys])
-        # Two ascending runs are merged in linear time, and of equal values the first comes first.
-        order = np.argsort(both, kind="stable")
-        return np.flatnonzero(order >= self.xs.size) - np.arange(self.ys.size)
+            times_y = gamma * self.ys
+        _, (places,) = merged_places(self.xs[None], times_y[None], x_first=True)
+        return np.asarray(places)
 
     def count(self, places: IntArray) -> int:
         """How many ratios these are."""
@@ -96,12 +98,15 @@ class Ratios:
         """The k-th smallest ratio."""
         around = self._around  # next to one that was asked for before
         if around is None or not around.below <= k < around.upto:
-            around = self._everything()
+            around = self._near(k)
         low, at_low, below, high, at_high, upto = around
-        halving = True
-        while int((at_high - at_low).sum()) > self.few:
-            halving = not halving
-            middle = _between(low, high, 0.5 if halving else (k + 0.5 - below) / (upto - below))
+        # By interpolation, on the other side of k by twice the last miss, so that both ends come near; by halving
+        # after two steps that did not.
+        aim, before = k + 0.5, [math.inf, math.inf]
+        while (inside := int((at_high - at_low).sum())) > self.few:
+            halving = 2 * inside > before[-2]
+            middle = _between(low, high, 0.5 if halving else (aim - below) / (upto - below))
+            before.append(inside)
             if low < middle < high:
                 at = self.places(middle)
                 reached = self.count(at)
@@ -109,10 +114,43 @@ class Ratios:
                     high, at_high, upto = middle, at, reached
                 else:
                     low, at_low, below = middle, at, reached
+                aim = k + 0.5 + math.copysign(2.0 * abs(reached - aim), k + 0.5 - reached)
             elif halving:
                 break
         self._around = _Interval(low, at_low, below, high, at_high, upto)
         return self._among(k, math.nextafter(low * (1.0 - _SLACK), 0.0), high * (1.0 + _SLACK))
+
+    def _near(self, k: int) -> _Interval:
+        """An interval that holds the k-th smallest ratio, between two of those of some values of each side."""
+        found = self._everything()
+        guesses, share, step = self._some(), (k + 0.5) / found.upto, 0.0
+        while 0.0 < share < 1.0 and int((found.at_high - found.at_low).sum()) > self.few:
+            guess = float(guesses[int(share * guesses.size)])
+            if not found.low < guess < found.high:
+                break
+            at = self.places(guess)
+            reached = self.count(at)
+            if reached > k:
+                found = found._replace(high=guess, at_high=at, upto=reached)
+            else:
+                found = found._replace(low=guess, at_low=at, below=reached)
+            off = (k + 0.5 - reached) / float(self.upto_x[-1] * self.upto_y[-1])
+            if off * step < 0.0:
+                break
+            step = math.copysign(4.0 * max(abs(off), abs(step)), off)
+            share += step
+        return found
+
+    def _some(self) -> FloatArray:
+        """Ratios in ascending order that stand for all."""
+        shares = np.arange(min(_SOME, math.isqrt(self.xs.size), math.isqrt(self.ys.size))) + 0.5
+        shares /= shares.size
+        x, y = (
+            values[np.searchsorted(upto, shares * upto[-1], side="right") - 1]
+            for values, upto in ((self.xs, self.upto_x), (self.ys, self.upto_y))
+        )
+        with np.errstate(over="ignore", under="ignore"):
+            return np.sort((x[:, None] / y).ravel())
 
     def _everything(self) -> _Interval:
         """An interval up to whose low end there is no ratio, and up to whose high end there are all."""

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.stats.merging import merged_places
 
 
 class PooledOrder(Struct, frozen=True):
@@ -25,7 +26,9 @@ class PooledOrder(Struct, frozen=True):
 
     def placements(self) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
         """Of every distinct value its x, the y below it (ties count half), its y and the x below it."""
-        x_here, y_here = (np.diff(upto, axis=-1, prepend=0) for upto in (self.x_upto, self.y_upto))
+        x_here, y_here = self.x_upto.copy(), self.y_upto.copy()
+        for here, upto in ((x_here, self.x_upto), (y_here, self.y_upto)):
+            here[..., 1:] -= upto[..., :-1]
         return x_here, self.y_upto - 0.5 * y_here, y_here, self.x_upto - 0.5 * x_here
 
     @property
@@ -40,9 +43,14 @@ def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = No
     leading = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
     x, y = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
     # Sorting is far quicker than finding the order, and two ascending runs are merged in linear time.
-    pool = np.concatenate([np.sort(x, axis=-1), np.sort(y, axis=-1)], axis=-1)
-    order = np.argsort(pool, axis=-1, kind="stable")
-    steps = np.diff(gathered(pool, order), axis=-1)
+    x, y = ascending(x).reshape(-1, n), ascending(y).reshape(-1, m)
+    x_before, y_before = merged_places(x, y, x_first=True)
+    starts = np.arange(0, len(x) * (n + m), n + m)[:, None]
+    at_x, at_y = x_before + (starts + np.arange(n)), y_before + (starts + np.arange(m))
+    pool, x_upto = np.empty((*leading, n + m)), np.empty((*leading, n + m), dtype=np.int64)
+    for whole, of_x, of_y in ((pool, x, y), (x_upto, np.arange(1, n + 1), y_before)):
+        whole.reshape(-1)[at_x], whole.reshape(-1)[at_y] = of_x, of_y
+    steps = np.diff(pool, axis=-1)
     ends = np.ones(pool.shape, dtype=np.bool_)
     if tolerance is None:
         np.greater(steps, 0.0, out=ends[..., :-1])
@@ -50,7 +58,6 @@ def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = No
     else:
         np.greater(steps, tolerance[..., None], out=ends[..., :-1])
         merged = np.any((steps > 0.0) & ~ends[..., :-1], axis=-1)
-    x_upto = np.cumsum(order < n, axis=-1, dtype=np.int64)
     y_upto = np.arange(1, n + m + 1) - x_upto
     if not ends.all():
         x_upto = np.maximum.accumulate(np.where(ends, x_upto, 0), axis=-1)
@@ -80,5 +87,17 @@ def gathered(values: FloatArray, order: IntArray) -> FloatArray:
 def sample_ends(x: FloatArray) -> BoolArray:
     """Where distinct values end in one sample once it is sorted, as `PooledOrder.ends`."""
     ends = np.ones(x.shape, dtype=np.bool_)
-    np.greater(np.diff(np.sort(x, axis=-1), axis=-1), 0.0, out=ends[..., :-1])
+    np.greater(np.diff(ascending(x), axis=-1), 0.0, out=ends[..., :-1])
     return ends
+
+
+def ascending(x: FloatArray) -> FloatArray:
+    """Sorted along the last axis; what is so already as it is, which is seen in a small part of the time."""
+    return x if (x[..., 1:] >= x[..., :-1]).all() else np.sort(x, axis=-1)
+
+
+def distinct(x: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The different values of one sample, ascending, and how often each occurs."""
+    x = ascending(x)
+    ends = np.flatnonzero(sample_ends(x))
+    return x[ends], np.diff(ends, prepend=-1)

@@ -14,7 +14,9 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.dependence import drifting
+from speedproof.stats.merging import merged_places
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
+from speedproof.stats.pooled import ascending
 from speedproof.stats.ratio import scaled
 from speedproof.stats.root import decreasing_roots
 
@@ -154,7 +156,7 @@ class _Side:
 
     def __init__(self, samples: FloatArray) -> None:
         self.size = samples.shape[1]
-        self.values = np.sort(samples, axis=1)
+        self.values = ascending(samples)
         self.upto: FloatArray | None = None
         self.weight: FloatArray | None = None
         ends = np.ones(samples.shape, dtype=np.bool_)
@@ -214,14 +216,7 @@ class Search:
         """How many gamma y are below each x, and x below each y; ties count for X with a sign of +1 only."""
         x, y = self.read[sign]
         x, times_y = scaled(x, y, gamma[:, None])
-        # Of equal values the first part comes first. Two ascending runs are merged in linear time.
-        parts = (times_y, x) if sign > 0.0 else (x, times_y)
-        order = np.argsort(np.concatenate(parts, axis=1), axis=1, kind="stable")
-        of_x = order >= y.shape[1] if sign > 0.0 else order < x.shape[1]
-        rows = np.arange(0, order.size, order.shape[1])[:, None]
-        below_x = np.flatnonzero(of_x).reshape(x.shape) - (rows + np.arange(x.shape[1]))
-        below_y = np.flatnonzero(~of_x).reshape(y.shape) - (rows + np.arange(y.shape[1]))
-        return below_x, below_y
+        return merged_places(x, times_y, x_first=sign < 0.0)
 
     def _spread(self, places: tuple[IntArray, IntArray]) -> Spread:
         won, square_x = self.x.sums(self.y.counts(places[0]))

@@ -7,7 +7,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
-from speedproof.stats.pooled import pooled_order, tie_excess
+from speedproof.stats.merging import merged_places
+from speedproof.stats.pooled import ascending, pooled_order, tie_excess
 from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
 from speedproof.stats.special import t_sf
 
@@ -97,9 +98,9 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
 
 def tied_share(x: FloatArray, y: FloatArray) -> float:
     """The share of the pairs of a value of each sample that are equal."""
-    x, y = np.sort(x), np.sort(y)
-    ties = np.searchsorted(y, x, side="right") - np.searchsorted(y, x)
-    return float(ties.sum()) / (x.size * y.size)
+    x, y = ascending(x)[None], ascending(y)[None]
+    upto, below = (int(merged_places(x, y, first)[0].sum()) for first in (False, True))
+    return (upto - below) / (x.size * y.size)
 
 
 def _weighted_variance(values: FloatArray, weights: IntArray, mean: FloatArray, size: int) -> FloatArray:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.stats import merging
 from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.pooled import sample_ends, tie_excess
 from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
@@ -85,31 +88,40 @@ def _without_ties_across(x: FloatArray, y: FloatArray) -> FloatArray:
 def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> tuple[FloatArray, FloatArray]:
     """The rank-th largest and the rank-th smallest of the ratios x_i / y_j."""
     n, m = x.shape[-1], y.shape[-1]
-    x = np.broadcast_to(x, (*rank.shape, n)).reshape(-1, n, 1)
-    y = np.broadcast_to(y, (*rank.shape, m)).reshape(-1, 1, m)
-    low_at, high_at = n * m - rank.ravel(), rank.ravel() - 1
-    low, high = np.empty(rank.size), np.empty(rank.size)
+    x = np.broadcast_to(x, (*rank.shape, n)).reshape(-1, n)
+    y = np.broadcast_to(y, (*rank.shape, m)).reshape(-1, m)
+    at = np.stack([n * m - rank.ravel(), rank.ravel() - 1], axis=-1)
     if n * m > _MOST_RATIOS:
-        for i, (of_x, of_y) in enumerate(zip(x[:, :, 0], y[:, 0, :], strict=True)):
-            low[i], high[i] = _two_of_many(of_x, of_y, (int(low_at[i]), int(high_at[i])))
-        return low.reshape(rank.shape), high.reshape(rank.shape)
-    few = max(1, _CACHED // (n * m))
-    for at in range(0, rank.size, few):
+        rows = zip(x, y, at.tolist(), strict=True)
+        found = np.array([_two_of_many(*row) for row in rows]).reshape(-1, 2)
+    else:
+        places = np.clip(at, 0, n * m - 1)
+        positive = bool((x > 0.0).all() and (y > 0.0).all())
+        if positive and merging.COMPILED is not None:
+            found = np.empty(at.shape)
+            merging.COMPILED.ratios(np.sort(x, axis=1), n, np.sort(y, axis=1), m, places, found)
+        else:
+            found = _of_all_ratios(x, y, places)
+        found = np.where(at < 0, 0.0, np.where(at >= n * m, np.inf, found))
+    return found[:, 0].reshape(rank.shape), found[:, 1].reshape(rank.shape)
+
+
+def _of_all_ratios(x: FloatArray, y: FloatArray, places: IntArray) -> FloatArray:
+    found = np.empty(places.shape)
+    ratios_of_a_pair = x.shape[1] * y.shape[1]
+    few = max(1, _CACHED // ratios_of_a_pair)
+    for at in range(0, len(places), few):
         rows = slice(at, at + few)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratios = (x[rows] / y[rows]).reshape(-1, n * m)
+            ratios = (x[rows, :, None] / y[rows, None, :]).reshape(-1, ratios_of_a_pair)
         if not x[rows].all():
             ratios[np.isnan(ratios)] = 1.0
-        index = np.stack([low_at[rows], high_at[rows]], axis=-1)
-        places = np.clip(index, 0, n * m - 1)
-        wanted = np.unique(places, return_counts=True)[0]  # without counts, numpy.ma is imported
-        value = np.take_along_axis(np.partition(ratios, wanted, axis=-1), places, axis=-1)
-        value = np.where(index < 0, 0.0, np.where(index >= n * m, np.inf, value))
-        low[rows], high[rows] = value[:, 0], value[:, 1]
-    return low.reshape(rank.shape), high.reshape(rank.shape)
+        wanted = np.unique(places[rows], return_counts=True)[0]  # without counts, numpy.ma is imported
+        found[rows] = np.take_along_axis(np.partition(ratios, wanted, axis=-1), places[rows], axis=-1)
+    return found
 
 
-def _two_of_many(x: FloatArray, y: FloatArray, ranks: tuple[int, int]) -> tuple[float, float]:
+def _two_of_many(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -> tuple[float, float]:
     """Order statistics of the ratios; 0 below the smallest and infinity above the largest."""
     within = [rank for rank in ranks if 0 <= rank < x.size * y.size]
     found = dict(zip(within, ratio_order_statistics(x, y, within), strict=True))

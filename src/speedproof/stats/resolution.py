@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.arrays import FloatArray
+from speedproof.stats.pooled import distinct, sample_ends
 
 _COARSE = 0.25
 
@@ -25,11 +26,11 @@ def coarse_step(values: npt.ArrayLike) -> float:
     The smallest difference between two of them, the last decimal place where all are equal. Where fewer tie,
     normal values spread by more than a step, and rounding moves their median by less than 1e-8 steps.
     """
-    distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    different, counts = distinct(np.asarray(values, dtype=np.float64).ravel())
     n = float(counts.sum())
     if n < 2 or (counts * (counts - 1.0)).sum() < _COARSE * n * (n - 1.0):
         return 0.0
-    return last_place(float(distinct[0])) if distinct.size == 1 else float(np.diff(distinct).min())
+    return last_place(float(different[0])) if different.size == 1 else float(np.diff(different).min())
 
 
 def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike, units: npt.ArrayLike = 1.0) -> FloatArray:
@@ -40,7 +41,7 @@ def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike, units: npt.ArrayLike = 1.0)
     sides = np.atleast_2d(np.asarray(x, dtype=np.float64)), np.atleast_2d(np.asarray(y, dtype=np.float64))
     steps = np.zeros((len(sides[0]), 2))
     written = np.broadcast_to(np.asarray(units, dtype=np.float64), len(steps))
-    tied = [(np.diff(np.sort(side), axis=1) == 0.0).any(axis=1) for side in sides]
+    tied = [~sample_ends(side).all(axis=1) for side in sides]
     for row in np.flatnonzero(tied[0] | tied[1]).tolist():
         steps[row] = _coarse_steps(sides[0][row], sides[1][row], float(written[row]))
     return steps
@@ -50,10 +51,12 @@ def _coarse_steps(x: FloatArray, y: FloatArray, unit: float) -> tuple[float, flo
     """Of a side that never varies the smallest difference of both; of two such the finer decimal place."""
     steps = coarse_step(x), coarse_step(y)
     constant = [step > 0.0 and np.ptp(side) == 0.0 for step, side in zip(steps, (x, y), strict=True)]
-    pooled = np.unique(np.concatenate([x, y]), return_counts=True)[0]
+    if not any(constant):
+        return steps
+    pooled, _ = distinct(np.concatenate([x, y]))
     neither = np.ptp(x) == np.ptp(y) == 0.0
-    found = min(
-        [last_place(value, unit) for value in pooled.tolist()] if neither else np.diff(pooled).tolist()
+    found = (
+        min(last_place(value, unit) for value in pooled.tolist()) if neither else float(np.diff(pooled).min())
     )
     return found if constant[0] else steps[0], found if constant[1] else steps[1]
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from speedproof.arrays import FloatArray
+from speedproof.stats.pooled import ascending
 from speedproof.stats.ratio import LogErrors
 from speedproof.stats.scaling import middle
 
@@ -51,14 +52,15 @@ def _error(
     n, m = x.shape[1], y.shape[1]
     d = _log_ratios(_thinned(x), _thinned(y))
     flat = np.sort(d.reshape(len(d), -1), axis=1)
-    middle = np.median(flat, axis=1)
+    middle = _quantile(flat, np.full(len(flat), 0.5))
 
     def variances(at: FloatArray) -> tuple[FloatArray, ...]:
         """Of the share of the ratios above a place: what either side adds."""
-        off = d - at[:, None, None]
-        above = 0.5 + 0.5 * np.sign(np.where(np.abs(off) > _SAME, off, 0.0))
+        above = (d > (at + _SAME)[:, None, None]).astype(np.float32)
+        above += d >= (at - _SAME)[:, None, None]
         return tuple(
-            above.mean(axis=axis).var(axis=1) * inflation / (k - 1.0) for axis, k in ((2, n), (1, m))
+            (0.5 * above.mean(axis=axis, dtype=np.float64)).var(axis=1) * inflation / (k - 1.0)
+            for axis, k in ((2, n), (1, m))
         )
 
     of_x, of_y = variances(middle)
@@ -76,7 +78,10 @@ def _error(
 
 def _log_ratios(x: FloatArray, y: FloatArray) -> FloatArray:
     """Of all pairs, shape (rows, n, m); the ratio of two zeros is 1."""
-    d = np.log(x[:, :, None] / y[:, None, :])
+    # In a unit in which they are near 1, so that rounding their logarithms makes equal ratios differ by little.
+    unit = -np.frexp(np.maximum(x.max(axis=1), y.max(axis=1)))[1][:, None]
+    x, y = (np.log(np.ldexp(side, unit)) for side in (x, y))
+    d = x[:, :, None] - y[:, None, :]
     d[np.isnan(d)] = 0.0
     return d
 
@@ -85,7 +90,7 @@ def _thinned(values: FloatArray) -> FloatArray:
     n = values.shape[1]
     if n <= _MOST:
         return values
-    return np.sort(values, axis=1)[:, ((np.arange(_MOST) + 0.5) * n / _MOST).astype(np.intp)]
+    return ascending(values)[:, ((np.arange(_MOST) + 0.5) * n / _MOST).astype(np.intp)]
 
 
 def _quantile(ascending: FloatArray, share: FloatArray) -> FloatArray:

@@ -58,7 +58,8 @@ const speedproof = (() => {
     const body = el("tbody");
     const fill = many => body.replaceChildren(...rows.slice(0, many).flatMap(make => make()));
     fill(SHOWN);
-    const head = el("tr", {}, ...heads.map(([name, cls]) => (name ? el("th", { class: cls || "", scope: "col" }, name) : el("td", { class: cls || "" }))));
+    const head = el("tr", {}, ...heads.map(([name, cls, sort]) => (name ? el("th", { class: cls || "", scope: "col", ...(sort ? { "aria-sort": sort.now } : {}) },
+      sort ? el("button", { type: "button", onclick: sort.by }, name) : name) : el("td", { class: cls || "" }))));
     const parts = [el("div", { class: "wide" }, el("table", { class: all }, el("thead", {}, head), body))];
     if (rows.length > SHOWN) parts.push(el("button", { type: "button", onclick: e => { fill(rows.length); e.target.remove(); } }, `all ${rows.length} ${all}`));
     return parts;
@@ -128,8 +129,13 @@ const speedproof = (() => {
     const bases = [...new Set(index.series.flatMap(s => s.tracks.map(t => t.b)))];
     const machine = bases.length < 2 ? null : el("select", { "aria-label": "machine or anchor", onchange: e => go({ t: e.target.value }) },
       el("option", { value: "" }, "all machines"), ...bases.map(b => el("option", { value: b, selected: b === view.t }, short(b))));
-    const rows = [...chosen].sort((a, b) => title(index.series[a]) < title(index.series[b]) ? -1 : 1).map(i => () => {
-      const s = index.series[i], t = s.tracks[0], n = index.changes.filter(c => c.s === i).length;
+    const counts = new Map();
+    for (const c of index.changes) counts.set(c.s, (counts.get(c.s) || 0) + 1);
+    const sizes = { last: i => index.series[i].tracks[0].last, commits: i => index.series[i].tracks[0].c, changes: i => counts.get(i) || 0 };
+    const size = sizes[view.r]; // names ascend, numbers descend
+    const sorted = key => ({ now: key !== (size ? view.r : "") ? "none" : key ? "descending" : "ascending", by: () => { go({ r: key }, true); overview(); } });
+    const rows = [...chosen].sort((a, b) => (size && size(b) - size(a)) || (title(index.series[a]) < title(index.series[b]) ? -1 : 1)).map(i => () => {
+      const s = index.series[i], t = s.tracks[0], n = counts.get(i);
       return el("tr", {}, el("td", { class: "name" }, el("a", { href: route({ ...link(i), c: null, x: null }) }, title(s))), el("td", {}, spark(t.p)),
         el("td", { class: "right" }, amount(t.last, t.a ? "x" : s.u)), el("td", { class: "right opt" }, String(t.c)), el("td", { class: "right opt" }, n ? String(n) : ""));
     });
@@ -140,7 +146,8 @@ const speedproof = (() => {
       ...(apart.length ? [el("h2", {}, "Metrics that do not decide"), el("p", { class: "dim" }, "At the same risk, but one of their own."), ...commits(apart)] : []),
       here.length ? el("p", { class: "dim" }, "Accept a change: ", el("code", {}, "speedproof history bless COMMIT REASON"), "; look after it: ", el("code", {}, "speedproof history note COMMIT --assign WHO")) : "",
       el("h2", {}, `${chosen.size} of ${index.series.length} benchmarks`),
-      ...table([["benchmark"], [""], ["last", "right"], ["commits", "right opt"], ["changes", "right opt"]], rows, "benchmarks"));
+      ...table([["benchmark", "", sorted("")], [""], ["last", "right", sorted("last")], ["commits", "right opt", sorted("commits")],
+        ["changes", "right opt", sorted("changes")]], rows, "benchmarks"));
     document.title = "Performance history";
   }
 
