@@ -19,6 +19,7 @@ from speedproof.history.commits import Commit
 from speedproof.history.result import FoundHistory
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
+from speedproof.history.triage import by_commit
 from speedproof.reporting.history import alarm_report
 from speedproof.reporting.text import render
 from speedproof.reporting.triage import overview
@@ -148,6 +149,25 @@ def test_what_became_of_a_change(left: float, state: str) -> None:
     found = FoundHistory("s.db", 0.95, tuple(commits), KNOWN, tracks, (first, last), (), None)
     printed = render(overview(found), 200)
     assert state in printed
+
+
+def test_a_commit_stands_while_one_of_its_changes_does() -> None:
+    """Of two benchmarks that a commit changed one is taken back: it comes before a newer commit that is undone."""
+    commits, rng = [Commit(sha) for sha in ALL], np.random.default_rng(2)
+    steps = [(0, 20, 40), (1, 20, 80), (2, 50, 65)]  # a series, the points of 10 % more, up to the last
+    rows = [
+        MeasuredCommit(
+            s, i, 0, commit, False, math.exp(0.1 * (at <= i < end) + 0.004 * rng.normal()), 80 * s + i
+        )
+        for s, at, end in steps
+        for i, commit in enumerate(commits)
+    ]
+    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
+    known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s, *_ in steps}
+    changes = tuple(change for change in find_history_changes(tracks) if change.factor > 1.0)
+    found = FoundHistory("s.db", 0.95, tuple(commits), known, tracks, changes, (), None)
+    groups = [(group.commit, len(group.changes), group.stands) for group in by_commit(found)]
+    assert groups == [(commits[20], 2, True), (commits[50], 1, False)]
 
 
 def test_results_print_themselves(tmp_path: Path) -> None:

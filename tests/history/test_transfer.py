@@ -349,8 +349,9 @@ def test_what_asv_published_is_a_history(tmp_path: Path) -> None:
     }
     assert {t.basis for t in found.tracks} == {"m1, python 3.8", "m1, python 3.9"}
     (html / "index.json").write_text("{}")
-    with pytest.raises(FormatError, match="asv publish"):
+    with pytest.raises(FormatError, match="asv publish") as refused:
         history.add(html)
+    assert refused.value.path == str(html)
 
 
 def test_many_files_and_commits_in_one_call(tmp_path: Path) -> None:
