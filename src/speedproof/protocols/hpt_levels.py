@@ -133,9 +133,10 @@ def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
 
 
 def _side(whole: WholeArray, unit: int) -> Side:
-    values: WholeArray
-    values, counts = np.unique(whole, return_counts=True)  # type: ignore[assignment]
-    return Side(values, counts, np.concatenate(([0], np.cumsum(counts))), (values / unit).astype(np.float64))
+    ascending = np.sort(whole)
+    below = np.append(np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])), whole.size)
+    values = ascending[below[:-1]]
+    return Side(values, below[1:] - below[:-1], below, (values / unit).astype(np.float64))
 
 
 def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
