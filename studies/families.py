@@ -12,9 +12,9 @@ from pathlib import Path
 
 from speedproof import SpeedproofError, read
 from speedproof.arrays import FloatArray
+from speedproof.mixture.analysis import independent
 from speedproof.mixture.families import families
 from speedproof.mixture.fitting import fit
-from speedproof.mixture.independent import independent
 
 _LEAST = 20
 

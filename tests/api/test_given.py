@@ -64,7 +64,7 @@ def suite() -> sp.Suite:
         (lambda s: sp_.gate([1, 2]), "Suite.from_frame"),
         (lambda s: sp_.rank(None), "expected a suite"),
         (lambda s: sp_.hpt(3), "expected a suite"),
-        (lambda s: sp_.model(OLD), "expected a suite"),
+        (lambda s: sp_.model(None), "not a NoneType"),
         (lambda s: sp_.pictures(OLD), "expected a suite"),
         (lambda s: sp_.pictures(s, "pie"), "kind='pie'.*'violins'"),
         (lambda s: sp_.compare_suite(s, protocols=["mode"]), "protocols='mode'.*'typical'"),

@@ -21,8 +21,8 @@ from speedproof.errors import DataError, UsageError
     [
         ([], "at least one value"),
         ([[1.0, 2.0]], "one dimension"),
-        ([1.0, float("nan")], "value 2 of 2 is nan"),
-        ([float("inf")], "value 1 of 1 is inf"),
+        ([1.0, float("nan")], "value 2 of 2 is not a finite number"),
+        ([float("inf")], "value 1 of 1 is not a finite number"),
         ([1.0, -1.0], "a time is never negative"),
     ],
 )

@@ -22,7 +22,7 @@ from speedproof.data.record import Record
 from speedproof.errors import SpeedproofError
 from speedproof.formats import csvtable, jsontext, read, reading, source
 from speedproof.formats.reading import Gathered
-from speedproof.formats.source import ReadOptions, Source
+from speedproof.formats.source import ReadOptions
 from speedproof.formats.stream import read_files
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
@@ -33,12 +33,10 @@ NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file(
 def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Everything counts as large: blocks of a line or two, segments of a part, some values in memory."""
     for module, name, value in (
-        (source, "LARGE", 200), (jsontext, "WHOLE", 100), (jsontext, "WINDOW", 64), (csvtable, "BLOCK", 90),
-        (reading, "IN_MEMORY", 5),
+        (source, "LARGE", 200), (source, "PIECE", 70), (jsontext, "WHOLE", 100), (jsontext, "WINDOW", 64),
+        (csvtable, "BLOCK", 90), (reading, "IN_MEMORY", 5),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
-    for method in (Source.pieces, Source.texts):
-        monkeypatch.setattr(method, "__defaults__", (70,))
     return monkeypatch
 
 

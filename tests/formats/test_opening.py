@@ -6,10 +6,12 @@ import bz2
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import speedproof as sp
@@ -18,6 +20,7 @@ from speedproof.cli.main import main
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError, UsageError
 from speedproof.formats import FORMATS, ReadOptions, detect, read
+from speedproof.formats.text import first_lines
 
 EXPECTED = {
     "speedproof.jsonl": "speedproof",
@@ -358,3 +361,15 @@ def test_deep_nesting_is_an_error_of_whatever_file(
     assert main(argv, Console(io.StringIO(), err)) == 2
     assert err.getvalue().startswith("speedproof: error: ")
     assert len(err.getvalue()) < 1000
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_first_lines_are_the_first_of_all(seed: int) -> None:
+    """Of all lines but the last, those that are neither empty nor comments; fifty at most."""
+    rng = np.random.default_rng(seed)
+    parts = ["1.5", "# no", " ", "", "\n", "\r\n", "\r", "a,b", "\n\n", " #x", "é"]
+    text = "".join(rng.choice(parts, int(rng.integers(0, 300))))
+    lines = re.split(r"\r\n|\r|\n", text)
+    lines = lines[:-1] if len(lines) > 1 else lines
+    wanted = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    assert first_lines(text.encode()) == wanted[:50]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import SpeedproofError, UsageError
@@ -242,6 +243,45 @@ def test_forgetting_a_commit_forgets_its_files(where: str) -> None:
     assert not store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1").known
     with pytest.raises(UsageError, match="no commit c"):
         store.forget("c")
+
+
+def table_of(where: str) -> list[tuple[object, ...]]:
+    """What the table of samples says, series by series in the order of adding; a value that is missing is text."""
+    names = "series, session, sha, anchor, location, low, high, s.id"
+    query = f'SELECT {names} FROM sample s JOIN "commit" c ON c.id = s."commit" ORDER BY series, s.id'
+    with HistoryStore(where).transaction() as connection:
+        rows = connection.execute(text(query)).all()
+    return [tuple("" if value is None else value for value in row) for row in rows]
+
+
+def figures_of(where: str, series: list[int] | None = None) -> list[tuple[object, ...]]:
+    """What the store says at once."""
+    found = HistoryStore(where).measurements(series)
+    columns = (found.series, found.session, found.commit, found.anchor, found.location, found.low, found.high)
+    rows = zip(*(column.tolist() for column in (*columns, found.sample)), strict=True)
+    shown = [["" if value != value else value for value in row] for row in rows]  # NaN
+    return [(*row[:2], found.commits[int(row[2])].sha, *row[3:]) for row in shown]
+
+
+def test_figures_at_once_are_those_of_the_samples(where: str) -> None:
+    """After files of two versions and of many values, after one commit of a file is forgotten, and both."""
+    store, rng = HistoryStore(where), np.random.default_rng(3)
+    for i in range(4):
+        records = [
+            (version, Record(f"bench{k}", rng.random(1 + 9 * k)))
+            for version in (f"c{i}", "anchor")
+            for k in (2, 0, 1)[i % 2 :]
+        ]
+        commits = {f"c{i}": Commit(f"c{i}"), "anchor": Commit("v1")}
+        store.add(Suite.from_records(records), commits, path=f"{i}", digest=f"{i}", anchor="anchor")
+    assert len(table_of(where)) == 20
+    assert figures_of(where) == table_of(where)
+    for sha, left in (("c2", 17), ("v1", 7), ("c1", 5)):
+        store.forget(sha)
+        rows = table_of(where)
+        assert len(rows) == left
+        assert figures_of(where) == rows
+        assert figures_of(where, [1, 3]) == [row for row in rows if row[0] in (1, 3)]
 
 
 def test_decisions_are_kept_with_who_and_when(where: str) -> None:

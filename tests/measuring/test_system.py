@@ -62,7 +62,7 @@ def macos(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("FILTER_PROC", -5), ("EV_ADD", 1), ("EV_ONESHOT", 16), ("NOTE_EXIT", 1 << 31)):
         monkeypatch.setattr(select, f"KQ_{name}", value, raising=False)
     monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setattr(processes, "_guards", [])
+    processes.guard_of.cache_clear()
     monkeypatch.setattr(Queue, "missing", False)
 
 

@@ -7,13 +7,15 @@ from scipy import stats
 from speedproof.errors import UsageError
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import refitted
-from speedproof.mixture.intervals import (
+from speedproof.mixture.metrics import (
+    least_of_mixtures,
     least_of_points,
+    least_of_samples,
     mixture_intervals,
+    mixture_probability_below,
     points_of_weight,
     sample_intervals,
 )
-from speedproof.mixture.metrics import least_of_mixtures, least_of_samples, mixture_probability_below
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.bounds import probability_greater
 

@@ -9,10 +9,10 @@ from scipy import optimize, stats
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import rounding
 from speedproof.mixture.fitting import fit
-from speedproof.mixture.goodness import goodness_of_fit
+from speedproof.mixture.goodness import goodness_of_fit, ks_distance
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.model import MixtureModel
-from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounded_distance
+from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded
 
 TWO = MixtureModel([0.5, 0.5], [10.0, 14.0], [0.7, 0.7])
 
@@ -112,7 +112,7 @@ def test_few_cells_have_a_defined_result(values: list[float]) -> None:
     f = fit_rounded(values, 1.0)
     assert np.isfinite(f.loglik)
     assert 0.0 <= goodness_of_rounded(values, f, N=20, seed=1).pvalue <= 1.0
-    assert 0.0 <= rounded_distance(values, f.model, 1.0) <= 1.0
+    assert 0.0 <= ks_distance(values, f.model, 1.0) <= 1.0
 
 
 def test_impossible_requests_are_refused() -> None:
@@ -137,9 +137,9 @@ def test_replicates_against_the_full_search(n: int, step: float) -> None:
     full = rounding.search_rounded(rows, 9)
     exact = []
     for row, (w, mu, v), (K, _) in zip(rows, full.parameters, full.best, strict=True):
-        exact.append(rounded_distance(row, MixtureModel(w[:K], mu[:K], np.sqrt(v[:K])), 1.0))
+        exact.append(ks_distance(row, MixtureModel(w[:K], mu[:K], np.sqrt(v[:K])), 1.0))
     fast = [
-        rounded_distance(row, m, 1.0)
+        ks_distance(row, m, 1.0)
         for row, m in zip(rows, rounding.refitted_rounded(rows, 9, f.components + 1), strict=True)
     ]
     assert abs(np.median(fast) / np.median(exact) - 1) < 0.15

@@ -12,6 +12,7 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.caveats import caveats_of, few_runs
+from speedproof.protocols.results import Comparison
 
 BOTH = ("old", "new")
 
@@ -119,9 +120,11 @@ def decided(n: int, m: int, **fields: Any) -> Any:
         "alpha": 0.05,
         "benchmark": "b",
     }
-    return SimpleNamespace(
+    made = SimpleNamespace(
         reference=SimpleNamespace(n=n), candidate=SimpleNamespace(n=m), **{**usual, **fields}
     )
+    made.by_separation = Comparison.by_separation.fget(made)  # type: ignore[attr-defined]
+    return made
 
 
 def few(*rows: Any, of: int = 0) -> list[tuple[tuple[str, ...], tuple[str, ...], str]]:

@@ -22,8 +22,7 @@ from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
 from speedproof.mixture.fitting import fit
-from speedproof.mixture.intervals import sample_intervals
-from speedproof.mixture.metrics import probability_below
+from speedproof.mixture.metrics import probability_below, sample_intervals
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
 from speedproof.protocols.checks import undermining

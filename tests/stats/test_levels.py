@@ -76,6 +76,7 @@ def test_the_compiled_kernel_against_numpy(n: int, monkeypatch: pytest.MonkeyPat
     assert ours.statistic == pytest.approx(numpys.statistic, rel=1e-9)
     assert ours.splits.tolist() == numpys.splits.tolist()
     assert best == best_levels(x)
+    assert [ways[:2] for ways in best] == best_levels(x, 2)
 
 
 def test_the_kernel_refuses_sizes_that_differ() -> None:
@@ -101,6 +102,9 @@ def test_the_kernel_refuses_sizes_that_differ() -> None:
     ):
         with pytest.raises(ValueError, match="sizes"):
             kernel(x, n, places, grid, most, margin, sums, splits)
+    for n, margin, size in ((7, 3, 3), (0, 3, 3), (-8, 3, 3), (8, 0, 9), (8, 5, 0), (8, 3, 4)):
+        with pytest.raises(ValueError, match="sizes"):
+            module.COMPILED.contrasts(x, n, margin, np.ones(size))
 
 
 def test_the_likelihood_against_a_dense_covariance() -> None:
@@ -183,9 +187,12 @@ def naive_places(x: Series, most: int) -> list[int]:
     return sorted(sorted(inside, key=lambda k: -best[k])[:most])
 
 
+@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize(("n", "most"), [(20, 25), (90, 25), (131, 25), (90, 60)])
-def test_where_steps_may_be(n: int, most: int) -> None:
+def test_where_steps_may_be(n: int, most: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everywhere while that is few; else at the largest local contrasts, then beside them."""
+    if not compiled:
+        monkeypatch.setattr(module, "COMPILED", None)
     x = np.random.default_rng(n).standard_normal((3, n))
     found = module.step_places(x, most)
     if n == 20:

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from speedproof.api.whys import WhyResult, why
 from speedproof.data.notes import Assumption
-from speedproof.data.session_file import PROCESSOR_TIMES, StoredSession
+from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
-from speedproof.data.units import format_value
+from speedproof.data.units import PROCESSOR_TIMES, format_value
 from speedproof.formats import read
 from speedproof.measuring.environment import load_of
 from speedproof.measuring.executor import CommandExecutor
@@ -100,7 +100,11 @@ class EndedSession:
         planned = len(self.comparisons) == 1 and not self.question.rules.demand
         return [
             _at_once(f, rows[f.benchmark])
-            if planned and f.benchmark in rows and rows[f.benchmark].test != TEST and f.reason != WITHHELD
+            if planned
+            and f.benchmark in rows
+            and rows[f.benchmark].test != TEST
+            and f.reason != WITHHELD
+            and not (self.options.builds and f.result.untested)
             else f
             for f in self.outcome.findings
         ]

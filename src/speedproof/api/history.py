@@ -284,6 +284,8 @@ class History:
         series, measured, commits, tracks = tracks_in(
             self.store, self.repository, metric, benchmark, branch, machine, apart=apart
         )
+        floor = noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
+        del measured  # of a large history much memory
         return HistoryResult(
             self.store.where,
             proportion_given("confidence", confidence, '0.95 or "95%"', level),
@@ -292,7 +294,7 @@ class History:
             tracks,
             find_history_changes(tracks, alpha_of(confidence), correction=correction),
             self.store.decisions(),
-            noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where),
+            floor,
         )
 
     def floor(self) -> NoiseFloor | None:

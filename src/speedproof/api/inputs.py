@@ -58,7 +58,7 @@ class OverResult(Shown, Struct, frozen=True):
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Speedups over the parameter, each with its bounds, and the lines; needs matplotlib."""
-        from speedproof.plot.inputs import over
+        from speedproof.plot.speedups import over
 
         return over(self.found, ax=ax)
 

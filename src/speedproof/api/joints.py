@@ -58,7 +58,7 @@ class JointResult(Shown, Struct, frozen=True):
     def pictures(self) -> list[tuple[str, Axes]]:
         """The runs of each version by the first two metrics, and an ellipse for each state."""
         from speedproof.data.units import scale_of
-        from speedproof.plot.ellipses import ellipses
+        from speedproof.plot.samples import ellipses
 
         drawn = []
         for m in self.models:

@@ -17,8 +17,7 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity
 from speedproof.errors import DataError, UsageError
-from speedproof.mixture.analysis import analyse
-from speedproof.mixture.asked import answers, indices
+from speedproof.mixture.analysis import analyse, answers, indices
 from speedproof.mixture.goodness import Distance
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
 from speedproof.reporting import mixtures

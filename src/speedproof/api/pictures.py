@@ -14,8 +14,8 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import scale_of
 from speedproof.errors import DataError, Parameter, UsageError
+from speedproof.mixture.analysis import independent
 from speedproof.mixture.fitting import fit
-from speedproof.mixture.independent import independent
 from speedproof.mixture.model import MixtureModel
 from speedproof.options import HEADLINE
 from speedproof.plot.canvas import axes_or_new, new_figure, plain

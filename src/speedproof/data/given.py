@@ -26,11 +26,7 @@ from speedproof.errors import DataError, UsageError
 
 @checked("unit")
 def sample(
-    values: Any,
-    *,
-    unit: str | None = None,
-    higher_is_better: bool | None = None,
-    name: str | None = None,
+    values: Any, *, unit: str | None = None, higher_is_better: bool | None = None, name: str | None = None
 ) -> Sample:
     """Make a sample of anything that NumPy can make an array of.
 

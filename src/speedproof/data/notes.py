@@ -47,237 +47,80 @@ class Assumption(Enum):
         self.violated, self.question, self.remedy, self.undermines = violated, question, remedy, undermines
         return self
 
-    NORMALITY = (
-        "normality",
-        "could the values come from a normal distribution? (Shapiro-Wilk)",
-        "measure more than 30 runs, or rely on the median",
-        "power",
-        "values far from normal",
-    )
-    EQUAL_VARIANCES = (
-        "equal variances",
-        "do both versions have the same variance? (F test)",
-        "",
-        "nothing",
-        "unequal variances",
-    )
-    SHIFT = (
-        "location shift",
-        "do the distributions differ by a shift only? (Kolmogorov-Smirnov)",
-        "rely on the typical run, which needs no common shape",
-        "question",
-        "different shapes",
-    )
-    FACTOR = (
-        "common factor",
-        "do the distributions differ by a factor only? (Kolmogorov-Smirnov)",
-        "rely on the typical run, which needs no common shape",
-        "bounds",
-        "no common factor",
-    )
-    TIES = (
-        "ties",
-        "are most values distinct?",
-        "if they are times, use a finer clock or longer runs",
-        "power",
-        "many equal values",
-    )
-    NESTING = (
-        "nesting",
-        "does every value come from its own process?",
-        "repeat whole processes, and record which value comes from which",
-        "risk",
-        "several values a process",
-    )
-    SEVERAL_PROCESSES = (
-        "several processes",
-        "are there several processes, so that their spread can be seen?",
-        "repeat the whole program and give the files of one version as a folder",
-        "risk",
-        "one process only",
-    )
-    SEVERAL_RUNS = (
-        "several runs",
-        "are there several runs, so that their spread can be seen?",
-        "measure more runs",
-        "risk",
-        "one run only",
-    )
-    UNTOUCHED = (
-        "untouched values",
-        "are these the values as measured?",
-        "export every run, in the order of measuring",
-        "risk",
-        "values not as measured",
-    )
-    RUN_ORDER = (
-        "run order",
-        "are consecutive runs independent? (von Neumann's ratio of ranks)",
-        "measure both versions in a random order",
-        "risk",
-        "dependent neighbouring runs",
-    )
-    EFFECTIVE_RUNS = (
-        "effective runs",
-        "are there enough runs, after allowing for similar neighbours?",
-        "measure more runs, or both versions in a random order",
-        "power",
-        "too few independent runs",
-    )
-    DRIFT = (
-        "drift",
-        "is the series free of a trend? (Spearman's correlation)",
-        "warm up longer, or measure both versions in a random order",
-        "risk",
-        "drift",
-    )
-    STEADINESS = (
-        "steadiness",
-        "are the values of one process free of a trend? (Spearman's correlation)",
+    # fmt: off
+    NORMALITY = ("normality", "could the values come from a normal distribution? (Shapiro-Wilk)",
+        "measure more than 30 runs, or rely on the median", "power", "values far from normal")
+    EQUAL_VARIANCES = ("equal variances", "do both versions have the same variance? (F test)",
+        "", "nothing", "unequal variances")
+    SHIFT = ("location shift", "do the distributions differ by a shift only? (Kolmogorov-Smirnov)",
+        "rely on the typical run, which needs no common shape", "question", "different shapes")
+    FACTOR = ("common factor", "do the distributions differ by a factor only? (Kolmogorov-Smirnov)",
+        "rely on the typical run, which needs no common shape", "bounds", "no common factor")
+    TIES = ("ties", "are most values distinct?",
+        "if they are times, use a finer clock or longer runs", "power", "many equal values")
+    NESTING = ("nesting", "does every value come from its own process?",
+        "repeat whole processes, and record which value comes from which", "risk", "several values a process")
+    SEVERAL_PROCESSES = ("several processes", "are there several processes, so that their spread can be seen?",
+        "repeat the whole program and give the files of one version as a folder", "risk", "one process only")
+    SEVERAL_RUNS = ("several runs", "are there several runs, so that their spread can be seen?",
+        "measure more runs", "risk", "one run only")
+    UNTOUCHED = ("untouched values", "are these the values as measured?",
+        "export every run, in the order of measuring", "risk", "values not as measured")
+    RUN_ORDER = ("run order", "are consecutive runs independent? (von Neumann's ratio of ranks)",
+        "measure both versions in a random order", "risk", "dependent neighbouring runs")
+    EFFECTIVE_RUNS = ("effective runs", "are there enough runs, after allowing for similar neighbours?",
+        "measure more runs, or both versions in a random order", "power", "too few independent runs")
+    DRIFT = ("drift", "is the series free of a trend? (Spearman's correlation)",
+        "warm up longer, or measure both versions in a random order", "risk", "drift")
+    STEADINESS = ("steadiness", "are the values of one process free of a trend? (Spearman's correlation)",
         "warm up longer, or use the same number of values from every process",
-        "risk",
-        "warm-up within processes",
-    )
-    INDEPENDENCE = (
-        "independence",
-        "are the values independent? (Hurst factor)",
-        "measure in a random order",
-        "risk",
-        "dependent runs",
-    )
-    TWO_MEASUREMENTS = (
-        "two measurements",
-        "are these two measurements, and not one given twice?",
-        "give two different files",
-        "risk",
-        "one measurement given twice",
-    )
-    PLANNED_SIZE = (
-        "planned size",
-        "was the number of runs fixed before they were seen?",
+        "risk", "warm-up within processes")
+    INDEPENDENCE = ("independence", "are the values independent? (Hurst factor)",
+        "measure in a random order", "risk", "dependent runs")
+    TWO_MEASUREMENTS = ("two measurements", "are these two measurements, and not one given twice?",
+        "give two different files", "risk", "one measurement given twice")
+    PLANNED_SIZE = ("planned size", "was the number of runs fixed before they were seen?",
         "read the verdict with 'speedproof run --review FILE', or fix the number of runs beforehand",
-        "risk",
-        "a number of runs that was not planned",
-    )
-    ONE_PROGRAM = (
-        "one program",
-        "was it the same program throughout?",
-        "measure again",
-        "risk",
-        "another program on the way",
-    )
-    ONE_LAYOUT = (
-        "one layout",
-        "is the effect larger than that of where the linker puts the code?",
+        "risk", "a number of runs that was not planned")
+    ONE_PROGRAM = ("one program", "was it the same program throughout?",
+        "measure again", "risk", "another program on the way")
+    ONE_LAYOUT = ("one layout", "is the effect larger than that of where the linker puts the code?",
         "tell code from layout with 'speedproof run --builds'",
-        "question",
-        "an effect that code layout can have",
-    )
-    SUCCESSFUL_RUNS = (
-        "successful runs",
-        "did every run succeed?",
-        "fix what fails and measure again",
-        "risk",
-        "failed runs",
-    )
-    RESOLUTION = (
-        "resolution",
-        "were the values read finely enough?",
-        "use more digits or, if they are times, a finer clock or longer runs",
-        "risk",
-        "coarse values",
-    )
-    POSITIVE_VALUES = (
-        "positive values",
-        "are all values positive, so that ratios mean something?",
-        "if they are times, use a finer clock or longer runs",
-        "bounds",
-        "values that are not positive",
-    )
-    USUAL_CONFIDENCE = (
-        "confidence level",
-        "is the confidence above one half?",
-        "ask for a confidence of 0.95",
-        "question",
-        "confidence below one half",
-    )
-    SKEWNESS = (
-        "medians and means agree",
+        "question", "an effect that code layout can have")
+    SUCCESSFUL_RUNS = ("successful runs", "did every run succeed?",
+        "fix what fails and measure again", "risk", "failed runs")
+    RESOLUTION = ("resolution", "were the values read finely enough?",
+        "use more digits or, if they are times, a finer clock or longer runs", "risk", "coarse values")
+    POSITIVE_VALUES = ("positive values", "are all values positive, so that ratios mean something?",
+        "if they are times, use a finer clock or longer runs", "bounds", "values that are not positive")
+    USUAL_CONFIDENCE = ("confidence level", "is the confidence above one half?",
+        "ask for a confidence of 0.95", "question", "confidence below one half")
+    SKEWNESS = ("medians and means agree",
         "does the ratio of medians lie within the bounds of the ratio of means?",
-        "state both",
-        "bounds",
-        "medians and means that disagree",
-    )
-    INTERLEAVED = (
-        "interleaved measuring",
-        "were both versions measured in turns?",
+        "state both", "bounds", "medians and means that disagree")
+    INTERLEAVED = ("interleaved measuring", "were both versions measured in turns?",
         "measure with 'speedproof run', which takes turns in random order",
-        "risk",
-        "versions measured one after the other",
-    )
-    ONE_SESSION = (
-        "one session",
-        "were both versions measured in one session on one machine?",
-        "measure both versions in one session, or each in several",
-        "risk",
-        "different sessions",
-    )
-    SEVERAL_SESSIONS = (
-        "several sessions",
+        "risk", "versions measured one after the other")
+    ONE_SESSION = ("one session", "were both versions measured in one session on one machine?",
+        "measure both versions in one session, or each in several", "risk", "different sessions")
+    SEVERAL_SESSIONS = ("several sessions",
         "are there four sessions a side or more, so that their spread is in the risk?",
-        "measure four sessions of each version",
-        "risk",
-        "few sessions",
-    )
-    BLOCK_SYMMETRY = (
-        "symmetric blocks",
-        "do the ratios of the blocks spread alike on both sides?",
-        "compare the runs in full, with 'speedproof compare'",
-        "bounds",
-        "asymmetric blocks",
-    )
-    STEADY_SPEEDUP = (
-        "steady speedup",
-        "does the speedup stay the same from block to block?",
-        "measure again",
-        "bounds",
-        "a speedup that changed on the way",
-    )
-    VALUES = (
-        "values",
-        "did every run give a value to compare?",
-        "decide by a metric that every run has",
-        "risk",
-        "runs without a value",
-    )
-    NOTHING_LEFT_RUNNING = (
-        "nothing left running",
-        "did every process of a run end with it?",
-        "wait for them in the command",
-        "risk",
-        "processes left running",
-    )
-    WHOLE_BLOCKS = (
-        "whole blocks",
-        "were hardly any blocks cut short?",
-        "measure without interrupting",
-        "risk",
-        "blocks cut short",
-    )
-    NOISE_FLOOR = (
-        "noise floor",
-        "is the difference larger than where there can be none?",
-        "measure on a quieter machine, or more builds",
-        "question",
-        "a difference below the noise floor",
-    )
-    ONE_ANSWER = (
-        "one answer",
-        "do means, medians and single runs agree on who is faster?",
-        "state both",
-        "question",
-        "contradicting means, medians and single runs",
-    )
+        "measure four sessions of each version", "risk", "few sessions")
+    BLOCK_SYMMETRY = ("symmetric blocks", "do the ratios of the blocks spread alike on both sides?",
+        "compare the runs in full, with 'speedproof compare'", "bounds", "asymmetric blocks")
+    STEADY_SPEEDUP = ("steady speedup", "does the speedup stay the same from block to block?",
+        "measure again", "bounds", "a speedup that changed on the way")
+    VALUES = ("values", "did every run give a value to compare?",
+        "decide by a metric that every run has", "risk", "runs without a value")
+    NOTHING_LEFT_RUNNING = ("nothing left running", "did every process of a run end with it?",
+        "wait for them in the command", "risk", "processes left running")
+    WHOLE_BLOCKS = ("whole blocks", "were hardly any blocks cut short?",
+        "measure without interrupting", "risk", "blocks cut short")
+    NOISE_FLOOR = ("noise floor", "is the difference larger than where there can be none?",
+        "measure on a quieter machine, or more builds", "question", "a difference below the noise floor")
+    ONE_ANSWER = ("one answer", "do means, medians and single runs agree on who is faster?",
+        "state both", "question", "contradicting means, medians and single runs")
+    # fmt: on
 
 
 UNDERMINING = frozenset(assumption for assumption in Assumption if assumption.undermines == "risk")

@@ -104,8 +104,5 @@ def pairing(reference: str, x: Mapping[Key, Sample], candidate: str, y: Mapping[
         why = f"{reference} is {a}, {candidate} {b}; they cannot be compared"
         problems.append((key, f"{key.benchmark} ({key.metric}): {why}"))
     return Pairing(
-        tuple(pairs),
-        tuple(k for k in x if k not in y),
-        tuple(k for k in y if k not in x),
-        tuple(problems),
+        tuple(pairs), tuple(k for k in x if k not in y), tuple(k for k in y if k not in x), tuple(problems)
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from speedproof.data.checked import checked
 from speedproof.data.names import begin_alike, enumerate_names
 from speedproof.data.suite import Suite
@@ -17,19 +15,6 @@ _CONDITIONS = (
     "kernel", "governor", "turbo", "smt", "power", "cpu_config", "cpu_scaling_enabled", "cpu_affinity", "aslr",
 )  # fmt: skip
 _SHOWN = 32
-
-
-class Difference(Struct, frozen=True):
-    """A condition that was not the same for all versions."""
-
-    condition: str  # as the files name it
-    # Version and value; several values of one version are separated by a slash
-    values: tuple[tuple[str, str], ...]
-
-    def __str__(self) -> str:
-        start = _same([value for _, value in self.values[:2]])
-        shown = "; ".join(f"{_cut(version)}: {_cut(value, start)}" for version, value in self.values[:2])
-        return f"{self.condition} ({shown}{'; ...' if len(self.values) > 2 else ''})"
 
 
 def _same(values: Sequence[str]) -> int:
@@ -47,16 +32,18 @@ def _cut(text: str, start: int = 0) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-def different_conditions(suite: Suite) -> tuple[Difference, ...]:
-    """Find the conditions in which the versions of a suite differ."""
+def different_conditions(suite: Suite) -> tuple[str, ...]:
+    """Find the conditions in which the versions of a suite differ; two of the versions are shown."""
     differences = []
     for condition in _CONDITIONS:
         values = {version: suite.fields.get(version, {}).get(condition, ()) for version in suite.versions}
         complete = all(values.values())
         chosen = all(of_version == (version,) for version, of_version in values.items())
         if complete and not chosen and len({frozenset(of_version) for of_version in values.values()}) > 1:
-            shown = tuple((version, "/".join(of_version)) for version, of_version in values.items())
-            differences.append(Difference(condition, shown))
+            two = [(version, "/".join(of_version)) for version, of_version in [*values.items()][:2]]
+            start = _same([value for _, value in two])
+            shown = "; ".join(f"{_cut(version)}: {_cut(value, start)}" for version, value in two)
+            differences.append(f"{condition} ({shown}{'; ...' if len(values) > 2 else ''})")
     return tuple(differences)
 
 
@@ -88,7 +75,7 @@ def remarks(suite: Suite) -> tuple[str, ...]:
     lines = [f"left out: {skipped}" for skipped in suite.skipped if not skipped.expected]
     lines += [f"note: {residue}{residue.remedy}" for residue in suite.residue]
     if differences := different_conditions(suite):
-        what = enumerate_names(map(str, differences), 2)
+        what = enumerate_names(differences, 2)
         lines.append(f"note: versions measured under different conditions, which count as speedup: {what}")
     samples: dict[str, dict[str, None]] = {}
     for (key, version), sample in suite.samples.items():

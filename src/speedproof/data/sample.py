@@ -15,8 +15,7 @@ from msgspec.structs import force_setattr, replace
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.checked import checked
 from speedproof.data.groups import Groups, batches, groups_of, numbered
-from speedproof.data.session_file import PROCESSOR_TIMES
-from speedproof.data.units import Direction, Unit, counted, direction_of, parse_unit
+from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, counted, direction_of, parse_unit
 from speedproof.errors import DataError, Parameter, UsageError
 
 

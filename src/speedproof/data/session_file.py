@@ -25,10 +25,6 @@ SCHEMA = 1
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
-PROCESSOR_TIMES = ("user", "system", "cpu")
-"""What the system counts of a run, in steps that may be longer than a short one."""
-
-
 class PlannedBuild(msgspec.Struct, frozen=True, array_like=True):
     """One of several builds of a version: its folder, the bytes that it adds to the environment, what it took."""
 

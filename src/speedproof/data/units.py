@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from speedproof.arrays import BoolArray, FloatArray
 
 
+PROCESSOR_TIMES = ("user", "system", "cpu")
+"""What the system counts of a run, in steps that may be longer than a short one."""
+
+
 class Direction(StrEnum):
     """Which values of a metric are good."""
 

@@ -27,19 +27,10 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsontext import (
-    Number,
-    as_fields,
-    decode,
-    each,
-    members,
-    number,
-    numbers,
-)
+from speedproof.formats.jsontext import Number, as_fields, decode, each, members, number, numbers
 from speedproof.formats.reading import plural, span_of
 from speedproof.formats.source import ReadOptions, Source, open_source
 
-NAME = "asv"
 TITLE = "asv"
 DESCRIPTION = "result JSON: the samples of --record-samples, otherwise medians, said to be such"
 sniff = members("commit_hash", "results", some=("result_columns", "requirements"))

@@ -24,7 +24,6 @@ from speedproof.formats.jsontext import Number, as_fields, decode, each, glances
 from speedproof.formats.reading import epoch, nested, plural, span_of
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "benchmarkdotnet"
 TITLE = "BenchmarkDotNet"
 DESCRIPTION = "JSON of JsonExporter.Full: workload iterations by launch, memory; warm-up left out"
 sniff = members("HostEnvironmentInfo", "Benchmarks")
@@ -35,6 +34,7 @@ _TRIMMED = (
     f"as outliers; {_REMEDY}"
 )
 _SUMMARY = f"the file has the mean only; {_REMEDY}"
+_KEPT = frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS, Trait.TRIMMED})
 _NANOSECONDS = parse_unit("ns")
 # The names of what is needed since version 0.11 (mode and stage) and before.
 _ACTUAL = {("Workload", "Actual"), ("MainTarget", "")}
@@ -160,21 +160,13 @@ def _times(frame: Record, entry: _Benchmark) -> Record | Skipped:
             notes=(f"{removed} {verb} among the values",) if removed else (),
         )
     statistics = entry.statistics or _Statistics()
-    trimmed = frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS, Trait.TRIMMED})
-    for numbers_here, traits_here, note, place in (
-        (statistics.original_values or [], trimmed, _TRIMMED, "OriginalValues"),
-        (
-            [] if statistics.mean is None else [statistics.mean],
-            frozenset({Trait.SUMMARY_ONLY}),
-            _SUMMARY,
-            "Mean",
-        ),
+    for values, place, known, note in (
+        (numbers(statistics.original_values or []), "OriginalValues", _KEPT, _TRIMMED),
+        (numbers([statistics.mean]), "Mean", frozenset({Trait.SUMMARY_ONLY}), _SUMMARY),
     ):
-        values = numbers(numbers_here)
-        values = values[np.isfinite(values)]
-        if values.size:
+        if (finite := values[np.isfinite(values)]).size:
             where = f"{frame.where}.Statistics.{place}"
-            return frame.holding(values, _NANOSECONDS, where=where, traits=traits_here, notes=(note,))
+            return frame.holding(finite, _NANOSECONDS, where=where, traits=known, notes=(note,))
     return frame.left_out("it has no result; BenchmarkDotNet's log says why it failed")
 
 

@@ -23,7 +23,6 @@ from speedproof.formats.jsontext import as_fields, decode, members
 from speedproof.formats.source import ReadOptions, Source, open_source
 from speedproof.formats.text import is_json, rows_of
 
-NAME = "criterion"
 TITLE = "criterion.rs"
 DESCRIPTION = "sample.json, raw.csv, or a target/criterion folder: time per iteration"
 

@@ -24,7 +24,6 @@ from speedproof.formats.csvrecords import Layout, long, wide
 from speedproof.formats.csvtable import CsvTable
 from speedproof.formats.source import ROLES, ReadOptions, Source
 
-NAME = "csv"
 TITLE = "CSV, TSV"
 DESCRIPTION = "long (a row a value) or wide (a column a version or benchmark)"
 
@@ -51,7 +50,7 @@ _OF_TOOLS: dict[tuple[str, ...], tuple[dict[str, str], str]] = {
     ("benchmark", "warmup_iter", "iter", "name", "command", "duration", "lines", "env"): (
         {"benchmark": "benchmark", "version": "name", "value": "duration"},
         "s",
-    ),
+    )
 }
 # The index that pandas writes.
 _NO_NAME = ("", "Unnamed: 0")

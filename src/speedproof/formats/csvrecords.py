@@ -54,7 +54,7 @@ def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
     if rivals:
         names, used = ", ".join(map(repr, rivals)), f"the values are those of column {header[value]!r}"
         chosen = (f"{used}; not used: {names} (choose one as column value=NAME)",)
-    yield from _records(layout, _Values([value], configuration, chosen))
+    yield from _records(layout, [value], configuration=configuration, remarks=chosen)
 
 
 def wide(layout: Layout) -> Iterator[Record | Skipped]:
@@ -68,87 +68,84 @@ def wide(layout: Layout) -> Iterator[Record | Skipped]:
         yield table.source.skip("header", "", reason, expected=True)
     names = [header[c] for c in numeric]
     if asked is None and "benchmark" in layout.roles and all(map(_NUMBERED.fullmatch, names)):
-        yield from _records(layout, _Values(numeric, [], _taken_for_runs(names), "run"))
+        yield from _records(layout, numeric, "run", remarks=_taken_for_runs(names))
     else:
-        yield from _records(layout, _Values(numeric, names=asked or "version"))
+        yield from _records(layout, numeric, asked or "version")
 
 
-class _Values(Struct, frozen=True):
-    """Where the values of a table are."""
+def _records(
+    layout: Layout,
+    measured: list[int],
+    names: Literal["version", "benchmark", "run", ""] = "",
+    *,
+    configuration: Sequence[int] = (),
+    remarks: tuple[str, ...] = (),
+) -> Iterator[Record | Skipped]:
+    """The values of some columns; ``names`` is what the columns of a wide table are called after.
 
-    columns: list[int]
-    configuration: list[int] = []  # columns of conditions that they were measured under
-    remarks: tuple[str, ...] = ()
-    names: Literal["version", "benchmark", "run", ""] = ""  # what a wide table's columns are called after
-
-
-def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
-    table, roles, header, width = layout.table, layout.roles, layout.table.header, len(of.columns)
+    A configuration are columns of conditions that they were measured under.
+    """
+    table, roles, header, width = layout.table, layout.roles, layout.table.header, len(measured)
     naming: dict[str, int] = {
-        r: roles[r] for r in ("benchmark", "version", "metric", "unit") if r in roles and r != of.names
+        r: roles[r] for r in ("benchmark", "version", "metric", "unit") if r in roles and r != names
     }
-    telling = [*naming.values(), *of.configuration]
-    per_row = width if of.names in ("version", "benchmark") else 1  # groups of a row
-    process, run = ("process" in roles and not of.names, "run" in roles and not of.names)
+    telling = [*naming.values(), *configuration]
+    per_row = width if names in ("version", "benchmark") else 1  # groups of a row
+    process, run = ("process" in roles and not names, "run" in roles and not names)
 
     def named(beside: Mapping[str, str], column: int) -> tuple[str, str | None]:
         """Benchmark and version of a value."""
-        names = {"benchmark": table.source.stem, **beside, of.names: header[column]}
-        return names["benchmark"], names.get("version")
+        given = {"benchmark": table.source.stem, **beside, names: header[column]}
+        return given["benchmark"], given.get("version")
 
     def place(line: int, column: int) -> str:
-        return f"line {line}, column {header[column]}" if of.names else f"line {line}"
+        return f"line {line}, column {header[column]}" if names else f"line {line}"
 
     keys, process_names = _Numbering(), _Numbering()
     rows = Gathered("d", *"i" * process, *"d" * run)
     firsts: dict[int, tuple[int, int]] = {}  # by group: line and column of its first value
     lasts: dict[int, int] = {}  # by group: line of its last value
     for lines, columns in table.blocks():
-        values = np.array([_numbers_of(columns[c]) for c in of.columns], np.float64).T
+        values = np.array([_numbers_of(columns[c]) for c in measured], np.float64).T
         good = ~np.isnan(values)
         for n, k in np.argwhere(~good).tolist():
-            column, beside = of.columns[k], {role: columns[c][n] for role, c in naming.items()}
+            column, beside = measured[k], {role: columns[c][n] for role, c in naming.items()}
             cell, where = columns[column][n], place(lines[n], column)
             reason = _why_no_value(cell, where, layout)
             # Columns of unequal length end in empty cells: nothing is missing there.
             if cell or per_row == 1:
-                expected = bool(of.names) and not cell
+                expected = bool(names) and not cell
                 yield table.source.skip(where, named(beside, column)[0], reason, expected=expected)
         cells = zip(*(columns[c] for c in telling), strict=True) if telling else repeat((), len(lines))
         numbers = np.fromiter(map(keys.__getitem__, cells), np.int64, len(lines))
         groups = np.broadcast_to(per_row * numbers[:, None] + np.arange(per_row), values.shape)[good]
         gathered: list[Column] = [values[good]]
         if process:
-            names = columns[roles["process"]]
-            processes = np.fromiter(map(process_names.__getitem__, names), np.int32, len(lines))
+            numbered = map(process_names.__getitem__, columns[roles["process"]])
+            processes = np.fromiter(numbered, np.int32, len(lines))
             gathered.append(processes[good[:, 0]])
         if run:
             gathered.append(np.array(_numbers_of(columns[roles["run"]]), np.float64)[good[:, 0]])
         rows.extend(groups, *gathered)
         rows.make_room()
         places = np.flatnonzero(good)
-        numbered, first = np.unique(groups, return_index=True)
-        seen = zip(places[first].tolist(), numbered.tolist(), strict=True)
+        present, first = np.unique(groups, return_index=True)
+        seen = zip(places[first].tolist(), present.tolist(), strict=True)
         for at, group in sorted(place for place in seen if place[1] not in firsts):
-            firsts[group] = lines[at // width], of.columns[at % width]
-        last = groups.size - 1 - np.unique(groups[::-1], return_index=True)[1]
-        lasts |= {
-            group: lines[at // width]
-            for group, at in zip(numbered.tolist(), places[last].tolist(), strict=True)
-        }
+            firsts[group] = lines[at // width], measured[at % width]
+        last = places[groups.size - 1 - np.unique(groups[::-1], return_index=True)[1]]
+        lasts |= zip(present.tolist(), [lines[at] for at in (last // width).tolist()], strict=True)
     rows.sort()
     cells_of, units = list(keys), dict[tuple[str, int], tuple[Unit, tuple[str, ...]]]()
     alike = [telling.index(roles[role]) for role in ("benchmark", "metric") if role in naming]
-    in_turn = (
-        set() if of.names else _in_turn(firsts, lasts, [[cells[i] for i in alike] for cells in cells_of])
-    )
+    in_turn = set() if names else _in_turn(firsts, lasts, [[cells[i] for i in alike] for cells in cells_of])
     for group, (line, column) in firsts.items():
         cell_in = dict(zip(telling, cells_of[group // per_row], strict=True))
         beside = {role: cell_in[c] for role, c in naming.items()}
         written = beside.get("unit", "")
         if (written, column) not in units:
             units[written, column] = _unit_of(written, header[column], layout)
-        unit, remarks = units[written, column]
+        unit, of_unit = units[written, column]
         benchmark, version = named(beside, column)
         values, processes_of, traits = _ordered(rows.of(group), process, run)
         yield table.source.frame(place(line, column), benchmark).holding(
@@ -157,10 +154,10 @@ def _records(layout: Layout, of: _Values) -> Iterator[Record | Skipped]:
             metric=beside.get("metric") or metric_of(unit.base),
             version=version,
             processes=processes_of,
-            fields=tuple((header[c], cell_in[c]) for c in of.configuration),
+            fields=tuple((header[c], cell_in[c]) for c in configuration),
             traits=traits | ({Trait.IN_TURN} if group in in_turn else set()),
-            notes=of.remarks + remarks + ((SORTED,) if Trait.SORTED in traits else ()),
-            named=bool(of.names) or "benchmark" in roles,
+            notes=remarks + of_unit + ((SORTED,) if Trait.SORTED in traits else ()),
+            named=bool(names) or "benchmark" in roles,
         )
 
 

@@ -18,7 +18,6 @@ from speedproof.formats.jsontext import Number, as_fields, each, members, number
 from speedproof.formats.reading import finite
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "github-action"
 TITLE = "github-action-benchmark"
 DESCRIPTION = "JSON of names, units and values: one number a benchmark"
 _shown = members("name", "unit", "value")

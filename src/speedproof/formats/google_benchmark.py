@@ -20,7 +20,6 @@ from speedproof.formats.jsontext import as_fields, decode, each, glances, member
 from speedproof.formats.reading import Gathered, epoch, finite, plural, span_of
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "google-benchmark"
 TITLE = "google-benchmark"
 DESCRIPTION = "JSON of --benchmark_out: repetitions, real and CPU time, counters"
 sniff = members("benchmarks", some=("real_time", "run_type", "library_build_type"))
@@ -33,13 +32,8 @@ _NO_COUNTER = {
     "cpu_coefficient", "real_coefficient", "big_o", "rms",
 }  # fmt: skip
 _HOST = (
-    "host_name",
-    "num_cpus",
-    "mhz_per_cpu",
-    "cpu_scaling_enabled",
-    "library_build_type",
-    "library_version",
-)
+    "host_name", "num_cpus", "mhz_per_cpu", "cpu_scaling_enabled", "library_build_type", "library_version",
+)  # fmt: skip
 _OLD_AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")
 _TIMES = {"real_time": "time", "cpu_time": "cpu time"}
 _RATES = {"items_per_second": Unit("items/s"), "bytes_per_second": Unit("B/s")}

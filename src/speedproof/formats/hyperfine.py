@@ -19,7 +19,6 @@ from speedproof.formats.jsontext import Number, as_fields, decode, each, glances
 from speedproof.formats.reading import plural
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "hyperfine"
 TITLE = "hyperfine"
 DESCRIPTION = "JSON of --export-json: the times of every command"
 sniff = members("results", "command", some=("times", "mean", "exit_codes"))

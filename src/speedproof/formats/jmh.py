@@ -19,7 +19,6 @@ from speedproof.formats.jsontext import Number, as_fields, decode, each, members
 from speedproof.formats.reading import finite, nested
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "jmh"
 TITLE = "JMH"
 DESCRIPTION = "JSON of -rf json: iterations by fork, secondary metrics"
 sniff = members("benchmark", some=("jmhVersion", "primaryMetric"))
@@ -68,20 +67,14 @@ def _result(place: Record, result: _Result) -> Iterator[Record | Skipped]:
         metric=name,
         direction=better,
         where=f"{place.where}.primaryMetric",
-        fields=as_fields(
-            {
-                "mode": result.mode,
-                "threads": result.threads,
-                "jvm": result.jvm,
-                "jvmArgs": " ".join(result.jvm_args) or None,
-                "jdkVersion": result.jdk_version,
-                "vmName": result.vm_name,
-                "vmVersion": result.vm_version,
-            }
-        ),
+        fields=as_fields({
+            "mode": result.mode, "threads": result.threads,
+            "jvm": result.jvm, "jvmArgs": " ".join(result.jvm_args) or None, "jdkVersion": result.jdk_version,
+            "vmName": result.vm_name, "vmVersion": result.vm_version,
+        }),
         traits=frozenset({Trait.ORDER_KNOWN, *[Trait.WARMUP_REMOVED] * (result.warmup_iterations > 0)}),
         notes=(note,) if note else (),
-    )
+    )  # fmt: skip
     yield from _metric(frame, primary)
     for secondary, metric in result.secondary_metrics.items():
         # A metric in the unit of the score is the score of one method of a group; the others come from

@@ -182,7 +182,7 @@ def number(value: object) -> float:
         return float("nan")
 
 
-def numbers(values: Sequence[Number]) -> FloatArray:
+def numbers(values: Sequence[Number | None]) -> FloatArray:
     """Values as an array; what is no number becomes NaN."""
     found = np.array(values)
     if found.dtype == np.float64:  # there is no text among them

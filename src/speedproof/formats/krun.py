@@ -20,7 +20,6 @@ from speedproof.formats.jsontext import Number, absent, as_fields, decode, each,
 from speedproof.formats.reading import finite, nested, plural
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "krun"
 TITLE = "krun"
 DESCRIPTION = "JSON of a session: in-process iterations by process execution, cycles"
 sniff = members("audit", "eta_estimates", some=("wallclock_times", "data"))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
@@ -15,7 +13,6 @@ from speedproof.formats.jsontext import Number, decode, numbers
 from speedproof.formats.reading import finite, nested, plural
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "lists"
 TITLE = "JSON lists"
 DESCRIPTION = "a list of lists of numbers: the values of each process"
 
@@ -35,8 +32,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         yield frame.left_out(f"{lost} of {plural(len(lists), 'process')[:-1]}es are without values")
     values, processes = nested([numbers(values) for values in lists if values] or [numbers([])])
     unit = parse_unit(options.unit or "")
-    held = frame.holding(values, unit, metric=metric_of(unit.base), traits=frozenset({Trait.ORDER_KNOWN}))
-    if isinstance(held, Record):
-        yield from finite(replace(held, processes=processes), held.metric, "value")
-    else:
-        yield held
+    metric, traits = metric_of(unit.base), frozenset({Trait.ORDER_KNOWN})
+    yield from finite(
+        frame.holding(values, unit, metric=metric, traits=traits, processes=processes), metric, "value"
+    )

@@ -20,7 +20,6 @@ from speedproof.formats.jsontext import Number, as_fields, decode, each, glances
 from speedproof.formats.reading import finite, plural
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "nanobench"
 TITLE = "nanobench"
 DESCRIPTION = "JSON of its json template: the epochs of every benchmark, counters"
 sniff = members("results", "measurements", "elapsed")

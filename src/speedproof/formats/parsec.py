@@ -22,7 +22,6 @@ from speedproof.formats.reading import epoch, finite, span_of
 from speedproof.formats.source import ReadOptions, Source
 from speedproof.formats.text import first_lines, is_number
 
-NAME = "parsec"
 TITLE = "PARSEC"
 DESCRIPTION = "logs of parsecmgmt -a run, and the HPT toolkit's baseline.log"
 

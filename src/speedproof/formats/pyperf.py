@@ -27,7 +27,6 @@ from speedproof.formats.jsontext import absent, as_fields, decode, each, members
 from speedproof.formats.reading import epoch, nested, plural, span_of
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "pyperf"
 TITLE = "pyperf, pyperformance"
 DESCRIPTION = "JSON, also compressed: values by process; warm-ups and calibration left out"
 

@@ -18,7 +18,6 @@ from speedproof.formats.jsontext import Number, as_fields, decode, each, members
 from speedproof.formats.reading import epoch, span_of
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "pytest-benchmark"
 TITLE = "pytest-benchmark"
 DESCRIPTION = "JSON with data: the rounds of every test"
 sniff = members("benchmarks", some=("fullname", "machine_info", "commit_info"))

@@ -22,7 +22,6 @@ from speedproof.formats import text
 from speedproof.formats.reading import SORTED, plural
 from speedproof.formats.source import ReadOptions, Source, as_text
 
-NAME = "raw"
 TITLE = "raw text"
 DESCRIPTION = "numbers, one a line or separated by blanks; # comments"
 

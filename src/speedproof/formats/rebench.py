@@ -26,7 +26,6 @@ from speedproof.formats.jsontext import as_fields, decode
 from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
 
-NAME = "rebench"
 TITLE = "ReBench"
 DESCRIPTION = "data file: every criterion by invocation; warm-up left out"
 

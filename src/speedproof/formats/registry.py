@@ -1,11 +1,10 @@
 """The list of formats, and how a file's content tells which one it has.
 
-A reader is a module of this package that owns
+A reader is a module of this package, called as ``--format`` takes it with underscores for dashes, that owns
 
-* ``NAME``, as ``--format`` takes it; the module is called the same, with underscores for dashes,
 * ``TITLE`` and ``DESCRIPTION``, the tool and what is read of it,
-* ``sniff(head)``: whether a file that begins with these bytes has this format,
-* ``read(source, options)``: an iterator of records and of what was left out.
+* ``sniff(head)``: whether a file that begins with these bytes has this format; by content, never by its name,
+* ``read(source, options)``: an iterator of records and of what was left out, in the order of the file.
 
 It is imported when its first file comes, so that reading text never pays for the parsing of JSON.
 """
@@ -16,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from types import ModuleType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,39 +26,25 @@ from speedproof.formats import text
 from speedproof.formats.source import ReadOptions, Source
 
 
-class Reader(Protocol):
-    """What the module of a format offers."""
-
-    NAME: str
-    TITLE: str
-    DESCRIPTION: str
-
-    def sniff(self, head: bytes) -> bool:
-        """Whether a file that begins with these bytes has this format; by content, never by its name."""
-
-    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-        """Everything that a file of this format holds, in the order of the file."""
-
-
 class Format(Struct, frozen=True):
     """A format that is read."""
 
     name: str  # as ``--format`` takes it
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> ModuleType:
         """The module that reads it, imported now."""
-        return cast(Reader, import_module(f"speedproof.formats.{self.name.replace('-', '_')}"))
+        return import_module(f"speedproof.formats.{self.name.replace('-', '_')}")
 
     @property
     def title(self) -> str:
         """The tool or the kind of file."""
-        return self.reader.TITLE
+        return str(self.reader.TITLE)
 
     @property
     def description(self) -> str:
         """One line: what is read."""
-        return self.reader.DESCRIPTION
+        return str(self.reader.DESCRIPTION)
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         """Read a file of this format: records and what was left out, in the order of the file."""

@@ -20,7 +20,6 @@ from speedproof.formats.jsontext import as_fields, each, members
 from speedproof.formats.source import ReadOptions, Source
 from speedproof.formats.text import is_json, rows_of
 
-NAME = "sightglass"
 TITLE = "sightglass"
 DESCRIPTION = "JSON or CSV of raw measurements: phases and events by process"
 

@@ -31,7 +31,7 @@ ROLES = ("benchmark", "version", "value", "unit", "process", "metric", "run")
 _NO_VALUES = np.empty(0)
 LARGE = 1 << 24  # bytes of a file that stays on disk
 BEGIN = 1 << 24  # bytes of it that its format is recognised by
-_PIECE = 1 << 20  # bytes of it that are looked at in one go
+PIECE = 1 << 20  # bytes of it that are looked at in one go
 
 # A byte-order mark and the encoding that it announces; UTF-32 first, its mark begins like that of UTF-16.
 _MARKS = (
@@ -62,14 +62,14 @@ class Source(Struct, frozen=True):
         """All of a small file, of a large one the begin: what its format is recognised by."""
         return self.content[:BEGIN]
 
-    def pieces(self, size: int = _PIECE) -> Iterator[bytes]:
-        """Pieces of whole lines, of about this size."""
-        start = 0
+    def pieces(self, size: int = 0) -> Iterator[bytes]:
+        """Pieces of whole lines, of about this size or, without one, that of all readers."""
+        start, size = 0, size or PIECE
         while piece := self.content[start : self.content.find(b"\n", start + size) + 1 or None]:
             yield piece
             start += len(piece)
 
-    def texts(self, size: int = _PIECE) -> Iterator[str]:
+    def texts(self, size: int = 0) -> Iterator[str]:
         """The same as text; LF, CRLF and CR all end a line, and come out as LF between lines."""
         for piece in self.pieces(size):
             yield as_text(piece).removesuffix("\n")
@@ -167,7 +167,7 @@ def source_of(name: str, take: Take) -> Source:
         take = unpacked
         head = take(LARGE + 1)
     mark, encoding = next((entry for entry in _MARKS if head.startswith(entry[0])), (b"", "utf-8"))
-    pieces: Iterable[bytes] = chain([head[len(mark) :]], iter(lambda: take(_PIECE), b""))
+    pieces: Iterable[bytes] = chain([head[len(mark) :]], iter(lambda: take(PIECE), b""))
     if encoding != "utf-8":
         pieces = _transcoded(name, pieces, encoding)
     if len(head) <= LARGE:

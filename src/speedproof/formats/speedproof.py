@@ -23,7 +23,6 @@ from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
 from speedproof.values import rest
 
-NAME = "speedproof"
 TITLE = "speedproof run"
 DESCRIPTION = "JSON Lines of its sessions: every run with all metrics; warm-up left out"
 
@@ -127,7 +126,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             version=version,
             # Runs of one build are nested in it, as values are in a process.
             processes=builds.astype(np.int64) if built else None,
-            blocks=blocks.astype(np.int64) if looked else None,
+            blocks=blocks.astype(np.int64) if looked or built else None,
             fields=_fields(head, benchmark),
             traits=_traits(session, heads, ends, benchmark, version, cell.left_out) | clock_of(metric),
             notes=tuple(notes),

@@ -20,7 +20,6 @@ from speedproof.formats.reading import plural
 from speedproof.formats.source import ReadOptions, Source, open_source
 from speedproof.formats.text import delimiter_of
 
-NAME = "speedup-test"
 TITLE = "Speedup-Test configuration"
 DESCRIPTION = "CSV of Name,Sample1,Sample2,ConfLevel,Coef and the sample files that it names"
 

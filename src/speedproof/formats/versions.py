@@ -75,14 +75,14 @@ def stem_of(path: str) -> str:
 def labels_of(arguments: Sequence[Named]) -> list[str]:
     """Names of versions: stems of paths, with as many parent folders as tell them apart."""
     parents = [PurePath(argument.paths[0]).parts[:-1] for argument in arguments]
+    stems = [",".join(map(stem_of, argument.paths)) for argument in arguments]
     labels: list[str] = []
     for depth in range(max(map(len, parents), default=0) + 1):
-        labels = []
-        for argument, folders in zip(arguments, parents, strict=True):
-            near = [
-                part for part in folders[len(folders) - min(depth, len(folders)) :] if part not in (".", "/")
-            ]
-            labels.append(argument.name or "/".join((*near, ",".join(map(stem_of, argument.paths)))))
+        near = (
+            [f for f in folders[max(len(folders) - depth, 0) :] if f not in (".", "/")] for folders in parents
+        )
+        paths = ("/".join((*folders, stem)) for folders, stem in zip(near, stems, strict=True))
+        labels = [argument.name or path for argument, path in zip(arguments, paths, strict=True)]
         if len(set(labels)) >= len(set(arguments)):
             break
     seen = Counter[str]()

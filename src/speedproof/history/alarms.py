@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes
 from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.stats.alarms import all_alarms
-from speedproof.stats.change_points import alone, change_pvalues
+from speedproof.stats.change_points import alone, show_changes
 from speedproof.stats.cusum import Alarm
 from speedproof.stats.jumps import newest_jump
 
@@ -143,17 +144,17 @@ def find_alarms(
     found: list[tuple[int, HistoryAlarm]] = []
     place = {sha: i for i, sha in enumerate(line)}
     fresh = [track for track in tracks if int(track.at[-1]) >= len(track.order) - last]
-    stretches = [track.stretches()[-1] for track in fresh]
-    levels = [track.level[slice(*of)] for track, of in zip(fresh, stretches, strict=True)]
-    for track, (start, end), level, alarms in zip(
-        fresh, stretches, levels, all_alarms(levels, mean), strict=True
-    ):
-        newest = len(track.order) - last
-        before = int(np.searchsorted(track.at[track.starts[start:end]], newest))
-        raised, borders = _raised(track, start, end, alarms, mean, changes.get(id(track), ()), before)
+    stretches = [_Stretch(track, changes.get(id(track), ()), last) for track in fresh]
+    watched = all_alarms([stretch.level for stretch in stretches], mean)
+    for stretch, alarms in zip(stretches, watched, strict=True):
+        stretch.take(alarms)
+    _leave_no_news(stretches)
+    for stretch in stretches:
+        track, start, level = stretch.track, stretch.start, stretch.level
+        raised, borders = stretch.raised(mean)
         for since, at_value, shown in raised:
             at = int(track.at[track.starts[start + at_value]])
-            if at < newest:
+            if at < len(track.order) - last:
                 continue
             k = borders.index(since)
             old, new = level[borders[k - 1] : since], level[since : borders[k + 1]]
@@ -172,40 +173,61 @@ def find_alarms(
     )
 
 
-def _raised(
-    track: Track,
-    start: int,
-    end: int,
-    alarms: Sequence[Alarm],
-    mean: float,
-    changes: Sequence[Change],
-    before: int,
-) -> tuple[list[tuple[int, int, bool]], list[int]]:
-    """Of a stretch of points: the first one of each new level, the one that raised it, whether it is confirmed.
+class _Stretch:
+    """The newest points of a track that share an anchor, and what raises alarms among them."""
 
-    Then the borders of all levels. What the history showed when it had the points before the newest is no news.
-    """
-    level = track.level[start:end]
-    place = {track.commit(k).sha: k - start for k in range(start, end)} if changes else {}
-    shown = [
-        (place[c.commit.sha], place[c.earliest.sha], place[c.latest.sha], c.pvalue)
-        for c in changes
-        if {c.commit.sha, c.earliest.sha, c.latest.sha} <= place.keys() and place[c.commit.sha] > 0
-    ]
-    found: dict[int, tuple[int, bool]] = {}
-    for alarm in alarms:
-        same = [k for k, low, high, _ in shown if low - _NEAR <= alarm.since <= high + _NEAR]
-        since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
-        found[since] = (alarm.raised, True)
-    old = [since for since, *_ in shown if since < before]
-    known = change_pvalues(alone(level[:before], old)).tolist() if set(old) - found.keys() else []
-    no_news = {since for since, pvalue in zip(old, known, strict=False) if pvalue <= RISK}
-    for since, _, _, pvalue in shown:
-        if since not in found and since not in no_news:
-            found[since] = (level.size - 1, pvalue * mean <= _SURE)
-    borders = sorted({0, *found, *(since for since, *_ in shown)})
-    newest = newest_jump(level[borders[-1] :], mean / ASKED)
-    if newest is not None:
-        borders.append(borders[-1] + newest)
-        found[borders[-1]] = (level.size - 1, False)
-    return [(since, *how) for since, how in sorted(found.items())], [*borders, level.size]
+    def __init__(self, track: Track, changes: Sequence[Change], last: int) -> None:
+        self.track = track
+        self.start, end = track.stretches()[-1]
+        self.level = track.level[self.start : end]
+        at = track.at[track.starts[self.start : end]]
+        self.before = int(np.searchsorted(at, len(track.order) - last))
+        # Of what the history shows: first point of the new level, the first and last possible one, p-value
+        self.shown: list[tuple[int, int, int, float]] = []
+        for change in changes:
+            commits = track.at[track.starts[[change.points[1], *change.possible]]]
+            places = np.searchsorted(at, commits).tolist()
+            if places[0] > 0 and max(places) < at.size and (at[places] == commits).all():
+                self.shown.append((*places, change.pvalue))
+        # Of each new level, by its first point: the point that raised it, whether it is confirmed
+        self.found: dict[int, tuple[int, bool]] = {}
+        self.no_news: set[int] = set()
+
+    def take(self, alarms: Sequence[Alarm]) -> None:
+        """What was raised as values came in, at the place that the history shows."""
+        for alarm in alarms:
+            same = [k for k, low, high, _ in self.shown if low - _NEAR <= alarm.since <= high + _NEAR]
+            since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
+            self.found[since] = (alarm.raised, True)
+
+    def before_the_newest(self) -> tuple[list[int], FloatArray]:
+        """Older changes that raised nothing; the values before the newest, a row a change, without the others."""
+        old = [since for since, *_ in self.shown if since < self.before]
+        silent = [k for k, since in enumerate(old) if since not in self.found]
+        rows = alone(self.level[: self.before], old, silent) if silent else np.zeros((0, self.before))
+        return [old[k] for k in silent], rows
+
+    def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:
+        """The first point of each new level, the one that raised it, whether it is confirmed; all borders."""
+        for since, _, _, pvalue in self.shown:
+            if since not in self.found and since not in self.no_news:
+                self.found[since] = (self.level.size - 1, pvalue * mean <= _SURE)
+        borders = sorted({0, *self.found, *(since for since, *_ in self.shown)})
+        newest = newest_jump(self.level[borders[-1] :], mean / ASKED)
+        if newest is not None:
+            borders.append(borders[-1] + newest)
+            self.found[borders[-1]] = (self.level.size - 1, False)
+        return [(since, *how) for since, how in sorted(self.found.items())], [*borders, self.level.size]
+
+
+def _leave_no_news(stretches: Sequence[_Stretch]) -> None:
+    """What the history showed when it had the points before the newest is no news."""
+    asked: dict[int, list[tuple[_Stretch, int, FloatArray]]] = {}
+    for stretch in stretches:
+        for since, row in zip(*stretch.before_the_newest(), strict=True):
+            asked.setdefault(stretch.before, []).append((stretch, since, row))
+    for several in asked.values():
+        shown = show_changes(np.array([row for *_, row in several]), RISK).tolist()
+        for (stretch, since, _), known in zip(several, shown, strict=True):
+            if known:
+                stretch.no_news.add(since)

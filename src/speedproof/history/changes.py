@@ -41,6 +41,7 @@ class Change(Struct, frozen=True):
     undone: Commit | None = None  # the first commit of a later level that is nearer to the one before by far
     # What its bounds are made of: the points from one to before another around the split, risk, error of a joint
     points: tuple[int, int, int] = (0, 0, 0)
+    possible: tuple[int, int] = (0, 0)  # the points of the earliest and the latest commit
     alpha: float = RISK
     widened: float = 1.0
 
@@ -143,7 +144,8 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
         )
         joint = track.joint_error(split) if split in joints else 0.0
         widened = math.exp(float(t_ppf(1.0 - alpha, track.degrees)) * joint) if joint else 1.0
-        commit, earliest, latest = (track.commit(min(k, len(track) - 1)) for k in (split, low, high))
+        high = min(high, len(track) - 1)
+        commit, earliest, latest = (track.commit(k) for k in (split, low, high))
         changes.append(
             Change(
                 track,
@@ -157,6 +159,7 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
                 today=math.exp(heights[-1] - heights[k]),
                 undone=next((track.commit(places[j][0]) for j in _undone(heights, k)), None),
                 points=(start, split, end),
+                possible=(low, high),
                 alpha=alpha,
                 widened=widened,
             )

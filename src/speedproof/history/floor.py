@@ -38,7 +38,7 @@ def noise_floor(measured: Measurements, keys: Mapping[int, Key], store: str) -> 
 
 def _groups(measured: Measurements) -> IntArray:
     """A number for each commit on each machine."""
-    return measured.commit * (int(measured.machine.max(initial=0)) + 1) + measured.machine
+    return measured.commit.astype(np.int64) * (int(measured.machine.max(initial=0)) + 1) + measured.machine
 
 
 def _alone(measured: Measurements) -> Measurements:
@@ -55,7 +55,7 @@ def _alone(measured: Measurements) -> Measurements:
 def _cells(measured: Measurements) -> IntArray:
     """A number for each series of each commit on each machine."""
     groups = _groups(measured)
-    return measured.series * (int(groups.max(initial=0)) + 1) + groups
+    return measured.series.astype(np.int64) * (int(groups.max(initial=0)) + 1) + groups
 
 
 def _repeated(numbers: IntArray) -> BoolArray:

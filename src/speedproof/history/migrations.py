@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 
+import numpy as np
 from sqlalchemy import Connection, text
 
 from speedproof.history.packing import location_and_bounds, unpacked
@@ -49,5 +50,26 @@ def _values_apart(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _values_apart}
+def _figures_in_blocks(connection: Connection) -> None:
+    """2 to 3: what all measurements are read for is kept in blocks of records, which an index held before."""
+    binary = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    number = "SERIAL" if connection.dialect.name == "postgresql" else "INTEGER"
+    connection.execute(
+        text(f"CREATE TABLE block (id {number} NOT NULL PRIMARY KEY, figures {binary} NOT NULL)")
+    )
+    names = ("series", "session", "commit", "id", "anchor", "location", "low", "high")
+    kinds = np.dtype(list(zip(names, ("<i4", "<i4", "<i4", "<i4", "?", "<f8", "<f8", "<f8"), strict=True)))
+    columns = ", ".join(f'"{name}"' for name in names)
+    page = text(f"SELECT {columns} FROM sample WHERE id > :last ORDER BY id LIMIT :many")
+    last = 0
+    while rows := connection.execute(page, {"last": last, "many": _BATCH}).all():
+        last = rows[-1].id
+        block = np.array([tuple(row) for row in rows], kinds)
+        connection.execute(
+            text("INSERT INTO block (figures) VALUES (:figures)"), {"figures": block.tobytes()}
+        )
+    connection.execute(text("DROP INDEX ix_sample_figures"))
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _values_apart, 2: _figures_in_blocks}
 """From a schema version to the function that makes the next one of it."""

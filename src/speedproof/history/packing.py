@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,11 @@ _IDENTITY = (
     ("goos", "os", "system", "OsVersion"),
 )
 """What identifies a machine, as the tools name it: never readings that change from run to run."""
+FIGURES = np.dtype(
+    [*((name, "<i4") for name in ("series", "session", "commit", "sample")), ("anchor", "?"),
+     *((name, "<f8") for name in ("location", "low", "high"))]
+)  # fmt: skip
+"""What a block holds of a sample."""
 _HOSTS = ("hostname", "host_name")
 _CONFIGURATIONS = ("python_config_args",)
 _ARCHITECTURES = re.compile(r"x86_64|amd64|aarch64|arm64|armv\d\w*|i[3-6]86|ppc64\w*|riscv64|s390x", re.I)
@@ -80,6 +85,12 @@ def packed(sample: Sample) -> dict[str, bytes | None]:
         "observations": zlib.compress(sample.values.astype("<f8").tobytes(), 1),
         "processes": None if processes is None else zlib.compress(processes.astype("<i8").tobytes(), 1),
     }
+
+
+def block_of(samples: Iterable[int], rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """The figures of samples from their numbers and rows; NaN where there is no interval."""
+    found = ({**row, "sample": number} for number, row in zip(samples, rows, strict=True))
+    return np.array([tuple(row[name] for name in FIGURES.names or ()) for row in found], FIGURES).tobytes()
 
 
 def unpacked(row: Any) -> Sample:

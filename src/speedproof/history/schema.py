@@ -12,7 +12,6 @@ from sqlalchemy import (
     Connection,
     Float,
     ForeignKey,
-    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -28,7 +27,7 @@ from sqlalchemy import (
 from speedproof.errors import SpeedproofError
 from speedproof.history.migrations import MIGRATIONS
 
-SCHEMA = 2
+SCHEMA = 3
 tables = MetaData()
 
 meta = Table("meta", tables, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
@@ -94,10 +93,12 @@ samples = Table(
     Column("low", Float),  # its interval at 95 %, none where the values are too few
     Column("high", Float),
 )
-# What changes and charts are made of, read without a look at the table.
-Index(
-    "ix_sample_figures",
-    *(samples.c[name] for name in ("series", "session", "commit", "anchor", "location", "low", "high")),
+# What changes and charts are made of, once more: those of many samples at a time, as arrays that need no decoding.
+blocks = Table(
+    "block",
+    tables,
+    Column("id", Integer, primary_key=True),
+    Column("figures", LargeBinary, nullable=False),  # records of packing.FIGURES
 )
 
 observations = Table(

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from sqlalchemy import Connection, create_engine, delete, event, func, insert, select, text
+import numpy.typing as npt
+from sqlalchemy import Connection, create_engine, delete, event, func, insert, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -27,15 +28,19 @@ from speedproof.data.suite import Key, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history import schema
 from speedproof.history.commits import Commit
-from speedproof.history.packing import identity_of, label_of, location_and_bounds, packed, unpacked
+from speedproof.history.packing import (
+    FIGURES,
+    block_of,
+    identity_of,
+    label_of,
+    location_and_bounds,
+    packed,
+    unpacked,
+)
 from speedproof.history.rows import Added, Measurements, State, StoredSeries, Triage
 
 BUSY = 60.0  # seconds that a writer waits for another
 _PAGE = 500  # numbers in one question
-_FIGURES = {
-    "series": np.int64, "session": np.int64, "commit": np.int64, "anchor": np.bool_,
-    "location": np.float64, "low": np.float64, "high": np.float64, "id": np.int64,
-}  # fmt: skip
 
 
 def _now() -> str:
@@ -147,6 +152,8 @@ class HistoryStore:
         else:
             made = insert(schema.samples).returning(schema.samples.c.id, sort_by_parameter_order=True)
             numbers = connection.execute(made, rows).scalars().all()
+        if rows:
+            connection.execute(insert(schema.blocks).values(figures=block_of(numbers, rows)))
         of_samples = [{"sample": number, **own} for number, own in zip(numbers, values, strict=True)]
         if self._sqlite:
             _insert_all(connection, schema.observations, of_samples)
@@ -224,36 +231,25 @@ class HistoryStore:
 
     def measurements(self, series: Iterable[int] | None = None) -> Measurements:
         """Every sample's location, of some series or all, series by series in the order of adding."""
-        s = schema.samples.c
         wanted = None if series is None else sorted(set(series))
         with self.transaction() as connection:
             known = connection.execute(select(schema.commits).order_by(schema.commits.c.id)).all()
-            sittings = connection.execute(select(schema.sessions).order_by(schema.sessions.c.id)).all()
-            query = select(*(s[name] for name in _FIGURES))
-            if wanted is not None and len(wanted) <= _PAGE:
-                query = query.where(s.series.in_(wanted))
-            cursor = connection.execute(query).cursor  # of plain tuples, in a third of the time
-            found = np.fromiter(cast(Any, cursor), list(_FIGURES.items()))
-        if wanted is not None and len(wanted) > _PAGE:
-            found = found[np.isin(found["series"], wanted)]
-        order = np.lexsort((found["id"], found["series"]))
-        number, session, commit, anchor, location, low, high, sample = (
-            found[name][order] for name in _FIGURES
-        )
+            sittings = {row.id: row.machine for row in connection.execute(select(schema.sessions))}
+            found = np.concatenate([np.zeros(0, FIGURES), *self._blocks(connection, wanted)])
+        order = np.argsort((found["series"].astype(np.int64) << 32) + found["sample"])
+        found = found[order]
+        del order
+        columns = {name: np.ascontiguousarray(found[name]) for name in FIGURES.names or ()}
         del found
-        machine = np.array([row.machine for row in sittings], dtype=np.int64)
-        return Measurements(
-            number,
-            session,
-            machine[np.searchsorted([row.id for row in sittings], session)],
-            np.searchsorted([row.id for row in known], commit),
-            anchor,
-            location,
-            low,
-            high,
-            sample,
-            tuple(Commit(row.sha, row.subject, row.date) for row in known),
-        )
+        columns["machine"] = _numbered(sittings.keys(), sittings.values())[columns["session"]]
+        columns["commit"] = _numbered((row.id for row in known), range(len(known)))[columns["commit"]]
+        return Measurements(**columns, commits=tuple(Commit(row.sha, row.subject, row.date) for row in known))
+
+    def _blocks(self, connection: Connection, wanted: Sequence[int] | None) -> Iterator[npt.NDArray[np.void]]:
+        """The figures of some series or all, as they were added."""
+        for (figures,) in connection.execute(select(schema.blocks.c.figures).order_by(schema.blocks.c.id)):
+            block = np.frombuffer(figures, FIGURES)
+            yield block if wanted is None else block[np.isin(block["series"], wanted)]
 
     def samples(self, numbers: Sequence[int]) -> list[Sample]:
         """Whole samples by their numbers, in that order."""
@@ -286,12 +282,24 @@ class HistoryStore:
             own = select(s.c.id).where(s.c.commit == commit)
             connection.execute(delete(schema.observations).where(schema.observations.c.sample.in_(own)))
             gone = connection.execute(delete(s).where(s.c.commit == commit)).rowcount
+            self._forget_figures(connection, commit)
             used = {int(row.source) for row in connection.execute(select(s.c.source).distinct())}
             lost = [source for source in sources if source not in used]
             connection.execute(delete(schema.sources).where(schema.sources.c.id.in_(lost)))
             connection.execute(delete(schema.triage).where(schema.triage.c.commit == commit))
             connection.execute(delete(schema.commits).where(schema.commits.c.id == commit))
         return int(gone)
+
+    def _forget_figures(self, connection: Connection, commit: int) -> None:
+        """Blocks without the figures of a commit, or none."""
+        b = schema.blocks
+        for number, figures in connection.execute(select(b.c.id, b.c.figures)).all():
+            block = np.frombuffer(figures, FIGURES)
+            left = block[block["commit"] != commit]
+            if not left.size:
+                connection.execute(delete(b).where(b.c.id == number))
+            elif left.size < block.size:
+                connection.execute(update(b).where(b.c.id == number).values(figures=left.tobytes()))
 
     def _commit(self, connection: Connection, sha: str) -> int:
         found = connection.execute(select(schema.commits.c.id).where(schema.commits.c.sha == sha)).scalar()
@@ -345,6 +353,14 @@ _REMEDIES = {
 def _kind(of: Sample | StoredSeries) -> str:
     """The unit and the direction, in words."""
     return f"{of.unit or 'plain numbers'}, {'more' if of.higher_is_better else 'less'} being better"
+
+
+def _numbered(numbers: Iterable[int], values: Iterable[int]) -> npt.NDArray[np.int32]:
+    """Values by their numbers in the store."""
+    known = dict(zip(numbers, values, strict=True))
+    found = np.zeros(max(known, default=0) + 1, dtype=np.int32)
+    found[list(known)] = list(known.values())
+    return found
 
 
 def _insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

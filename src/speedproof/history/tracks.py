@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct, field
@@ -64,10 +65,12 @@ class Track(Struct, frozen=True, eq=False):
     def __post_init__(self) -> None:
         new = np.ones(self.at.size, dtype=np.bool_)
         new[1:] = (self.at[1:] != self.at[:-1]) | (self.beside[1:] != self.beside[:-1])
-        starts = np.flatnonzero(new)
-        counts = np.diff(starts, append=self.at.size)
+        starts, level = _arange(self.at.size), self.values
+        if not new.all():
+            starts = np.flatnonzero(new)
+            level = np.add.reduceat(self.values, starts) / np.diff(starts, append=self.at.size)
         force_setattr(self, "starts", starts)
-        force_setattr(self, "level", np.add.reduceat(self.values, starts) / counts)
+        force_setattr(self, "level", level)
 
     def __len__(self) -> int:
         return int(self.starts.size)
@@ -88,12 +91,16 @@ class Track(Struct, frozen=True, eq=False):
 
     def stretches(self) -> tuple[tuple[int, int], ...]:
         """Start and end of the stretches of points that share an anchor; no joint lies within one."""
+        if len(self.anchors) == 1:
+            return ((0, len(self)),)
         beside = self.beside[self.starts]
         joints = (np.flatnonzero(beside[1:] != beside[:-1]) + 1).tolist()
         return tuple(zip([0, *joints], [*joints, len(self)], strict=True))
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Of every point, see :class:`Point`."""
+        if self.starts.size == self.at.size:
+            return self.low, self.high
         return np.fmin.reduceat(self.low, self.starts), np.fmax.reduceat(self.high, self.starts)
 
     def points(self, start: int = 0) -> Iterator[Point]:
@@ -124,18 +131,33 @@ def tracks_of(
         usable = usable.where(np.argsort(usable.series, kind="stable"))
     place = {commit.sha: i for i, commit in enumerate(order)}
     places = np.array([place.get(commit.sha, -1) for commit in usable.commits], dtype=np.int64)
+    here, values = places[usable.commit], np.log(usable.location)
+    lows, highs = _log(usable.low), _log(usable.high)
     bounds = [*np.flatnonzero(np.diff(usable.series, prepend=-1)).tolist(), len(usable)]
     found: list[Track] = []
     for start, end in itertools.pairwise(bounds):
-        found += _of_series(usable.where(slice(start, end)), places, order, machines)
+        own = usable.where(slice(start, end))
+        at, value, low, high = here[start:end], values[start:end], lows[start:end], highs[start:end]
+        if own.anchor.any() or (own.machine[1:] != own.machine[:-1]).any() or (at < 0).any():
+            found += _of_series(own, at, value.copy(), low.copy(), high.copy(), order, machines)
+        else:
+            rows = slice(None) if (at[1:] >= at[:-1]).all() else np.argsort(at, kind="stable")
+            beside = np.broadcast_to(np.zeros(1, dtype=np.int64), at.shape)
+            columns = at[rows], value[rows], low[rows], high[rows], own.sample[rows], beside
+            found.append(Track(int(own.series[0]), machines[int(own.machine[0])], False, order, *columns))
     return tuple(found)
 
 
 def _of_series(
-    own: Measurements, places: IntArray, order: Sequence[Commit], machines: Mapping[int, str]
+    own: Measurements,
+    here: IntArray,
+    value: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    order: Sequence[Commit],
+    machines: Mapping[int, str],
 ) -> Iterator[Track]:
     levels = _levels(own)
-    value, low, high = np.log(own.location), _log(own.low), _log(own.high)
     beside = np.full(len(own), -1)
     if levels.names:
         sitting = {int(s): i for i, s in enumerate(own.session) if own.anchor[i]}
@@ -150,7 +172,6 @@ def _of_series(
         up = np.hypot(high[of] - value[of], value[to] - low[to])
         value[of] = ratio + levels.level[name]
         low[of], high[of] = value[of] - down, value[of] + up
-    here = places[own.commit]
     kept = (here >= 0) & ~own.anchor
     root = levels.root[beside] if levels.names else beside
     groups = {
@@ -168,6 +189,14 @@ def _of_series(
             own.sample[rows], np.maximum(beside[rows], 0), levels.names if anchored else ("",),
             levels.error if anchored else np.zeros(1), levels.degrees if anchored else 0,
         )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _arange(n: int) -> IntArray:
+    """0 to before n, shared by many tracks."""
+    found = np.arange(n)
+    found.flags.writeable = False
+    return found
 
 
 def _log(values: FloatArray) -> FloatArray:

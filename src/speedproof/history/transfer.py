@@ -21,10 +21,11 @@ from sqlalchemy import Connection, insert, select
 
 from speedproof.errors import FormatError, SpeedproofError
 from speedproof.history import schema
+from speedproof.history.packing import block_of
 from speedproof.history.store import HistoryStore
 
 STDIO = "-"
-_FORMAT = "speedproof history"
+_FORMAT, _SCHEMA = "speedproof history", 2
 _MANY = 1000  # rows at once
 _ENCODED = msgspec.json.Encoder().encode  # bytes in base64
 _NAMED = {
@@ -60,7 +61,7 @@ def _written(store: HistoryStore, raw: IO[bytes]) -> int:
         gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0) as out,
         store.transaction() as connection,
     ):
-        out.write(_ENCODED({"format": _FORMAT, "schema": schema.SCHEMA}) + b"\n")
+        out.write(_ENCODED({"format": _FORMAT, "schema": _SCHEMA}) + b"\n")
         for table in _TABLES:
             found = connection.execution_options(yield_per=_MANY).execute(_query(table))
             name, names = str(table.name), [str(key) for key in found.keys()]  # noqa: SIM118
@@ -100,7 +101,9 @@ def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, 
                     numbers[name][old] = number
             elif name == "sample" and row["source"] != -1:
                 values = {k: _bytes(row.pop(k)) for k in ("observations", "processes")}
-                samples.append(({column: _storable(row[column]) for column in _COLUMNS}, values))
+                known = {column: _storable(row[column]) for column in _COLUMNS}
+                block_of([0], [known])  # refuses what is no number
+                samples.append((known, values))
             elif name == "triage":
                 _decide(connection, row)
 
@@ -184,8 +187,8 @@ def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
             head = msgspec.json.decode(opened.readline())
             if not isinstance(head, dict) or head.get("format") != _FORMAT:
                 raise FormatError(str(path), "line 1", "is not an exported history")
-            if head["schema"] != schema.SCHEMA:
-                told = f"is of schema {head['schema']}, this speedproof reads {schema.SCHEMA}"
+            if head["schema"] != _SCHEMA:
+                told = f"is of schema {head['schema']}, this speedproof reads {_SCHEMA}"
                 raise FormatError(str(path), "line 1", told)
             for number, line in enumerate(opened, start=2):
                 name, row = msgspec.json.decode(line)

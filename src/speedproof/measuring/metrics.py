@@ -17,8 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.session_file import PROCESSOR_TIMES
-from speedproof.data.units import Direction, Unit, direction_of, parse_unit
+from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, direction_of, parse_unit
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Job, Run, execute
 

@@ -26,7 +26,6 @@ class _Guard:
     """A shell that sleeps as long as the runner lives; it is nobody's child, so no one waits for it."""
 
     def __init__(self) -> None:
-        self.runner = os.getpid()
         slot = memory_file("group")
         os.ftruncate(slot, _SLOT)
         self._slot = mmap.mmap(slot, _SLOT)
@@ -44,14 +43,15 @@ class _Guard:
         self._slot[:] = b"%*d\n" % (_SLOT - 1, group)
 
 
-_guards: list[_Guard] = []
+@functools.lru_cache(maxsize=1)
+def guard_of(runner: int) -> _Guard:
+    """The guard of this process, which is another one after a fork."""
+    return _Guard()
 
 
 def watch(group: int) -> None:
-    """End this process group when the runner is killed; 0 for none. It costs no system call."""
-    if not _guards or _guards[-1].runner != os.getpid():
-        _guards[:] = [_Guard()]
-    _guards[-1].watch(group)
+    """End this process group when the runner is killed; 0 for none."""
+    guard_of(os.getpid()).watch(group)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from speedproof.data.session_file import (
-    PROCESSOR_TIMES,
     Line,
     PlannedBenchmark,
     PlannedVersion,
@@ -15,6 +14,7 @@ from speedproof.data.session_file import (
     SessionLine,
     StoredSession,
 )
+from speedproof.data.units import PROCESSOR_TIMES
 from speedproof.errors import Parameter
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.results import Tally

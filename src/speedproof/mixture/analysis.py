@@ -1,4 +1,4 @@
-"""A sample's mixture in one call: fit, test, modes and run order, as plain numbers."""
+"""A sample's mixture in one call: fit, test, modes and run order, as plain numbers; and what people ask of it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,37 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
+from speedproof.data.suite import Key
+from speedproof.errors import UsageError
 from speedproof.mixture.families import families
 from speedproof.mixture.fitting import MixtureFit, fit
 from speedproof.mixture.goodness import Distance, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
-from speedproof.mixture.independent import independent
+from speedproof.mixture.metrics import compare
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.mixture.modes import clear_modes, mode_order, runs_in
-from speedproof.mixture.results import ALPHA, FEW_RUNS, Analysis, Component, FitTest, Mode
+from speedproof.mixture.results import (
+    ALPHA,
+    FEW_RUNS,
+    LIMITS_RISK,
+    Analysis,
+    Answered,
+    Component,
+    FitTest,
+    Indices,
+    Mode,
+    Models,
+    Questions,
+    Versus,
+)
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
+from speedproof.stats.quantile_ratio import quantile_limits
 from speedproof.stats.scaling import exponent
 
 MOST_TESTED = 4_000
 """Of larger samples so many values, drawn at random, are tested: the bootstrap fits every sample it draws."""
 
+_LEAST_PROCESSES = 10
 _LARGEST = float(np.finfo(float).max)
 
 
@@ -131,3 +148,64 @@ def _place(model: MixtureModel, peak: float, share: float, runs: FloatArray) -> 
     """Where a mode lies: at its peak, or at the median of its runs where a minority of them makes the peak."""
     spike = float(model.weights[model.labels(peak)]) < 0.5 * share
     return float(np.median(runs)) if spike and runs.size else peak
+
+
+def independent(sample: Sample) -> tuple[Sample, str]:
+    """One value a process where there are processes enough for a mixture, and what was done, in words."""
+    if not sample.nested:
+        return sample, ""
+    count = sample.process_count
+    if count >= _LEAST_PROCESSES:
+        return sample.per_process("median"), f"{count} processes, one value each: the median of its values"
+    return sample, (
+        f"{sample.n} values of {count} process{'es' if count > 1 else ''} are not independent: no test; "
+        f"measure {_LEAST_PROCESSES} processes or more"
+    )
+
+
+def answers(asked: Questions, sample: Sample, a: Analysis) -> Answered:
+    """What the mixture of one sample answers."""
+    model = _model_of(a)
+    units = sample.per_process("median") if sample.nested else sample
+    return Answered(
+        [(p, float(model.ppf(p))) for p in asked.quantiles],
+        [quantile_limits(units.values, p, LIMITS_RISK) for p in asked.quantiles],
+        [(v, float(model.cdf(v))) for v, unit in asked.below if _fits(unit, sample)],
+        [part.tolist() for part in model.clusters(sample.values)] if asked.observations else None,
+    )
+
+
+def indices(asked: Questions, models: Models) -> list[Indices | None]:
+    """I1 to I4 of each version of each benchmark, where they are asked for."""
+    delta, unit = asked.delta
+    if not asked.metrics or (delta and not all(_fits(unit, sample) for _, _, sample, _ in models)):
+        return [None] * len(models)
+    of: dict[tuple[Key, str], Indices] = {}
+    for key in dict.fromkeys(key for key, *_ in models):
+        group = [m for m in models if m[0] == key]
+        values, mixtures = [s.values for _, _, s, _ in group], [_model_of(a) for *_, a in group]
+        both = compare(values, delta=delta), compare(mixtures, delta=delta)
+        gaps, below, least = (
+            np.stack(forms, axis=-1).tolist()
+            for forms in zip(*((form.gaps, form.below, form.least) for form in both), strict=True)
+        )
+        for i, (_, version, *_) in enumerate(group):
+            others = tuple(
+                Versus(other, tuple(gaps[i][j]), tuple(below[i][j]))
+                for j, (_, other, *_) in enumerate(group)
+                if i != j
+            )
+            of[key, version] = Indices(others, tuple(least[i]), (both[1].modes or ())[i])
+    return [of[key, version] for key, version, *_ in models]
+
+
+def _model_of(a: Analysis) -> MixtureModel:
+    return MixtureModel(*zip(*((c.weight, c.mean, c.sd) for c in a.components), strict=True))
+
+
+def _fits(unit: str, sample: Sample) -> bool:
+    if unit in ("", sample.unit):
+        return True
+    raise UsageError(
+        f"the values of {sample.label or 'a sample'} are in {sample.unit or 'no unit'}, not in {unit}"
+    )

@@ -57,9 +57,8 @@ def _fit_weibull(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     for _ in range(_STEPS):
         at = 0.5 * (low + high)
         powers = np.exp(np.exp(at) * logs)
-        above = (powers * logs).sum(axis=1, keepdims=True) / powers.sum(
-            axis=1, keepdims=True
-        ) - mean > np.exp(-at)
+        weighted = (powers * logs).sum(axis=1, keepdims=True) / powers.sum(axis=1, keepdims=True)
+        above = weighted - mean > np.exp(-at)
         low, high = np.where(above, low, at), np.where(above, at, high)
     shape = np.exp(0.5 * (low + high))
     scale = np.exp(shape * logs).mean(axis=1, keepdims=True) ** (1.0 / shape)
@@ -85,38 +84,26 @@ def _log_weibull(x: FloatArray, scale: FloatArray, shape: FloatArray) -> FloatAr
 
 _KINDS = {
     "log-normal": _Kind(
-        ("median", "sigma"),
-        (True, False),
-        _fit_lognormal,
-        _log_lognormal,
+        ("median", "sigma"), (True, False), _fit_lognormal, _log_lognormal,
         lambda x, median, sigma: ndtr(np.log(x / median) / sigma),
         lambda rng, median, sigma, size: median * rng.lognormal(0.0, sigma, size),
     ),
     "gamma": _Kind(
-        ("scale", "shape"),
-        (True, False),
-        _fit_gamma,
-        _log_gamma,
+        ("scale", "shape"), (True, False), _fit_gamma, _log_gamma,
         lambda x, scale, shape: gamma_cdf(x / scale, shape),
         lambda rng, scale, shape, size: scale * rng.gamma(shape, size=size),
     ),
     "shifted exponential": _Kind(
-        ("start", "scale"),
-        (True, True),
-        _fit_exponential,
-        _log_exponential,
+        ("start", "scale"), (True, True), _fit_exponential, _log_exponential,
         lambda x, start, scale: np.asarray(-np.expm1((start - x) / scale)),
         lambda rng, start, scale, size: start + rng.exponential(scale, size),
     ),
     "Weibull": _Kind(
-        ("scale", "shape"),
-        (True, False),
-        _fit_weibull,
-        _log_weibull,
+        ("scale", "shape"), (True, False), _fit_weibull, _log_weibull,
         lambda x, scale, shape: np.asarray(-np.expm1(-((x / scale) ** shape))),
         lambda rng, scale, shape, size: scale * rng.weibull(shape, size),
     ),
-}
+}  # fmt: skip
 
 
 def families(

@@ -102,18 +102,21 @@ class GoodnessOfFit(Alike, Struct, frozen=True, eq=False):
         return self.pvalue <= alpha
 
 
-def ks_distance(values: npt.ArrayLike, model: MixtureModel) -> float:
-    """Supremum over all x of ``|F_n(x) - F(x)|``: both sides of each jump count."""
+def ks_distance(values: npt.ArrayLike, model: MixtureModel, resolution: float = 0.0) -> float:
+    """Supremum over all x of ``|F_n(x) - F(x)|``: both sides of each jump count.
+
+    A value rounded to a grid stands for an interval, and the sides of its jump are the ends of that.
+    """
+    x, below, above = _jumps(values)
+    high, low = (model.cdf(x + side * resolution) for side in (0.5, -0.5))
+    return float(max(np.abs(above - high).max(), np.abs(below - low).max()))
+
+
+def _jumps(values: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Different values, and the empirical distribution function below and at each."""
     x, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     above = np.cumsum(counts) / counts.sum()
-    F = model.cdf(x)
-    return float(max(np.abs(above - F).max(), np.abs(above - counts / counts.sum() - F).max()))
-
-
-def observed_distance(values: npt.ArrayLike, model: MixtureModel) -> float:
-    """Largest ``|F_n(x) - F(x)|`` at the observations alone, as VARCORE takes it: one side of each jump."""
-    x, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
-    return float(np.abs(np.cumsum(counts) / counts.sum() - model.cdf(x)).max())
+    return x, above - counts / counts.sum(), above
 
 
 def undersampling(n: int) -> float:
@@ -204,10 +207,11 @@ def squared_distance(x: FloatArray, model: MixtureModel, distance: Distance) -> 
 
 
 def distance_of(x: FloatArray, model: MixtureModel, distance: Distance) -> float:
-    """Of sorted values, by any of the four."""
-    if distance == "ks":
-        return ks_distance(x, model)
-    return observed_distance(x, model) if distance == "observed" else squared_distance(x, model, distance)
+    """Of sorted values, by any of the four; VARCORE takes one side of each jump, at the observations alone."""
+    if distance == "observed":
+        at, _, above = _jumps(x)
+        return float(np.abs(above - model.cdf(at)).max())
+    return ks_distance(x, model) if distance == "ks" else squared_distance(x, model, distance)
 
 
 def distances_of(

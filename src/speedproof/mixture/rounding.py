@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
@@ -18,7 +17,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.em_numpy import Runs, accelerated, search
 from speedproof.mixture.fitting import LEAST, MixtureFit, fitted, ranked_candidates
-from speedproof.mixture.goodness import GoodnessOfFit, draw_samples
+from speedproof.mixture.goodness import GoodnessOfFit, draw_samples, ks_distance
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.special import ndtr
 
@@ -29,25 +28,18 @@ RULES = em.StoppingRules(1e-5, 0.0, NARROWEST**2, 600, accelerate=True, extra_st
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
-class _Cells(Struct, frozen=True, eq=False):
-    """Rows of rounded samples: distinct values in steps about a common centre, and how often each occurs.
+def _cells(samples: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Of each row its different values, in steps about a common centre, and how often each occurs.
 
-    Rows are padded with cells that occur zero times.
+    Rows are padded with values that occur zero times.
     """
-
-    values: FloatArray
-    counts: FloatArray
-    n: int
-
-
-def _cells(samples: FloatArray) -> _Cells:
     found = [np.unique(row, return_counts=True) for row in samples]
     width = max(v.size for v, _ in found)
     values, counts = np.zeros((len(samples), width)), np.zeros((len(samples), width))
     for i, (v, c) in enumerate(found):
         values[i, : v.size], counts[i, : v.size] = v, c
         values[i, v.size :] = v[-1]
-    return _Cells(values, counts, samples.shape[1])
+    return values, counts
 
 
 def _interval_moments(cells: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -126,11 +118,19 @@ def refitted_rounded(samples: FloatArray, K_max: int, K_always: int) -> list[Mix
     return [m for m in models if m is not None]
 
 
-def _runs(cells: _Cells, jobs: IntArray, common: BoolArray, start: FloatArray, sound: BoolArray) -> Runs:
-    def e_step(on: IntArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return _e_step(cells.values[jobs[on]], cells.counts[jobs[on]], t)
+def _runs(
+    cells: tuple[FloatArray, FloatArray],
+    jobs: IntArray,
+    common: BoolArray,
+    start: FloatArray,
+    sound: BoolArray,
+) -> Runs:
+    values, counts = cells
 
-    return Runs(e_step, cells.n, common, RULES, start, sound)
+    def e_step(on: IntArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return _e_step(values[jobs[on]], counts[jobs[on]], t)
+
+    return Runs(e_step, int(counts[0].sum()), common, RULES, start, sound)
 
 
 def _from_classes(samples: FloatArray, classes: npt.NDArray[np.int32]) -> tuple[FloatArray, BoolArray]:
@@ -173,16 +173,6 @@ def _in_steps(x: FloatArray, resolution: float) -> tuple[FloatArray, float]:
     return whole, origin
 
 
-def rounded_distance(values: npt.ArrayLike, model: MixtureModel, resolution: float) -> float:
-    """Largest distance of the empirical to the fitted distribution function at the ends of the intervals."""
-    x, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
-    above = np.cumsum(counts) / counts.sum()
-    below = above - counts / counts.sum()
-    high = np.abs(above - model.cdf(x + 0.5 * resolution))
-    low = np.abs(below - model.cdf(x - 0.5 * resolution))
-    return float(max(high.max(), low.max()))
-
-
 def goodness_of_rounded(
     values: npt.ArrayLike, fit: MixtureFit, *, N: int = 200, seed: int = 0
 ) -> GoodnessOfFit:
@@ -196,10 +186,10 @@ def goodness_of_rounded(
 
     def distances(rows: FloatArray) -> FloatArray:
         refitted = refitted_rounded(rows, fit.K_max, fit.components + 1)
-        return np.array([rounded_distance(row, m, 1.0) for row, m in zip(rows, refitted, strict=True)])
+        return np.array([ks_distance(row, m, 1.0) for row, m in zip(rows, refitted, strict=True)])
 
     samples = np.round(draw_samples(model, fit.n, N, seed))
-    return GoodnessOfFit.against(rounded_distance(x, fit.model, h), samples, distances, 50, 1.0, fast=False)
+    return GoodnessOfFit.against(ks_distance(x, fit.model, h), samples, distances, 50, 1.0, fast=False)
 
 
 def rounding_matters(values: npt.ArrayLike) -> bool:

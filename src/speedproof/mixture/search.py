@@ -19,7 +19,7 @@ from __future__ import annotations
 from math import log
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.mixture import em, starts
@@ -45,15 +45,25 @@ COINCIDING = 0.05
 """In deviations: components whose means and deviations differ by less are one."""
 
 
-class SearchResult(Struct, frozen=True, eq=False):
-    """The best mixture of one K and model: its log-likelihood, (3, K) parameters, and whether EM converged."""
-
-    loglik: float
-    mixture: FloatArray
-    converged: bool
-
-
 Place = tuple[int, int]  # K and model
+
+
+class BestMixtures(Struct, frozen=True, eq=False):
+    """The best mixture found for every K and model.
+
+    Log-likelihoods of the whole sample, shape (K_max, 2), NaN where there is none; parameters, shape
+    (K_max, 2, 3, K_max); and whether EM converged.
+    """
+
+    loglik: FloatArray
+    mixtures: FloatArray
+    converged: em.Ints
+
+
+def _steps(floor: float, most: int) -> em.StoppingRules:
+    """So many accelerated steps at most: fine ones to convergence, others until they gain little."""
+    gains = (0.0, 1e-11) if most == FINE else (1e-5, 0.0)
+    return em.StoppingRules(*gains, floor, most, accelerate=True, extra_step=False, clamp=True)
 
 
 class _Search(Struct):
@@ -62,9 +72,9 @@ class _Search(Struct):
     floor: float  # of a variance
     apart: float  # how far four values lie apart
     n: int  # values that the points of x stand for
-    waiting: dict[Place, list[tuple[float, FloatArray]]]
-    found: dict[Place, SearchResult]
-    bics: dict[Place, float]
+    found: BestMixtures
+    bics: dict[Place, float] = field(default_factory=dict)  # of what was found
+    waiting: dict[Place, list[tuple[float, FloatArray]]] = field(default_factory=dict)
 
     def bic(self, place: Place, loglik: float, points: int = 0) -> float:
         K, model = place
@@ -72,7 +82,7 @@ class _Search(Struct):
 
     def scout(self, mixtures: FloatArray, places: list[Place]) -> None:
         """Short climbs; what they reach waits, the highest first."""
-        rules = em.StoppingRules(1e-5, 0.0, self.floor, SHORT, accelerate=True, extra_step=False, clamp=True)
+        rules = _steps(self.floor, SHORT)
         loglik, _ = em.climb(self.small, mixtures, places, rules, kernel="numpy")
         good_ones = sound(mixtures, self.n, self.apart).tolist()
         for place, height, mixture, good in zip(places, loglik.tolist(), mixtures, good_ones, strict=True):
@@ -83,7 +93,7 @@ class _Search(Struct):
 
     def follow(self, places: list[Place], count: int, reach: float) -> None:
         """Long climbs of the highest that wait, those of one height once, none from far below the best."""
-        rules = em.StoppingRules(1e-5, 0.0, self.floor, LONG, accelerate=True, extra_step=False, clamp=True)
+        rules = _steps(self.floor, LONG)
         for place in sorted(places):
             last, taken = np.inf, 0
             queue = self.waiting.get(place, [])
@@ -96,23 +106,23 @@ class _Search(Struct):
                     self.climb([place], [mixture], rules)
 
     def finish(self, places: list[Place]) -> None:
-        rules = em.StoppingRules(0.0, 1e-11, self.floor, FINE, accelerate=True, extra_step=False, clamp=True)
-        self.climb(places, [self.found[place].mixture for place in places], rules)
+        rules = _steps(self.floor, FINE)
+        self.climb(places, [self.found.mixtures[K - 1, model] for K, model in places], rules)
 
     def climb(self, places: list[Place], mixtures: list[FloatArray], rules: em.StoppingRules) -> None:
         if not places:
             return
         reached = np.array(mixtures)
         loglik, steps = em.climb(self.x, reached, places, rules, kernel="numpy")
-        for place, height, mixture, made in zip(
-            places, loglik.tolist(), reached, steps.tolist(), strict=True
-        ):
-            old = self.found.get(place)
-            if not (height > (-np.inf if old is None else old.loglik)):
-                continue
-            if place[1] == em.E or sound(mixture, self.n, self.apart):
-                self.found[place] = SearchResult(height, mixture, made > 0)
-                self.bics[place] = self.bic(place, height)
+        for place, height, mixture, made in zip(places, loglik.tolist(), reached, steps, strict=True):
+            last = self.found.loglik[place[0] - 1, place[1]] if place in self.bics else -np.inf
+            if height > last and (place[1] == em.E or sound(mixture, self.n, self.apart)):
+                self.keep(place, height, mixture, made > 0)
+
+    def keep(self, place: Place, height: float, mixture: FloatArray, converged: bool) -> None:
+        at = place[0] - 1, place[1]
+        self.found.loglik[at], self.found.mixtures[at], self.found.converged[at] = height, mixture, converged
+        self.bics[place] = self.bic(place, height)
 
     def best(self) -> Place:
         return max(self.bics, key=self.bics.__getitem__)
@@ -129,18 +139,19 @@ class _Search(Struct):
         tops = {
             m: max((b, K) for (K, kind), b in self.bics.items() if kind == m or K == 1) for m in (em.E, em.V)
         }
-        for (K, model), one in sorted(self.found.items()):
+        for K, model in sorted(self.bics):
+            mixture = self.found.mixtures[K - 1, model]
             if not any(
                 b >= bar and abs(K - top) <= 1 and (m == model or K == 1) for m, (b, top) in tops.items()
             ):
                 continue
             if K_max > K:
-                more = [starts.splits(one.mixture, K), starts.insertions(self.small, one.mixture, K)]
+                more = [starts.splits(mixture, K), starts.insertions(self.small, mixture, K)]
                 kinds = (em.E, em.V) if K == 1 else (model,)
                 groups += more * len(kinds)
                 places += [(K + 1, kind) for kind in kinds for group in more for _ in group]
             if K > 2:
-                groups.append(starts.merges(one.mixture, K))
+                groups.append(starts.merges(mixture, K))
                 places += [(K - 1, model)] * len(groups[-1])
         self.scout(np.concatenate(groups), places)
 
@@ -161,18 +172,6 @@ def spread_of_neighbours(x: FloatArray) -> float:
     return 4.0 * float(x[(3 * n) // 4] - x[n // 4]) / max(n // 2, 1)
 
 
-class BestMixtures(Struct, frozen=True, eq=False):
-    """The best mixture found for every K and model.
-
-    Log-likelihoods of the whole sample, shape (K_max, 2), NaN where there is none; parameters, shape
-    (K_max, 2, 3, K_max); and whether EM converged.
-    """
-
-    loglik: FloatArray
-    mixtures: FloatArray
-    converged: em.Ints
-
-
 def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None) -> BestMixtures:
     """The best mixture found for every K and model of sorted, standardised values.
 
@@ -191,10 +190,7 @@ def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None)
             on, small, found.loglik, found.mixtures, found.converged, x.size, K_max, smallest, apart, chosen
         )
     else:
-        for (K, model), one in naive_table(on, small, x.size, K_max, smallest, apart).items():
-            found.loglik[K - 1, model] = one.loglik
-            found.mixtures[K - 1, model] = one.mixture
-            found.converged[K - 1, model] = one.converged
+        naive_table(on, small, found, x.size, K_max, smallest, apart)
     _on_all_values(on, found, max(smallest, em.SINGULAR), apart, kernel)
     if x.size > on.size:
         np.multiply(found.loglik, x.size / on.size, out=found.loglik)
@@ -211,10 +207,7 @@ def _on_all_values(
     K_max = len(found.loglik)
     sizes = np.array([[em.free_parameters(K, m) for m in (em.E, em.V)] for K in range(1, K_max + 1)])
     points = starts.condensed(x, MOST_SCOUTED)
-    brief, long, fine = (
-        em.StoppingRules(relative, gain, floor, steps, accelerate=True, extra_step=False, clamp=True)
-        for relative, gain, steps in ((1e-5, 0.0, BRIEF), (1e-5, 0.0, LONG), (0.0, 1e-11, FINE))
-    )
+    brief, long, fine = (_steps(floor, count) for count in (BRIEF, LONG, FINE))
     before = -np.inf
     while x.size > _FEW:
         bics = np.nan_to_num(2.0 * found.loglik - sizes * log(x.size), nan=-np.inf)
@@ -276,7 +269,7 @@ def distinct(x: FloatArray, K: int, found: BestMixtures, floor: float) -> BestMi
     on = starts.condensed(x, MOST)
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
     loglik, mixtures, converged = found.loglik.copy(), found.mixtures.copy(), found.converged.copy()
-    fine = em.StoppingRules(0.0, 1e-11, smallest, FINE, accelerate=True, extra_step=False, clamp=True)
+    fine = _steps(smallest, FINE)
     for model in (em.E, em.V):
         best, below = (K - 1, model), (K - 2, model if K > 2 else em.E)
         known, fewer = (found.mixtures[p] if found.loglik[p] > -np.inf else None for p in (best, below))
@@ -319,12 +312,14 @@ def _starts_of(x: FloatArray, K: int, width: int, fewer: FloatArray | None) -> F
 
 
 def naive_table(
-    on: FloatArray, small: FloatArray, n: int, K_max: int, floor: float, apart: float
-) -> dict[Place, SearchResult]:
+    on: FloatArray, small: FloatArray, found: BestMixtures, n: int, K_max: int, floor: float, apart: float
+) -> None:
     """The twin of ``_em_table.h``, on what :func:`table` hands to it."""
-    s = _Search(on, small, floor, apart, n, {}, {}, {})
-    s.found[1, em.E] = _single(on, K_max)
-    s.bics[1, em.E] = s.bic((1, em.E), s.found[1, em.E].loglik)
+    s = _Search(on, small, floor, apart, n, found)
+    mean, single = float(on.mean()), np.zeros((3, K_max))
+    v = float(((on - mean) ** 2).mean())
+    single[:, 0] = 1.0, mean, v
+    s.keep((1, em.E), -0.5 * on.size * (log(2.0 * np.pi * v) + 1.0), single, True)
     if K_max > 1:
         lines = starts.quantile_classes(small, K_max) + starts.partitions(small, K_max)
         classes, K = starts.from_classes(small, lines, K_max)
@@ -338,12 +333,3 @@ def naive_table(
             if s.bics[s.best()] - before < 1e-3:
                 break
         s.finish(s.near())
-    return s.found
-
-
-def _single(x: FloatArray, K_max: int) -> SearchResult:
-    mean = float(x.mean())
-    v = float(((x - mean) ** 2).mean())
-    mixture = np.zeros((3, K_max))
-    mixture[:, 0] = 1.0, mean, v
-    return SearchResult(-0.5 * x.size * (log(2.0 * np.pi * v) + 1.0), mixture, True)

@@ -22,12 +22,8 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import DataError
-from speedproof.mixture import em
-from speedproof.mixture.fitting import standardise
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.results import FEW_RUNS
-from speedproof.mixture.search import table
-from speedproof.mixture.starts import condensed
 
 MOST_STATES = 4
 _MANY = 1000  # runs that climbs are made on; all are assigned at the end
@@ -74,6 +70,11 @@ def states_of(values: npt.ArrayLike, K_max: int = MOST_STATES) -> IntArray:
 
 def _of_one(x: FloatArray, K_max: int, step: float) -> Iterator[tuple[float, IntArray]]:
     """ICL and labels of the mixtures of one metric, from one component on; numbered by their means."""
+    from speedproof.mixture import em  # whoever explains nothing need not load how mixtures are fitted
+    from speedproof.mixture.fitting import standardise
+    from speedproof.mixture.search import table
+    from speedproof.mixture.starts import condensed
+
     try:
         u, centre, scale = standardise(x)
     except DataError:  # constant
@@ -150,20 +151,11 @@ def _merged(labels: IntArray, common: FloatArray, floors: FloatArray) -> IntArra
         K = int(labels.max()) + 1
         means = np.array([common[labels == k].mean(axis=0) for k in range(K)])
         variances = np.array([common[labels == k].var(axis=0) for k in range(K)])
-        distance, j, k = min(
-            (
-                float(
-                    (
-                        (means[j] - means[k]) ** 2 / np.maximum(0.5 * (variances[j] + variances[k]), floors)
-                    ).max()
-                ),
-                j,
-                k,
-            )
-            for k in range(K)
-            for j in range(k)
-        )
-        if distance >= 1.0:
+        shared = np.maximum(0.5 * (variances[:, None] + variances), floors)
+        distances = ((means[:, None] - means) ** 2 / shared).max(axis=2)
+        distances[np.tril_indices(K)] = np.inf
+        j, k = divmod(int(distances.argmin()), K)
+        if distances[j, k] >= 1.0:
             break
         labels = np.where(labels == k, j, labels)
         labels = np.where(labels > k, labels - 1, labels)

@@ -5,29 +5,12 @@ is the optional extra ``plot`` and imported when the first picture is drawn.
 """
 
 from speedproof.plot.canvas import check_output, save
-from speedproof.plot.densities import density
-from speedproof.plot.ellipses import ellipses
-from speedproof.plot.forest import forest, forest_size
-from speedproof.plot.histograms import histogram, histograms
-from speedproof.plot.inputs import over
-from speedproof.plot.samples import ecdf, ecdfs, qq, run_order
+from speedproof.plot.distributions import density, histogram, histograms, violins
+from speedproof.plot.samples import ecdf, ecdfs, ellipses, qq, run_order
 from speedproof.plot.scale import window
-from speedproof.plot.violins import violins
+from speedproof.plot.speedups import forest, forest_size, over
 
 __all__ = [
-    "check_output",
-    "density",
-    "ecdf",
-    "ecdfs",
-    "ellipses",
-    "forest",
-    "forest_size",
-    "histogram",
-    "histograms",
-    "over",
-    "qq",
-    "run_order",
-    "save",
-    "violins",
-    "window",
-]
+    "check_output", "density", "ecdf", "ecdfs", "ellipses", "forest", "forest_size", "histogram",
+    "histograms", "over", "qq", "run_order", "save", "violins", "window",
+]  # fmt: skip

@@ -7,7 +7,7 @@ import math
 import warnings
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from speedproof.data.names import visible_lines
 from speedproof.errors import UsageError
@@ -23,6 +23,7 @@ FORMATS = ("svg", "png", "pdf", "html")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#000000", "#ee8866")
 """Colours of components, told apart by colour-blind readers (P. Tol's bright scheme and two more)."""
 BLUE, ACCENT, GREY = "#4477aa", "#bb3344", "#8a8a8a"
+DASHES = (0, (4, 3))
 WIDTH, HEIGHT = 6.4, 4.0
 _DPI = 200
 _LETTERS = 12  # of a title for an inch
@@ -73,6 +74,12 @@ def finished(
         ax.legend(**{"fontsize": 8, "frameon": False, **legend})
     caption(ax, title, left_out)
     return ax
+
+
+def lay_grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
+    """Light lines behind everything else."""
+    ax.grid(axis=axis, color="#e5e5e5", linewidth=0.6)
+    ax.set_axisbelow(True)
 
 
 def beside(ax: Axes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One sample in a picture: its distribution function, its runs in order, its quantiles."""
+"""Runs in a picture: their distribution function, their order, their quantiles, two metrics of each."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from speedproof.plot.canvas import (
     ACCENT,
     BLUE,
     COLOURS,
+    DASHES,
     GREY,
     axes_or_new,
     beside,
     finished,
+    lay_grid,
     plain,
     plain_log_ticks,
 )
-from speedproof.plot.scale import Window, beyond, joint_window, places, widened, window
+from speedproof.plot.scale import Window, beyond, on_one_axis, places, widened, window
 from speedproof.stats.normality import critical_distance, lilliefors
 from speedproof.stats.special import ndtri
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _RISK = 0.05
+_REACH = 2.0  # deviations to an ellipse's edge: it holds 86 % of a normal state
+_CIRCLE = np.array([(np.cos(angle), np.sin(angle)) for angle in np.linspace(0.0, 2.0 * np.pi, 181)]).T
 
 
 def ecdf(
@@ -58,7 +62,7 @@ def ecdf(
     >>> sp.plot.ecdf([3.0, 1.0, 2.0, 2.0]).get_lines()[0].get_ydata().tolist()
     [0.0, 0.25, 0.75, 1.0, 1.0]
     """
-    x = np.sort(np.asarray(values, dtype=np.float64))
+    x = np.asarray(values, dtype=np.float64)
     steps, counts = np.unique(x, return_counts=True)
     above = np.cumsum(counts) / x.size
     seen = window(x)
@@ -72,13 +76,8 @@ def ecdf(
         gaps = np.stack([np.abs(above - fitted), np.abs(above - counts / x.size - fitted)])
         side, at = np.unravel_index(int(gaps.argmax()), gaps.shape)
         step = float(above[at] - (counts[at] / x.size if side else 0.0))
-        ax.plot(
-            [steps[at], steps[at]],
-            [step, float(fitted[at])],
-            color=ACCENT,
-            linewidth=3,
-            label=f"largest distance {gaps.max():.3f}",
-        )
+        label = f"largest distance {gaps.max():.3f}"
+        ax.plot([steps[at]] * 2, [step, float(fitted[at])], color=ACCENT, linewidth=3, label=label)
     return _finished_ecdf(ax, title, beyond(x, seen), {"loc": "lower right"}, axis, wide)
 
 
@@ -94,14 +93,8 @@ def ecdfs(
 
     Parameters
     ----------
-    samples : mapping of str to array_like
-        A sample of each version.
-    models : sequence of MixtureModel or None, optional
-        Their mixtures, in the same order.
-    ax : matplotlib Axes, optional
-        Where to draw.
-    axis, title : str
-        Texts.
+    samples, models, ax, axis, title
+        As of :func:`violins`.
 
     Returns
     -------
@@ -114,43 +107,35 @@ def ecdfs(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['old (4 runs)', 'new (4 runs)']
     """
-    arrays = {name: np.sort(np.asarray(values, dtype=np.float64)) for name, values in samples.items()}
-    seen = joint_window(arrays.values())
+    versions, seen = on_one_axis(samples, models)
     wide = widened(seen)
     ax = axes_or_new(ax)
     left_out: list[str] = []
-    fitted = models or [None] * len(arrays)
-    for k, ((name, x), model) in enumerate(zip(arrays.items(), fitted, strict=True)):
+    dashed: dict[str, Any] = {"linewidth": 0.9, "linestyle": DASHES}
+    for k, (name, x, model) in enumerate(versions):
         colour = COLOURS[k % len(COLOURS)]
         _steps(ax, x, wide, color=colour, label=f"{plain(name, 40)} ({x.size} runs)")
         if model is not None:
             grid = places(model, wide)
-            ax.plot(
-                grid, model.cdf(grid), color=colour, linewidth=0.9, linestyle=(0, (4, 3)), label="_mixture"
-            )
+            ax.plot(grid, model.cdf(grid), color=colour, label="_mixture", **dashed)
         left_out += [f"{name}: {text}" for text in beyond(x, seen)]
-    if any(model is not None for model in fitted):
-        ax.plot([], [], color="black", linewidth=0.9, linestyle=(0, (4, 3)), label="mixture")
+    if any(model is not None for _, _, model in versions):
+        ax.plot([], [], color="black", label="mixture", **dashed)
     return _finished_ecdf(ax, title, left_out, beside(ax), axis, wide)
 
 
 def _steps(ax: Axes, x: FloatArray, wide: Window, **style: Any) -> None:
-    """The empirical distribution function of sorted values, from end to end of the axis."""
+    """The empirical distribution function, from end to end of the axis."""
     steps, counts = np.unique(x, return_counts=True)
-    start, end = min(wide[0], float(x[0])), max(wide[1], float(x[-1]))
-    ax.plot(
-        np.concatenate([[start], steps, [end]]),
-        np.concatenate([[0.0], np.cumsum(counts) / x.size, [1.0]]),
-        drawstyle="steps-post",
-        linewidth=1.4,
-        **style,
-    )
+    values = [min(wide[0], steps[0]), *steps, max(wide[1], steps[-1])]
+    shares = [0.0, *np.cumsum(counts) / x.size, 1.0]
+    ax.plot(values, shares, drawstyle="steps-post", linewidth=1.4, **style)
 
 
 def _finished_ecdf(
     ax: Axes, title: str, left_out: Sequence[str], legend: dict[str, Any], axis: str, wide: Window
 ) -> Axes:
-    ax.grid(color="#e5e5e5", linewidth=0.6)
+    lay_grid(ax)
     shown = {"xlim": wide, "ylim": (0.0, 1.0), "xlabel": axis, "ylabel": "share of runs at most"}
     return finished(ax, title, left_out, legend, **shown)
 
@@ -199,7 +184,7 @@ def run_order(
             label=f"component {k + 1}: {of_it.sum()} runs",
             rasterized=x.size > 20_000,
         )
-    ax.axhline(float(np.median(x)), color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), label="median")
+    ax.axhline(float(np.median(x)), color=GREY, linewidth=0.9, linestyle=DASHES, label="median")
     several = model is not None and model.components > 1
     return finished(ax, title, (), beside(ax) if several else None, xlabel="run", ylabel=axis)
 
@@ -266,20 +251,69 @@ def qq(
         ax.set_yscale("log")
         plain_log_ticks(ax.yaxis)
         limits = float(drawn.min()) / 1.02, float(drawn.max()) * 1.02
-    ax.fill_between(
-        normal, np.clip(low, *limits), np.clip(high, *limits), color="#e3e9f0", linewidth=0, label="95 % band"
-    )
+    low, high = np.clip([low, high], *limits)
+    ax.fill_between(normal, low, high, color="#e3e9f0", linewidth=0, label="95 % band")
     ax.plot(line, back(mean + deviation * line), color="black", linewidth=1.0, label=distribution)
-    ax.plot(
-        normal,
-        x,
-        "o",
-        color=BLUE,
-        markersize=3.5 if n <= 500 else 1.5,
-        markeredgewidth=0.0,
-        rasterized=n > 20_000,
-    )
+    size = 3.5 if n <= 500 else 1.5
+    ax.plot(normal, x, "o", color=BLUE, markersize=size, markeredgewidth=0.0, rasterized=n > 20_000)
     pvalue = float(lilliefors(y).pvalue)
-    told = f"Lilliefors: p {'< 0.001' if pvalue < 0.001 else f'= {pvalue:.3f}'}"
-    legend = {"loc": "upper left", "title": told, "title_fontsize": 8}
+    test = f"Lilliefors: p {'< 0.001' if pvalue < 0.001 else f'= {pvalue:.3f}'}"
+    legend = {"loc": "upper left", "title": test, "title_fontsize": 8}
     return finished(ax, title, (), legend, ylim=limits, xlabel="normal quantile", ylabel=axis)
+
+
+def ellipses(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    states: npt.ArrayLike,
+    *,
+    ax: Axes | None = None,
+    axes: tuple[str, str] = ("", ""),
+    title: str = "",
+) -> Axes:
+    """Every run by two metrics, coloured by its state; ellipses reach two deviations.
+
+    The axis of a metric whose values are all above zero is logarithmic, as states are seen.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,)
+        Two metrics of the same runs.
+    states : array_like of int, shape (n,)
+        The state of each.
+    ax : matplotlib Axes, optional
+        Where to draw.
+    axes : (str, str)
+        What the two metrics are.
+    title : str
+        Text.
+
+    Returns
+    -------
+    matplotlib Axes
+        The picture.
+
+    Examples
+    --------
+    >>> ax = ellipses([1.0, 1.1, 2.0, 2.1], [10, 11, 90, 92], [0, 0, 1, 1], axes=("time in s", "faults"))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['50 % of runs', '50 % of runs']
+    """
+    ax = axes_or_new(ax)
+    metrics, labels = [np.asarray(values, dtype=np.float64) for values in (x, y)], np.asarray(states)
+    logs = [bool((values > 0.0).all()) for values in metrics]
+    seen = [np.log(values) if log else values for values, log in zip(metrics, logs, strict=True)]
+    for k in np.unique(labels):
+        runs = labels == k
+        colour, share = COLOURS[k % len(COLOURS)], f"{100 * runs.mean():.0f} % of runs"
+        ax.plot(
+            *(values[runs] for values in metrics), ".", color=colour, markersize=4, alpha=0.7, label=share
+        )
+        edge = (v[runs].mean() + _REACH * v[runs].std() * c for v, c in zip(seen, _CIRCLE, strict=True))
+        edge = (np.exp(points) if log else points for points, log in zip(edge, logs, strict=True))
+        ax.plot(*edge, color=colour, linewidth=1.4, label=f"_{share}")
+    ax.set(**{f"{axis}scale": "log" for axis, log in zip("xy", logs, strict=True) if log})
+    for axis, log in zip((ax.xaxis, ax.yaxis), logs, strict=True):
+        if log:
+            plain_log_ticks(axis)
+    return finished(ax, title, (), beside(ax), xlabel=axes[0], ylabel=axes[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -50,10 +50,14 @@ def window(values: npt.ArrayLike) -> Window:
     return _nearest_end(x, high, most), high
 
 
-def joint_window(samples: Iterable[FloatArray]) -> Window:
-    """The range to draw of several samples on one axis."""
-    lows, highs = zip(*map(window, samples), strict=True)
-    return min(lows), max(highs)
+def on_one_axis(
+    samples: Mapping[str, npt.ArrayLike], models: Sequence[MixtureModel | None] | None = None
+) -> tuple[list[tuple[str, FloatArray, MixtureModel | None]], Window]:
+    """Versions with their values and mixtures, and the range to draw of them all."""
+    arrays = [np.asarray(values, dtype=np.float64) for values in samples.values()]
+    lows, highs = zip(*map(window, arrays), strict=True)
+    mixtures = models or [None] * len(arrays)
+    return list(zip(samples, arrays, mixtures, strict=True)), (min(lows), max(highs))
 
 
 def _nearest_end(x: FloatArray, other: float, most: int) -> float:

@@ -18,6 +18,7 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
+from speedproof.stats.scaling import middle
 
 _LINE = re.compile(r" line \d+$")
 
@@ -76,7 +77,7 @@ def caveats_of(
         if order in by_order:
             notes.append(Note(kind, "", named, where(by_order[order])))
     if few_sessions:
-        spread = float(np.median(spreads))
+        spread = float(middle(np.asarray(spreads)))
         notes.append(Note(Assumption.SEVERAL_SESSIONS, "", versions, where(few_sessions), statistic=spread))
     if stopped:
         file, *others = set[str]().union(*stopped.values())

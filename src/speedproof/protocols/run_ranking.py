@@ -120,8 +120,7 @@ def rank_runs(
     version or more, the median of each counts.
     """
     from speedproof.mixture.fitting import fit  # a ranking of suites need not load mixtures
-    from speedproof.mixture.intervals import sample_intervals
-    from speedproof.mixture.metrics import least_of_samples
+    from speedproof.mixture.metrics import least_of_samples, sample_intervals
     from speedproof.mixture.modes import number_of_modes
 
     if len(samples) < 2:
@@ -181,8 +180,7 @@ def _of_mixtures(
     fits: Sequence[MixtureFit | None], alpha: float, resamples: int, seed: int, jobs: int
 ) -> tuple[Sequence[Estimate | None], float]:
     """I3 of the mixtures and the bound of its numerical error; None everywhere when one mixture is missing."""
-    from speedproof.mixture.intervals import mixture_intervals
-    from speedproof.mixture.metrics import least_of_mixtures
+    from speedproof.mixture.metrics import least_of_mixtures, mixture_intervals
 
     known = [f for f in fits if f is not None]
     if len(known) < len(fits):

@@ -39,9 +39,9 @@ from speedproof.stats.scaling import with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 from speedproof.stats.typical_error import typical_error
 
-_SAME_SESSIONS = (
-    "the same sessions measured both sides: the ratios within each were tested, and speedup and chance are of "
-    "two runs in one session"
+_WITHIN = (
+    "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
+    "runs in one {0}"
 )
 _DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # One side ran before the other.
@@ -91,7 +91,8 @@ def typical_sides(prepared: PreparedPairs) -> list[Sides]:
         side, (x, y) = sides[i], units[i]
         slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
         if same[i]:
-            checks = [*side.checks, Note(Assumption.NESTING, _SAME_SESSIONS, held=True)]
+            within = "block" if Trait.BUILDS in x.traits else "session"
+            checks = [*side.checks, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
         else:
             several = min(x.n, y.n) > 1
             checks = [c for c in side.checks if c.kind is not Assumption.SEVERAL_RUNS or not several]

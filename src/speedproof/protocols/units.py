@@ -12,7 +12,7 @@ from speedproof.arrays import IntArray
 from speedproof.data.groups import Groups
 from speedproof.data.names import begin_alike
 from speedproof.data.order import Order, order_of_measuring
-from speedproof.data.sample import Sample
+from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 
 LEAST_SESSIONS = 4
@@ -82,8 +82,21 @@ def paired_units(pair: Pair) -> tuple[Sample, Sample] | None:
     They did where they share their names, or where the names of files differ in the same parts (``a1.json`` to
     ``a5.json`` and ``b1.json`` to ``b5.json``, or the same files in two folders), unless the clock says that one
     version came first. There have to be :data:`LEAST_SESSIONS`, whatever the risk: one test at every confidence.
+    The builds of ``run --builds`` are paired by block, with the median of each.
     """
     x, y = pair.reference, pair.candidate
+    if all(Trait.BUILDS in side.traits and side.blocks is not None for side in (x, y)):
+        of_one, of_two = (_by_block(side) for side in (x, y))
+        both = sorted(of_one.keys() & of_two.keys())
+        if len(both) < LEAST_SESSIONS:
+            return None
+        first, second = (
+            replace(
+                side, values=np.array([of[key] for key in both]), processes=None, sessions=None, blocks=None
+            )
+            for side, of in ((x, of_one), (y, of_two))
+        )
+        return first, second
     count = x.session_count
     named = count == len(x.session_names) == len(y.session_names) == y.session_count
     if not named or count < LEAST_SESSIONS:
@@ -96,6 +109,12 @@ def paired_units(pair: Pair) -> tuple[Sample, Sample] | None:
     one, two = (side.per_session("median") for side in matched((x, y)))
     order = np.argsort([of_x.index(of_y[k]) for k in _numbers(two)])
     return _taken(one, np.argsort(_numbers(one))), _taken(two, order)
+
+
+def _by_block(sample: Sample) -> dict[int, float]:
+    """The median of the runs of each block, which are of one build."""
+    blocks = np.asarray(sample.blocks)
+    return {int(block): float(np.median(sample.values[blocks == block])) for block in np.unique(blocks)}
 
 
 def _different_parts(names: Sequence[str]) -> tuple[str, ...]:

@@ -210,7 +210,7 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
     """What the builds stand for, and whether all were measured."""
     measured = min(f.result.blocks for f in findings)
     lost = measured < count
-    if lost and any(f.result.pvalue_faster == f.result.pvalue_slower == 1.0 for f in findings):
+    if lost and any(f.result.untested for f in findings):
         missing = f"Pairs of builds measured so far: {measured} of {count}; --resume measures the others."
         yield Text(missing, "warning")
         return
@@ -219,9 +219,7 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
         layouts = "layouts varied: this is said of the code"
     yield Text(f"Every block has builds of its own, {count} of each, {layouts}.", "dim")
     if lost:
-        few = any(2.0**-f.result.blocks > f.result.alpha for f in findings)
-        missing = ", too few to prove anything" if few else ""
-        yield Text(f"Pairs that count: {measured} of {count}{missing}; runs of the others failed.", "warning")
+        yield Text(f"Complete pairs: {measured} of {count}; runs of the others failed.", "warning")
 
 
 def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:

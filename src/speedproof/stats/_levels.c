@@ -9,36 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES 4
-
-/* The least of so many costs; the first place that has it. */
-static double least_of(const double *costs, Py_ssize_t many, Py_ssize_t *from) {
-    double lanes[LANES];
+/* The least of so many differences; four chains of minima run side by side. */
+static double least_of(const double *bases, const double *parts, Py_ssize_t many) {
+    double one = INFINITY, two = INFINITY, three = INFINITY, four = INFINITY;
     Py_ssize_t a = 0;
-    for (int lane = 0; lane < LANES; lane++) lanes[lane] = INFINITY;
-    for (; a + LANES <= many; a += LANES)
-        for (int lane = 0; lane < LANES; lane++)
-            lanes[lane] = costs[a + lane] < lanes[lane] ? costs[a + lane] : lanes[lane];
-    double best = INFINITY;
-    for (; a < many; a++) best = costs[a] < best ? costs[a] : best;
-    for (int lane = 0; lane < LANES; lane++) best = lanes[lane] < best ? lanes[lane] : best;
-    for (a = 0; a < many && costs[a] > best; a++) continue;
-    *from = a < many ? a : 0;
-    return best;
+    for (; a + 4 <= many; a += 4) {
+        const double first = bases[a] - parts[a], second = bases[a + 1] - parts[a + 1];
+        const double third = bases[a + 2] - parts[a + 2], fourth = bases[a + 3] - parts[a + 3];
+        one = first < one ? first : one;
+        two = second < two ? second : two;
+        three = third < three ? third : three;
+        four = fourth < four ? fourth : four;
+    }
+    for (; a < many; a++) one = bases[a] - parts[a] < one ? bases[a] - parts[a] : one;
+    one = two < one ? two : one;
+    three = four < three ? four : three;
+    return three < one ? three : one;
 }
 
 /* Least sums of squares of k = 0 .. most steps at given places, of an autoregression that begins anew with each level;
- * room: 2 (n + 1) + (most + 6) (count + 2) doubles, choice: (most + 1) (count + 2) places. */
+ * room: 2 (n + 1) + (count + 2) (count + most + 7) doubles, within: count + 2 places. */
 static void partition(const double *x, Py_ssize_t n, const long long *places, Py_ssize_t count, double rho,
-                      Py_ssize_t most, Py_ssize_t margin, double *room, Py_ssize_t *choice, double *sums,
+                      Py_ssize_t most, Py_ssize_t margin, double *room, Py_ssize_t *within, double *sums,
                       long long *splits) {
     const Py_ssize_t width = count + 2;
     double *const total = room, *const square = total + n + 1, *const place = square + n + 1;
     double *const own = place + width, *const start = own + width, *const base = start + width;
-    double *const costs = base + width, *const least = costs + width;
+    double *const least = base + width, *const parts = least + (most + 1) * width;
     const double more = 2.0 * rho / (1.0 - rho);
     double sum = 0.0, squares = 0.0;
     total[0] = square[0] = 0.0;
+    within[0] = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         const double fresh = i ? x[i] - rho * x[i - 1] : 0.0;
         sum += fresh;
@@ -55,23 +56,65 @@ static void partition(const double *x, Py_ssize_t n, const long long *places, Py
     for (Py_ssize_t k = 0; k <= most; k++) {
         for (Py_ssize_t a = 1; k && a <= count; a++) base[a] = least[(k - 1) * width + a] + own[a];
         base[0] = k ? INFINITY : own[0];
-        choice[k * width] = 0; /* where no steps fit */
         Py_ssize_t starts = 0;
         for (Py_ssize_t b = k < most ? 1 : count + 1; b <= count + 1; b++) {
             const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
             const double upto = total[end], length = (double)end + more;
+            double *const part = parts + b * width; /* of costs from every place to this one: the same for all k > 0 */
             while (starts < b && (double)end - place[starts] >= (double)margin) starts++;
             const Py_ssize_t many = k ? starts : starts > 0;
-            for (Py_ssize_t a = 0; a < many; a++) {
-                const double of_level = start[a] + upto;
-                costs[a] = base[a] - of_level * of_level / (length - place[a]);
-            }
-            least[k * width + b] = least_of(costs, many, &choice[k * width + b]) + square[end];
+            if (k <= 1)
+                for (Py_ssize_t a = 0; a < many; a++) {
+                    const double of_level = start[a] + upto;
+                    part[a] = of_level * of_level / (length - place[a]);
+                }
+            within[b] = many;
+            least[k * width + b] = least_of(base, part, many) + square[end];
         }
         sums[k] = least[k * width + count + 1];
-        for (Py_ssize_t q = k, b = count + 1; q >= 1; q--) {
-            b = choice[q * width + b];
+        for (Py_ssize_t q = k, b = count + 1; q >= 1; q--) { /* the first place that has the least cost */
+            const double *const before = least + (q - 1) * width, *const part = parts + b * width;
+            Py_ssize_t from = 0; /* where no steps fit */
+            double best = INFINITY;
+            for (Py_ssize_t a = 1; a < within[b]; a++)
+                if (before[a] + own[a] - part[a] < best) {
+                    best = before[a] + own[a] - part[a];
+                    from = a;
+                }
+            b = from;
             splits[k * most + q - 1] = b ? places[b - 1] : 0;
+        }
+    }
+}
+
+/* The contrast of up to `width` values on each side of a place. */
+static double contrast_of(const double *sums, Py_ssize_t n, Py_ssize_t width, Py_ssize_t at) {
+    const Py_ssize_t before = width < at ? width : at, after = width < n - at ? width : n - at;
+    const double right = (sums[at + after] - sums[at]) / (double)after;
+    const double left = (sums[at] - sums[at - before]) / (double)before;
+    return fabs(right - left) * sqrt((double)(before * after) / (double)(before + after));
+}
+
+/* Of every place from margin to n - margin: the largest contrast of the means beside it, over widths that double;
+ * of places with a neighbour of a larger one a thousandth. Room: 2 n + 2 doubles. */
+static void contrasts_of(const double *x, Py_ssize_t n, Py_ssize_t margin, double *room, double *found) {
+    double *const sums = room, *const own = sums + n + 1;
+    const Py_ssize_t last = n - margin;
+    sums[0] = 0.0;
+    for (Py_ssize_t i = 0; i < n; i++) sums[i + 1] = sums[i] + x[i];
+    for (Py_ssize_t at = margin; at <= last; at++) found[at - margin] = 0.0;
+    own[margin - 1] = own[last + 1] = -1.0; /* below every contrast */
+    for (Py_ssize_t width = margin; width <= n / 2; width *= 2) {
+        const double many = (double)width, weight = sqrt(many * many / (many + many));
+        Py_ssize_t at = margin;
+        for (; at < width; at++) own[at] = contrast_of(sums, n, width, at);
+        for (; at <= n - width; at++)
+            own[at] = fabs((sums[at + width] - sums[at]) / many - (sums[at] - sums[at - width]) / many) * weight;
+        for (; at <= last; at++) own[at] = contrast_of(sums, n, width, at);
+        for (at = margin; at <= last; at++) {
+            const int lower = (own[at] < own[at - 1]) | (own[at] <= own[at + 1]);
+            const double contrast = own[at] * (lower ? 1e-3 : 1.0);
+            found[at - margin] = contrast > found[at - margin] ? contrast : found[at - margin];
         }
     }
 }
@@ -114,17 +157,17 @@ static PyObject *levels(PyObject *self, PyObject *arguments) {
         PyErr_SetString(PyExc_ValueError, "sizes differ");
     else {
         const size_t width = (size_t)count + 2, states = (size_t)(most + 1) * width;
-        const size_t doubles = 2 * (size_t)(n + 1) + 5 * width + states;
-        room = malloc(doubles * sizeof *room + states * sizeof(Py_ssize_t));
+        const size_t doubles = 2 * (size_t)(n + 1) + 4 * width + states + width * width;
+        room = malloc(doubles * sizeof *room + width * sizeof(Py_ssize_t));
         if (room == NULL)
             PyErr_NoMemory();
         else {
-            Py_ssize_t *const choice = (Py_ssize_t *)(room + doubles);
+            Py_ssize_t *const within = (Py_ssize_t *)(room + doubles);
             for (Py_ssize_t row = 0; row < rows; row++)
                 for (Py_ssize_t g = 0; g < grid; g++) {
                     const Py_ssize_t at = row * grid + g;
                     partition((const double *)all.scores.buf + row * n, n, places + row * count, count,
-                              ((const double *)all.grid.buf)[g], most, margin, room, choice,
+                              ((const double *)all.grid.buf)[g], most, margin, room, within,
                               (double *)all.sums.buf + at * (most + 1),
                               (long long *)all.splits.buf + at * (most + 1) * most);
                 }
@@ -136,7 +179,35 @@ static PyObject *levels(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+static const char contrasts_doc[] =
+    "contrasts(scores, n, margin, found): of every row and place the largest local contrast, see step_places.";
+
+static PyObject *contrasts(PyObject *self, PyObject *arguments) {
+    Py_buffer scores, found;
+    Py_ssize_t n, margin;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "y*nnw*:contrasts", &scores, &n, &margin, &found)) return NULL;
+    const Py_ssize_t size = (Py_ssize_t)sizeof(double), total = scores.len / size;
+    PyObject *answer = NULL;
+    double *room = NULL;
+    if (margin < 1 || n < 2 * margin || total % n || found.len != total / n * (n - 2 * margin + 1) * size)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if ((room = malloc((2 * (size_t)n + 2) * sizeof *room)) == NULL)
+        PyErr_NoMemory();
+    else {
+        for (Py_ssize_t row = 0; row < total / n; row++)
+            contrasts_of((const double *)scores.buf + row * n, n, margin, room,
+                         (double *)found.buf + row * (n - 2 * margin + 1));
+        answer = Py_NewRef(Py_None);
+    }
+    free(room);
+    PyBuffer_Release(&scores);
+    PyBuffer_Release(&found);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
+    {"contrasts", contrasts, METH_VARARGS, contrasts_doc},
     {"levels", levels, METH_VARARGS, levels_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -1,4 +1,4 @@
-/* Normal scores, a row a series; normal_scores.py has the same in NumPy.
+/* Normal scores and sequential ranks, a row a series; normal_scores.py and cusum.py have the same in Python.
  *
  * Most series are short: there NumPy's calls cost more than the sorting. Sums run in NumPy's order.
  */
@@ -95,7 +95,51 @@ static PyObject *scores(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+/* How many of the values before are less, and how many equal to it or less, added up; of those so far in order. */
+static void places_of(const double *x, Py_ssize_t n, double *known, long long *found) {
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_ssize_t left = 0;
+        for (Py_ssize_t many = i; many > 0;) { /* by halves, without a branch that nobody could foretell */
+            const Py_ssize_t half = (many + 1) / 2;
+            left += known[left + half - 1] < x[i] ? half : 0;
+            many -= half;
+        }
+        Py_ssize_t right = left;
+        for (; right < i && known[right] == x[i]; right++) continue;
+        found[i] = left + right;
+        memmove(known + left + 1, known + left, (size_t)(i - left) * sizeof *known);
+        known[left] = x[i];
+    }
+}
+
+static const char places_doc[] =
+    "places(values, n, found): of every value of a row how many before it are less, twice, and how many are equal.";
+
+static PyObject *places(PyObject *self, PyObject *arguments) {
+    Py_buffer values, found;
+    Py_ssize_t n;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "y*nw*:places", &values, &n, &found)) return NULL;
+    const Py_ssize_t count = values.len / (Py_ssize_t)sizeof(double);
+    PyObject *answer = NULL;
+    double *known = NULL;
+    if (n < 1 || count % n || found.len != count * (Py_ssize_t)sizeof(long long))
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if ((known = malloc((size_t)n * sizeof *known)) == NULL)
+        PyErr_NoMemory();
+    else {
+        for (Py_ssize_t at = 0; at < count; at += n)
+            places_of((const double *)values.buf + at, n, known, (long long *)found.buf + at);
+        answer = Py_NewRef(Py_None);
+    }
+    free(known);
+    PyBuffer_Release(&values);
+    PyBuffer_Release(&found);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
+    {"places", places, METH_VARARGS, places_doc},
     {"scores", scores, METH_VARARGS, scores_doc},
     {NULL, NULL, 0, NULL},
 };

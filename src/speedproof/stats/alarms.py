@@ -29,20 +29,23 @@ def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, .
     found: list[tuple[Alarm, ...]] = [()] * len(series)
     limit, starts = run_limit(2.0 * mean), dict.fromkeys(range(len(series)), 0)
     while starts:
-        sizes: dict[int, list[int]] = {}
-        for i, start in starts.items():
-            sizes.setdefault(series[i].size - start, []).append(i)
+        waiting = sorted(starts, key=lambda i: series[i].size - starts[i])
         again: dict[int, int] = {}
-        for part in (rows[k : k + _ROWS] for rows in sizes.values() for k in range(0, len(rows), _ROWS)):
+        for part in (waiting[k : k + _ROWS] for k in range(0, len(waiting), _ROWS)):
             levels = [series[i][starts[i] :] for i in part]
-            for i, level, small in zip(part, levels, first_alarms(np.array(levels), limit), strict=True):
-                raised = [alarm for alarm in (first_jump(level, 2.0 * mean), small) if alarm is not None]
+            values = np.zeros((len(part), levels[-1].size))
+            for row, level in zip(values, levels, strict=True):
+                row[: level.size] = level
+            for i, level, small in zip(part, levels, first_alarms(values, limit), strict=True):
+                within = small is not None and small.raised < level.size
+                both = first_jump(level, 2.0 * mean), small if within else None
+                raised = [alarm for alarm in both if alarm is not None]
                 if not raised:
                     continue
                 alarm = min(raised, key=lambda alarm: alarm.raised)
-                values = level[: alarm.raised + 1]
-                old, new = values[: alarm.since], values[alarm.since :]
-                again[i] = starts[i] + place_of_step(values, 1, values.size - 1, old, new)
+                upto = level[: alarm.raised + 1]
+                old, new = upto[: alarm.since], upto[alarm.since :]
+                again[i] = starts[i] + place_of_step(upto, 1, upto.size - 1, old, new)
                 found[i] = (*found[i], replace(alarm, raised=starts[i] + alarm.raised, since=again[i]))
         starts = again
     return found

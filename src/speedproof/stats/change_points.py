@@ -8,23 +8,37 @@ all values or what is left best, and those are dropped that are not missed.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from itertools import groupby, pairwise
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.levels import LEAST, MARGIN, best_levels, levels, places_of_step
+from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.stats.levels import LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.scaling import usual
 from speedproof.stats.two_levels import two_levels
 
 _ROUNDS = 10
 _ROWS = 256  # series at a time
+_FEW = 4  # steps: most series that change need no more
 _Asked = tuple[FloatArray, int | None]
 _Answer = tuple[FloatArray, IntArray]
+
+
+class _Ways:
+    """The splits that explain a series best, with the dependence that is left; many when they are asked for."""
+
+    def __init__(self, series: FloatArray, few: list[tuple[list[int], float]]) -> None:
+        self._series, self._known = series, few
+
+    def upto(self, steps: int) -> list[tuple[list[int], float]]:
+        """Of one step and more, as many as there are."""
+        if len(self._known) == _FEW < steps:
+            (self._known,) = best_levels(self._series[None], MOST_SPLITS)
+        return self._known[:steps]
 
 
 class ChangePoint(Struct, frozen=True):
@@ -51,6 +65,16 @@ def change_pvalues(x: npt.ArrayLike) -> FloatArray:
     return np.concatenate([np.zeros(0), *(_shows(part, None)[0] for part in parts)])
 
 
+def show_changes(x: npt.ArrayLike, alpha: float) -> BoolArray:
+    """Whether those p-values are at most alpha; where two levels show it, nothing else is asked."""
+    series = np.asarray(x, dtype=np.float64)
+    share = _share(series.shape[1])
+    shown: BoolArray = two_levels(series).pvalue / share <= alpha
+    if share < 1.0:
+        shown[~shown] = change_pvalues(series[~shown]) <= alpha
+    return shown
+
+
 def _shows(series: FloatArray, most: int | None) -> _Answer:
     """The p-values of up to so many changes, and where several levels part."""
     rows, n = series.shape
@@ -73,10 +97,10 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
     found: list[tuple[ChangePoint, ...]] = [()] * len(series)
     rows = np.flatnonzero(known <= alpha)
     for part in (rows[start : start + _ROWS] for start in range(0, rows.size, _ROWS)):
-        plain, ways = two_levels(series[part]), best_levels(series[part])
+        plain, ways = two_levels(series[part]), best_levels(series[part], _FEW)
         splits, pvalues = plain.split.tolist(), (plain.pvalue / _share(series.shape[1])).tolist()
         searches = {
-            row: _search(series[row], alpha, splits[i], pvalues[i], ways[i])
+            row: _search(series[row], alpha, splits[i], pvalues[i], _Ways(series[row], ways[i]))
             for i, row in enumerate(part.tolist())
         }
         answers: dict[int, _Answer | None] = dict.fromkeys(searches)
@@ -98,7 +122,7 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
 
 
 def _search(
-    series: FloatArray, alpha: float, step: int, apart: float, ways: list[tuple[list[int], float]]
+    series: FloatArray, alpha: float, step: int, apart: float, ways: _Ways
 ) -> Generator[_Asked, _Answer, tuple[ChangePoint, ...]]:
     """The changes of one series; it asks what series, and of how many changes, show."""
     splits, rho = yield from _fewest(series, alpha, step if apart <= alpha else None, ways)
@@ -141,12 +165,17 @@ def _is_line(x: FloatArray, splits: list[int]) -> bool:
 
 
 def _fewest(
-    series: FloatArray, alpha: float, step: int | None, ways: list[tuple[list[int], float]]
+    series: FloatArray, alpha: float, step: int | None, ways: _Ways
 ) -> Generator[_Asked, _Answer, tuple[list[int], float]]:
     """Splits of which none can be spared, and the dependence that is left; a clear step is tried first."""
-    splits = ways[0][0] if step is None else [step]
+    splits = ways.upto(1)[0][0] if step is None else [step]
+    known: dict[tuple[int, int], float] = {}
+
+    def without(splits: list[int]) -> FloatArray:
+        return _flattened(series, splits, known)[0]
+
     for _ in range(_ROUNDS):
-        pvalue, more = yield _without(series, splits)[None], None
+        pvalue, more = yield without(splits)[None], None
         if float(pvalue[0]) > alpha:
             break
         ends = np.array([0, *splits, series.size])
@@ -156,40 +185,46 @@ def _fewest(
         # Ranks of all values see little of small steps between large ones, those of what is left little of both.
         candidates = [
             sorted([*splits, *found]),
-            *(way for way, _ in ways[len(splits) : len(splits) + len(found)]),
+            *(way for way, _ in ways.upto(len(splits) + len(found))[len(splits) :]),
         ]
-        splits = min(candidates, key=lambda way: float(np.abs(_without(series, way)).sum()))
+        splits = min(candidates, key=lambda way: float(np.abs(without(way)).sum()))
     while len(splits) > 1:
         fewer = [splits[:k] + splits[k + 1 :] for k in range(len(splits))]
-        pvalues, _ = yield np.stack([_without(series, way) for way in fewer]), None
+        pvalues, _ = yield np.stack([without(way) for way in fewer]), None
         if pvalues.max() <= alpha:
             break
         splits = fewer[int(pvalues.argmax())]
-    return splits, ways[min(len(splits), len(ways)) - 1][1]
+    return splits, ways.upto(len(splits))[-1][1]
 
 
 def median(values: FloatArray) -> float:
     """Of few values in a tenth of NumPy's time."""
-    ordered, half = np.sort(values), values.size // 2
+    ordered, half = values.copy(), values.size // 2
+    ordered.sort()
     return float(ordered[half] if values.size % 2 else 0.5 * (ordered[half - 1] + ordered[half]))
 
 
-def alone(series: FloatArray, splits: list[int]) -> FloatArray:
-    """A row a step: the series with the other steps taken out."""
-    return np.stack([_without(series, splits, kept) for kept in range(len(splits))])
+def alone(series: FloatArray, splits: list[int], kept: Iterable[int] | None = None) -> FloatArray:
+    """A row a step, or for some of them: the series with the other steps taken out."""
+    flat, heights = _flattened(series, splits)
+    rows = []
+    for k in range(len(splits)) if kept is None else kept:
+        rows.append(flat.copy())
+        rows[-1][splits[k] :] += heights[k + 1] - heights[k]
+    return np.stack(rows)
 
 
-def _without(series: FloatArray, splits: list[int], kept: int | None = None) -> FloatArray:
-    """The series with its steps taken out, but for the one that is kept: medians brought to one level."""
-    parts = np.split(series, splits)
-    heights = [median(part) for part in parts]
-    jump = 0.0 if kept is None else heights[kept + 1] - heights[kept]
-    return np.concatenate(
-        [
-            part - height + (jump if kept is not None and k > kept else 0.0)
-            for k, (part, height) in enumerate(zip(parts, heights, strict=True))
-        ]
-    )
+def _flattened(
+    series: FloatArray, splits: list[int], known: dict[tuple[int, int], float] | None = None
+) -> tuple[FloatArray, list[float]]:
+    """The series without its steps, medians brought to one level; the medians, of which some may be known."""
+    known = {} if known is None else known
+    ends = [0, *splits, series.size]
+    for part in pairwise(ends):
+        if part not in known:
+            known[part] = median(series[slice(*part)])
+    heights = [known[part] for part in pairwise(ends)]
+    return series - np.repeat(heights, np.diff(ends)), heights
 
 
 def _located(

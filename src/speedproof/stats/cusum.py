@@ -14,7 +14,8 @@ from functools import lru_cache
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import FloatArray, IntArray
+from speedproof.stats.normal_scores import COMPILED
 from speedproof.stats.root import halved
 from speedproof.stats.special import ndtr, ndtri
 
@@ -58,8 +59,11 @@ def run_limit(mean: float) -> float:
 
 
 def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
-    """The first alarm of each of several series of equal length, shape (rows, n), as their values come in."""
-    scores = ndtri(np.array([_sequential_ranks(row) for row in values.tolist()]))
+    """The first alarm of each of several series of equal length, shape (rows, n), as their values come in.
+
+    Nothing depends on later values: shorter series may be filled up.
+    """
+    scores = ndtri((_places(values) + 1) / (2.0 * np.arange(1, values.shape[1] + 1)))
     before = np.zeros_like(scores)
     before[:, 1:] = scores[:, :-1]
     # The likeness of neighbours so far, raised by the bias of its estimate.
@@ -80,13 +84,16 @@ def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
     return found
 
 
-def _sequential_ranks(values: list[float]) -> list[float]:
-    """Of every value among those up to it, (r - 1/2) / n, ties at their mean rank."""
-    known = [math.inf]  # after all of them, so that there is a next one
-    ranks = []
-    for n, value in enumerate(values):
-        left = bisect_left(known, value, 0, n)
-        right = bisect_right(known, value, left, n) if known[left] == value else left
-        known.insert(left, value)
-        ranks.append((left + right + 1) / (2 * n + 2))
-    return ranks
+def _places(values: FloatArray) -> IntArray:
+    """Of every value of a row among those before it: how many are less, and how many not larger, added up."""
+    found = np.empty(values.shape, dtype=np.int64)
+    if COMPILED is not None and values.size:
+        COMPILED.places(np.ascontiguousarray(values), values.shape[1], found)
+        return found
+    for row, own in enumerate(values.tolist()):
+        known: list[float] = []
+        for n, value in enumerate(own):
+            left = bisect_left(known, value)
+            found[row, n] = left + bisect_right(known, value, left)
+            known.insert(left, value)
+    return found

@@ -8,6 +8,9 @@ distribution.
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+
 import numpy as np
 
 from speedproof.arrays import FloatArray, IntArray
@@ -47,18 +50,24 @@ def newest_jump(x: FloatArray, mean: float) -> int | None:
 
 def jumps(x: FloatArray, mean: float, new: int, most: float) -> list[tuple[int, float, int]]:
     """Every jump of so many values, its ranks of such a chance at most: its last value, p-value, first value."""
-    ends = np.arange(_FIRST, x.size - new + 1)  # of what is before
-    before = np.minimum(ends, _BEFORE)
-    chance = 2.0 * np.prod([k / (before + k) for k in range(1, new + 1)], axis=0)
-    ends = ends[chance <= most]
-    if not ends.size:
+    fewest = _fewest_before(new, most)  # the chance falls with what is before
+    if fewest is None or fewest > x.size - new:
         return []
+    ends = np.arange(fewest, x.size - new + 1)
     pvalues = _pvalues(usual(x), ends, new)
     small = pvalues * mean * _STRICTER <= 1.0
     return [
         (end + new - 1, pvalue, end)
         for end, pvalue in zip(ends[small].tolist(), pvalues[small].tolist(), strict=True)
     ]
+
+
+@lru_cache(maxsize=256)
+def _fewest_before(new: int, most: float) -> int | None:
+    """How many values before make the chance that the new ones lie beyond them small enough, if any do."""
+    counts = range(_FIRST, _BEFORE + 1)
+    chances = (2.0 * math.prod(k / (before + k) for k in range(1, new + 1)) for before in counts)
+    return next((before for before, chance in zip(counts, chances, strict=True) if chance <= most), None)
 
 
 def _sums(v: FloatArray) -> FloatArray:

@@ -35,9 +35,10 @@ LEAST = 12
 """Fewest values of a series whose levels can be compared."""
 MOST = 3
 """Steps that the test looks for; of more than that, any three."""
+MOST_SPLITS = 12
+"""Steps that the levels of a series which changed are made of."""
 _COEFFICIENTS = np.arange(9) / 10.0
 _PRICE = 4.0  # of a coefficient of one, in logarithms of the likelihood
-_MOST_SPLITS = 12
 _PLACES = 80  # of longer series, where steps may be: those of the largest local contrasts
 
 
@@ -114,7 +115,7 @@ def _partition(x: FloatArray, places: IntArray, rho: float, most: int) -> tuple[
     return sums, splits
 
 
-def _squares(x: FloatArray, rho: float, a: IntArray, b: IntArray | int) -> FloatArray:
+def _squares(x: FloatArray, rho: float, a: IntArray, b: IntArray) -> FloatArray:
     """Least sums of squares of levels from one place to before another, of an autoregression that begins there."""
     fresh = np.concatenate([[0.0], x[1:] - rho * x[:-1]])
     total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (fresh, fresh * fresh))
@@ -130,12 +131,24 @@ def step_places(scores: FloatArray, most: int) -> IntArray:
     inside = np.arange(MARGIN, n - MARGIN + 1)
     if inside.size <= most:
         return np.tile(inside, (rows, 1))
+    best = _contrasts(scores)
+    places: IntArray = inside[np.sort(np.argpartition(-best, most, axis=1)[:, :most], axis=1)]
+    return places
+
+
+def _contrasts(scores: FloatArray) -> FloatArray:
+    """The largest contrast beside every place inside, over widths that double; of lower neighbours little."""
+    rows, n = scores.shape
+    inside = np.arange(MARGIN, n - MARGIN + 1)
+    best = np.zeros((rows, inside.size))
+    if COMPILED is not None:
+        COMPILED.contrasts(np.ascontiguousarray(scores), n, MARGIN, best)
+        return best
     half = n // 2
     sums = np.zeros((rows, n + 1 + 2 * half))
     scores.cumsum(axis=1, out=sums[:, half + 1 : half + 1 + n])
     sums[:, half + 1 + n :] = sums[:, half + n, None]
     here = slice(half + MARGIN, half + n - MARGIN + 1)
-    best = np.zeros((rows, inside.size))
     width = MARGIN
     while width <= half:
         before, after = np.minimum(width, inside), np.minimum(width, n - inside)
@@ -150,8 +163,7 @@ def step_places(scores: FloatArray, most: int) -> IntArray:
         contrast[lower] *= 1e-3
         np.maximum(best, contrast, out=best)
         width *= 2
-    places: IntArray = inside[np.sort(np.argpartition(-best, most, axis=1)[:, :most], axis=1)]
-    return places
+    return best
 
 
 def squares_of_one_level(scores: FloatArray, splits: IntArray, coefficients: FloatArray) -> FloatArray:
@@ -213,10 +225,10 @@ def _best(scores: FloatArray, sums: FloatArray) -> tuple[FloatArray, IntArray]:
     return likelihood.max(axis=1), likelihood.argmax(axis=1)
 
 
-def best_levels(x: FloatArray) -> list[list[tuple[list[int], float]]]:
+def best_levels(x: FloatArray, upto: int = MOST_SPLITS) -> list[list[tuple[list[int], float]]]:
     """Of every row and of one step and more the splits that explain it best, and the dependence that is left."""
     scores = normal_scores(x)
-    most = max(1, min(_MOST_SPLITS, x.shape[1] // (2 * MARGIN) - 1))
+    most = max(1, min(upto, x.shape[1] // (2 * MARGIN) - 1))
     sums, splits = least_squares(scores, step_places(scores, 3 * _PLACES // 2), _COEFFICIENTS, most)
     _, at = _best(scores, sums)
     return [
@@ -232,7 +244,9 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
     """
     n = x.size
     places = np.arange(1, n)
-    left = np.maximum(_squares(x, rho, np.zeros(1, np.int64), places) + _squares(x, rho, places, n), 0.0)
+    starts, ends = np.concatenate([0 * places, places]), np.concatenate([places, n + 0 * places])
+    before, after = _squares(x, rho, starts, ends).reshape(2, -1)
+    left = np.maximum(before + after, 0.0)
     limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
     possible = places[(n - 2) * (left - left[split - 1]) <= limit * left[split - 1]]
     return int(possible.min()), int(possible.max())

@@ -55,6 +55,11 @@ class SequentialResult(Struct, frozen=True):
     pvalue_slower: float
 
     @property
+    def untested(self) -> bool:
+        """Whether nothing was tested yet: what is tested once waits for its last block."""
+        return self.pvalue_faster == self.pvalue_slower == 1.0
+
+    @property
     def faster(self) -> bool:
         """Whether the candidate is proven faster."""
         return self.pvalue_faster <= self.alpha and not self.contradictory

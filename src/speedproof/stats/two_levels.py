@@ -52,8 +52,10 @@ def two_levels(x: FloatArray) -> TwoLevels:
     dependent = _tail(distance[apart], n)
     fewer = np.minimum(split, n - split)[apart].tolist()
     chance = np.array([2.0 / math.comb(n, k) for k in fewer])
-    of_chain = np.array([_of_chain(n, k) for k in fewer])
-    found[apart] = np.maximum(np.maximum(chance, dependent), np.where(coarse[apart], of_chain, 0.0))
+    of_chain = np.array(
+        [_of_chain(n, k) if few else 0.0 for k, few in zip(fewer, coarse[apart], strict=True)]
+    )
+    found[apart] = np.maximum(np.maximum(chance, dependent), of_chain)
     return TwoLevels(distance, split, found)
 
 

@@ -16,12 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.result import FoundHistory
-from speedproof.reporting.site.encode import encode_index, encode_track
+from speedproof.history.tracks import Track
+from speedproof.reporting.site.encode import encode_index, encode_line, encode_track
 
 _FILES = ("uPlot.js", "uPlot.css", "uPlot.LICENSE.txt", "page.css", "page.js")
 _MARK = '<meta name="generator" content="speedproof">'
@@ -45,28 +45,27 @@ def write_site(
     place = Path(folder)
     if place.exists() and not _ours(place):
         raise UsageError(f"{place}: holds other files; name a new folder for the pages")
-    by_series: dict[int, list[dict[str, Any]]] = {number: [] for found in results for number in found.series}
+    drawn: dict[int, list[tuple[str, Track]]] = {number: [] for found in results for number in found.series}
     known = {commit.sha for commit in result.commits}
     for name, found in [*(("", found) for found in results), *(branches or {}).items()]:
         for track in found.tracks:
             if not name or any(track.commit(k).sha not in known for k in range(len(track))):
-                encoded = encode_track(track, result.commits, branch=name)
-                by_series.setdefault(track.series, []).append(encoded)
-    used = [number for number, tracks in by_series.items() if tracks]
-    index = encode_index(results, used, by_series, made=made, link=link, tags=tags or {})
-    version = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()[:12]
-    index["version"] = version
+                drawn.setdefault(track.series, []).append((name, track))
+    used = [number for number, tracks in drawn.items() if tracks]
+    lines, size = {}, 0
     try:
         (place / "data").mkdir(parents=True, exist_ok=True)
         for old in (place / "data").glob("*.js"):
             if old.stem.isdecimal() and int(old.stem) >= len(used):
                 old.unlink()
-        size = 0
         for i, number in enumerate(used):
-            size += _write(
-                place / "data" / f"{i}.js", f"speedproof.series({i},{_script(by_series[number])});\n"
-            )
+            tracks = [encode_track(track, result.commits, branch=name) for name, track in drawn[number]]
+            size += _write(place / "data" / f"{i}.js", f"speedproof.series({i},{_script(tracks)});\n")
+            lines[number] = [encode_line(track) for track in tracks]
             done()
+        index = encode_index(results, used, lines, made=made, link=link, tags=tags or {})
+        version = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()[:12]
+        index["version"] = version
         size += _write(place / "data" / "index.js", f"speedproof.index({_script(index)});\n")
         own = resources.files(__package__)
         for name in _FILES:

@@ -90,7 +90,7 @@ def _beside(track: Track, own: IntArray, commits: Sequence[Commit]) -> tuple[Int
 def encode_index(
     results: Sequence[FoundHistory],
     used: Sequence[int],
-    tracks: Mapping[int, Sequence[Mapping[str, Any]]],
+    lines: Mapping[int, Sequence[Mapping[str, Any]]],
     *,
     made: str,
     link: str,
@@ -133,7 +133,7 @@ def encode_index(
                 "n": series[s].key.benchmark,
                 "m": series[s].key.metric,
                 "u": series[s].unit,
-                "tracks": [_line(encoded) for encoded in tracks[s]],
+                "tracks": lines[s],
             }
             for s in used
         ],
@@ -158,7 +158,7 @@ def _words(said: Triage) -> str:
     return f"{said.state}{f': {said.reason}' if said.reason else ''} ({said.who}, {said.at[:10]})"
 
 
-def _line(track: Mapping[str, Any]) -> dict[str, Any]:
+def encode_line(track: Mapping[str, Any]) -> dict[str, Any]:
     """A track in the overview: its basis, number of commits, last value, and 40 heights of 0 to 35."""
     values = np.array(track["v"], dtype=np.float64)
     groups = min(_SPARK, values.size)

@@ -1,4 +1,4 @@
-"""All speedups of a suite in one picture, sorted by what is proven of each."""
+"""Speedups in a picture: all of a suite, sorted by what is proven of each, or over the inputs of benchmarks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from speedproof.errors import DataError
-from speedproof.plot.canvas import GREY, axes_or_new, finished, plain
+from speedproof.plot.canvas import GREY, axes_or_new, beside, finished, lay_grid, plain
+from speedproof.protocols.inputs import OverInputs
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 
@@ -26,6 +27,9 @@ _LOOKS = {
 # The logarithm of what an axis can hold.
 _WIDEST = 700.0
 _FAR = 4.0  # times the usual distance from 1: farther out, a speedup is an arrow at the edge
+_FAR_BOUND = (
+    10.0  # times the largest speedup (or the smallest, down): a bound farther out is not drawn in full
+)
 _LONGEST = 40
 _MANY = 40
 
@@ -61,7 +65,7 @@ def forest(
     --------
     >>> import speedproof as sp
     >>> s = sp.compare_suite(sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json"))
-    >>> ax = forest([found.headline for found in s])
+    >>> ax = forest([answer.headline for answer in s])
     >>> ax.get_xscale(), len(ax.get_yticks())
     ('log', 6)
     """
@@ -87,8 +91,7 @@ def forest(
         f"over {plain(first.reference.label, _LONGEST)}, right is faster\n"
         f"({QUESTIONS[first.protocol].title.lower()}; each bound holds at {confidence} %)"
     )
-    ax.grid(axis="x", color="#e5e5e5", linewidth=0.6)
-    ax.set_axisbelow(True)
+    lay_grid(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     for verdict in (v for v in _LOOKS if any(r.verdict is v for r in rows)):
@@ -183,3 +186,83 @@ def _ticks(ax: Axes, low: float, high: float) -> None:
     ax.xaxis.set_major_locator(FixedLocator(inside.tolist()))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}x"))
+
+
+def over(found: Sequence[OverInputs], *, ax: Axes | None = None, title: str = "") -> Axes:
+    """Speedups over a parameter, each with its bounds, and dashed the lines of benchmarks with a trend.
+
+    Parameters
+    ----------
+    found : sequence of OverInputs
+        Of one parameter, as of ``compare_suite(...).over("n")``.
+    ax : matplotlib Axes, optional
+        Where to draw.
+    title : str
+        A text.
+
+    Returns
+    -------
+    matplotlib Axes
+        Both axes are logarithmic.
+
+    Raises
+    ------
+    DataError
+        The parameter has no numbers above zero.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("examples/sizes/session.jsonl", metric="time")
+    >>> over(sp.compare_suite(suite).over("n").found).get_xscale()
+    'log'
+    """
+    measured = [
+        (trend, {i.size: i.comparison.speedup for i in trend.inputs if i.size is not None}) for trend in found
+    ]
+    drawn = [(trend, speedups) for trend, speedups in measured if speedups]
+    if not drawn:
+        raise DataError(f"no input has a number above zero for {found[0].parameter}")
+    ax = axes_or_new(ax)
+    ax.axhline(1.0, color="black", linewidth=0.9)
+    several = len({trend.candidate for trend, _ in drawn}) > 1
+    estimates = [speedup for _, speedups in drawn for speedup in speedups.values()]
+    low, high = (edge(e.value for e in estimates) for edge in (min, max))
+    for trend, speedups in drawn:
+        sizes = list(speedups)
+        values = np.array([e.value for e in speedups.values()])
+        ends = np.array(
+            [[max(e.low, low / _FAR_BOUND), min(e.high, high * _FAR_BOUND)] for e in speedups.values()]
+        ).T
+        name = plain(trend.benchmark or trend.candidate, _LONGEST) + (
+            f" ({trend.candidate})" if several else ""
+        )
+        marks = ax.errorbar(
+            sizes, values, np.abs(ends - values), fmt="o", markersize=4, linewidth=1, label=name
+        )
+        if trend.ends is not None:
+            ax.plot([sizes[0], sizes[-1]], trend.ends, "--", color=marks[0].get_color(), linewidth=1)
+    first = drawn[0][0]
+    asked = QUESTIONS[first.inputs[0].comparison.protocol].title.lower()
+    ax.set(xscale="log", yscale="log")
+    _plain_ticks(ax, low, high)
+    legend = beside(ax) if len(drawn) > 1 or first.benchmark else None
+    return finished(
+        ax,
+        title,
+        legend=legend,
+        xlabel=first.parameter,
+        ylabel=f"speedup ({asked}), each bound at {100 * (1 - first.alpha):.10g} %",
+    )
+
+
+def _plain_ticks(ax: Axes, low: float, high: float) -> None:
+    """Speedups as numbers; between powers of ten where they span less than two of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    narrow = math.log10(high / low) < 2.0
+    ax.yaxis.set_major_locator(
+        LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if narrow else (1.0,), numticks=20)
+    )
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
+    ax.yaxis.set_minor_locator(LogLocator(subs=(), numticks=1))

@@ -1,0 +1,107 @@
+"""What a large history costs: commands on a store of the size of asv's own, 3,299 benchmarks over 502 commits.
+
+    python benchmarks/history.py [--benchmarks 3299] [--commits 502] [--store FILE] [COMMAND ...]
+
+Half of the benchmarks have one to four steps. Every command runs in a process of its own: seconds of processor
+time, the most memory that it held, and a digest of its answer, which tells whether two versions answer alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterable
+from multiprocessing import Process
+from pathlib import Path
+
+import numpy as np
+
+from speedproof.history.store import HistoryStore
+
+READ = "import speedproof as sp; print(len(sp.History().store.measurements()))"
+COMMANDS = {
+    "reading": ["-c", READ],
+    "history": ["-m", "speedproof", "history"],
+    "json": ["-m", "speedproof", "history", "--json"],
+    "watch": ["-m", "speedproof", "history", "watch", "--json"],
+    "page": ["-m", "speedproof", "history", "page", "-o", "site"],
+}
+
+
+def fill(where: Path, benchmarks: int, commits: int) -> None:
+    """Make the store, a table at a time."""
+    rng = np.random.default_rng(7)
+    levels, noise = rng.normal(-5.0, 2.0, benchmarks), rng.choice([0.003, 0.01, 0.03], benchmarks)
+    logs = levels[:, None] + noise[:, None] * rng.standard_normal((benchmarks, commits))
+    logs += 0.003 * rng.standard_normal(commits)
+    for row in logs:
+        for _ in range(rng.choice([0, 1, 2, 4], p=[0.5, 0.2, 0.2, 0.1])):
+            row[rng.integers(5, commits - 5) :] += rng.choice([-1, 1]) * rng.choice([0.02, 0.05, 0.1, 0.3])
+    times, values = np.exp(logs), zlib.compress(np.ones(3).tobytes(), 1)
+    dates = [
+        f"{2010 + i // 336}-{1 + i // 28 % 12:02}-{1 + i % 28:02}T12:00:00+00:00" for i in range(commits)
+    ]
+    numbers = [(i * benchmarks + k + 1, k + 1, i + 1) for i in range(commits) for k in range(benchmarks)]
+    tables: dict[str, Iterable[tuple[object, ...]]] = {
+        "machine": [(1, "m", "machine")],
+        "commit": [(i + 1, f"{i:040x}", f"Change {i}", date, "") for i, date in enumerate(dates)],
+        "session": [(i + 1, f"s{i}", 1, date) for i, date in enumerate(dates)],
+        "source": [(i + 1, f"d{i}", f"{i}.json", date) for i, date in enumerate(dates)],
+        "series": [(k + 1, f"group{k % 7}/bench{k:04d}", "time", "s", 0) for k in range(benchmarks)],
+        "sample": (
+            (number, series, at, at, at, 0, 3, value, 0.995 * value, 1.005 * value)
+            for (number, series, at), value in zip(numbers, times.T.ravel().tolist(), strict=True)
+        ),
+        "observation": ((number, values, None) for number, *_ in numbers),
+    }
+    with HistoryStore(str(where)).transaction() as connection:
+        for table, rows in tables.items():
+            made = list(rows)
+            places = ",".join("?" * len(made[0]))
+            connection.exec_driver_sql(f'INSERT INTO "{table}" VALUES ({places})', made)
+
+
+def answer(folder: Path, printed: bytes) -> bytes:
+    """What a command printed, or the pages that it wrote, but for the moment when."""
+    pages = sorted(folder.glob("site/data/*.js"))
+    whole = printed + b"".join(page.read_bytes() for page in pages)
+    return re.sub(rb'"(made|version)":"[^"]*"', b"", whole)
+
+
+def main() -> None:
+    """Print a line a command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("commands", nargs="*", default=COMMANDS)
+    parser.add_argument("--benchmarks", type=int, default=3299)
+    parser.add_argument("--commits", type=int, default=502)
+    parser.add_argument("--store", type=Path)
+    args = parser.parse_args()
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    with tempfile.TemporaryDirectory() as name:
+        store = (args.store or Path(name, "speedproof.db")).resolve()
+        if not store.exists():  # by a process whose memory no later one inherits
+            maker = Process(target=fill, args=(store, args.benchmarks, args.commits))
+            maker.start()
+            maker.join()
+        for command in args.commands:
+            folder = Path(name, command)
+            folder.mkdir()
+            (folder / "speedproof.db").symlink_to(store)
+            with (folder / "out").open("wb") as out:
+                words = [sys.executable, *COMMANDS[command]]
+                child = subprocess.Popen(words, cwd=folder, stdout=out, env=environment)
+                _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            digest = hashlib.sha256(answer(folder, (folder / "out").read_bytes())).hexdigest()[:12]
+            cpu, memory = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+            print(f"{command:8} {cpu:6.1f} s {memory:6.0f} MB  code {child.returncode}  {digest}")
+
+
+if __name__ == "__main__":
+    main()
