@@ -3,8 +3,8 @@
     python benchmarks/growth.py [--plot PICTURE] [COMMAND ...]
 
 Half of the values are each version's: one benchmark in files of a number a line; and benchmarks of 30 runs a side
-in the format of Go. Every command is a process of its own; its time on the fewest values counts as start-up.
-The exponent is the slope on logarithmic scales, from 10^4 values on, of the time above that.
+in the format of Go. Every command is a process of its own; its least time counts as start-up. The exponent is the
+slope of the last tenfold, on logarithmic scales, of the time above that.
 """
 
 from __future__ import annotations
@@ -85,9 +85,9 @@ def seconds(folder: Path, command: str) -> float:
 
 
 def slope(times: list[float]) -> float:
-    """From 10^4 values on, of the time above the first one."""
-    x, y = np.log10(SIZES[2 : len(times)]), np.log10(np.maximum(np.array(times[2:]) - times[0], 1e-3))
-    return float(np.polyfit(x, y, 1)[0])
+    """Of the last tenfold, on logarithmic scales, above the start-up; NaN where that is all."""
+    before, last = (own - min(times) for own in times[-2:])
+    return float(np.log10(last / before)) if before > 0.1 * min(times) else float("nan")
 
 
 def drawn(path: str, times: dict[str, list[float]]) -> None:
@@ -98,17 +98,18 @@ def drawn(path: str, times: dict[str, list[float]]) -> None:
     mpl.rcParams.update({"svg.hashsalt": "speedproof", "svg.fonttype": "none", "font.size": 9})
     from matplotlib import pyplot as plt
 
-    figure, both = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+    figure, both = plt.subplots(1, 2, figsize=(10, 3.4), sharey=True, layout="constrained")
     for axes, part, title in zip(
         both, (ONE, MANY), ("one benchmark", f"benchmarks of {RUNS} runs a side"), strict=True
     ):
+        axes.set_prop_cycle(color=[mpl.colormaps["tab20"](k) for k in range(20)])
         for name in filter(times.get, part):
             axes.loglog(
                 SIZES[1 : len(times[name])], times[name][1:], "o-", ms=3, label=name.removesuffix(", many")
             )
-        axes.loglog(SIZES[2:], [4e-6 * size for size in SIZES[2:]], ":", color="#8c8c8c", label="slope 1")
+        axes.loglog(SIZES[1:], [1e-4 * size for size in SIZES[1:]], ":", color="#8c8c8c", label="slope 1")
         axes.set(xlabel="values", title=title)
-        axes.legend(fontsize=7, frameon=False)
+        axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     both[0].set(ylabel="s of CPU")
     figure.savefig(path, metadata={"Date": None})
 
