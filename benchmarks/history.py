@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable
 from multiprocessing import Process
 from pathlib import Path
 
@@ -47,24 +46,25 @@ def fill(where: Path, benchmarks: int, commits: int) -> None:
     dates = [
         f"{2010 + i // 336}-{1 + i // 28 % 12:02}-{1 + i % 28:02}T12:00:00+00:00" for i in range(commits)
     ]
-    numbers = [(i * benchmarks + k + 1, k + 1, i + 1) for i in range(commits) for k in range(benchmarks)]
-    tables: dict[str, Iterable[tuple[object, ...]]] = {
+    tables: dict[str, list[tuple[object, ...]]] = {
         "machine": [(1, "m", "machine")],
         "commit": [(i + 1, f"{i:040x}", f"Change {i}", date, "") for i, date in enumerate(dates)],
         "session": [(i + 1, f"s{i}", 1, date) for i, date in enumerate(dates)],
         "source": [(i + 1, f"d{i}", f"{i}.json", date) for i, date in enumerate(dates)],
         "series": [(k + 1, f"group{k % 7}/bench{k:04d}", "time", "s", 0) for k in range(benchmarks)],
-        "sample": (
-            (number, series, at, at, at, 0, 3, value, 0.995 * value, 1.005 * value)
-            for (number, series, at), value in zip(numbers, times.T.ravel().tolist(), strict=True)
-        ),
-        "observation": ((number, values, None) for number, *_ in numbers),
     }
-    with HistoryStore(str(where)).transaction() as connection:
+    store = HistoryStore(str(where))
+    with store.transaction() as connection:
         for table, rows in tables.items():
-            made = list(rows)
-            places = ",".join("?" * len(made[0]))
-            connection.exec_driver_sql(f'INSERT INTO "{table}" VALUES ({places})', made)
+            places = ",".join("?" * len(rows[0]))
+            connection.exec_driver_sql(f'INSERT INTO "{table}" VALUES ({places})', rows)
+        for i, measured in enumerate(times.T.tolist(), start=1):
+            fixed = {"session": i, "commit": i, "source": i, "anchor": False, "n": 3}
+            samples = [
+                {"series": k, **fixed, "location": value, "low": 0.995 * value, "high": 1.005 * value}
+                for k, value in enumerate(measured, start=1)
+            ]
+            store.insert(connection, samples, [{"observations": values, "processes": None}] * benchmarks)
 
 
 def answer(folder: Path, printed: bytes) -> bytes:
