@@ -259,7 +259,7 @@ def test_a_quantile_decides_while_it_is_measured() -> None:
 def test_a_quantile_decides_no_policy() -> None:
     """A gate judges typical runs."""
     message = refused("true", "true", "--gate", "--decide-by", "p90")
-    assert "a quantile decides no --gate, --builds or --plan" in message
+    assert "does not go with --gate, --builds or --plan" in message
 
 
 def test_under_perf_the_kernels_accounting_does_not_decide(monkeypatch: pytest.MonkeyPatch) -> None:

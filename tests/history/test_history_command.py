@@ -102,7 +102,7 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     code, out, _ = run(tmp_path, "watch")
     sha = git(tmp_path, "rev-parse", "HEAD")
     assert code == 0
-    assert f"Measure again: history confirm {sha[:9]} -- COMMAND" in out
+    assert f"Measure again: speedproof history confirm {sha[:9]} -- COMMAND" in out
     code, out, err = run(tmp_path, "confirm", "--machine", "ant", "--", "sh", "-c", "sleep $(cat pause)")
     assert (code, out.splitlines()[-1]) == (1, "nap: confirmed"), err
     code, out, _ = run(tmp_path, "watch", "--json")

@@ -59,11 +59,11 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
         ((near, far), [f"Which commit: {far.confirmed_by(9)} -- COMMAND"]),
         (
             (far, replace(near, confirmed=False)),
-            [f"Measure again: history confirm {near.bad.sha[:9]} -- COMMAND"],
+            [f"Measure again: speedproof history confirm {near.bad.sha[:9]} -- COMMAND"],
         ),
     ):
         found = FoundAlarms("s.db", 1000.0, 40, 80, 1, KNOWN, given)
-        assert alarm_report(found).hints == (*steps, "Accept: history bless COMMIT")
+        assert alarm_report(found).hints == (*steps, "Accept: speedproof history bless COMMIT")
     assert alarm_report(FoundAlarms("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
     assert not found.slower(replace(near, factor=1.0))
 

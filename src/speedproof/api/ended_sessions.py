@@ -96,13 +96,17 @@ class EndedSession:
     @cached_property
     def findings(self) -> Sequence[CandidateResult]:
         """What the session's own test says; of a number of runs that was fixed, what a test made once says."""
-        rows = {c.benchmark: c for sheet in self.comparisons for c in sheet.headlines}
-        planned = len(self.comparisons) == 1 and not self.question.rules.demand
+        if self.question.rules.demand:
+            return self.outcome.findings
+        rows = {
+            (c.benchmark, sheet.candidate): c
+            for sheet in self.comparisons
+            for c in sheet.headlines
+            if c.test != TEST
+        }
         return [
-            _at_once(f, rows[f.benchmark])
-            if planned
-            and f.benchmark in rows
-            and rows[f.benchmark].test != TEST
+            _at_once(f, c)
+            if (c := rows.get((f.benchmark, f.candidate))) is not None
             and f.reason != WITHHELD
             and not (self.options.builds and f.result.untested)
             else f
@@ -212,7 +216,9 @@ def comparisons_of(suite: Suite, question: SessionQuestion) -> list[SuiteCompari
     if len(suite.versions) < 2:
         return []
     first, *others = suite.versions
-    rules, q = Rules(alpha=question.rules.alpha, margin=question.rules.margin), question.rules.quantile
+    # Candidates share the risk, as those of the session do.
+    rules = Rules(alpha=question.rules.alpha / len(others), margin=question.rules.margin)
+    q = question.rules.quantile
     asked = ASKED if q is None else (quantile_name(q),)
     return [
         compare_suite(suite.pair(first, other), (first, other), question.metric, rules, asked)

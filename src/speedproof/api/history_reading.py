@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from speedproof.data.names import nearest_of, wanted
+from speedproof.data.names import enumerate_names, nearest_of, wanted
 from speedproof.errors import UsageError
-from speedproof.history.commits import Commit, ordered
+from speedproof.history.commits import Commit, ordered, short_name
 
 ALL = "all"
 """The name of every metric."""
@@ -45,6 +45,9 @@ def tracks_in(
             raise UsageError(f"{store.where}: holds no machine {machine}; it has {there}")
         measured = measured.where(np.isin(measured.machine, here))
     tracks = tracks_of(measured, commits, machines)
+    if not commits and (stored := [commit.sha for commit in store.commits()]):
+        names = enumerate_names(map(short_name, stored), 3)
+        raise UsageError(f"{store.where}: none of its commits ({names}) is on {branch} in this repository")
     if not tracks:
         raise UsageError(f"{store.where}: nothing to show; fill it with 'speedproof history add FILE'")
     return series, measured, commits, tracks

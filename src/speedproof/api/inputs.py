@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.inputs import report
 from speedproof.reporting.model import Report
+
+_SIZE = re.compile(r"(?P<number>\d+(\.\d*)?(e[+-]?\d+)?) ?(?P<prefix>[kmgt]?)(?P<binary>i?)b?", re.IGNORECASE)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +100,9 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
             elif value is None:
                 without_it.setdefault(c.benchmark)
             elif c.log is None:
-                problems.append(f"{c.benchmark}: no ratio with an error, as of a typical run or a mean")
+                problems.append(
+                    f"{c.benchmark}: a trend is of typical runs or means, not of the {c.protocol}"
+                )
             else:
                 name = without(c.benchmark, {parameter: value}, bare=True)
                 families.setdefault((at, name), []).append(Input(value, _size(value), c))
@@ -120,10 +125,12 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
 
 
 def _size(value: str) -> float | None:
-    try:
-        size = float(value)
-    except ValueError:
+    """A size as a number: ``"1e6"``, ``"64"``, ``"32kB"``, ``"4KiB"``, ``"10M"``."""
+    match = _SIZE.fullmatch(value)
+    if match is None:
         return None
+    base, power = 1024.0 if match["binary"] else 1000.0, " kmgt".index(match["prefix"].lower() or " ")
+    size = float(match["number"]) * base**power
     return size if 0.0 < size < math.inf else None
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from speedproof.api.given import components_given, no_step, proportion_given
+from speedproof.api.given import components_given, no_step, of_metric, proportion_given
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample, Trait
@@ -96,6 +96,8 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
 def model(
     suite: Suite | Any,
     *,
+    metric: str | None = None,
+    unit: str | None = None,
     components: int | None = None,
     compatible: bool = False,
     max_components: int = 9,
@@ -120,6 +122,10 @@ def model(
     ----------
     suite : Suite or array_like
         The samples; or the values of one, plain numbers or a :func:`speedproof.sample`.
+    metric : str, optional
+        Its name, or ``"all"``; by default the main one, as on the command line.
+    unit : str, optional
+        Of plain numbers.
     components : int, optional
         Exactly so many components, and no test: it is for a number that is chosen.
     compatible : bool
@@ -176,7 +182,10 @@ def model(
     >>> [c.mean for c in sp.model([1.0, 1.2, 0.8, 5.0, 5.2, 4.8] * 5, bootstrap=0).models[0][3].components]
     [1.0, 5.0]
     """
-    suite = suite if isinstance(suite, Suite) else Suite.of_samples({"values": suite})
+    if isinstance(suite, Suite):
+        suite = of_metric(suite, metric)
+    else:
+        suite = Suite.of_samples({"values": suite}, unit=unit, metric=metric)
     components_given(components=components, max_components=max_components)
     if bootstrap < 0:
         raise UsageError(f"bootstrap={bootstrap}: expected a number of samples, or 0 for no test")

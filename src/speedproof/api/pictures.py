@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from speedproof import plot
+from speedproof.api.given import quantile_measured
 from speedproof.api.rankings import by_benchmark
 from speedproof.arrays import FloatArray
 from speedproof.data.checked import checked, one_of
@@ -173,7 +174,8 @@ def _forests(suite: Suite, reference: str | None) -> list[tuple[str, Any]]:
     for candidate in candidates:
         pairing = suite.pair(first, candidate)
         for metric in metrics:
-            result = compare_suite(pairing, (first, candidate), metric, Rules(), (HEADLINE,))
+            question = quantile_measured(suite) or HEADLINE
+            result = compare_suite(pairing, (first, candidate), metric, Rules(), (question,))
             if result.headlines:
                 ax = new_figure(*plot.forest_size(len(result.headlines))).add_subplot()
                 title = metric if len(metrics) > 1 else ""

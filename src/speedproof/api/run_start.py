@@ -130,6 +130,7 @@ def completed(asked: Request) -> Request:
 def refuse_verdicts(asked: Request) -> None:
     """What asks for a verdict, or when to stop for it, means nothing where there is none, or another rule."""
     m = asked.measuring
+    _refuse_quantile(m)
     if m.calibrate:
         none = "--calibrate has no verdict, and does not stop for one"
         asked.refuse(*_VERDICTS, "min_runs", because=none)
@@ -147,12 +148,17 @@ def refuse_verdicts(asked: Request) -> None:
         asked.refuse("min_runs", "max_runs", because=f"--runs {m.runs} is both the least and the most")
 
 
+def _refuse_quantile(m: Measuring) -> None:
+    """A quantile is decided by looks at single runs only."""
+    if decider_of(m.decide_by)[1] is not None and (m.gate or m.builds or m.plan):
+        raise UsageError(f"--decide-by {m.decide_by} does not go with --gate, --builds or --plan")
+
+
 def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]) -> SessionQuestion:
     """What is asked of the runs."""
     m = asked.measuring
     metric, q = decider_of(m.decide_by)
-    if q is not None and (m.gate or m.builds or m.plan):
-        raise UsageError("a quantile decides no --gate, --builds or --plan; leave them out")
+    _refuse_quantile(m)
     return SessionQuestion(
         replace(_rules_of(asked, plan), quantile=q),
         metric,

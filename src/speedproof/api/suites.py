@@ -383,6 +383,9 @@ def _rankings(
     for metric in suite.metrics:
         keys = [key for key in suite.keys if key.metric == metric]
         own = [result for result in known if result.metric == metric]
+        question = next((c.protocol for result in own for c in result.headlines), "typical")
+        if question not in ("typical", "mean", "median")[: 1 if len(keys) == 1 else 3]:
+            continue  # places are of typical runs, or of geometric means
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
             if len(keys) == 1:
                 made = {
@@ -399,7 +402,6 @@ def _rankings(
                     for c in result.headlines
                     if c.log is not None
                 }
-                question = next((c.protocol for c in heads.values()), "typical")
                 found[metric] = rank_suite(suite, metric, versions, rules, heads, question)
     return found
 

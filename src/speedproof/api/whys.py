@@ -53,7 +53,12 @@ class WhyResult(Shown, Struct, frozen=True):
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [report(of, everything=everything, details=details) for of in self.by_candidate.values() if of]
+        several = len(self.by_candidate) > 1
+        return [
+            report(of, everything=everything, details=details, whose=several)
+            for of in self.by_candidate.values()
+            if of
+        ]
 
     def to_json(self) -> str:
         """Everything, in the envelope of all results."""

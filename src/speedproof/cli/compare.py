@@ -170,8 +170,10 @@ def run(asked: CompareOptions, console: Console) -> int:
             over = by_inputs.report(inputs.found, inputs.problems, **shown)
             sheets = by_inputs.beside(tuple(sheets), over)
         yield from sheets
-        for found in plans.values():
-            yield from found.reports()
+        for name, found in plans.items():
+            from speedproof.reporting import power
+
+            yield power.report(found.plans, found.problems, f" of {name}" if len(plans) > 1 else "")
         if asked.modes:
             from speedproof.reporting import modes as of_modes
 

@@ -247,7 +247,8 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     history = asked.history
     known = history.alarms(benchmark=asked.benchmark)
     sha = None if asked.commit is None else history.find(asked.commit)
-    alarm = next((a for a in known.alarms if (not a.confirmed if sha is None else a.bad.sha == sha)), None)
+    wanted = known.undecided if sha is None else known.alarms
+    alarm = next((a for a in wanted if (not a.confirmed if sha is None else a.bad.sha == sha)), None)
     if alarm is None:
         raise UsageError("no such alarm: see 'speedproof history watch'")
     file = str(new_session("confirm", datetime.now()))

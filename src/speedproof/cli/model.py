@@ -111,6 +111,7 @@ def run(asked: ModelOptions, console: Console) -> int:
     with console.progress("modelling", len(suite.samples)) as ticker:
         result = sp.model(
             suite,
+            metric="all",
             components=asked.components,
             max_components=modelling.max_components,
             compatible=asked.compatible,

@@ -66,7 +66,12 @@ def run(asked: PlotOptions, console: Console) -> int:
     else:
         suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
     if asked.over is not None:
-        drawn = [(asked.over, sp.compare_suite(suite, reference=reference).over(asked.over).plot())]
+        drawn = [
+            (
+                asked.over,
+                sp.compare_suite(suite, reference=reference, protocols="typical").over(asked.over).plot(),
+            )
+        ]
     elif asked.joint is None:
         most = asked.modelling.max_components
         drawn = sp.pictures(

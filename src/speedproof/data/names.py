@@ -49,9 +49,12 @@ _HASH = re.compile("[0-9a-f]{4,40}")
 
 
 def version_of(name: str, versions: Sequence[str]) -> str:
-    """The version that is meant: of that name, or the only one whose name begins with that hash of a commit."""
-    if name in versions or not _HASH.fullmatch(name):
+    """The version that is meant: of that name, or the only one of a commit that was called so or has that hash."""
+    if name in versions:
         return name
+    typed = [v for v in versions if (parts := v.partition(" "))[2] == name and _HASH.fullmatch(parts[0])]
+    if len(typed) == 1 or not _HASH.fullmatch(name):
+        return typed[0] if len(typed) == 1 else name
     first = {version: version.partition(" ")[0] for version in versions}
     near = [
         version

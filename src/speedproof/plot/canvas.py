@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -117,11 +116,11 @@ def plain(text: str, longest: int = 100) -> str:
 
 def plain_log_ticks(axis: Axis) -> None:
     """Ticks of a logarithmic axis: plain numbers, even ones where it spans less than a power of ten."""
-    from matplotlib.ticker import AutoLocator, LogFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullLocator
 
     low, high = sorted(axis.get_view_interval())
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if high > 10.0 * low else AutoLocator())
-    axis.set_major_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(math.inf, math.inf)))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     axis.set_minor_locator(NullLocator())
 
 

@@ -62,14 +62,14 @@ _ALIKE = (
 )
 _ALIKE_IN_BLOCKS = (
     "neighbouring runs are alike: there is less information than the number of runs suggests; the versions took "
-    "turns in random order, so 'speedproof run --review FILE', which compares within blocks, does not mind"
+    "turns in random order, so typical runs, which a session compares within blocks, do not mind"
 )
 _UNLIKE = "neighbouring runs alternate: something with a period of two runs is measured, too"
 _STEADY = "no trend over the runs"
 _DRIFT = "the values drift over the runs: warm up longer, or measure both versions in a random order"
 _DRIFT_IN_BLOCKS = (
-    "the values drift over the runs: warm up longer; the versions took turns in random order, so 'speedproof run "
-    "--review FILE', which compares within blocks, does not mind what both share"
+    "the values drift over the runs: warm up longer; the versions took turns in random order, so typical "
+    "runs, which a session compares within blocks, do not mind what both share"
 )
 _STEADY_WITHIN = "no trend inside the processes"
 _DRIFT_WITHIN = (

@@ -30,6 +30,7 @@ PAPER_EXACT_BELOW = (
     12  # Chen et al. (2015), section IV-A: tables for m < 12, the normal distribution from 12.
 )
 _DIGITS = 15
+_FEW = 64  # values, which are printed faster than computed
 _SPARE_DIGITS = 3  # that 64 bits hold beyond 15
 # Error of a number of 15 digits before the point, where extended precision is no wider than a double of all.
 _UNSURE_DIGIT = 4e15 * float(np.finfo(np.longdouble).eps)
@@ -133,13 +134,25 @@ def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
 
 
 def _side(whole: WholeArray, unit: int) -> Side:
-    values: WholeArray
-    values, counts = np.unique(whole, return_counts=True)  # type: ignore[assignment]
-    return Side(values, counts, np.concatenate(([0], np.cumsum(counts))), (values / unit).astype(np.float64))
+    ascending = np.sort(whole)
+    below = np.append(np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])), whole.size)
+    values = ascending[below[:-1]]
+    return Side(values, below[1:] - below[:-1], below, (values / unit).astype(np.float64))
 
 
 def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
     """The 15 digits that each double prints as, and their power of ten: ``format(value, ".14e")`` of all."""
+    mantissas, exponents, sure = np.zeros((3, values.size), dtype=np.int64)
+    if values.size > _FEW:
+        mantissas, exponents, sure = _computed_digits(values)
+    for at in np.flatnonzero(sure == 0).tolist():
+        printed, _, exponent = format(values[at], f".{_DIGITS - 1}e").partition("e")
+        mantissas[at], exponents[at] = int(printed.replace(".", "")), int(exponent) - _DIGITS + 1
+    return mantissas, exponents
+
+
+def _computed_digits(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+    """By arithmetic, and 1 where rounding surely does not matter."""
     exponents = np.floor(np.log10(values)).astype(np.int64) + 1 - _DIGITS
     with np.errstate(all="ignore"):
         least = int(exponents.min())
@@ -152,11 +165,7 @@ def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
         sure = (
             (np.abs(rest - 0.5) > _UNSURE_DIGIT) & (floor >= 10.0 ** (_DIGITS - 1)) & (whole <= 10.0**_DIGITS)
         )
-    mantissas = np.where(sure, whole, 0).astype(np.int64)
-    for at in np.flatnonzero(~sure).tolist():
-        printed, _, exponent = format(values[at], f".{_DIGITS - 1}e").partition("e")
-        mantissas[at], exponents[at] = int(printed.replace(".", "")), int(exponent) - _DIGITS + 1
-    return mantissas, exponents
+    return np.where(sure, whole, 0).astype(np.int64), exponents, sure.astype(np.int64)
 
 
 def score_duel(

@@ -101,19 +101,22 @@ def _windows(duel: Duel, rule: HptRule) -> list[tuple[float, float]]:
 
 def _steps_between(duel: Duel, rule: HptRule, least_speedup: float, most_speedup: float) -> Steps:
     values, places, weights, beyond = _ratios(duel, least_speedup, most_speedup)
-    apart = np.flatnonzero(np.diff(values) > _TOGETHER * values[1:]) + 1
-    starts = np.concatenate(([0], apart)) if values.size else apart
+    first = np.ones(values.size, dtype=np.bool_)
+    np.greater(values[1:] - values[:-1], _TOGETHER * values[1:], out=first[1:])
+    starts = np.flatnonzero(first)
     ends = np.append(starts[1:], values.size)[: starts.size]
-    upto = np.concatenate(([0], np.cumsum(weights)))
+    upto = np.zeros(values.size + 1, dtype=np.int64)
+    np.cumsum(weights, out=upto[1:])
     met = upto[ends] - upto[starts]
     clean = _clean(duel, places, starts, ends)
     after = 2 * (beyond + upto[-1] - upto[ends])
-    everything = 2 * (beyond + int(upto[-1]))
     # Cells in ascending order: below the first cluster, at it, after it, at the second, ... For each twice
     # the pairs won, at least and at most: different ratios that are judged together make the two differ.
-    least = np.append(everything, np.column_stack((np.where(clean, after + met, after), after)))
-    most = np.append(everything, np.column_stack((np.where(clean, after + met, after + 2 * met), after)))
-    crossed = np.append(0, np.column_stack((met, np.zeros_like(met))))
+    least, most, crossed = np.zeros((3, 2 * starts.size + 1), dtype=np.int64)
+    least[0] = most[0] = 2 * (beyond + int(upto[-1]))
+    least[2::2] = most[2::2] = after
+    least[1::2], most[1::2] = np.where(clean, after + met, [after, after + 2 * met])
+    crossed[1::2] = met
     states = _bounded_states(duel, rule, least, most, crossed)
     firsts, lasts = values[starts], values[ends - 1]
     for cell in np.flatnonzero(states == OPEN).tolist():
@@ -138,12 +141,18 @@ def _steps_between(duel: Duel, rule: HptRule, least_speedup: float, most_speedup
 def _ratios(duel: Duel, least: float, most: float) -> tuple[FloatArray, IntArray, IntArray, int]:
     """The ratios of different runs in a window, ascending; their places and weights; how many pairs are beyond."""
     upper, lower = duel.upper, duel.lower
-    ratios = Ratios(upper.rounded, upper.counts, lower.rounded, lower.counts)
-    up, low, beyond = ratios.between(least * (1 - _TOGETHER), most)
-    values = ratios.xs[up] / ratios.ys[low]
+    if math.isinf(most):
+        with np.errstate(over="ignore", under="ignore"):
+            every = (upper.rounded[:, None] / lower.rounded).ravel()
+        places, beyond = np.flatnonzero(every > least * (1 - _TOGETHER)), 0
+        values = every[places]
+        up, low = np.divmod(places, lower.values.size)
+    else:
+        ratios = Ratios(upper.rounded, upper.counts, lower.rounded, lower.counts)
+        up, low, beyond = ratios.between(least * (1 - _TOGETHER), most)
+        values, places = ratios.xs[up] / ratios.ys[low], up * lower.values.size + low
     order = np.argsort(values, kind="stable")
-    up, low = up[order], low[order]
-    return values[order], up * lower.values.size + low, upper.counts[up] * lower.counts[low], beyond
+    return values[order], places[order], (upper.counts[up] * lower.counts[low])[order], beyond
 
 
 def _clean(duel: Duel, places: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:

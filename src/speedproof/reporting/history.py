@@ -113,7 +113,9 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     )
     shown = result.alarms if everything else result.alarms[:_SHOWN]
     more = len(result.alarms) - len(shown)
-    hints = (*_next_step(result.undecided), "Accept: history bless COMMIT") if result.undecided else ()
+    hints = (
+        (*_next_step(result.undecided), "Accept: speedproof history bless COMMIT") if result.undecided else ()
+    )
     columns = (
         Column("since"),
         Column("benchmark", names=True),
@@ -135,7 +137,7 @@ def _next_step(undecided: Sequence[HistoryAlarm]) -> Iterator[str]:
     """What measures the first unconfirmed alarm again; where all are confirmed, what finds a commit of several."""
     for alarm in undecided:
         if not alarm.confirmed:
-            yield f"Measure again: history confirm {short_name(alarm.bad.sha)} -- COMMAND"
+            yield f"Measure again: speedproof history confirm {short_name(alarm.bad.sha)} -- COMMAND"
             return
     for alarm in undecided:
         if alarm.between > 1:

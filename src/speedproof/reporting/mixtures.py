@@ -115,7 +115,9 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     versions = list(dict.fromkeys(version for _, version, *_ in models))
     # The commands of one file are versions and benchmarks at once.
     what = "command" if any(" " in name for name in versions) else "version"
-    benchmarks, named = benchmark_column([key.benchmark for key, *_ in models], "benchmark")
+    metrics = {key.metric for key, *_ in models}
+    told = {key: f"{key.benchmark} {key.metric}" if len(metrics) > 1 else key.benchmark for key, *_ in models}
+    benchmarks, named = benchmark_column([told[key] for key, *_ in models], "benchmark")
     columns = (
         benchmarks,
         Column(what, names=True),
@@ -134,8 +136,8 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     short = dict(zip(versions, spoken(versions) if alone else labels(versions, 16), strict=True))
     rows = []
     for found, answered in sorted(zip(models, answers, strict=True), key=key):
-        benchmark, version, sample, a = found[0].benchmark, *found[1:]
-        places = format_values([mode.place for mode in a.modes], sample.unit) if a.modes else []
+        benchmark, version, sample, a = told[found[0]], *found[1:]
+        places = _shown([mode.place for mode in a.modes], sample)
         modes = (
             ", ".join(f"{p} {case_share(m.share)}" for p, m in zip(places, a.modes, strict=True)) or "none"
         )
@@ -188,7 +190,7 @@ def _one(
 ) -> Report:
     """One sample: its modes in a sentence, its components, its histogram; what was asked, where it is alone."""
     modes = a.modes
-    places = format_values([mode.place for mode in modes], sample.unit) if modes else []
+    places = _shown([mode.place for mode in modes], sample)
     name = f"{key.benchmark} ({version})" if version != key.benchmark else version
     if len(modes) > 1:
         at = ", ".join(f"{case_share(m.share)} at {p}" for p, m in zip(places, modes, strict=True))
@@ -248,8 +250,15 @@ def best_family(a: Analysis) -> str:
     return "mixture" if best is None or best.bic < a.bic else best.name
 
 
+def _shown(places: Sequence[float], sample: Sample, digits: int = 4) -> list[str]:
+    """Places among values, those beside which the values are huge as zero."""
+    least = 1e-9 * float(abs(sample.values).max())
+    kept = [place if abs(place) >= least else 0.0 for place in places]
+    return format_values(kept, sample.unit, digits) if kept else []
+
+
 def _components(sample: Sample, a: Analysis) -> Table:
-    means = format_values([c.mean for c in a.components], sample.unit, 5)
+    means = _shown([c.mean for c in a.components], sample, 5)
     sds = format_values([c.sd for c in a.components], sample.unit, 3)
     rows = (
         (str(k), f"{100 * c.weight:.1f} %", mean, sd)

@@ -11,14 +11,14 @@ from speedproof.reporting.numbers import percent, rough, share
 from speedproof.reporting.words import asked_of, several
 
 
-def report(plans: Sequence[PowerPlan], problems: Sequence[str] = ()) -> Report:
-    """What finds an effect in 8 and in 9 of 10 comparisons."""
+def report(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: str = "") -> Report:
+    """What finds an effect (of a candidate, ``whose`` it is) in 8 and in 9 of 10 comparisons."""
     notes = tuple(Text(problem, "warning") for problem in problems)
     if not plans:
         return Report("power", (Text("No pilot to plan from.", "bad"),), notes=notes, command="compare")
     first = plans[0]
     asked = f"({asked_of(first.protocol)}, risk {percent(first.alpha)})"
-    what, runs = f"To find {share(first.effect)} in 8 of 10 comparisons", several(first.repeated)
+    what, runs = f"To find {share(first.effect)}{whose} in 8 of 10 comparisons", several(first.repeated)
     about = Report(f"power at {share(first.effect)}", (), notes=notes, command="compare", data=tuple(plans))
     if len(plans) == 1:
         often, oftener = first.sizes

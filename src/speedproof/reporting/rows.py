@@ -70,10 +70,11 @@ class Voice(Struct, frozen=True):
         """The ratio over a suite, of which so many benchmarks have one."""
         return Text(words.geometric_mean(estimate, self.better, self.worse, (known, of)))
 
-    def jointly(self, alpha: float, counts: Mapping[Verdict, int]) -> Text:
-        """How many verdicts hold together at one risk."""
+    def jointly(self, alpha: float, counts: Mapping[Verdict, int], claims: int = 0) -> Text:
+        """How many verdicts hold together at one risk; of more claims than two a benchmark, how many."""
         kept = [f"{counts[v]} {word}" for v, word in [*self.kinds.items()][:3] if counts.get(v)]
-        return Text(f"At a joint risk of {percent(alpha)} (Holm): {', '.join(kept) or 'none'}")
+        how = f"Holm, {claims} claims" if claims else "Holm"
+        return Text(f"At a joint risk of {percent(alpha)} ({how}): {', '.join(kept) or 'none'}")
 
     def bands(self, counts: Mapping[Verdict, Sequence[int]]) -> Table:
         """How many are proven to have changed by how much."""

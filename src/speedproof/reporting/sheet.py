@@ -167,7 +167,8 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
         yield voice.geometric_mean(means.these, means.benchmarks, means.benchmarks + len(means.left_out))
     for family in () if voice.shaken else result.controlled:
         if (family.method, family.protocol) == ("holm", protocol):
-            yield voice.jointly(family.alpha, {v: family.count(v) for v in Verdict})
+            claims = family.family if family.margin is not None else 0
+            yield voice.jointly(family.alpha, {v: family.count(v) for v in Verdict}, claims)
 
 
 def _benchmarks(result: SuiteComparison, heads: Sequence[Comparison], voice: Voice, *, folds: bool) -> Table:

@@ -73,7 +73,7 @@ def overview(
         notes.append(Text(f"... {plural(len(more), 'more change' if each else 'more commit')}{still}"))
     hints = [*_culprit(result, changes)]
     if any(len(group.changes) > 1 for group in groups):
-        hints.append("One commit: history --commit COMMIT")
+        hints.append("One commit: speedproof history --commit COMMIT")
     hints += ["One benchmark: history show NAME", *(["All: --all"] if more else [])]
     return Report(
         f"history in {result.store}",

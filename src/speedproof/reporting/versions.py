@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.sequential import TEST
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
 from speedproof.reporting import metrics, sheet, words
@@ -76,11 +77,14 @@ class _Versions:
         self.voice = Voice.of(*results)
 
     def medians(self, benchmark: str) -> dict[str, str]:
-        """By version, the times of a benchmark."""
+        """By version, the times of a benchmark that the answers are about."""
         answers = self.answers[benchmark]
-        reference = next(iter(answers.values())).reference
-        sides = {self.names[0]: reference, **{v: c.candidate for v, c in answers.items()}}
-        return dict(zip(sides, values([s.median for s in sides.values()], reference.unit), strict=True))
+        first = next(iter(answers.values()))
+        sides = {
+            self.names[0]: words.located(first)[0],
+            **{v: words.located(c)[1] for v, c in answers.items()},
+        }
+        return dict(zip(sides, values([*sides.values()], first.reference.unit), strict=True))
 
 
 def report(
@@ -115,6 +119,9 @@ def report(
     elif ranking is not None and "stands alone" not in answer.text:
         alone = f"what is {voice.shown} in a row holds by itself ({level(1 - results[0].alpha)})."
         notes.insert(0, Text(f"Places hold together; {alone}", "dim"))
+    sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
+    if not several and len(sizes) > 1 and any(c.test == TEST for c in of.heads.values()):
+        notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
     notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.
     hint = () if everything else hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
@@ -173,9 +180,10 @@ def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
 def _answer(of: _Versions) -> Text:
     """Who is first, if anybody is proven to be, and at which risk."""
     reference, voice = of.called[of.names[0]], of.voice
+    metric = words.metric_first(of.first.metric)
     if of.ranking is None:
         asked = voice.asked(of.first.protocol, of.first.alpha)
-        return Text(f"{plural(len(of.results), 'candidate')} against {reference}", "strong", asked)
+        return Text(f"{metric}{plural(len(of.results), 'candidate')} against {reference}", "strong", asked)
     ranking, over = of.ranking, len(of.ranking.benchmarks)
     where = "" if over == 1 else f"geometric mean of {over} benchmarks, "
     sure = "not proven" if voice.shaken else f"all claims at a joint risk of {percent(ranking.alpha)}"
@@ -184,14 +192,14 @@ def _answer(of: _Versions) -> Text:
     leading = {v.version: v for v in ranking.versions if v.best_rank == 1}
     first = enumerate_names([of.called[v] for v in leading], 4)
     if not leading:
-        nobody = f"No version is {superlative}: each is proven {voice.worse} than another"
+        nobody = f"{metric}No version is {superlative}: each is proven {voice.worse} than another"
         return Text(nobody, "strong", risk)
     if len(leading) == 1:
         ((name, best),) = leading.items()
         ahead = f", {words.observed(best.speedup.value, voice.better, '')} than {reference}"
-        lead = f"{first} is {superlative} of {len(of.names)}{ahead if name != of.names[0] else ''}"
+        lead = f"{metric}{first} is {superlative} of {len(of.names)}{ahead if name != of.names[0] else ''}"
         return Text(lead, "strong", risk)
-    one_of = f"{superlative.capitalize()}: one of {first}, undecided"
+    one_of = f"{metric}Undecided which is {superlative}: {first}"
     proven = any(c.verdict in words.CHANGED for (_, v), c in of.heads.items() if v in leading)
     if over > 1 or of.names[0] not in leading or not proven:
         return Text(one_of, "strong", risk)
@@ -199,7 +207,7 @@ def _answer(of: _Versions) -> Text:
     alone = f"each row stands alone at {percent(of.first.alpha)}"
     if len(leading) == len(of.names):
         return Text(f"At a joint risk of {percent(ranking.alpha)} no order is shown; {alone}", "strong")
-    return Text(f"{one_of} jointly; {alone}", "strong", risk)
+    return Text(f"{one_of} (jointly); {alone}", "strong", risk)
 
 
 def _by_place(of: _Versions, ranking: SuiteRanking, benchmarks: Sequence[str]) -> Table:
@@ -252,7 +260,13 @@ def _of_one(of: _Versions) -> Table:
     columns = (
         *right("place" if places else ""),
         Column(of.first.benchmark, names=True),
-        *right("median"),
+        *right(
+            of.first.protocol.upper()
+            if of.first.quantiles
+            else "mean"
+            if of.first.protocol == "mean"
+            else "median"
+        ),
         *of.voice.columns[:2],
         *right("runs", drop=1),
     )

@@ -22,7 +22,7 @@ _NEXT = (
     (("cycles", "energy", "freq", "machine"), "--cpu 1, at a fixed frequency"),
 )
 """By a part of a metric's name, the option of ``run`` that measures more."""
-_BUILDS = "--revisions and --builds 5"
+_BUILDS = "--builds 5, of revisions"
 _NOT_RECORDED = "--perf instructions,branch-misses,dTLB-load-misses"
 
 
@@ -41,8 +41,10 @@ def sentence(why: Why, m: ByStates) -> str:
     """What one metric, or the machine, goes with, in a sentence."""
     if m.states and m.share is not None and m.within is not None and why.speedup is not None:
         state = m.states[_told_state(m.states)]
-        runs = f"runs {_level(m, state)} ({_shares(why, state)}); within a state {span(m.within)}"
-        of = f"the {direction(why.speedup.value, '', 'slower').rstrip()} in mean"
+        runs = (
+            f"runs {_level(m, state)} ({_shares(why, state)}); within a state {span(m.within, *_words(why))}"
+        )
+        of = f"the {direction(why.speedup.value, '', _words(why)[1]).rstrip()} in mean"
         if m.share.value < 0.0:
             return f"against {of}: {runs}"
         return f"{'all' if m.share.value > 1.0 else percent(m.share.value, 2)} of {of}: {runs}"
@@ -131,7 +133,12 @@ def _benchmarks(found: Sequence[Why], *, everything: bool) -> Table:
             state = first.states[_told_state(first.states)] if first.states else None
             runs = f"{_level(first, state)} ({_shares(why, state)})" if state else ""
             of = percent(first.share.value, 2) if first.share else ""
-            cells = (_name(first), of, span(first.within) if first.within else "", Cell(runs, "dim"))
+            cells = (
+                _name(first),
+                of,
+                span(first.within, *_words(why)) if first.within else "",
+                Cell(runs, "dim"),
+            )
         message = sentence(why, first) if first else _nothing(why)
         kind = "explained" if first else "with nothing shown"
         rows.append(
@@ -165,7 +172,7 @@ def _metrics(why: Why) -> Table:
             unit, test = m.unit, (f"{m.correlation:.2f}", percent(m.between, 2), pvalue(m.pvalue))
         states = ", ".join(value_of(s.level, unit) for s in m.states)
         share = "" if m.share is None else f"{percent(m.share.value, 2)} [{_ends(m.share)}]"
-        within = span(m.within) if m.within else ""
+        within = span(m.within, *_words(why)) if m.within else ""
         rows.append(Row.of(Cell(_name(m), style), *test, states, share, within, name=_name(m)))
     return Table.of(columns, rows)
 
@@ -174,14 +181,19 @@ def _ends(share: Estimate) -> str:
     return ", ".join(percent(end, 2).removesuffix(" %") for end in (share.low, share.high)) + " %"
 
 
-def span(speedup: Estimate) -> str:
+def _words(why: Why) -> tuple[str, str]:
+    """What less and more of a metric is called."""
+    return ("faster", "slower") if why.unit == "s" else ("better", "worse")
+
+
+def span(speedup: Estimate, better: str = "faster", worse: str = "slower") -> str:
     """Between which factors a speedup lies: ``"1.02x to 1.04x"``, with its word where that is no gain."""
     low, high = speedup.low, speedup.high
     if low >= 1.0:
         return f"{factor(low, -1, 3)} to {factor(high, 1, 3)}"
     if high <= 1.0:
-        return f"{factor(inverse(high), -1, 3)} to {factor(inverse(low), 1, 3)} slower"
-    return f"{factor(inverse(low), 1, 3)} slower to {factor(high, 1, 3)} faster"
+        return f"{factor(inverse(high), -1, 3)} to {factor(inverse(low), 1, 3)} {worse}"
+    return f"{factor(inverse(low), 1, 3)} {worse} to {factor(high, 1, 3)} {better}"
 
 
 def _told_state(states: Sequence[StateOfRuns]) -> int:
