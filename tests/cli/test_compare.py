@@ -491,9 +491,10 @@ def test_help_is_there_however_it_is_asked_for(argv: list[str]) -> None:
 
 
 def test_light_commands_import_nothing_heavy() -> None:
-    """No SciPy, rich, matplotlib or masked arrays for ``suite`` in a pipe, but what NumPy itself loads."""
+    """For ``suite`` in a pipe what NumPy itself loads, and of the procedures its own alone."""
     code = (
         "import sys, numpy; heavy = {'scipy', 'rich', 'argparse', 'matplotlib', 'numpy.ma'} - sys.modules.keys(); "
+        "heavy |= {'speedproof.protocols.' + m for m in ('questions', 'suite', 'hpt', 'sequential')}; "
         "from speedproof.cli.main import main; main(sys.argv[1:]); "
         "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)"
     )

@@ -7,7 +7,6 @@ which is made of both; its one-line help stands in :data:`speedproof.cli.main.CO
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import cleandoc, get_annotations
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_origin
@@ -410,6 +409,8 @@ def said(error: click.UsageError) -> str:
 
 def _near(word: str, known: Sequence[str]) -> str:
     """The nearest name, else one that begins alike; none where all are far."""
+    import difflib  # not for the help alone
+
     bare = {name.lstrip("-"): name for name in known}
     word = word.lstrip("-")
     begins = [name for name in bare if name.startswith(word[:3])]

@@ -5,12 +5,10 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -20,6 +18,12 @@ if TYPE_CHECKING:
 
 
 _QUIET = 10.0  # seconds between two lines of progress in a pipe
+
+
+def _of_terminal() -> int:
+    import shutil  # not for the help alone
+
+    return shutil.get_terminal_size().columns
 
 
 def _columns() -> int:
@@ -96,7 +100,7 @@ class Console:
     @property
     def width(self) -> int:
         """Columns to write in: the terminal's, 80 in a pipe."""
-        return shutil.get_terminal_size().columns if self.terminal else _columns()
+        return _of_terminal() if self.terminal else _columns()
 
     def write(self, *reports: Report) -> None:
         """Write reports, one under the other, no line wider than the terminal; in a pipe than 80 columns."""
@@ -117,8 +121,7 @@ class Console:
         if self.err.isatty():
             from speedproof.reporting.text import wrapped
 
-            width = shutil.get_terminal_size().columns
-            lines = [part for line in lines for part in wrapped(line, width)]
+            lines = [part for line in lines for part in wrapped(line, _of_terminal())]
         self._write(self.err, "\n".join(lines))
 
     def _write(self, stream: TextIO, text: str) -> None:
@@ -160,6 +163,8 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 def _stream(stream: TextIO | None) -> TextIO:
     """A standard stream that takes every character, or a sink where the process was given none."""
     if stream is None:
+        from pathlib import Path  # not for the help alone
+
         return Path(os.devnull).open("w", encoding="utf-8")
     if isinstance(stream, io.TextIOWrapper):
         codecs.register_error("speedproof", _in_ascii)

@@ -10,7 +10,6 @@ import gc
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from types import TracebackType
@@ -225,7 +224,7 @@ def entry() -> None:
 
 
 def _crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    traceback.print_exception(kind, error, trace)
+    sys.__excepthook__(kind, error, trace)
     sys.stderr.write("speedproof: this is a defect of speedproof; please report it with the lines above\n")
     sys.stderr.flush()
     os._exit(ERROR)

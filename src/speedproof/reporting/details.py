@@ -34,7 +34,6 @@ _NO_TEST = {
     State.MORE_RUNS_Y: "the protocol asks for more runs of Y",
     State.MORE_RUNS: "the protocol asks for more runs of both",
 }
-PLURALS: dict[Location, str] = {"min": "minima", "mean": "means", "median": "medians"}
 _TITLE = 14
 
 
@@ -163,7 +162,7 @@ def of_all(
     for location, gain in overall:
         if math.isfinite(gain.speedup) and gain.speedup > 0:
             ratio = words.direction(gain.speedup, better, worse)
-            yield Text(f"Total of the {PLURALS[location]}, every benchmark run once: {ratio}.")
+            yield Text(f"Total of the {words.PLURALS[location]}, every benchmark run once: {ratio}.")
 
 
 def _accelerated(result: SuiteComparison) -> Iterator[Text]:

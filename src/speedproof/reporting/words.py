@@ -9,17 +9,20 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.options import HEADLINE, WORTH_KNOWING
-from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.summaries import Summary
 from speedproof.reporting.model import Style
 from speedproof.reporting.numbers import case_share, factor, level, plural, rough, share
 from speedproof.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from speedproof.protocols.suites import Location
 
 STYLES: dict[Verdict, Style] = {
     Verdict.FASTER: "good",
@@ -30,6 +33,8 @@ STYLES: dict[Verdict, Style] = {
 
 
 CHANGED = (Verdict.FASTER, Verdict.SLOWER)
+
+PLURALS: dict[Location, str] = {"min": "minima", "mean": "means", "median": "medians"}
 
 
 class Effect(Struct, frozen=True):
@@ -142,7 +147,11 @@ def slow_runs(result: Comparison) -> str:
 def asked_of(protocol: str) -> str:
     """What a protocol speaks of, in brackets behind a count: ``"typical run"``, ``"in mean"``."""
     # A session's test is of typical runs, too, and holds however often one looks.
-    return _TYPICAL if protocol == HEADLINE else QUESTIONS[protocol].where
+    if protocol == HEADLINE:
+        return _TYPICAL
+    from speedproof.protocols.questions import QUESTIONS  # not for one procedure alone
+
+    return QUESTIONS[protocol].where
 
 
 def located(result: Comparison) -> tuple[float, float]:

@@ -43,11 +43,16 @@ def rank_sum_tails(sizes: tuple[int, ...], n: int) -> RankSumTails:
     step = math.gcd(*(rank - lowest for rank in ranks)) or 1
     # ways[k, s]: choices of k values whose doubled ranks exceed k times the lowest by s steps.
     greatest = sum(ranks[m:]) - n * lowest
-    ways = np.zeros((n + 1, greatest // step + 1))
+    width = greatest // step + 1
+    ways = np.zeros((n + 1, width))
     ways[0, 0] = 1.0
-    for rank in ranks:
+    reach = 1  # steps that the values so far can make; of fewer rows n can be had from those that follow
+    for seen, rank in enumerate(ranks):
         shift = (rank - lowest) // step
-        ways[1:, shift:] += ways[:-1, : ways.shape[1] - shift].copy()
+        first, last = max(n - total + seen, 0), min(seen + 1, n)
+        before = ways[first:last, : min(reach, width - shift)].copy()
+        ways[first + 1 : last + 1, shift : shift + before.shape[1]] += before
+        reach = min(reach + shift, width)
     counts = np.zeros(2 * n * m + 1)
     # Twice U is the doubled rank sum less its least value without ties, n (n + 1).
     offset = n * lowest - n * (n + 1)
