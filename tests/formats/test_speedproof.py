@@ -108,6 +108,17 @@ def test_files_of_a_session_are_asked_what_the_session_asked(tmp_path: Path) -> 
     assert (row.comparison.protocol, row.comparison.metric, row.demand.margin) == ("typical", "time", 0.02)
 
 
+@pytest.mark.parametrize(
+    "decide_by", ["zzz; margin=abc", "time; confidence=", "p99.999999", "; ;", "time; margin=7"]
+)
+def test_what_a_damaged_header_asks_is_not_asked(tmp_path: Path, decide_by: str) -> None:
+    options = {"decide_by": msgspec.json.encode(decide_by).decode()}
+    lines = [run("s", version, block, 1.0 + block) for version in ("old", "new") for block in range(9)]
+    suite = sp.read(write(tmp_path / "r.jsonl", replace(session("s"), options=options), *lines))
+    (row,) = sp.gate(suite).decision.rows
+    assert (row.comparison.protocol, row.comparison.metric, row.demand.margin) == ("typical", "time", 0.02)
+
+
 def test_sessions_are_told_apart(tmp_path: Path) -> None:
     """Pooled over two machines: the suite says so."""
     path = write(

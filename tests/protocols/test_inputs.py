@@ -58,6 +58,18 @@ def test_parameters_come_from_the_names_of_every_tool(name: str, parameter: str,
     assert 50 < found.crossing.low < 100 < found.crossing.high < 200
 
 
+def test_sizes_may_have_a_suffix() -> None:
+    """Of a power of ten or two, not of a duration: m may be minutes."""
+    rows = [
+        ("x", Record(f"copy/size={size}", np.array([1.0, 1.1, 1.2, 1.3]), version=version))
+        for size in ("512", "4kB", "1MiB", "1e9", ".5", "2m")
+        for version in ("old", "new")
+    ]
+    named = sp.Suite.from_records((record.version or "", record) for _, record in rows)
+    (found,) = sp.compare_suite(named).over("size")
+    assert [one.size for one in found.inputs] == [0.5, 512.0, 4000.0, 2.0**20, 1e9, None]
+
+
 def test_fields_of_files_are_parameters_too() -> None:
     """As hyperfine, JMH and pytest-benchmark have them; a name without its value stays whole."""
     named = suite("test_sort[{}]".format, fields=lambda n: (("n", str(n)),))

@@ -112,3 +112,12 @@ def test_pilots_that_tell_nothing(values: list[float]) -> None:
     """Constant, too few, or with zeros."""
     with pytest.raises(sp.SpeedproofError, match="benchmark: "):
         sp.plan(values, effect=0.02)
+
+
+@pytest.mark.parametrize("protocol", ["median", "p90"])
+def test_a_pilot_in_steps_has_an_interval(protocol: str) -> None:
+    """Draws of it may be all equal: there is no density to estimate then, and yet a number."""
+    old, new = np.full(10, 1.0), np.full(10, 1.05)
+    old[:3], new[:3] = [1.001, 1.02, 1.03], [1.06, 1.051, 1.053]
+    size = plan_power(Pair(Key("f"), Sample(old), Sample(new)), 0.05, protocol).sizes[0]
+    assert 0.0 < size.low <= (size.runs or MOST_RUNS) <= size.high

@@ -99,6 +99,9 @@ def open_page(chromium: webdriver.Chrome, tmp_path: Path) -> Iterator[Opener]:
             encoding="utf-8",
         )
         chromium.get(page.as_uri())
+        # Under load the driver may come back while the page is still read.
+        complete = "return document.readyState === 'complete'"
+        WebDriverWait(chromium, 60).until(lambda driver: driver.execute_script(complete))
         return chromium
 
     _log(chromium, "browser")

@@ -53,6 +53,19 @@ def test_ratios_of_two_samples_in_order(n: int, m: int, spread: float, digits: i
         assert found[row].tolist() == [ratios[k] for k in places[row].tolist()]
 
 
+def test_ratios_below_all_usual_doubles() -> None:
+    """Where products round to neighbours, too."""
+    if module.COMPILED is None:
+        pytest.skip("built without a compiler")
+    rng = np.random.default_rng(4)
+    x, y = np.sort(1e-160 * rng.lognormal(0, 1, (50, 20))), np.sort(1e160 * rng.lognormal(0, 1, (50, 20)))
+    places, found = rng.integers(0, 400, (50, 2)), np.empty((50, 2))
+    module.COMPILED.ratios(x, 20, y, 20, places, found)
+    for row in range(50):
+        ratios = sorted(a / b for a in x[row].tolist() for b in y[row].tolist())
+        assert found[row].tolist() == [ratios[k] for k in places[row].tolist()]
+
+
 def test_sizes_that_differ() -> None:
     """The compiled one refuses arrays that are too small for what it writes."""
     if module.COMPILED is None:

@@ -20,7 +20,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.inputs import report
 from speedproof.reporting.model import Report
 
-_SIZE = re.compile(r"(?P<number>\d+(\.\d*)?(e[+-]?\d+)?) ?(?P<prefix>[kmgt]?)(?P<binary>i?)b?", re.IGNORECASE)
+_SIZE = re.compile(r"(?P<number>\d+(\.\d*)?) ?(?P<prefix>[kKMGT]?)(?P<binary>i?)[bB]?")
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,11 +126,14 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
 
 def _size(value: str) -> float | None:
     """A size as a number: ``"1e6"``, ``"64"``, ``"32kB"``, ``"4KiB"``, ``"10M"``."""
-    match = _SIZE.fullmatch(value)
-    if match is None:
-        return None
-    base, power = 1024.0 if match["binary"] else 1000.0, " kmgt".index(match["prefix"].lower() or " ")
-    size = float(match["number"]) * base**power
+    try:
+        size = float(value)
+    except ValueError:
+        match = _SIZE.fullmatch(value)
+        if match is None:
+            return None
+        base, power = 1024.0 if match["binary"] else 1000.0, " kmgt".index(match["prefix"].lower() or " ")
+        size = float(match["number"]) * base**power
     return size if 0.0 < size < math.inf else None
 
 

@@ -30,6 +30,14 @@ _FEW = 9  # values of a field that may be versions
 __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
 
 
+def _sound(name: str, value: str) -> bool:
+    """Whether a part of what a session asked can be asked: a header may be damaged."""
+    try:
+        return bool(decider_of(value)[0]) if name == "decide-by" else 0.0 < float(value) < 1.0
+    except ValueError:
+        return False
+
+
 class Suite(Alike, Struct, frozen=True, eq=False):
     """Benchmarks x versions -> samples.
 
@@ -108,7 +116,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         if len(said) != 1 or len(asked := said.pop()) != 1:
             return {}
         parts = (part.partition("=") for part in asked[0].split("; "))
-        return {name: value for name, _, value in parts}
+        return {name: value for name, _, value in parts if _sound(name, value)}
 
     @property
     def plot(self) -> SuitePlots:

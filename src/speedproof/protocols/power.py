@@ -149,7 +149,9 @@ def _spread(
     pilots, own = np.zeros(_PILOTS), 0.0
     for logs in (np.log(slow), np.log(fast)):
         drawn = logs[rng.integers(logs.size, size=(_PILOTS, logs.size))]
-        pilots, own = pilots + _variance(drawn, q), own + float(_variance(logs[None], q)[0])
+        # Values in steps may have no spread in the middle.
+        width = max(_width(logs), float(np.ptp(logs)) / logs.size, 1e-9)
+        pilots, own = pilots + _variance(drawn, q, width), own + float(_variance(logs[None], q, width)[0])
     low, high = np.quantile(pilots / own, (0.025, 0.975)).tolist()
     # A variance is known no better than a normal sample's of this size would tell.
     n = slow.size + fast.size - 2
@@ -157,14 +159,15 @@ def _spread(
     return min(low, math.exp(-normal)), max(high, math.exp(normal))
 
 
-def _variance(logs: FloatArray, q: float | None) -> FloatArray:
+def _variance(logs: FloatArray, q: float | None, width: float) -> FloatArray:
     """What the runs go with: the variance of each row; of a quantile, the density there to the power of -2."""
     if q is None:
         return np.asarray(logs.var(axis=-1, ddof=1))
     place = np.quantile(logs, q, axis=-1, keepdims=True)
-    width = np.asarray([[_width(row)] for row in logs])
-    density = np.exp(-0.5 * ((logs - place) / width) ** 2).mean(axis=-1) / width[:, 0]
-    return np.asarray(density**-2.0)
+    exponents = -0.5 * ((logs - place) / width) ** 2
+    most = exponents.max(axis=-1)
+    density = most + np.log(np.exp(exponents - most[:, None]).mean(axis=-1)) - math.log(width)
+    return np.asarray(np.exp(-2.0 * density))
 
 
 def _width(logs: FloatArray) -> float:

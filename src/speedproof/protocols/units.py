@@ -111,10 +111,15 @@ def paired_units(pair: Pair) -> tuple[Sample, Sample] | None:
     return _taken(one, np.argsort(_numbers(one))), _taken(two, order)
 
 
-def _by_block(sample: Sample) -> dict[int, float]:
-    """The median of the runs of each block, which are of one build."""
-    blocks = np.asarray(sample.blocks)
-    return {int(block): float(np.median(sample.values[blocks == block])) for block in np.unique(blocks)}
+def _by_block(sample: Sample) -> dict[tuple[str, int], float]:
+    """The median of the runs of each block of a session, which are of one build."""
+    blocks, names = np.asarray(sample.blocks), sample.session_names or ("",)
+    sessions = np.zeros_like(blocks) if sample.sessions is None else sample.sessions
+    places = dict.fromkeys(zip(sessions.tolist(), blocks.tolist(), strict=True))
+    return {
+        (names[session], block): float(np.median(sample.values[(sessions == session) & (blocks == block)]))
+        for session, block in places
+    }
 
 
 def _different_parts(names: Sequence[str]) -> tuple[str, ...]:

@@ -106,6 +106,11 @@ static double order_statistic(const double *x, Py_ssize_t n, const double *y, Py
     Py_ssize_t count = 0;
     for (Py_ssize_t j = 0; j < m; j++)
         for (Py_ssize_t i = places[j]; i < places[m + j]; i++) ratios[count++] = x[i] / y[j];
+    if (k < below || k - below >= count) { /* ratios so small that slack vanishes in their rounding: all of them */
+        below = count = 0;
+        for (Py_ssize_t j = 0; j < m; j++)
+            for (Py_ssize_t i = 0; i < n; i++) ratios[count++] = x[i] / y[j];
+    }
     qsort(ratios, (size_t)count, sizeof *ratios, compared);
     return ratios[k - below];
 }
