@@ -14,7 +14,7 @@ from speedproof.data.given import sample
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import DataError, UsageError
-from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
+from speedproof.protocols.caveats import MachineSpeeds, machine_speeds
 from speedproof.protocols.why import Why as Why
 from speedproof.protocols.why import why as explain
 from speedproof.reporting.model import Report
