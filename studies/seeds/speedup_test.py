@@ -19,7 +19,7 @@ from speedproof.data.suite import Key
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Comparison, State
-from speedproof.protocols.suite import accelerated, overall_gain
+from speedproof.protocols.suites import accelerated, overall_gain
 from speedproof.stats.proportions import benchmarks_needed, prop_test
 from speedproof.stats.special import normal_quantile
 

@@ -9,7 +9,7 @@ from studies.scores import suite_of_scores
 from studies.seeds.row import Found, Setting, register
 
 from speedproof import hpt
-from speedproof.protocols.suite import accelerated_2009, gain_2009, overall_gain
+from speedproof.protocols.suites import accelerated_2009, gain_2009, overall_gain
 from speedproof.protocols.touati2009 import decide_2009
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.normality import shapiro_wilk

@@ -12,7 +12,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.speedup_test import Entry, SuiteReport, finding, report_suite
-from speedproof.protocols.suite import LOCATIONS, Weighting, accelerated, locate, overall_gain, weigh
+from speedproof.protocols.suites import LOCATIONS, Weighting, accelerated, locate, overall_gain, weigh
 
 
 def entries(count: int, weights: list[float | None], levels: list[float | None]) -> list[Entry]:

@@ -21,12 +21,11 @@ from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.suite import (
+from speedproof.protocols.suite import SuiteComparison, compare_suite
+from speedproof.protocols.suites import (
     Gain2009,
-    SuiteComparison,
     accelerated,
     accelerated_2009,
-    compare_suite,
     gain_2009,
     locate,
     overall_gain,

@@ -36,7 +36,8 @@ from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
 from speedproof.protocols.results import Comparison
-from speedproof.protocols.suite import LOCATIONS, Location, all_caveats, located
+from speedproof.protocols.suite import all_caveats, located
+from speedproof.protocols.suites import LOCATIONS, Location
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -28,16 +28,15 @@ from speedproof.protocols.caveats import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
 from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict
-from speedproof.protocols.suite import (
+from speedproof.protocols.suite import SuiteComparison, compare_suite
+from speedproof.protocols.suites import (
     LOCATIONS,
     PRECISION,
     Accelerated,
     Location,
     OverallGain,
-    SuiteComparison,
     accelerated,
     accelerated_2009,
-    compare_suite,
 )
 from speedproof.protocols.summaries import Summary
 from speedproof.stats.estimate import Estimate

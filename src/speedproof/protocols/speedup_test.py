@@ -27,7 +27,7 @@ from speedproof.protocols.figures import SMALL, Decision
 from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
 from speedproof.protocols.median import MedianDecision, decide_median, median_tests
 from speedproof.protocols.pair import DEFAULT, Rules
-from speedproof.protocols.suite import (
+from speedproof.protocols.suites import (
     LOCATIONS,
     Accelerated,
     Location,

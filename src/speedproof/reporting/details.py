@@ -13,7 +13,8 @@ from speedproof.protocols.checks import ORDER_LEVEL
 from speedproof.protocols.multiplicity import METHODS
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
-from speedproof.protocols.suite import LEAST_FOR_HPT, RANDOM_SELECTION, Location, OverallGain, SuiteComparison
+from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
+from speedproof.protocols.suites import RANDOM_SELECTION, Location, OverallGain
 from speedproof.reporting import words
 from speedproof.reporting.hpt import conclusion
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from speedproof.protocols.speedup_test import DEFAULT_ALPHA, RowFinding, SuiteReport, SuiteRow
-from speedproof.protocols.suite import LOCATIONS, RANDOM_SELECTION, Location
+from speedproof.protocols.suites import LOCATIONS, RANDOM_SELECTION, Location
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, hint_of_all
 from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, level, percent, plural

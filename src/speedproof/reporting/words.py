@@ -22,7 +22,7 @@ from speedproof.reporting.numbers import case_share, factor, level, plural, roug
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from speedproof.protocols.suite import Location
+    from speedproof.protocols.suites import Location
 
 STYLES: dict[Verdict, Style] = {
     Verdict.FASTER: "good",
