@@ -94,7 +94,8 @@ def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> tuple[Float
     at = np.stack([n * m - rank.ravel(), rank.ravel() - 1], axis=-1)
     compiled = merging.COMPILED if n * m <= _MOST_COMPILED else None
     if compiled is not None and (x > 0.0).all() and (y > 0.0).all():
-        found, places = np.empty(at.shape), np.clip(at, 0, n * m - 1)
+        found: FloatArray = np.empty(at.shape)
+        places = np.clip(at, 0, n * m - 1)
         compiled.ratios(np.sort(x, axis=1), n, np.sort(y, axis=1), m, places, found)
     elif n * m <= _MOST_RATIOS:
         found = _of_all_ratios(x, y, np.clip(at, 0, n * m - 1))
