@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from speedproof import __version__
 from speedproof.api.given import alpha_of, proportion_given
 from speedproof.api.history_files import (
@@ -170,7 +172,8 @@ class History:
             version: commit_of(versions, version, commit, path, self.repository)
             for version in versions.versions
         }
-        return self.made().add(
+        branch = current_branch(self.repository)
+        added = self.made().add(
             versions,
             commits,
             path=path,
@@ -178,9 +181,11 @@ class History:
             session=session,
             anchor=anchor,
             started=started or start_of(versions),
-            branch=current_branch(self.repository),
+            branch=branch,
             machine=machine,
         )
+        unknown = dict.fromkeys(c.sha for c in commits.values() if branch and not c.subject)
+        return replace(added, unknown=tuple(unknown))
 
     @checked()
     def export(self, path: StrPath) -> int:
