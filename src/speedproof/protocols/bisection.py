@@ -150,8 +150,11 @@ class Bisection:
             self._shortest = min(self._shortest, value)
             if self._exact is not None and self._exact.setdefault(position, value) != value:
                 self._exact = None
-        own = self._sequences.setdefault((before, after), PairedSequence(alpha=self._alpha / 2))
-        for sequence in (own, *(s for (step, _), s in self._suspects.items() if step == (before, after))):
+        ordinary = self._sequences.setdefault((before, after), PairedSequence(alpha=self._alpha / 2))
+        for sequence in (
+            ordinary,
+            *(s for (step, _), s in self._suspects.items() if step == (before, after)),
+        ):
             sequence.add(time_before, time_after, resolution=self._step_of_times())
         self._rows.append((before, after, math.log(time_after) - math.log(time_before)))
         self._masses = self._measurable = None
@@ -196,8 +199,8 @@ class Bisection:
         inner = positions[1:-1]
         before = np.cumsum(masses)[: inner.size]  # the probability of a step up to there
         lately = [k for k, i in enumerate(inner.tolist()) if i in self._rows[-1][:2]]
-        told = not lately or not _TOLD < before[lately[0]] < 1 - _TOLD
-        middle = int(inner[np.argmin(np.abs(before - 0.5)) if told else lately[0]])
+        settled = not lately or not _TOLD < before[lately[0]] < 1 - _TOLD
+        middle = int(inner[np.argmin(np.abs(before - 0.5)) if settled else lately[0]])
         return (low, middle) if len(self._rows) % 2 else (middle, high)
 
     def _positions(self) -> IntArray:
@@ -216,9 +219,9 @@ class Bisection:
         if self._masses is None:
             positions = self._positions()
             before, after, differences = zip(*self._rows, strict=True)
-            found = step_posterior(np.array(before), np.array(after), np.array(differences), positions)
-            self._masses = found.first / max(float(found.first.sum()), 1e-300)
-            self._none, self._second = found.none, found.second
+            posterior = step_posterior(np.array(before), np.array(after), np.array(differences), positions)
+            self._masses = posterior.first / max(float(posterior.first.sum()), 1e-300)
+            self._none, self._second = posterior.none, posterior.second
         return self._masses
 
     def _ends(self) -> PairedSequence | None:
@@ -266,9 +269,9 @@ class Bisection:
         step: tuple[int, int] | None = None
         credible: tuple[int, ...] = ()
         probability, second = math.nan, 0.0
-        found = outcome is not BisectionOutcome.NOTHING and self.stage() is Stage.DONE
-        if ends is not None and (found or self._likely()):
-            outcome = BisectionOutcome.CULPRIT if found else BisectionOutcome.OPEN
+        proven = outcome is not BisectionOutcome.NOTHING and self.stage() is Stage.DONE
+        if ends is not None and (proven or self._likely()):
+            outcome = BisectionOutcome.CULPRIT if proven else BisectionOutcome.OPEN
             masses = self._posterior()
             order = np.argsort(-masses, kind="stable")
             # A proof overrules what the model still holds possible.

@@ -81,7 +81,7 @@ def slower_processes(pair: Pair, machine: MachineSpeeds) -> tuple[IntArray, IntA
 
     None of other speeds, and where fewer than five processes of a version ran at one of them.
     """
-    found = []
+    states = []
     for sample in (pair.reference, pair.candidate):
         values = sample.per_process("median").values
         if values.size < 2 * _LEAST_PROCESSES:
@@ -92,8 +92,8 @@ def slower_processes(pair: Pair, machine: MachineSpeeds) -> tuple[IntArray, IntA
         if not (alike and _LEAST_PROCESSES <= below <= values.size - _LEAST_PROCESSES):
             return None
         upper = values.argsort().argsort() >= below
-        found.append((upper != sample.higher_is_better).astype(np.int64))
-    return found[0], found[1]
+        states.append((upper != sample.higher_is_better).astype(np.int64))
+    return states[0], states[1]
 
 
 def two_speeds_of(pairs: Sequence[Pair]) -> FloatArray:
@@ -130,5 +130,5 @@ def _two_speeds(values: FloatArray) -> FloatArray:
     within = np.square(logs - np.where(low, fast[:, None], slow[:, None])).sum(axis=1)
     apart = slow - fast
     far = (apart > log(1.05)) & (np.square(apart) * (n - 2) > _APART**2 * within)
-    found = np.column_stack((slow + centre[:, 0], fast + centre[:, 0], below))
-    return np.where((usable & far)[:, None], found, np.nan)
+    speeds = np.column_stack((slow + centre[:, 0], fast + centre[:, 0], below))
+    return np.where((usable & far)[:, None], speeds, np.nan)

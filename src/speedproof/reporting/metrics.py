@@ -18,13 +18,13 @@ from speedproof.reporting.rows import Voice, records, version_columns
 
 def named(reports: Mapping[str, Report]) -> list[Report]:
     """Sheets of several metrics, each with its metric first."""
-    found = []
+    sheets = []
     for metric, report in reports.items():
         first, *rest = report.headline
         if not first.text.startswith(f"{metric}: "):
             report = replace(report, headline=(replace(first, text=f"{metric}: {first.text}"), *rest))
-        found.append(report)
-    return found
+        sheets.append(report)
+    return sheets
 
 
 def report(results: Sequence[SuiteComparison]) -> Report:

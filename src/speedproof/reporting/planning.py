@@ -12,7 +12,7 @@ def report(plan: RunPlan) -> Report:
     """The plan and its cost."""
     pilot = f"{plan.builds} builds of each, {plural(plan.runs, 'run')} a build"
     small = max(plan.between, plan.within) == 0.0
-    told = (
+    sentence = (
         "Nothing varied in the pilot: use a finer clock or longer runs."
         if small
         else f"{plural(plan.runs_per_build, 'run')} of each build give most for their time."
@@ -36,7 +36,7 @@ def report(plan: RunPlan) -> Report:
     )
     return Report(
         "",
-        (Text(told, "strong"),),
+        (Text(sentence, "strong"),),
         () if small else (Table.of(columns, rows),),
         notes,
         command="run",

@@ -22,9 +22,9 @@ def report(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: str 
     about = Report(f"power at {share(first.effect)}", (), notes=notes, command="compare", data=tuple(plans))
     if len(plans) == 1:
         often, oftener = first.sizes
-        told = f"{what}: about {_runs(often)} {runs} of each{_range(often)}; in 9 of 10: {_runs(oftener)}"
+        sentence = f"{what}: about {_runs(often)} {runs} of each{_range(often)}; in 9 of 10: {_runs(oftener)}"
         return Report(
-            about.title, (Text(told, "strong", asked),), notes=notes, command="compare", data=about.data
+            about.title, (Text(sentence, "strong", asked),), notes=notes, command="compare", data=about.data
         )
     column, named = benchmark_column([plan.benchmark for plan in plans])
     rows = [
