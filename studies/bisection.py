@@ -129,7 +129,7 @@ def fewest(noise: str, change: float, alpha: float = 0.05, ends: int = 4) -> flo
     middle, symmetric = 0.5 * (same + apart), 0.5 * (apart + apart[::-1])
     bits = sum(0.5 * float(part @ np.log2(part / middle)) for part in (same, apart))
     growth = float(apart @ np.log(apart / symmetric))
-    return 2.0 * (ends + np.log2(COMMITS - 1) / bits + np.log(1.0 / alpha) / growth)
+    return float(2.0 * (ends + np.log2(COMMITS - 1) / bits + np.log(1.0 / alpha) / growth))
 
 
 def _main() -> None:
