@@ -355,12 +355,7 @@ def test_commands_of_one_hyperfine_file_are_versions() -> None:
 def test_explain_names_every_test(pair: tuple[str, str]) -> None:
     """--explain lists checks with p-values and rules, and the deciding test."""
     out = " ".join(speedproof("compare", *pair, "--explain")[1].split())
-    for word in (
-        "X is old, Y is new",
-        "normality of X (p = ",
-        "t test: p = ",
-        "significant where p <= 0.05",
-    ):
+    for word in ("X is old, Y is new", "normality of X (p = ", "t test: p = ", "significant where p <= 0.05"):
         assert word in out
 
 

@@ -157,11 +157,7 @@ def test_a_gate_that_measures(seconds: str, runs: str, code: int, said: str) -> 
     assert speedproof("run", "--review", "r.jsonl", "--junit", "junit.xml")[0] == code
     assert [
         Path("junit.xml").read_text().count(f"<{kind}") for kind in ("testcase", "failure", "skipped")
-    ] == [
-        1,
-        code == 1,
-        code == 3,
-    ]
+    ] == [1, code == 1, code == 3]
 
 
 def test_gate_over_a_suite_measures() -> None:

@@ -19,13 +19,7 @@ from tests.command import speedproof
 from tests.protocols.asking import stop_rules
 
 from speedproof.cli import run_session
-from speedproof.data.session_file import (
-    SCHEMA,
-    PlannedBenchmark,
-    PlannedVersion,
-    RunLine,
-    SessionLine,
-)
+from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.drivers import DRIVERS, ToolExecutor, planned
 from speedproof.measuring.execute import Run, RunError
@@ -462,11 +456,7 @@ def scripted(
 ) -> ToolExecutor:
     RESULTS.parent.mkdir(exist_ok=True)
     return ToolExecutor(
-        driver,
-        Scripted(does=does),
-        RESULTS.parent,
-        lambda path: json.loads(path.read_text()),
-        aliases or {},
+        driver, Scripted(does=does), RESULTS.parent, lambda path: json.loads(path.read_text()), aliases or {}
     )
 
 
@@ -543,11 +533,7 @@ def test_a_tools_versions_are_set_up_and_cleaned_up() -> None:
 def test_what_a_tool_prints_is_its_file(kept: bool) -> None:
     """Blank output is none, nor is that of a run that failed; captured as well when that is asked for."""
     runs = iter(
-        [
-            Run({}, stdout=json.dumps(FOUND).encode()),
-            Run({}, stdout=b" \n"),
-            Run({}, stdout=b"{}", exit=1),
-        ]
+        [Run({}, stdout=json.dumps(FOUND).encode()), Run({}, stdout=b" \n"), Run({}, stdout=b"{}", exit=1)]
     )
 
     def does(version: PlannedVersion, capture: bool) -> Run:

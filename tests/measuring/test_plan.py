@@ -318,10 +318,7 @@ def test_labels_of_commands_that_occur_again() -> None:
 def test_parameters_of_words_and_of_twos() -> None:
     """A list of words has placeholders, too; of values given twice the first is named."""
     (benchmark,) = plan_commands([["x", "{n} y"], "z"], [], {"n": ["1"]}, Hooks())
-    assert [(v.name, v.command) for v in benchmark.versions] == [
-        ("x '{n} y'", ("x", "1 y")),
-        ("z", ("z",)),
-    ]
+    assert [(v.name, v.command) for v in benchmark.versions] == [("x '{n} y'", ("x", "1 y")), ("z", ("z",))]
     with pytest.raises(UsageError, match="the parameter n has the value '2' twice"):
         plan_commands(["x {n}"], [], {"n": ["1", "2", "2", "1", "3"]}, Hooks())
     many = plan_commands(["x {n} {k}", "y {n} {k}"], [], {"n": ["1", "2"], "k": ["a", "b", "c"]}, Hooks())
@@ -337,10 +334,7 @@ def test_a_parameter_that_is_idle_for_one_version_in_one_of_its_benchmarks() -> 
         else b
         for b in plan
     ]
-    assert {name: list(found) for name, found in idle_parameters(same).items()} == {
-        "n": ["x"],
-        "k": ["y"],
-    }
+    assert {name: list(found) for name, found in idle_parameters(same).items()} == {"n": ["x"], "k": ["y"]}
 
 
 @pytest.mark.parametrize(("folder", "expected"), [(".", ""), ("sub", "sub")])

@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from tests.protocols.asking import (
-    hpt_of_pairs,
-    hpt_of_scores,
-)
+from tests.protocols.asking import hpt_of_pairs, hpt_of_scores
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair

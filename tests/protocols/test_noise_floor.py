@@ -11,10 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.protocols.asking import (
-    geometric_means,
-    log_ratios,
-)
+from tests.protocols.asking import geometric_means, log_ratios
 from tests.protocols.test_symmetries import LOCATIONS, asked, same
 
 import speedproof as sp

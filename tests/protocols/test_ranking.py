@@ -8,13 +8,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 from scipy import stats
-from tests.protocols.asking import (
-    compare_typical,
-    geometric_means,
-    log_ratios,
-    rank_runs,
-    rank_suite,
-)
+from tests.protocols.asking import compare_typical, geometric_means, log_ratios, rank_runs, rank_suite
 
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait

@@ -75,9 +75,7 @@ def test_states_against_r(case: dict[str, Any], confidence: float) -> None:
 
 def compare(x: list[float], y: list[float], alpha: float = 0.05, *, bootstrap: bool = False) -> Comparison:
     return compare_2009(
-        Sample(np.array(x), label="P"),
-        Sample(np.array(y), label="P'"),
-        Rules(alpha, bootstrap=bootstrap),
+        Sample(np.array(x), label="P"), Sample(np.array(y), label="P'"), Rules(alpha, bootstrap=bootstrap)
     )
 
 

@@ -11,11 +11,7 @@ import numpy.typing as npt
 import pytest
 from msgspec.structs import replace
 from scipy import signal, stats
-from tests.protocols.asking import (
-    compare_samples,
-    compare_single_runs,
-    compare_typical,
-)
+from tests.protocols.asking import compare_samples, compare_single_runs, compare_typical
 
 import speedproof as sp
 from speedproof.data.notes import Assumption
@@ -550,10 +546,7 @@ def test_sessions_are_paired_by_their_names(forms: tuple[str, str]) -> None:
             y = sessions([forms[1].format(letters[k]) for k in order], appears)
             found = paired_units(Pair(KEY, x, y))
             assert found is not None
-            names = [
-                [int(v - 10) for v in found[0].values],
-                [order[int(v - 10)] for v in found[1].values],
-            ]
+            names = [[int(v - 10) for v in found[0].values], [order[int(v - 10)] for v in found[1].values]]
             assert names[0] == names[1]
             assert sorted(names[0]) == [0, 1, 2, 3]
             for side in found:
