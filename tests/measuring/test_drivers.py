@@ -278,36 +278,6 @@ def test_words_that_ask_for_a_file(tool: str, words: list[str], asked: list[str]
     assert DRIVERS[tool].printed is (tool == "go")
 
 
-@pytest.mark.slow
-def test_a_filter_that_loses_a_benchmark_is_given_up() -> None:
-    command = stand_in("google-benchmark")
-    script = (
-        Path("google-benchmark")
-        .read_text()
-        .replace('or ".", n)]', 'or ".", n) and (n != "Sum/8" or len(words) == 2)]')
-    )
-    Path("google-benchmark").write_text(script)
-    code, out, err = run(
-        *(
-            "--driver",
-            "google-benchmark",
-            "--name",
-            "old",
-            "--name",
-            "new",
-            "--stop-at-proof",
-            "--max-runs",
-            "15",
-        ),
-        *("--env", "old:SIDE=old", "--env", "new:SIDE=new", "--env", "new:SLOW=Sort<int>/8"),
-        *("--save", "r.jsonl", "--seed", "1", command, command),
-    )
-    assert code == 0, err
-    assert "1 slower, 2 undecided of 3" in out
-    (session,) = read_sessions(Path("r.jsonl"))
-    assert all("time" in line.metrics for line in session.runs)
-
-
 def sides(*names: str) -> list[PlannedVersion]:
     return [PlannedVersion(name, (name,), name) for name in names]
 

@@ -29,13 +29,6 @@ def test_commands_are_split_as_a_shell_would() -> None:
     ]
 
 
-def test_parameters_make_benchmarks() -> None:
-    plan = plan_commands(["old {n} {k}", "new {n} {k}"], [], {"n": ["1", "2"], "k": ["a"]}, Hooks())
-    assert [b.name for b in plan] == ["command n=1 k=a", "command n=2 k=a"]
-    assert plan[1].versions[1].command == ("new", "2", "a")
-    assert plan[1].parameters == {"n": "2", "k": "a"}
-
-
 def test_first_parameter_of_one_command_makes_versions() -> None:
     (one, two) = plan_commands(["run-{v} {n}"], [], {"v": ["old", "new"], "n": ["1", "2"]}, Hooks())
     assert [v.name for v in one.versions] == ["v=old", "v=new"]
@@ -45,15 +38,6 @@ def test_first_parameter_of_one_command_makes_versions() -> None:
 def test_other_braces_stay() -> None:
     (benchmark,) = plan_commands(["awk '{print $1}' {file}"], [], {"file": ["f"]}, Hooks())
     assert benchmark.versions[0].command == ("awk", "{print $1}", "f")
-
-
-def test_shell_and_hooks() -> None:
-    hooks = Hooks(shell="bash", env={"A": "{version}"}, prepare="rm -f {n}", cwd="/tmp")
-    (benchmark,) = plan_commands(["ls | wc {n}"], ["l"], {"n": ["-l"]}, hooks)
-    version = benchmark.versions[0]
-    assert (Path(version.command[0]).name, *version.command[1:]) == ("bash", "-c", "ls | wc -l")
-    assert version.env == {"A": "l"}
-    assert version.prepare == "rm -f -l"
 
 
 def test_a_repeated_command_gets_a_number() -> None:
