@@ -34,8 +34,7 @@ from speedproof.data.session_file import (
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Run, RunError
-from speedproof.measuring.results import Progress
-from speedproof.measuring.runs import Executor, Harness, RunLoop
+from speedproof.measuring.runs import Executor, Harness, Progress, RunLoop
 from speedproof.measuring.schedule import block_order
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.claims import Demand

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.session_file import EndLine, StoredSession
-from speedproof.measuring.results import Limits, Measured, Progress, Tally
-from speedproof.measuring.runs import RunLoop
+from speedproof.measuring.runs import Limits, Measured, Progress, RunLoop, Tally
 from speedproof.measuring.session import Session
 from speedproof.protocols.caveats import within_layout
 from speedproof.protocols.claims import Outcome, overall

@@ -15,9 +15,15 @@ import pytest
 from speedproof.api.run_start import pin
 from speedproof.errors import UsageError
 from speedproof.measuring import processes
-from speedproof.measuring.environment import snapshot
 from speedproof.measuring.execute import Job, execute
-from speedproof.measuring.system import ChildEnd, bytes_of_peak, listed_processes, memory_file, usable_cpus
+from speedproof.measuring.system import (
+    ChildEnd,
+    bytes_of_peak,
+    listed_processes,
+    memory_file,
+    snapshot,
+    usable_cpus,
+)
 
 
 class Queue:

@@ -17,11 +17,10 @@ from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
 from speedproof.data.units import PROCESSOR_TIMES, format_value
 from speedproof.formats import read
-from speedproof.measuring.environment import load_of
 from speedproof.measuring.executor import CommandExecutor
-from speedproof.measuring.export import to_hyperfine
 from speedproof.measuring.runs import RunLoop
-from speedproof.measuring.store import read_sessions
+from speedproof.measuring.store import read_sessions, to_hyperfine
+from speedproof.measuring.system import load_of
 from speedproof.options import ASKED, UNNAMED, quantile_name
 from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.in_blocks import share_of_runs

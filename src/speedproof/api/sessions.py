@@ -32,8 +32,8 @@ from speedproof.data.session_file import (
 from speedproof.errors import UsageError
 from speedproof.measuring.callables import CallableExecutor, calls_needed
 from speedproof.measuring.programs import fingerprints, replaced
-from speedproof.measuring.results import Progress as Progress
 from speedproof.measuring.runs import Executor, Harness, RunLoop
+from speedproof.measuring.runs import Progress as Progress
 from speedproof.measuring.store import ResultsFile, new_head
 from speedproof.options import Measuring
 from speedproof.protocols.sequential import SequentialComparison as SequentialComparison

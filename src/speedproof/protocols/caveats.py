@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.order import Order, order_of_measuring
+from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 from speedproof.protocols.checks import same_values
