@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from speedproof.api.history_results import HistoryResult as HistoryResult
     from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
-    from speedproof.api.inputs import OverResult as OverResult
-    from speedproof.api.joints import JointResult as JointResult
-    from speedproof.api.joints import joint as joint
+    from speedproof.api.models import JointResult as JointResult
     from speedproof.api.models import ModelResult as ModelResult
+    from speedproof.api.models import joint as joint
     from speedproof.api.models import model as model
     from speedproof.api.pairs import PairResult as PairResult
     from speedproof.api.pairs import compare as compare
     from speedproof.api.pictures import pictures as pictures
     from speedproof.api.plans import PlanResult as PlanResult
     from speedproof.api.plans import plan as plan
-    from speedproof.api.race_results import RaceResult as RaceResult
     from speedproof.api.rankings import RankResult as RankResult
     from speedproof.api.rankings import rank as rank
-    from speedproof.api.reports import report as report
+    from speedproof.api.session_results import RaceResult as RaceResult
     from speedproof.api.sessions import measure as measure
     from speedproof.api.sessions import race as race
+    from speedproof.api.shown import report as report
     from speedproof.api.speedup_test import SpeedupTestResult as SpeedupTestResult
     from speedproof.api.speedup_test import speedup_test as speedup_test
     from speedproof.api.suites import SuiteResult as SuiteResult
     from speedproof.api.suites import compare_suite as compare_suite
+    from speedproof.api.whys import OverResult as OverResult
     from speedproof.api.whys import WhyResult as WhyResult
     from speedproof.api.whys import why as why
     from speedproof.data.given import sample as sample
@@ -68,12 +68,12 @@ _HOME = {
     "History": "api.history",
     "HistoryResult": "api.history_results",
     "HptResult": "api.hpt",
-    "JointResult": "api.joints",
+    "JointResult": "api.models",
     "ModelResult": "api.models",
-    "OverResult": "api.inputs",
+    "OverResult": "api.whys",
     "PairResult": "api.pairs",
     "PlanResult": "api.plans",
-    "RaceResult": "api.race_results",
+    "RaceResult": "api.session_results",
     "RankResult": "api.rankings",
     "Sample": "data.sample",
     "SpeedproofError": "errors",
@@ -88,7 +88,7 @@ _HOME = {
     "formats": "",
     "gate": "api.gates",
     "hpt": "api.hpt",
-    "joint": "api.joints",
+    "joint": "api.models",
     "measure": "api.sessions",
     "mixture": "",
     "model": "api.models",
@@ -99,7 +99,7 @@ _HOME = {
     "rank": "api.rankings",
     "read": "formats.suites",
     "remarks": "data.remarks",
-    "report": "api.reports",
+    "report": "api.shown",
     "sample": "data.given",
     "speedup_test": "api.speedup_test",
     "why": "api.whys",
@@ -124,4 +124,4 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: Any) -> None:
     """Give a notebook ``%%speedproof``; called by ``%load_ext speedproof``."""
-    import_module(f"{__name__}.api.notebook").load(shell)
+    import_module(f"{__name__}.api.sessions").load_magics(shell)

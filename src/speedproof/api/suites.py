@@ -46,8 +46,8 @@ from speedproof.reporting.versions import reports
 
 if TYPE_CHECKING:
     from speedproof.api.hpt import HptResult
-    from speedproof.api.inputs import OverResult
     from speedproof.api.pictures import ResultPlots
+    from speedproof.api.whys import OverResult
     from speedproof.protocols.modes import ModeComparison
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
@@ -245,7 +245,7 @@ class SuiteResult(Shown, Struct, frozen=True):
         >>> round(found.slope.value, 2), found.slope.low > 0.09, found.verdict.value
         (0.1, True, 'faster')
         """
-        from speedproof.api.inputs import over
+        from speedproof.api.whys import over
 
         return over(self.suite, self.results, parameter)
 

@@ -154,7 +154,7 @@ def _kept(console: Console) -> Iterator[None]:
 
 
 def _build(asked: BuildOptions, console: Console) -> int:
-    from speedproof.api.corpus_files import listed
+    from speedproof.api.corpus import listed
 
     if not asked.files and asked.files_from is None:
         raise UsageError("name result files, folders or archives, or --files-from LIST")
@@ -198,7 +198,7 @@ def _info(asked: InfoOptions, console: Console) -> int:
 
 
 def _compare(asked: CompareCorpusOptions, console: Console) -> int:
-    from speedproof.api.corpus_files import pairs_in_file
+    from speedproof.api.corpus import pairs_in_file
 
     output = asked.output
     check_outputs(output)
@@ -321,7 +321,7 @@ def _whole(answers: Any) -> int:
 
 
 def _query(asked: SqlOptions, console: Console) -> int:
-    from speedproof.api.corpus_files import query
+    from speedproof.api.corpus import query
 
     table = query(asked.corpus, asked.sql)
     if asked.json:

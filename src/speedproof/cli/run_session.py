@@ -49,7 +49,7 @@ INTERRUPTED = 130
 _SAME_EVENT_SECONDS = 1.0
 # In the order in which it is needed; the last two are what NumPy loads at its first median and random number.
 LOADED_LATE = (
-    "speedproof.api.sessions", "speedproof.formats", "speedproof.cli.live", "speedproof.protocols.suite",
+    "speedproof.api.measurement", "speedproof.formats", "speedproof.cli.live", "speedproof.protocols.suite",
     "numpy.ma", "numpy.random",
 )  # fmt: skip
 
@@ -101,7 +101,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                 check_tests(m, len(head.benchmarks), candidates, unaffected=len(question.unaffected))
             if len(head.benchmarks) > 1 and (longest := question.rules.max_time) is not None:
                 console.remark(f"{len(head.benchmarks)} benchmarks share {longest:g} s (--max-time)")
-            from speedproof.api.sessions import Measurement
+            from speedproof.api.measurement import Measurement
             from speedproof.cli.live import Watcher
 
             with Watcher(console, metric=question.metric) as watcher:
@@ -109,7 +109,6 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                     head,
                     executor,
                     question,
-                    stored=stored,
                     path=path,
                     warmup=warmup,
                     ignore_failure=m.ignore_failure,
@@ -118,7 +117,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                 if stored:
                     from speedproof.reporting.numbers import plural
 
-                    console.remark(f"{plural(session.recalled, 'block')} taken over from {path}")
+                    console.remark(f"{plural(session.recall(stored), 'block')} taken over from {path}")
                 outcome = session.run(watcher)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session, named)
@@ -152,7 +151,7 @@ def _loading() -> Iterator[None]:
 
 def _review(options: RunOptions, asked: Request, file: str, console: Console) -> int:
     """The verdict on what a file holds."""
-    from speedproof.api.ended_sessions import reviewed
+    from speedproof.api.measurement import reviewed
 
     stored, asked = _stored(options, asked, console, file)
     head, end = stored[-1].head, stored[-1].end
