@@ -11,11 +11,10 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof import values
 from speedproof.api.given import confidence_of
-from speedproof.cli.asked import CommandOptions
+from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import columns_of, report_no_floor
-from speedproof.cli.options import rules_of
+from speedproof.cli.inputs import columns_of, report_no_floor, rules_of
 from speedproof.cli.outputs import check_outputs, write_outputs
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
@@ -167,11 +166,8 @@ def _build(asked: BuildOptions, console: Console) -> int:
             asked.output,
             append=asked.append,
             by=asked.by.split(",") if asked.by else (),
-            format=reading.format,
-            unit=reading.unit,
             columns=columns_of(reading),
-            wide=reading.wide,
-            higher_is_better=reading.higher_is_better,
+            **handed(sp.Corpus.build, reading),
             done=ticker.advance,
             unchanged=lambda: left_out.append(None),
         )
@@ -216,9 +212,6 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
         pairs=asked.pairs if known or asked.pairs is None else pairs_in_file(asked.pairs),
         rules=rules_of(asked, asked.judging, protocols),
         protocols=protocols,
-        reference=asked.reference,
-        candidate=asked.candidate,
-        store=asked.store,
     )
     counted = answers.conclusion.sessions is not None
     report_no_floor(asked.store, answers.keys(), console, counted=counted)
@@ -254,9 +247,6 @@ def _model(asked: ModelCorpusOptions, console: Console) -> int:
         asked,
         console,
         bootstrap=asked.bootstrap_samples,
-        components=asked.components,
-        fast=asked.fast,
-        seed=asked.seed,
     )
     return _shown("model", models.models, models.reports(), console, json=asked.json)
 
@@ -269,7 +259,6 @@ def _changes(asked: CorpusChangesOptions, console: Console) -> int:
         console,
         confidence=confidence_of(asked.risk),
         correction="bh" if asked.fdr else "holm",
-        repository=asked.repository,
     )
     reports = changes.reports(everything=asked.all)
     return _shown("changes", changes.changes, reports, console, json=asked.json)
@@ -286,14 +275,10 @@ def _worked(
     with _kept(console), console.progress(title, None) as ticker:
         return work(
             corpus,
-            metric=asked.metric,
-            where=asked.where,
-            workers=asked.workers,
-            dask=asked.dask,
             out=asked.answers,
             started=ticker.of,
             done=ticker.advance,
-            **more,
+            **{**handed(work, asked), **more},
         )
 
 

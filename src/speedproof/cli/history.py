@@ -4,6 +4,7 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import chdir
 from datetime import datetime
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec.structs import replace
 
 import speedproof as sp
-from speedproof.cli.asked import CommandOptions
+from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import STDOUT, write_whole
@@ -40,7 +41,6 @@ FailOnChange = Annotated[bool, "exit 1 when a slowdown is shown that nobody has 
 Json = Annotated[bool, "write JSON"]
 All = Annotated[bool, "show every change"]
 Stored = Annotated[str | None, "NAME", "only this metric"]
-Target = Annotated[str, Argument("FILE", "a .jsonl.gz file; - is standard output or input")]
 
 
 class HistoryOptions(CommandOptions, frozen=True, kw_only=True):
@@ -172,16 +172,10 @@ class QueryOptions(HistoryOptions, frozen=True, kw_only=True):
     json: Json = False
 
 
-class ExportOptions(HistoryOptions, frozen=True, kw_only=True):
-    """Write the whole store to one file."""
+class TransferOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Write the whole store to one file, or read what a store wrote."""
 
-    file: Target
-
-
-class ImportOptions(HistoryOptions, frozen=True, kw_only=True):
-    """Read what a store wrote."""
-
-    file: Target
+    file: Annotated[str, Argument("FILE", "a .jsonl.gz file; - is standard output or input")]
 
 
 class DecideOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -190,18 +184,6 @@ class DecideOptions(HistoryOptions, frozen=True, kw_only=True):
     commit: Annotated[str, Argument("COMMIT", "the commit", is_file=False)]
     reason: Annotated[tuple[str, ...], Argument("[REASON...]", "why", is_file=False)] = ()
     benchmark: Benchmark = None
-
-
-class BlessOptions(DecideOptions, frozen=True, kw_only=True):
-    """Accept a change."""
-
-
-class InvalidOptions(DecideOptions, frozen=True, kw_only=True):
-    """Leave out the measurements of a commit."""
-
-
-class FixedOptions(DecideOptions, frozen=True, kw_only=True):
-    """Say that a later commit undid the change."""
 
 
 class NoteOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -221,14 +203,7 @@ class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
 
 def _watch(asked: WatchOptions, console: Console) -> int:
     history = asked.history
-    result = history.alarms(
-        every=asked.every,
-        last=asked.last,
-        metric=asked.metric,
-        benchmark=asked.benchmark,
-        machine=asked.machine,
-        branch=asked.branch,
-    )
+    result = history.alarms(**handed(sp.History.alarms, asked))
     _remark_metrics(history, asked.metric, asked.benchmark, console)
     if asked.on_alarm is not None and result.undecided:
         _carry_out(asked.on_alarm, result.to_json())
@@ -282,12 +257,9 @@ def _page(asked: PageOptions, console: Console) -> int:
         ) as ticker:
             size += history.page(
                 folder / name,
-                confidence=asked.confidence,
                 correction="bh" if asked.fdr else "holm",
-                metric=asked.metric,
-                branch=asked.branch,
-                compare=asked.compare,
                 done=ticker.advance,
+                **handed(sp.History.page, asked),
             )
     if asked.stores:
         from speedproof.reporting.site import write_projects
@@ -323,15 +295,7 @@ def _add(asked: AddOptions, console: Console) -> int:
             try:
                 added = history.add(
                     path,
-                    commit=asked.commit,
-                    session=asked.session,
-                    anchor=asked.anchor,
-                    machine=asked.machine,
-                    benchmark=asked.benchmark,
-                    format=asked.reading.format,
-                    unit=asked.reading.unit,
-                    higher_is_better=asked.reading.higher_is_better,
-                    where=asked.reading.where,
+                    **handed(sp.History.add, asked, asked.reading),
                     done=ticker.of if len(files) == 1 else lambda of, done: None,
                 )
             except sp.SpeedproofError as error:
@@ -423,14 +387,8 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
 
 
 def _changed(history: "sp.History", asked: ChangesOptions | ShowBenchmarkOptions) -> "sp.HistoryResult":
-    return history.changes(
-        confidence=asked.confidence,
-        correction="bh" if asked.fdr else "holm",
-        metric=asked.metric,
-        benchmark=asked.benchmark,
-        machine=asked.machine,
-        branch=asked.branch,
-    )
+    correction: Literal["bh", "holm"] = "bh" if asked.fdr else "holm"
+    return history.changes(correction=correction, **handed(sp.History.changes, asked))
 
 
 def _code(result: "sp.HistoryResult", asked: ChangesOptions | ShowBenchmarkOptions) -> int:
@@ -447,19 +405,15 @@ def _query(asked: QueryOptions, console: Console) -> int:
     history = asked.history
     last = None if asked.output or asked.json or asked.all else LISTED
     patterns = [*asked.patterns, *filter(None, [asked.benchmark])]
-    metric, commit, machine = asked.metric, asked.commit, asked.machine
-    rows = history.query(*patterns, metric=metric, commit=commit, machine=machine, last=last)
+    chosen = handed(sp.History.count, asked)
+    rows = history.query(*patterns, last=last, **chosen)
     if asked.output:
         _write(rows, asked.output)
         console.say(f"{asked.output}: {plural(len(rows), 'sample')}")
     elif asked.json:
         console.out.write(to_json("history", rows))
     else:
-        many = (
-            history.count(*patterns, metric=metric, commit=commit, machine=machine)
-            if len(rows) == last
-            else len(rows)
-        )
+        many = history.count(*patterns, **chosen) if len(rows) == last else len(rows)
         console.write(measured_report(rows, asked.store, many))
     return 0
 
@@ -484,7 +438,7 @@ def _write(rows: list["QueriedSample"], output: str) -> None:
         raise UsageError(f"{output}: rows are written as .csv or .parquet")
 
 
-def _export(asked: ExportOptions, console: Console) -> int:
+def _export(asked: TransferOptions, console: Console) -> int:
     to_stdout = asked.file == STDOUT
     if to_stdout and console.terminal:
         raise UsageError("what is exported is compressed; name a file, or add '| PROGRAM'")
@@ -494,13 +448,12 @@ def _export(asked: ExportOptions, console: Console) -> int:
     return 0
 
 
-def _import(asked: ImportOptions, console: Console) -> int:
+def _import(asked: TransferOptions, console: Console) -> int:
     console.say(f"{plural(asked.history.import_(asked.file), 'new sample')} from {asked.file}")
     return 0
 
 
-def _decide(asked: DecideOptions, console: Console) -> int:
-    state = _STATES[type(asked)]
+def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions, console: Console) -> int:
     reason = " ".join(asked.reason)
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.benchmark or "")
     console.say(f"{asked.commit} is {state}")
@@ -527,12 +480,6 @@ def _forget(asked: ForgetOptions, console: Console) -> int:
     return 0
 
 
-_STATES: dict[type[CommandOptions], Literal["blessed", "invalid", "fixed"]] = {
-    BlessOptions: "blessed",
-    InvalidOptions: "invalid",
-    FixedOptions: "fixed",
-}
-
 COMMAND = Group(
     "Keep result files of commits in a store and tell what changed since: after which commit, by how much, "
     "with one stated risk for all benchmarks together. Without an action the commits with changes are shown.",
@@ -558,11 +505,15 @@ COMMAND = Group(
         "confirm": Command(ConfirmOptions, _confirm),
         "page": Command(PageOptions, _page),
         "query": Command(QueryOptions, _query),
-        "export": Command(ExportOptions, _export),
-        "import": Command(ImportOptions, _import),
-        "bless": Command(BlessOptions, _decide),
-        "invalid": Command(InvalidOptions, _decide),
-        "fixed": Command(FixedOptions, _decide),
+        "export": Command(TransferOptions, _export, "Write the whole store to one file."),
+        "import": Command(TransferOptions, _import, "Read what a store wrote."),
+        "bless": Command(DecideOptions, partial(_decide, "blessed"), "Accept a change."),
+        "invalid": Command(
+            DecideOptions, partial(_decide, "invalid"), "Leave out the measurements of a commit."
+        ),
+        "fixed": Command(
+            DecideOptions, partial(_decide, "fixed"), "Say that a later commit undid the change."
+        ),
         "note": Command(NoteOptions, _note),
         "forget": Command(ForgetOptions, _forget),
     },

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.asked import CommandOptions
+from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load_chosen, report_leftovers
@@ -87,12 +87,9 @@ def run(asked: HptOptions, console: Console) -> int:
             suite,
             reference=reference,
             candidate=candidate,
-            scores=asked.scores,
-            alpha_benchmark=asked.alpha_benchmark,
-            rule=asked.rule,
-            literal_signs=asked.literal_signs,
             confidences=asked.r,
             speedups=asked.speedup,
+            **handed(sp.hpt, asked),
         )
         for problem in result.problems:
             console.remark(problem)

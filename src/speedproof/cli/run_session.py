@@ -32,7 +32,7 @@ from speedproof.api.run_start import (
     stored_chain,
 )
 from speedproof.cli.console import Console
-from speedproof.cli.options import FAILING
+from speedproof.cli.inputs import FAILING
 from speedproof.cli.outputs import check_outputs, write_outputs, write_whole
 from speedproof.cli.run import RunOptions, refuse_file_of_json
 from speedproof.declaring import LATEST
