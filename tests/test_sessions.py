@@ -20,7 +20,7 @@ from tests.protocols.asking import stop_rules
 
 import speedproof as sp
 from speedproof.api.measurement import Measurement
-from speedproof.api.session_results import SessionResult
+from speedproof.api.session_results import RaceResult
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.session_file import (
     SCHEMA,
@@ -36,8 +36,7 @@ from speedproof.data.session_file import (
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Run, RunError
-from speedproof.measuring.runs import Executor, Harness, Progress
-from speedproof.measuring.schedule import block_order
+from speedproof.measuring.runs import Executor, Harness, Progress, block_order
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import gate as gate_of
@@ -150,7 +149,7 @@ class Bench:
             **options,
         )
 
-    def run(self) -> SessionResult:
+    def run(self) -> RaceResult:
         return self.session.run(lambda progress, _: self.seen.append(progress))
 
     @property

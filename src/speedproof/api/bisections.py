@@ -21,8 +21,7 @@ from speedproof.measuring.commits import CommitRunner, FailedRunError, head_of, 
 from speedproof.measuring.execute import RunError
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.revisions import resolve
-from speedproof.measuring.runs import RunLoop
-from speedproof.measuring.schedule import block_order, seed_or_new
+from speedproof.measuring.runs import RunLoop, block_order, seed_or_new
 from speedproof.measuring.store import ResultsFile
 from speedproof.measuring.system import busy
 from speedproof.protocols.bisection import Bisection, Stage

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from speedproof.api.session_results import SessionOrigin, comparisons_of
-from speedproof.api.session_results import SessionResult as SessionResult
+from speedproof.api.session_results import RaceResult, SessionOrigin, comparisons_of
 from speedproof.api.whys import WhyResult, why
 from speedproof.data.notes import Assumption
 from speedproof.data.session_file import StoredSession
@@ -41,7 +40,7 @@ _OF_BLOCKS = (Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
 class EndedSession:
     """What a file and the session's own test say of its runs."""
 
-    def __init__(self, path: Path, names: Collection[str], outcome: SessionResult) -> None:
+    def __init__(self, path: Path, names: Collection[str], outcome: RaceResult) -> None:
         """``names``: the sessions of the file that went on with each other."""
         self.path, self.outcome, self.question = path, outcome, outcome.question
         self.sessions = [session for session in read_sessions(path) if session.head.session in names]

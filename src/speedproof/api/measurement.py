@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from speedproof.api.session_results import RaceResult, RaceState, SessionResult, suite_of
+from speedproof.api.session_results import RaceResult, RaceState, suite_of
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.session_file import EndLine, Line, RunLine, SessionLine, StoredSession
 from speedproof.errors import UsageError
@@ -28,7 +28,6 @@ from speedproof.protocols.negative_controls import withheld
 from speedproof.protocols.sequential import WITHHELD, WORSE_ON_AVERAGE, CandidateResult
 from speedproof.protocols.sequential import SequentialComparison as SequentialComparison
 from speedproof.protocols.stopping import SessionQuestion
-from speedproof.values import rest
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1
@@ -119,7 +118,7 @@ class Measurement:
 
     def _run(self) -> Generator[RaceState, None, None]:
         steps = self._steps()
-        found: SessionResult | None = None
+        found: RaceResult | None = None
         seen, elapsed = Counter[str](), 0.0
         try:
             while found is None:
@@ -138,13 +137,16 @@ class Measurement:
             steps.close()
             self._finish(found)
 
-    def _finish(self, found: SessionResult | None) -> RaceResult:
+    def _finish(self, found: RaceResult | None) -> RaceResult:
         self._held.close()
-        comparisons, rules = self.comparisons.values(), self._question.rules
-        findings = found.findings if found else tuple(f for c in comparisons for f in c.findings())
-        known = rest(rules.alpha), rules.margin, self._calls
-        self._result = RaceResult(findings, suite_of(self._times), *known)
+        self._result = found or self._resulting(
+            tuple(f for c in self.comparisons.values() for f in c.findings()), self._session.review()
+        )
         return self._result
+
+    def _resulting(self, findings: Iterable[CandidateResult], measured: Measured) -> RaceResult:
+        found, suite = tuple(findings), suite_of(self._times)
+        return RaceResult(self._question, found, measured, suite, self._calls)
 
     def __reduce__(self) -> str:
         raise UsageError("a session that measures cannot be pickled: pickle what it found, .result()")
@@ -163,10 +165,10 @@ class Measurement:
             pass
         return self._result or self._finish(None)  # which is to be done when it was closed before it began
 
-    def _steps(self) -> Generator[Progress, None, SessionResult]:
+    def _steps(self) -> Generator[Progress, None, RaceResult]:
         return self._found((yield from self._session.steps()))
 
-    def run(self, watch: Callable[[Progress, SequentialComparison], None] | None = None) -> SessionResult:
+    def run(self, watch: Callable[[Progress, SequentialComparison], None] | None = None) -> RaceResult:
         """Measure to the end for a watcher who is told of every run, and say how it went."""
         steps = self._steps()
         with self._held:
@@ -181,10 +183,10 @@ class Measurement:
                     else:
                         progress = next(steps)
             except StopIteration as end:
-                found: SessionResult = end.value
+                found: RaceResult = end.value
                 return found
 
-    def review(self) -> SessionResult:
+    def review(self) -> RaceResult:
         """What the blocks that were taken over prove; nothing is measured."""
         result = self._found(self._session.review())
         # Why it ended then, not why it would by the rules of now.
@@ -195,9 +197,9 @@ class Measurement:
             else replace(f, reason="")
             for f in result.findings
         )
-        return SessionResult(self._question, findings, replace(result.measured, on_result=on_result))
+        return replace(result, findings=findings, measured=replace(result.measured, on_result=on_result))
 
-    def _found(self, measured: Measured) -> SessionResult:
+    def _found(self, measured: Measured) -> RaceResult:
         # A policy holds every benchmark of the plan, measured or not.
         question = self._question
         names = self.comparisons if question.rules.demand else dict(measured.reasons)
@@ -206,7 +208,7 @@ class Measurement:
             for name in names
             for finding in self.comparisons[name].findings()
         )
-        return SessionResult(question, withheld(findings, question), measured)
+        return self._resulting(withheld(findings, question), measured)
 
     def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[Note]:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)
@@ -235,7 +237,7 @@ class Measurement:
         return within_layout(finding.verdict, finding.certified)
 
 
-def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> SessionResult:
+def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> RaceResult:
     """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
     session = Measurement(stored[-1].head, CommandExecutor(), question)
     session.recall(stored)

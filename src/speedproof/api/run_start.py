@@ -44,7 +44,7 @@ from speedproof.measuring.executor import (
     whole_ticks,
 )
 from speedproof.measuring.programs import fingerprints, not_found, other_executables, was_changed
-from speedproof.measuring.schedule import seed_or_new
+from speedproof.measuring.runs import seed_or_new
 from speedproof.measuring.store import new_head, untold
 from speedproof.measuring.store import read_sessions as read_sessions
 from speedproof.measuring.system import differences, disturbances, snapshot, usable_cpus

@@ -28,26 +28,6 @@ from speedproof.stats.estimate import Estimate
 from speedproof.values import rest
 
 
-class SessionResult(Struct, frozen=True):
-    """What a session found."""
-
-    question: SessionQuestion
-    findings: tuple[CandidateResult, ...]  # for every candidate of every benchmark that was measured
-    measured: Measured  # how the session went
-
-    @property
-    def judged(self) -> list[CandidateResult]:
-        """The findings that are asked for: not of a second build of the reference, nor of what cannot differ."""
-        return [f for f in self.findings if not is_control(f, self.question)]
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """What the policy says of all together; nothing without one."""
-        if self.question.rules.demand is None:
-            return None
-        return overall((f.outcome for f in self.judged if f.outcome), incomplete=bool(self.measured.absent))
-
-
 class SessionOrigin(Struct, frozen=True):
     """How findings came to be, for readers of JSON."""
 
@@ -127,15 +107,15 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
 
     Attributes
     ----------
+    question : SessionQuestion
+        What was asked of the runs.
     findings : tuple of CandidateResult
-        For every candidate of every benchmark.
+        For every candidate of every benchmark that was measured.
+    measured : Measured
+        How the session went.
     suite : Suite
         Every run, for ``compare_suite``, pictures and mixtures. Measuring stopped on what they showed, so only
         this result's own verdict keeps its risk.
-    confidence : float
-        Of each direction and each bound.
-    margin : float or None
-        Of equivalence.
     calls : dict of str to int
         By version, how many calls made one run of a Python function; empty for commands.
 
@@ -147,11 +127,33 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
     ('new', 'faster', ('old', 'new'))
     """
 
+    question: SessionQuestion
     findings: tuple[CandidateResult, ...]
+    measured: Measured
     suite: Suite
-    confidence: float
-    margin: float | None = None
     calls: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def confidence(self) -> float:
+        """Of each direction and each bound."""
+        return rest(self.question.rules.alpha)
+
+    @property
+    def margin(self) -> float | None:
+        """Of equivalence."""
+        return self.question.rules.margin
+
+    @property
+    def judged(self) -> list[CandidateResult]:
+        """The findings that are asked for: not of a second build of the reference, nor of what cannot differ."""
+        return [f for f in self.findings if not is_control(f, self.question)]
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What a gate's policy says of all together; nothing without one."""
+        if self.question.rules.demand is None:
+            return None
+        return overall((f.outcome for f in self.judged if f.outcome), incomplete=bool(self.measured.absent))
 
     @property
     def finding(self) -> CandidateResult:
@@ -170,18 +172,15 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
         """Every finding, as the command line writes those of a session."""
         from speedproof.reporting.json import to_json
 
-        sides, alpha = summaries_of(self.suite, self._metric), rest(self.confidence)
-        return to_json("run", [f.answer(sides, alpha) for f in self.findings])
+        sides = summaries_of(self.suite, self.question.metric)
+        return to_json("run", [f.answer(sides, self.question.rules.alpha) for f in self.findings])
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
-        question = SessionQuestion(StopRules(rest(self.confidence), self.margin), self._metric)
-        sides, sheets = summaries_of(self.suite, self._metric), comparisons_of(self.suite, question)
+        asked, metric = self.question.rules, self.question.metric
+        question = SessionQuestion(StopRules(asked.alpha, asked.margin), metric)
+        sides, sheets = summaries_of(self.suite, metric), comparisons_of(self.suite, question)
         return [session.report(self.findings, sides, question, sheets)]
-
-    @property
-    def _metric(self) -> str:
-        return self.findings[0].metric if self.findings else "time"
 
     def __repr__(self) -> str:
         shown = "; ".join(

@@ -28,10 +28,8 @@ from speedproof.data.session_file import (
 )
 from speedproof.errors import UsageError
 from speedproof.measuring.callables import CallableExecutor, calls_needed
-from speedproof.measuring.runs import Progress as Progress
 from speedproof.measuring.store import new_head
 from speedproof.options import Measuring
-from speedproof.protocols.sequential import SequentialComparison as SequentialComparison
 
 _SEPARATOR = re.compile(r"^(?:#[ \t]*)?---+[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _OPTIONS = ("confidence", "margin", "max_seconds", "precision")

@@ -27,14 +27,11 @@ from speedproof.data.checked import checked, one_of
 from speedproof.data.notes import Note
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, Parameter, UsageError
-from speedproof.options import ASKED as ASKED
-from speedproof.options import DETAILS as DETAILS
-from speedproof.options import Judging, quantile_of
-from speedproof.options import QuestionName as QuestionName
+from speedproof.options import DETAILS, Judging, QuestionName, quantile_of
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
-from speedproof.protocols.questions import QUESTIONS as QUESTIONS
+from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison

@@ -41,7 +41,8 @@ from speedproof.options import UNNAMED
 from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:
-    from speedproof.api.ended_sessions import EndedSession, SessionResult
+    from speedproof.api.ended_sessions import EndedSession
+    from speedproof.api.session_results import RaceResult
 
 FAILED = 1
 ERROR = 2
@@ -221,7 +222,7 @@ def _stored(
     return chain, asked
 
 
-def _exit_code(options: RunOptions, outcome: SessionResult) -> int:
+def _exit_code(options: RunOptions, outcome: RaceResult) -> int:
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
     if outcome.measured.interrupted:
         return INTERRUPTED
@@ -240,7 +241,7 @@ def _report(
     console: Console,
     path: Path,
     names: Collection[str],
-    outcome: SessionResult,
+    outcome: RaceResult,
     named: str | None,
 ) -> int:
     """Write everything that was asked for; the exit code of the command."""

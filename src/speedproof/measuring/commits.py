@@ -33,8 +33,7 @@ from speedproof.measuring.executor import (
 from speedproof.measuring.plan import Hooks, as_built, plan_trees
 from speedproof.measuring.programs import lacks, not_found
 from speedproof.measuring.revisions import Revision, repository, resolve
-from speedproof.measuring.runs import RunLoop
-from speedproof.measuring.schedule import seed_or_new
+from speedproof.measuring.runs import RunLoop, seed_or_new
 from speedproof.measuring.store import new_head, read_sessions
 from speedproof.measuring.system import snapshot
 

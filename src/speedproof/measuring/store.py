@@ -25,7 +25,7 @@ import msgspec
 from speedproof.data import session_file
 from speedproof.data.session_file import Line, PlannedBenchmark, RunLine, SessionLine, StoredSession
 from speedproof.errors import FormatError, Parameter, UsageError
-from speedproof.measuring.schedule import seed_or_new
+from speedproof.measuring.runs import seed_or_new
 
 _SYNC_SECONDS = 1.0
 
