@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
@@ -46,14 +45,6 @@ class Shown(Alike):
         return "\n".join(map(fragment.render, self._remarked()))
 
 
-@runtime_checkable
-class WithJson(Protocol):
-    """A result that has everything as JSON."""
-
-    def to_json(self) -> str:
-        """Everything, as the command line writes it."""
-
-
 @checked("result")
 def report(result: Shown, path: str | Path) -> None:
     """Write a result to a file, whose ending says as what.
@@ -87,7 +78,7 @@ def report(result: Shown, path: str | Path) -> None:
     path = Path(path)
     ending = path.suffix.lower()
     writers = {ending: found.write for found in FORMATS.values() for ending in found.endings}
-    endings = [*writers, ".txt", *((".json",) if isinstance(result, WithJson) else ())]
+    endings = [*writers, ".txt", *((".json",) if hasattr(result, "to_json") else ())]
     if ending not in endings:
         raise UsageError(f"{path}: a {type(result).__name__} is written as {', '.join(endings)}")
     try:
@@ -101,4 +92,6 @@ def _text(result: Shown, ending: str, write: Callable[[Reported, str], str] | No
         from speedproof.reporting.stored import Context
 
         return write(replace(result.written(), context=Context.of("import speedproof")), ending)
-    return result.to_json() if isinstance(result, WithJson) and ending == ".json" else f"{result}\n"
+    if ending == ".json" and hasattr(result, "to_json"):
+        return str(result.to_json())
+    return f"{result}\n"
