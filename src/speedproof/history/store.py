@@ -233,12 +233,14 @@ class HistoryStore:
         with self.transaction() as connection:
             known = connection.execute(select(schema.commits).order_by(schema.commits.c.id)).all()
             sittings = {row.id: row.machine for row in connection.execute(select(schema.sessions))}
+            named = connection.execute(select(schema.series.c.id)).scalars().all()
             found = np.concatenate([np.zeros(0, FIGURES), *self._blocks(connection, wanted)])
         order = np.argsort((found["series"].astype(np.int64) << 32) + found["sample"])
         found = found[order]
         del order
         columns = {name: np.ascontiguousarray(found[name]) for name in FIGURES.names or ()}
         del found
+        columns["series"] = self._found(columns["series"], dict(zip(named, named, strict=True)))
         columns["machine"] = self._found(columns["session"], sittings)
         columns["commit"] = self._found(columns["commit"], {row.id: i for i, row in enumerate(known)})
         return Measurements(**columns, commits=tuple(Commit(row.sha, row.subject, row.date) for row in known))
@@ -259,7 +261,7 @@ class HistoryStore:
         known = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
         known[list(values)] = list(values.values())
         if numbers.size and (numbers.min() < 0 or numbers.max() >= known.size or known[numbers].min() < 0):
-            raise self._damaged("figures are of a commit or session that it does not hold")
+            raise self._damaged("figures are of a commit, session or benchmark that it does not hold")
         return known[numbers]
 
     def _damaged(self, what: str) -> SpeedproofError:
@@ -309,7 +311,9 @@ class HistoryStore:
     def _forget_figures(self, connection: Connection, commit: int) -> None:
         """Blocks without the figures of a commit, or none."""
         b = schema.blocks
-        locked = select(b.c.id, b.c.figures).order_by(b.c.id).with_for_update()  # PostgreSQL has several writers
+        locked = (
+            select(b.c.id, b.c.figures).order_by(b.c.id).with_for_update()
+        )  # PostgreSQL has several writers
         for number, figures in connection.execute(locked).all():
             block = self._unpacked(figures)
             left = block[block["commit"] != commit]
