@@ -11,6 +11,7 @@ remain"; of the open ones where something changed, the share whose set of commit
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -129,7 +130,7 @@ def fewest(noise: str, change: float, alpha: float = 0.05, ends: int = 4) -> flo
     middle, symmetric = 0.5 * (same + apart), 0.5 * (apart + apart[::-1])
     bits = sum(0.5 * float(part @ np.log2(part / middle)) for part in (same, apart))
     growth = float(apart @ np.log(apart / symmetric))
-    return float(2.0 * (ends + np.log2(COMMITS - 1) / bits + np.log(1.0 / alpha) / growth))
+    return 2.0 * (ends + math.log2(COMMITS - 1) / bits + math.log(1.0 / alpha) / growth)
 
 
 def _main() -> None:

@@ -198,8 +198,8 @@ class HistoryStore:
         query, named = select(schema.series), schema.series.c.benchmark
         names, wanted = sorted({key.benchmark for key in keys}), set(keys)
         pages = (names[start : start + _PAGE] for start in range(0, len(names), _PAGE))
-        found = (stored for page in pages for stored in _stored(connection, query.where(named.in_(page))))
-        return {stored.key: stored for stored in found if stored.key in wanted}
+        series = (stored for page in pages for stored in _stored(connection, query.where(named.in_(page))))
+        return {stored.key: stored for stored in series if stored.key in wanted}
 
     def all_series(self, *, metric: str | None = None) -> tuple[StoredSeries, ...]:
         """Every series, by benchmark."""
@@ -217,8 +217,13 @@ class HistoryStore:
 
     def branches(self) -> tuple[str, ...]:
         """Where git's commits were added."""
-        own = schema.commits.c
-        query = select(own.branch).where(own.branch != "", own.subject != "").distinct().order_by(own.branch)
+        columns = schema.commits.c
+        query = (
+            select(columns.branch)
+            .where(columns.branch != "", columns.subject != "")
+            .distinct()
+            .order_by(columns.branch)
+        )
         with self.transaction() as connection:
             return tuple(connection.execute(query).scalars())
 
@@ -234,12 +239,12 @@ class HistoryStore:
             known = connection.execute(select(schema.commits).order_by(schema.commits.c.id)).all()
             sittings = {row.id: row.machine for row in connection.execute(select(schema.sessions))}
             named = connection.execute(select(schema.series.c.id)).scalars().all()
-            found = np.concatenate([np.zeros(0, FIGURES), *self._blocks(connection, wanted)])
-        order = np.argsort((found["series"].astype(np.int64) << 32) + found["sample"])
-        found = found[order]
+            figures = np.concatenate([np.zeros(0, FIGURES), *self._blocks(connection, wanted)])
+        order = np.argsort((figures["series"].astype(np.int64) << 32) + figures["sample"])
+        figures = figures[order]
         del order
-        columns = {name: np.ascontiguousarray(found[name]) for name in FIGURES.names or ()}
-        del found
+        columns = {name: np.ascontiguousarray(figures[name]) for name in FIGURES.names or ()}
+        del figures
         columns["series"] = self._found(columns["series"], dict(zip(named, named, strict=True)))
         columns["machine"] = self._found(columns["session"], sittings)
         columns["commit"] = self._found(columns["commit"], {row.id: i for i, row in enumerate(known)})
@@ -281,14 +286,14 @@ class HistoryStore:
             .join(schema.series, s.c.series == schema.series.c.id)
             .join(schema.commits, s.c.commit == schema.commits.c.id)
         )  # fmt: skip
-        found: dict[int, Sample] = {}
+        samples: dict[int, Sample] = {}
         with self.transaction() as connection:
             for start in range(0, len(numbers), _PAGE):
                 here = query.where(s.c.id.in_(numbers[start : start + _PAGE]))
-                found |= {row.id: unpacked(row) for row in connection.execute(here)}
-        if absent := [number for number in numbers if number not in found]:
+                samples |= {row.id: unpacked(row) for row in connection.execute(here)}
+        if absent := [number for number in numbers if number not in samples]:
             raise UsageError(f"the history holds no sample {absent[0]}; points of a track hold the numbers")
-        return [found[number] for number in numbers]
+        return [samples[number] for number in numbers]
 
     def forget(self, sha: str) -> int:
         """Remove a commit's samples and the files they came from; their number."""
@@ -297,8 +302,8 @@ class HistoryStore:
             s = schema.samples
             of_commit = select(s.c.source).where(s.c.commit == commit)
             sources = [int(row.source) for row in connection.execute(of_commit.distinct())]
-            own = select(s.c.id).where(s.c.commit == commit)
-            connection.execute(delete(schema.observations).where(schema.observations.c.sample.in_(own)))
+            of_it = select(s.c.id).where(s.c.commit == commit)
+            connection.execute(delete(schema.observations).where(schema.observations.c.sample.in_(of_it)))
             gone = connection.execute(delete(s).where(s.c.commit == commit)).rowcount
             self._forget_figures(connection, commit)
             used = {int(row.source) for row in connection.execute(select(s.c.source).distinct())}
@@ -311,9 +316,8 @@ class HistoryStore:
     def _forget_figures(self, connection: Connection, commit: int) -> None:
         """Blocks without the figures of a commit, or none."""
         b = schema.blocks
-        locked = (
-            select(b.c.id, b.c.figures).order_by(b.c.id).with_for_update()
-        )  # PostgreSQL has several writers
+        # PostgreSQL has several writers.
+        locked = select(b.c.id, b.c.figures).order_by(b.c.id).with_for_update()
         for number, figures in connection.execute(locked).all():
             block = self._unpacked(figures)
             left = block[block["commit"] != commit]
@@ -323,10 +327,10 @@ class HistoryStore:
                 connection.execute(update(b).where(b.c.id == number).values(figures=left.tobytes()))
 
     def _commit(self, connection: Connection, sha: str) -> int:
-        found = connection.execute(select(schema.commits.c.id).where(schema.commits.c.sha == sha)).scalar()
-        if found is None:
+        number = connection.execute(select(schema.commits.c.id).where(schema.commits.c.sha == sha)).scalar()
+        if number is None:
             raise UsageError(f"{self.where}: holds no commit {sha}")
-        return int(found)
+        return int(number)
 
     def decide(self, sha: str, state: State, *, reason: str, who: str, benchmark: str = "") -> None:
         """Keep what somebody decided about a change; the last word counts."""
@@ -334,8 +338,8 @@ class HistoryStore:
             commit = self._commit(connection, sha)
             numbers: list[int | None] = [None]
             if benchmark:
-                own = select(schema.series.c.id).where(schema.series.c.benchmark == benchmark)
-                numbers = list(connection.execute(own).scalars())
+                series = select(schema.series.c.id).where(schema.series.c.benchmark == benchmark)
+                numbers = list(connection.execute(series).scalars())
                 if not numbers:
                     raise UsageError(f"{self.where}: holds no benchmark {benchmark}")
             rows = [

@@ -17,7 +17,7 @@ Paint = Callable[..., str]
 
 _COLOURS: dict[Style, str] = {"": "", "good": "32", "bad": "31", "warning": "33", "dim": "2", "strong": "1"}
 _GAP = "  "
-_COMMAND = re.compile(r"'(?:speedproof|git) [^']*'|(?<=: )speedproof .*")
+_COMMAND = r"'(?:speedproof|git) [^']*'|(?<=: )speedproof .*"
 _TIE = "\0"  # a blank at which no line ends; what is shown holds none
 _NAMES = (60, 40, 32, 24)
 """Widths to which names are shortened before a column is dropped."""
@@ -103,12 +103,12 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _fill(text: str, width: int, indent: str) -> list[str]:
-    tied = _COMMAND.sub(lambda command: command[0].replace(" ", _TIE), text)
-    found = textwrap.wrap(
+    tied = re.sub(_COMMAND, lambda command: command[0].replace(" ", _TIE), text)
+    lines = textwrap.wrap(
         tied, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     )
     # textwrap counts characters: one that is wide makes a line wrap again. A command is pasted, so it stays whole.
-    parts = (part for line in found for part in ([line] if _TIE in line else _narrow(line, width)))
+    parts = (part for line in lines for part in ([line] if _TIE in line else _narrow(line, width)))
     return [part.replace(_TIE, " ") for part in parts]
 
 
@@ -179,16 +179,16 @@ class _Layout(Struct, frozen=True):
     def runs(self, table: Table, row: Row, texts: Sequence[str]) -> list[tuple[str, Style]]:
         """A row as pieces, each with its style; nothing after the last that says anything."""
         last = max((place for place, text in enumerate(texts) if text), default=0)
-        found: list[tuple[str, Style]] = []
+        pieces: list[tuple[str, Style]] = []
         for place, (text, width, i) in enumerate(zip(texts, self.widths, self.kept, strict=True)):
             if place > last:
                 break
             bare = place == last and not table.columns[i].right
-            found.append(
+            pieces.append(
                 (text if bare else pad(text, width, right=table.columns[i].right), row.cells[i].style)
             )
-            found.append(("" if place == last else _GAP, ""))
-        return found
+            pieces.append(("" if place == last else _GAP, ""))
+        return pieces
 
 
 def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:

@@ -94,20 +94,20 @@ def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> tuple[Float
     at = np.stack([n * m - rank.ravel(), rank.ravel() - 1], axis=-1)
     compiled = merging.COMPILED if n * m <= _MOST_COMPILED else None
     if compiled is not None and (x > 0.0).all() and (y > 0.0).all():
-        found: FloatArray = np.empty(at.shape)
+        statistics: FloatArray = np.empty(at.shape)
         places = np.clip(at, 0, n * m - 1)
-        compiled.ratios(np.sort(x, axis=1), n, np.sort(y, axis=1), m, places, found)
+        compiled.ratios(np.sort(x, axis=1), n, np.sort(y, axis=1), m, places, statistics)
     elif n * m <= _MOST_RATIOS:
-        found = _of_all_ratios(x, y, np.clip(at, 0, n * m - 1))
+        statistics = _of_all_ratios(x, y, np.clip(at, 0, n * m - 1))
     else:
         rows = zip(x, y, at.tolist(), strict=True)
-        found = np.array([_two_of_many(*row) for row in rows]).reshape(-1, 2)
-    found = np.where(at < 0, 0.0, np.where(at >= n * m, np.inf, found))
-    return found[:, 0].reshape(rank.shape), found[:, 1].reshape(rank.shape)
+        statistics = np.array([_two_of_many(*row) for row in rows]).reshape(-1, 2)
+    statistics = np.where(at < 0, 0.0, np.where(at >= n * m, np.inf, statistics))
+    return statistics[:, 0].reshape(rank.shape), statistics[:, 1].reshape(rank.shape)
 
 
 def _of_all_ratios(x: FloatArray, y: FloatArray, places: IntArray) -> FloatArray:
-    found = np.empty(places.shape)
+    statistics = np.empty(places.shape)
     ratios_of_a_pair = x.shape[1] * y.shape[1]
     few = max(1, _CACHED // ratios_of_a_pair)
     for at in range(0, len(places), few):
@@ -117,15 +117,15 @@ def _of_all_ratios(x: FloatArray, y: FloatArray, places: IntArray) -> FloatArray
         if not x[rows].all():
             ratios[np.isnan(ratios)] = 1.0
         wanted = np.unique(places[rows], return_counts=True)[0]  # without counts, numpy.ma is imported
-        found[rows] = np.take_along_axis(np.partition(ratios, wanted, axis=-1), places[rows], axis=-1)
-    return found
+        statistics[rows] = np.take_along_axis(np.partition(ratios, wanted, axis=-1), places[rows], axis=-1)
+    return statistics
 
 
 def _two_of_many(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -> tuple[float, float]:
     """Order statistics of the ratios; 0 below the smallest and infinity above the largest."""
     within = [rank for rank in ranks if 0 <= rank < x.size * y.size]
-    found = dict(zip(within, ratio_order_statistics(x, y, within), strict=True))
-    low, high = (found.get(rank, 0.0 if rank < 0 else np.inf) for rank in ranks)
+    by_rank = dict(zip(within, ratio_order_statistics(x, y, within), strict=True))
+    low, high = (by_rank.get(rank, 0.0 if rank < 0 else np.inf) for rank in ranks)
     return low, high
 
 

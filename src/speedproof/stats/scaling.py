@@ -30,7 +30,8 @@ def _shift(largest: npt.ArrayLike) -> IntArray:
 
 def exponent(*samples: npt.ArrayLike) -> int:
     """The power of two by which samples have to be multiplied to be of usual size; 0 when they are."""
-    return int(_shift(max(float(np.abs(sample).max(initial=0.0)) for sample in samples)))
+    largest = max(float(np.abs(sample).max(initial=0.0)) for sample in samples)
+    return 0 if _USUAL[0] < largest < _USUAL[1] else int(_shift(largest))
 
 
 def in_common_unit(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
@@ -100,9 +101,9 @@ def location_ratios(
     """The same for rows of samples; ``odd`` says what is observed of a row with a zero or negative location."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         above, below = (middle(v) if location is median else v.mean(axis=-1) for v in (x, y))
-        found = above / below
+        ratios = above / below
         largest = np.maximum(np.abs(x).max(axis=-1), np.abs(y).max(axis=-1))
     least = np.minimum(above, below)
     for i in np.flatnonzero(~((least > _USUAL[0]) & (largest < _USUAL[1]))).tolist():
-        found[i] = odd(x[i], y[i]) if odd else location_ratio(location, x[i], y[i])
-    return [float(ratio) for ratio in found]
+        ratios[i] = odd(x[i], y[i]) if odd else location_ratio(location, x[i], y[i])
+    return [float(ratio) for ratio in ratios]

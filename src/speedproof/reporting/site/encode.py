@@ -36,33 +36,33 @@ def encode_track(track: Track, commits: Sequence[Commit], *, branch: str = "") -
     level, places = track.level, track.at[track.starts]
     if branch:
         places, names = _beside(track, places, commits)
-        own = np.isin(places, list(names))
-        low, high, level, places = low[own], high[own], level[own], places[own]
+        kept = np.isin(places, list(names))
+        low, high, level, places = low[kept], high[kept], level[kept], places[kept]
     least, most = float(np.fmin(low, level).min()), float(np.fmax(high, level).max())
     step = min(_COARSEST, (most - least) / _STEPS) or _COARSEST
     centre = float(middle(level))
-    found: dict[str, Any] = {
+    encoded: dict[str, Any] = {
         "b": track.basis,
         "a": int(track.anchored),
         "o": centre,
         "q": float(f"{step:.3g}"),
     }
-    step = found["q"]
-    found["v"] = np.rint((level - centre) / step).astype(int).tolist()
+    step = encoded["q"]
+    encoded["v"] = np.rint((level - centre) / step).astype(int).tolist()
     if not np.isnan(low).all():
-        found["l"] = _steps(level - low, step)
-        found["h"] = _steps(high - level, step)
+        encoded["l"] = _steps(level - low, step)
+        encoded["h"] = _steps(high - level, step)
     if branch:
-        found["br"] = branch
-        found["cm"] = names
+        encoded["br"] = branch
+        encoded["cm"] = names
     first = np.flatnonzero(np.diff(places, prepend=-2) != 1)
-    found["k"] = np.stack([places[first], np.diff(first, append=places.size)], axis=1).tolist()
+    encoded["k"] = np.stack([places[first], np.diff(first, append=places.size)], axis=1).tolist()
     joints = [] if branch else [start for start, _ in track.stretches()[1:]]
     if joints:
-        found["j"] = [
+        encoded["j"] = [
             [int(places[k]), track.anchors[int(track.beside[track.starts[k]])]] for k in (0, *joints)
         ]
-    return found
+    return encoded
 
 
 def _steps(distances: FloatArray, step: float) -> list[int]:
@@ -111,17 +111,17 @@ def encode_index(
             which[id(track)] = seen[track.series]
             seen[track.series] += 1
         for change in found.changes:
-            told = _change(found, change)
+            encoded = _change(found, change)
             places = {"k": change.commit, "e": change.earliest, "l": change.latest}
-            told |= {name: order[commit.sha] for name, commit in places.items()}
-            told |= {"s": number[change.track.series], "t": which[id(change.track)], "apart": apart}
-            changes.append(told)
+            encoded |= {name: order[commit.sha] for name, commit in places.items()}
+            encoded |= {"s": number[change.track.series], "t": which[id(change.track)], "apart": apart}
+            changes.append(encoded)
     headline, *proof = headline_of(result)
     said = [[order[d.commit], d.benchmark, _words(d)] for d in result.decisions if d.commit in order]
     return {
         "headline": headline.text,
         "proof": "".join(text.text for text in proof),
-        "floor": [f"{told}." for told in between_sessions(result.noise)],
+        "floor": [f"{encoded}." for encoded in between_sessions(result.noise)],
         "made": made,
         "link": link,
         "commits": [[c.sha, c.subject, c.date[:16], c.author] for c in result.commits],
