@@ -157,7 +157,7 @@ def hpt(
     p, q = across.pvalue_positive, across.pvalue_negative
     better = Winner.CANDIDATE if p < q else Winner.REFERENCE if q < p else Winner.TIE
     ahead = [duel.reversed() for duel in duels] if better is Winner.REFERENCE else duels
-    speedups = r_speedup(ahead, confidences, rule, literal=literal)
+    speedups = r_speedup(ahead, confidences, rule, literal=literal, at_one=min(p, q))
     benchmarks = tuple(
         HptBenchmark(
             benchmark=entry.name,

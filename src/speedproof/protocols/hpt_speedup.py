@@ -86,15 +86,21 @@ def _pvalue_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, literal:
 
 
 def r_speedup(
-    duels: Sequence[Duel], confidences: Sequence[float], rule: HptRule, *, literal: bool
+    duels: Sequence[Duel],
+    confidences: Sequence[float],
+    rule: HptRule,
+    *,
+    literal: bool,
+    at_one: float | None = None,
 ) -> tuple[RSpeedup, ...]:
-    """Find the r-speedups of A over B."""
-    at_one = _pvalue_at(duels, Fraction(1), rule, literal)
+    """Find the r-speedups of A over B; the p-value at a speedup of 1 may be known."""
+    if at_one is None:
+        at_one = _pvalue_at(duels, Fraction(1), rule, literal)
     alphas = [float(1 - decimal(r)) for r in confidences]
     if all(at_one > alpha for alpha in alphas):
         return tuple(RSpeedup(r) for r in confidences)
     within = [alpha for alpha in alphas if at_one <= alpha]
-    steps = [level1_steps(duel, rule) for duel in duels]
+    steps = level1_steps(duels, rule)
     # A long line is searched for each risk by itself: between two of them lie thousands of breakpoints.
     groups = [[alpha] for alpha in within] if _is_long(duels, literal) else [within]
     lines = {
@@ -151,7 +157,7 @@ class _Line:
             for duel in duels
             for unit in [lcm(duel.a.denominator, duel.b.denominator)]
         ]
-        self.steps = steps or [level1_steps(duel, rule) for duel in duels]
+        self.steps = steps or level1_steps(duels, rule)
         # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
         self._low, self._high = 1.0, float((self.a / self.b).max()) * (1 + _TOGETHER)
         pairs = [(*np.triu_indices(len(duels)), sign) for sign in (-1, 1)]  # one's own medians are a sum, too
