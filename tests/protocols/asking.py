@@ -12,15 +12,7 @@ from studies.scores import entries_of_scores
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.options import DETAILS
-from speedproof.protocols import (
-    aggregates,
-    hpt,
-    modes,
-    planning,
-    ranking,
-    run_ranking,
-    speedup_test,
-)
+from speedproof.protocols import aggregates, hpt, modes, planning, ranking, run_ranking, speedup_test
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, UNNAMED, Rules

@@ -14,7 +14,7 @@ from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair, Suite
 from speedproof.errors import Parameter, UsageError
-from speedproof.protocols.caveats import caveats_of
+from speedproof.protocols.caveats import MachineSpeeds, caveats_of, machine_speeds
 from speedproof.protocols.hpt import (
     AS_GIVEN,
     CONFIDENCES,
@@ -27,7 +27,6 @@ from speedproof.protocols.hpt import (
 from speedproof.protocols.hpt import hpt as tested
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
-from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.units import independent_units
 from speedproof.reporting import hpt as words
 from speedproof.reporting.model import Report
