@@ -169,18 +169,18 @@ class ComparedSession:
         yield from _of_runs([tallies[side] for side in sides if side in tallies], self._question.metric)
         for side in sides:
             if side in measured.changed.get(name, ()):
-                told = f"the program of {side} was replaced while it was measured"
-                yield Note(Assumption.ONE_PROGRAM, f"{told}: its runs are of two programs", (side,))
+                because = f"the program of {side} was replaced while it was measured"
+                yield Note(Assumption.ONE_PROGRAM, f"{because}: its runs are of two programs", (side,))
         if finding.candidate in self._head.executables.get(name, ()) and self._within_layout(finding):
-            told = "builds of one source can differ as much: run --builds tells code from layout"
-            yield Note(Assumption.ONE_LAYOUT, told, (finding.candidate,))
+            because = "builds of one source can differ as much: run --builds tells code from layout"
+            yield Note(Assumption.ONE_LAYOUT, because, (finding.candidate,))
         cut, blocks = measured.cut.get(name, 0), measured.recalled.get(name, 0)
         if cut > _CUT_SHARE * blocks:
-            told = (
+            because = (
                 f"{cut} of {blocks} earlier blocks {'was' if cut == 1 else 'were'} cut short and left out: long "
                 "ones are cut more often, which may favour a version"
             )
-            yield Note(Assumption.WHOLE_BLOCKS, told)
+            yield Note(Assumption.WHOLE_BLOCKS, because)
 
     def _within_layout(self, finding: CandidateResult) -> bool:
         """Whether a difference is claimed that the layout of single builds may make."""

@@ -236,10 +236,10 @@ class Corpus:
         if store is not None:
             rules = replace(rules, floor=floor_of(store))
         asked = Asked(pairs, chosen, rules, tuple(protocols), where)
-        found = compare(self.place, asked, how)
-        conclusion = conclude(found, asked)
+        answers = compare(self.place, asked, how)
+        conclusion = conclude(answers, asked)
         if not conclusion.comparisons and not conclusion.failures:
-            found.forget()
+            answers.forget()
             raise UsageError(nothing_in_common(self.place, asked, versions))
         return CorpusComparison(conclusion, versions, self.place, asked)
 
@@ -300,8 +300,8 @@ class Corpus:
 
         manifest = opened(self.place)[1]
         asked = ChangesAsked(_metric(manifest, metric), where)
-        found = changes(self.place, asked, how, alpha_of(confidence), correction, repository)
-        return CorpusChanged(found, tuple(manifest.versions))
+        result = changes(self.place, asked, how, alpha_of(confidence), correction, repository)
+        return CorpusChanged(result, tuple(manifest.versions))
 
     def __repr__(self) -> str:
         return f"<Corpus: {self.place}>"

@@ -23,16 +23,14 @@ from speedproof.measuring.export import to_hyperfine
 from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import read_sessions
 from speedproof.options import ASKED, UNNAMED, quantile_name
-from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.in_blocks import share_of_runs
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.planning import RunPlan, plan_runs
+from speedproof.protocols.planning import RunPlan, calibrate, plan_runs
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.summaries import summaries_of, summarise
-from speedproof.reporting import calibration as of_calibration
 from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.json import to_json
@@ -118,7 +116,7 @@ class EndedSession:
         if self.plan is not None:
             return of_planning.report(self.plan)
         if self.calibration is not None:
-            return of_calibration.report(self.calibration, self.findings[0])
+            return of_planning.calibrated(self.calibration, self.findings[0])
         spent = Suite.from_records(
             [(v, item) for v, item in self._records if "time" == self.question.metric != item.metric]
         )

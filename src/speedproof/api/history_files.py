@@ -75,11 +75,11 @@ def digest_of(path: str, suite: Suite) -> str:
     """Of a file's content, or of all files of a folder; of a corpus, of the values that were read."""
     if is_corpus(path):
         return hashlib.sha256(repr((list(suite.samples), values_of(suite))).encode()).hexdigest()
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     folder = Path(path)
     for file in sorted(p for p in folder.rglob("*") if p.is_file()) if folder.is_dir() else [folder]:
-        found.update(file.read_bytes())
-    return found.hexdigest()
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def start_of(suite: Suite) -> str:
@@ -111,14 +111,16 @@ def commit_of(suite: Suite, version: str, commit: str | None, path: str, reposit
         return resolve(commit, repository, date=date)
     if len(suite.versions) > 1:
         return resolve_label(version, repository, date=date)
-    told = [value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT]
-    if len(set(told)) > 1:
+    commits = [
+        value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT
+    ]
+    if len(set(commits)) > 1:
         raise UsageError(
-            f"{path}: names several commits ({', '.join(dict.fromkeys(told))}); name one with ",
+            f"{path}: names several commits ({', '.join(dict.fromkeys(commits))}); name one with ",
             Parameter("commit"),
         )
-    if told:
-        return resolve(told[0], repository, date=date)
+    if commits:
+        return resolve(commits[0], repository, date=date)
     try:
         return resolve("HEAD", repository)
     except UsageError:
@@ -193,12 +195,12 @@ def _turned(suite: Suite, higher: Sequence[str]) -> Suite:
 
 
 def _add_part(history: History, path: str, part: Imported, session: str, machine: str) -> Added:
-    own = part.commit
-    known = resolve(own.sha, history.repository, date=own.date)
-    commits = {own.sha: known if known.subject else own}
+    commit = part.commit
+    known = resolve(commit.sha, history.repository, date=commit.date)
+    commits = {commit.sha: known if known.subject else commit}
     if part.anchor is not None:
         commits[part.anchor] = resolve(part.anchor, history.repository)
-    content = repr((own.sha, part.started, values_of(part.suite), *filter(None, [part.branch])))
+    content = repr((commit.sha, part.started, values_of(part.suite), *filter(None, [part.branch])))
     return history.made().add(
         part.suite,
         commits,

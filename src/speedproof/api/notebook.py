@@ -60,8 +60,8 @@ def _function(name: str, code: str, namespace: dict[str, Any]) -> Callable[[], o
     # As a tree: indented as text, a string of several lines would be another one.
     function.body = ast.parse(textwrap.dedent(code), f"<{name}>").body + function.body
     exec(compile(whole, f"<{name}>", "exec"), namespace, local)
-    found: Callable[[], object] = local["piece"]
-    return found
+    piece: Callable[[], object] = local["piece"]
+    return piece
 
 
 def load(shell: Any) -> None:

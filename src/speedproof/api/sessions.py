@@ -95,14 +95,14 @@ class Measurement:
 
     def _run(self) -> Generator[RaceState, None, None]:
         steps = self._session.steps()
-        found: SessionResult | None = None
+        result: SessionResult | None = None
         seen, elapsed = Counter[str](), 0.0
         try:
-            while found is None:
+            while result is None:
                 try:
                     elapsed = next(steps).elapsed
                 except StopIteration as end:
-                    found = end.value
+                    result = end.value
                 # A block is complete when the next one has begun, or the session has ended.
                 for comparison in self._session.comparisons.values():
                     if comparison.blocks > seen[comparison.benchmark]:
@@ -112,7 +112,7 @@ class Measurement:
                         yield RaceState(still[0], findings, elapsed)
         finally:
             steps.close()
-            self._finish(found)
+            self._finish(result)
 
     def _finish(self, found: SessionResult | None) -> RaceResult:
         self._held.close()
@@ -391,5 +391,10 @@ def raced(
 
 def _names(functions: Sequence[Callable[..., object]]) -> list[str]:
     """Their own names; numbered where two are the same."""
-    own = [str(getattr(f, "__name__", f"function {i}")) for i, f in enumerate(functions, start=1)]
-    return [f"{n} {i}" if own.count(n) > 1 else n for i, n in enumerate(own, start=1)]
+    names_of_functions = [
+        str(getattr(f, "__name__", f"function {i}")) for i, f in enumerate(functions, start=1)
+    ]
+    return [
+        f"{n} {i}" if names_of_functions.count(n) > 1 else n
+        for i, n in enumerate(names_of_functions, start=1)
+    ]

@@ -14,7 +14,7 @@ from speedproof.data.given import sample
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import DataError, UsageError
-from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
+from speedproof.protocols.caveats import MachineSpeeds, machine_speeds
 from speedproof.protocols.why import Why as Why
 from speedproof.protocols.why import why as explain
 from speedproof.reporting.model import Report
@@ -124,13 +124,13 @@ def why(
     if len(suite.versions) > 1 or reference is not None:
         first, candidates = suite.sides(reference)
         sides = [(first, candidate) for candidate in candidates]
-    found: dict[str, tuple[Why, ...]] = {}
+    by_candidate: dict[str, tuple[Why, ...]] = {}
     for versions in sides:
         machine = machine_speeds(chosen.pair(*versions).pairs, alpha) if len(versions) == 2 else None
-        found[versions[-1]] = of_versions(suite, versions, explained, machine, alpha, seed, done)
-    if not any(found.values()):
+        by_candidate[versions[-1]] = of_versions(suite, versions, explained, machine, alpha, seed, done)
+    if not any(by_candidate.values()):
         raise alone(explained)
-    return WhyResult(found)
+    return WhyResult(by_candidate)
 
 
 def alone(metric: str) -> UsageError:
@@ -158,13 +158,13 @@ def of_versions(
     known: dict[Key, tuple[Sample, ...]] = {key: (sample,) for (key, _), sample in chosen.samples.items()}
     if len(versions) == 2:
         known = {pair.key: (pair.reference, pair.candidate) for pair in chosen.pair(*versions).pairs}
-    found = []
+    whys = []
     for key, samples in known.items():
         of = {name: [suite.samples.get((Key(key.benchmark, name), v)) for v in versions] for name in others}
         beside = {name: both for name, both in of.items() if any(one is not None for one in both)}
-        found.append(explain(key.benchmark, metric, samples, beside, machine=machine, alpha=alpha, seed=seed))
+        whys.append(explain(key.benchmark, metric, samples, beside, machine=machine, alpha=alpha, seed=seed))
         done()
-    return tuple(found)
+    return tuple(whys)
 
 
 def metrics_given(

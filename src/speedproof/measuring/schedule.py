@@ -24,9 +24,9 @@ def _permutation(n: int, seed: int, *place: int) -> list[int]:
     drawn = hashlib.blake2b(" ".join(map(str, (seed, *place))).encode())
 
     def key(i: int) -> bytes:
-        own = drawn.copy()
-        own.update(b" %d" % i)
-        return own.digest()
+        keyed = drawn.copy()
+        keyed.update(b" %d" % i)
+        return keyed.digest()
 
     return sorted(range(n), key=key)
 
