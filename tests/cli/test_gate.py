@@ -13,8 +13,8 @@ from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.cli.console import Console
+from speedproof.cli.inputs import GateSettings, read_settings
 from speedproof.cli.main import main
-from speedproof.cli.settings import GateSettings, read_settings
 from speedproof.errors import FormatError
 
 ROOT = Path(__file__).parents[2]

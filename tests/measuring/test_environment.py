@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from speedproof import __version__
-from speedproof.measuring.environment import busy, differences, disturbances, load_of, snapshot
+from speedproof.measuring.system import busy, differences, disturbances, load_of, snapshot
 
 
 @pytest.fixture

@@ -23,11 +23,7 @@ from speedproof.data.checked import checked
 from speedproof.data.names import wanted as wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import Location as Location
-from speedproof.options import Multiplicity as Multiplicity
-from speedproof.options import Policy as Policy
-from speedproof.options import quantile_name
-from speedproof.protocols.claims import MULTIPLICITIES as MULTIPLICITIES
+from speedproof.options import Location, Multiplicity, Policy, quantile_name
 from speedproof.protocols.claims import Demand as Demand
 from speedproof.protocols.claims import Outcome as Outcome
 from speedproof.protocols.gate import GateDecision as GateDecision

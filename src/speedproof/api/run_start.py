@@ -27,28 +27,27 @@ from speedproof.data.session_file import (
 )
 from speedproof.data.session_file import StoredSession as StoredSession
 from speedproof.errors import FormatError, UsageError
-from speedproof.measuring.cache import untold
 from speedproof.measuring.drivers import ToolExecutor as ToolExecutor
 from speedproof.measuring.drivers import absent_from, planned
-from speedproof.measuring.environment import differences, disturbances, snapshot
 from speedproof.measuring.execute import NO_PROGRAM, shell_command
-from speedproof.measuring.executor import CommandExecutor, shell_start
-from speedproof.measuring.metrics import (
+from speedproof.measuring.executor import (
     ACCOUNTED,
     CPU_CLOCK,
+    CommandExecutor,
     check_decider,
     check_names,
     energy_meter,
     parse_metric,
     perf_counters,
+    shell_start,
     units_of,
     whole_ticks,
 )
 from speedproof.measuring.programs import fingerprints, not_found, other_executables, was_changed
-from speedproof.measuring.schedule import seed_or_new
-from speedproof.measuring.store import new_head
+from speedproof.measuring.runs import seed_or_new
+from speedproof.measuring.store import new_head, untold
 from speedproof.measuring.store import read_sessions as read_sessions
-from speedproof.measuring.system import usable_cpus
+from speedproof.measuring.system import differences, disturbances, snapshot, usable_cpus
 from speedproof.options import Measuring, Policy, decider_of
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.stopping import SessionQuestion, StopRules

@@ -10,11 +10,19 @@ import speedproof as sp
 from speedproof.api.given import version_given
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import load, report_leftovers, report_no_floor, select
+from speedproof.cli.inputs import (
+    FILE,
+    GateSettings,
+    demand_of,
+    load,
+    read_settings,
+    report_leftovers,
+    report_no_floor,
+    select,
+)
 from speedproof.cli.outputs import check_outputs, outputs_wanted, write_answer, write_whole
 from speedproof.cli.run import MeasuringCommand, RunOptions
 from speedproof.cli.run import run as measure
-from speedproof.cli.settings import FILE, GateSettings, demand_of, read_settings
 from speedproof.declaring import Argument, Taken, Title, fields
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (

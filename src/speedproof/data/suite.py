@@ -15,8 +15,20 @@ from msgspec.structs import replace
 
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names, version_of, wanted
-from speedproof.data.order import Key, Pair, Pairing, pairing
-from speedproof.data.record import Record, Residue, Skipped, fields, misfit, negative_time, pool, residue
+from speedproof.data.record import (
+    Key,
+    Pair,
+    Pairing,
+    Record,
+    Residue,
+    Skipped,
+    fields,
+    misfit,
+    negative_time,
+    pairing,
+    pool,
+    residue,
+)
 from speedproof.data.sample import Alike, Sample
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import decider_of
