@@ -1,7 +1,5 @@
 """The reader of the runner's own files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
