@@ -96,11 +96,11 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOME[name]
-    found = (
+    value = (
         getattr(import_module(f"{__name__}.{home}"), name) if home else import_module(f"{__name__}.{name}")
     )
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -108,9 +108,9 @@ def fields(kind: type[Struct]) -> Iterator[Field]:
 
     hints: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
-        own = get_annotations(base)
-        postponed = any(isinstance(hint, str) for hint in own.values())
-        hints |= get_annotations(base, eval_str=True) if postponed else own
+        annotations = get_annotations(base)
+        postponed = any(isinstance(hint, str) for hint in annotations.values())
+        hints |= get_annotations(base, eval_str=True) if postponed else annotations
     names, defaults = kind.__struct_fields__, kind.__struct_defaults__
     before = (NODEFAULT,) * (len(names) - len(defaults))
     for name, default in zip(names, (*before, *defaults), strict=True):

@@ -42,12 +42,12 @@ def _table(kind: type[S], file: str, place: str, table: object) -> S:
             raise FormatError(file, f"{prefix}{key}", f"no such key; {hint}")
     for key in (key for key, field in known.items() if field.required and key not in table):
         raise FormatError(file, place, f'a {key} is missing, for example {key} = "json_*"')
-    found = {}
+    values = {}
     for key, value in table.items():
         asked = known[key].asked
         option = asked if isinstance(asked, Option) else None
-        found[key] = read_value(known[key].kind, file, f"{prefix}{key}", value, option)
-    return kind(**found)
+        values[key] = read_value(known[key].kind, file, f"{prefix}{key}", value, option)
+    return kind(**values)
 
 
 def read_value(kind: Any, file: str, place: str, value: object, option: Option | None = None) -> Any:

@@ -14,11 +14,11 @@ from speedproof.cli.live import Watcher
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.runs import Progress
-from speedproof.protocols.calibration import Calibration
+from speedproof.protocols.planning import Calibration
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
-from speedproof.reporting import calibration
+from speedproof.reporting.planning import calibrated
 from speedproof.reporting.text import render
 from speedproof.stats.sequential import PairedSequence
 
@@ -134,13 +134,13 @@ def test_calibration_in_words() -> None:
         0.2,
         ((10.0, 50.0, 1.01), (600.0, 3.0, math.inf)),
     )
-    quiet = render(calibration.report(c, found([(1.0, 1.1), (1.1, 1.0)])))
+    quiet = render(calibrated(c, found([(1.0, 1.1), (1.1, 1.0)])))
     assert "single runs vary" in quiet
     assert "Neighbouring runs: rank correlation +0.30 (p = 0.001); pairs in random order" in quiet
     assert "Drift with the order: rank correlation undefined (p = -)" in quiet
     assert re.search(r"^ +10 min +3 +none$", quiet, re.MULTILINE)
     assert max(map(len, quiet.splitlines())) <= 80
-    alarm = render(calibration.report(c, found([(2.0, 1.0)] * 10)))
+    alarm = render(calibrated(c, found([(2.0, 1.0)] * 10)))
     assert "The second copy was found 1.99x to 2.01x faster" in alarm
 
 

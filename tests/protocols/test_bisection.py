@@ -12,16 +12,19 @@ from scipy import stats
 from studies.bisection import bisected
 
 from speedproof.protocols import bisection
-from speedproof.protocols.bisection import Bisection, BisectionFinding, BisectionOutcome, Stage
-from speedproof.protocols.bisection_outlook import (
+from speedproof.protocols.bisection import (
+    Bisection,
+    BisectionFinding,
+    BisectionOutcome,
+    Stage,
     noise_of,
     outlook_of_ends,
     outlook_of_search,
     residuals_of,
 )
 from speedproof.reporting.bisection import EndedBisection, bisection_report
+from speedproof.stats.betting import blocks_for_proof, smallest_provable
 from speedproof.stats.culprit import StepPosterior
-from speedproof.stats.forecast import blocks_for_proof, smallest_provable
 from speedproof.stats.sequential import PairedSequence
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from speedproof.errors import DataError
-from speedproof.protocols.calibration import calibrate
+from speedproof.protocols.planning import calibrate
 
 
 def test_noise_that_was_put_in_is_found() -> None:

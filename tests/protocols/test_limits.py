@@ -17,14 +17,13 @@ from tests.protocols.asking import rank_suite
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.data.units import Direction
-from speedproof.protocols.bisection import Bisection, BisectionOutcome, Stage
-from speedproof.protocols.bisection_outlook import residuals_of
+from speedproof.protocols.bisection import Bisection, BisectionOutcome, Stage, residuals_of
 from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
 from speedproof.protocols.results import LogSpeedup
 from speedproof.protocols.speedup_test import significant_risks
-from speedproof.stats.forecast import blocks_for_proof, smallest_provable
+from speedproof.stats.betting import blocks_for_proof, smallest_provable
 from speedproof.stats.session_spread import SessionSpread
 
 

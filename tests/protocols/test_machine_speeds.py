@@ -14,7 +14,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.formats.suites import read as read_suite
-from speedproof.protocols.machine_speeds import common_speeds, machine_speeds, slower_processes, two_speeds_of
+from speedproof.protocols.caveats import common_speeds, machine_speeds, slower_processes, two_speeds_of
 from speedproof.reporting.notes import two_speeds
 from speedproof.reporting.text import render
 

@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 from tests.protocols.asking import stop_rules
 
 from speedproof.errors import UsageError
-from speedproof.protocols.bisection_outlook import BisectionOutlook, outlook_of_ends
+from speedproof.protocols.bisection import BisectionOutlook, outlook_of_ends
 from speedproof.protocols.claims import Demand, Outcome, overall
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison

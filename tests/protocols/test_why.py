@@ -11,7 +11,7 @@ from scipy.stats import binom
 import speedproof as sp
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample, Trait
-from speedproof.protocols.machine_speeds import MachineSpeeds
+from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.why import GoesWith, Why, why
 from speedproof.stats.estimate import Estimate
 

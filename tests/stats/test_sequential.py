@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.forecast import growth, smallest_provable
+from speedproof.stats.betting import growth, smallest_provable
 from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 

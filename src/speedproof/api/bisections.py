@@ -70,8 +70,10 @@ class BisectResult(Shown, EndedBisection, frozen=True):
 
         Where commits just before it could not be measured it may be one of them: :attr:`credible` names all.
         """
-        found = self.finding
-        return self.commits[found.culprit] if found.outcome.value == "culprit" and found.culprit else None
+        finding = self.finding
+        return (
+            self.commits[finding.culprit] if finding.outcome.value == "culprit" and finding.culprit else None
+        )
 
     @property
     def credible(self) -> tuple[str, ...]:

@@ -242,10 +242,10 @@ class Corpus:
         if store is not None:
             rules = replace(rules, floor=floor_of(store))
         asked = Asked(pairs, chosen, rules, tuple(protocols), where)
-        found = compare(self.place, asked, how)
-        conclusion = conclude(found, asked)
+        answers = compare(self.place, asked, how)
+        conclusion = conclude(answers, asked)
         if not conclusion.comparisons and not conclusion.failures:
-            found.forget()
+            answers.forget()
             raise UsageError(nothing_in_common(self.place, asked, versions))
         return CorpusComparison(conclusion, versions, self.place, asked)
 
@@ -306,8 +306,8 @@ class Corpus:
 
         manifest = opened(self.place)[1]
         asked = ChangesAsked(_metric(manifest, metric), where)
-        found = changes(self.place, asked, how, alpha_of(confidence), correction, repository)
-        return CorpusChanged(found, tuple(manifest.versions))
+        result = changes(self.place, asked, how, alpha_of(confidence), correction, repository)
+        return CorpusChanged(result, tuple(manifest.versions))
 
     def __repr__(self) -> str:
         return f"<Corpus: {self.place}>"
@@ -354,12 +354,12 @@ def labelled(
         raise UsageError("name result files, folders or archives; the list names none")
     several = len(first) > 1
     for argument in chain(first, waiting):
-        own = named(argument)
-        for path in own.paths:
-            found = read_files([path], format=format, options=options, skip=known)
-            for results in _whole(found) if by else found:
-                label = own.name or _label(path, results.path, several)
-                yield label, _versioned(results, own.name, label, by)
+        given = named(argument)
+        for path in given.paths:
+            read = read_files([path], format=format, options=options, skip=known)
+            for results in _whole(read) if by else read:
+                label = given.name or _label(path, results.path, several)
+                yield label, _versioned(results, given.name, label, by)
 
 
 def _whole(found: Iterable[FileResults]) -> Iterator[FileResults]:
@@ -389,9 +389,9 @@ def _versioned(results: FileResults, name: str, label: str, by: tuple[str, ...])
     if by:
         from speedproof.formats.versions import onto_versions
 
-        found = onto_versions(label, results.records, by)
+        versioned = onto_versions(label, results.records, by)
         return replace(
-            results, records=tuple(replace(r, version=v) for v, r in found if isinstance(r, Record))
+            results, records=tuple(replace(r, version=v) for v, r in versioned if isinstance(r, Record))
         )
     if not name:
         return results

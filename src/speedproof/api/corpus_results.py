@@ -69,21 +69,21 @@ class CorpusComparison(Shown, Struct, frozen=True):
         from speedproof.corpus.conclude import samples_of
         from speedproof.reporting.model import MANY
 
-        found = self.conclusion
-        if found.versions > 1:
+        conclusion = self.conclusion
+        if conclusion.versions > 1:
             raise UsageError(
                 "what differences go with is said of two versions; name a reference and a candidate"
             )
-        if not found.comparisons:
+        if not conclusion.comparisons:
             return WhyResult({})
-        clearest = [c.benchmark for c in found.clearest]
-        names = clearest if found.comparisons > MANY else [key.benchmark for key in self.keys()]
-        versions = found.wholes[0][:2]
+        clearest = [c.benchmark for c in conclusion.clearest]
+        names = clearest if conclusion.comparisons > MANY else [key.benchmark for key in self.keys()]
+        versions = conclusion.wholes[0][:2]
         where = self.asked.where if self.asked else None
         ((_, suite),) = samples_of(self.corpus, {versions: names}, where)
-        explained = of_versions(suite, versions, found.metric, found.machine, found.alpha)
+        explained = of_versions(suite, versions, conclusion.metric, conclusion.machine, conclusion.alpha)
         if names and not explained:
-            raise alone(found.metric)
+            raise alone(conclusion.metric)
         return WhyResult({versions[-1]: explained})
 
     def _few(self) -> tuple[SuiteComparison, Suite] | None:
@@ -91,10 +91,10 @@ class CorpusComparison(Shown, Struct, frozen=True):
         from speedproof.corpus.conclude import in_memory
         from speedproof.reporting.model import MANY
 
-        found = self.conclusion
-        if not self.asked or found.versions != 1 or found.comparisons > MANY or found.failures:
+        conclusion = self.conclusion
+        if not self.asked or conclusion.versions != 1 or conclusion.comparisons > MANY or conclusion.failures:
             return None
-        reference, candidate, _ = found.wholes[0]
+        reference, candidate, _ = conclusion.wholes[0]
         chosen = {(reference, candidate): [key.benchmark for key in self.keys()]}
         return next(in_memory(self.corpus, chosen, self.asked))
 
@@ -123,10 +123,10 @@ class CorpusComparison(Shown, Struct, frozen=True):
         chosen: dict[tuple[str, str], list[str]] = {}
         for c in self.conclusion.clearest:
             chosen.setdefault((c.reference.label, c.candidate.label), []).append(c.benchmark)
-        found = in_memory(self.corpus, chosen, self.asked) if self.asked else ()
+        pairs = in_memory(self.corpus, chosen, self.asked) if self.asked else ()
         drawn = {
             (result.reference, result.candidate, name): panel
-            for result, suite in found
+            for result, suite in pairs
             for name, panel in panels(result, suite, result.margin).items()
         }
         report = comparisons(

@@ -20,14 +20,12 @@ from speedproof.formats import read
 from speedproof.measuring.store import read_sessions, to_hyperfine
 from speedproof.measuring.system import load_of
 from speedproof.options import UNNAMED
-from speedproof.protocols.calibration import calibrate
 from speedproof.protocols.in_blocks import share_of_runs
-from speedproof.protocols.planning import RunPlan, plan_runs
+from speedproof.protocols.planning import RunPlan, calibrate, plan_runs
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import summaries_of, summarise
-from speedproof.reporting import calibration as of_calibration
 from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.json import to_json
@@ -111,7 +109,7 @@ class EndedSession:
         if self.plan is not None:
             return of_planning.report(self.plan)
         if self.calibration is not None:
-            return of_calibration.report(self.calibration, self.findings[0])
+            return of_planning.calibrated(self.calibration, self.findings[0])
         spent = Suite.from_records(
             [(v, item) for v, item in self._records if "time" == self.question.metric != item.metric]
         )

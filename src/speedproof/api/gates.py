@@ -218,12 +218,12 @@ def gate(
         return Demand(Policy(policy or before.policy), share or before.margin)
 
     def given(name: str) -> Demand | None:
-        found = (demand_of or kept)(name)
-        if found is not None and not isinstance(found, Demand):
+        demand = (demand_of or kept)(name)
+        if demand is not None and not isinstance(demand, Demand):
             raise UsageError(
-                f"demand_of({name!r}) gave {found!r}: expected a speedproof.api.gates.Demand or None"
+                f"demand_of({name!r}) gave {demand!r}: expected a speedproof.api.gates.Demand or None"
             )
-        return found
+        return demand
 
     asked = given
     if after is None:

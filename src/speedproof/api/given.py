@@ -122,9 +122,9 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     from speedproof.reporting.names import short_names, spoken
 
     short = short_names(versions)
-    told = dict(zip(versions, spoken(versions), strict=True))
+    names = dict(zip(versions, spoken(versions), strict=True))
     for called in (
-        [v for v in versions if name in (short[v], told[v])],
+        [v for v in versions if name in (short[v], names[v])],
         [v for v in versions if name in v.split("/")],
         [v for v in versions if any(part.endswith(f"-{name}") for part in v.split("/"))],
     ):
@@ -180,13 +180,13 @@ def floor_of(store: str | os.PathLike[str]) -> NoiseFloor:
     where = os.fspath(store)
     from speedproof.api.history import History
 
-    found = History(where).floor()
-    if found is None:
+    floor = History(where).floor()
+    if floor is None:
         raise UsageError(
             f"{where}: no commit was measured in two sessions on one machine, so how much sessions differ is not "
             "known; measure one again and add it with 'speedproof history add FILE --commit REV'"
         )
-    return found
+    return floor
 
 
 def callable_given(given: Any) -> None:

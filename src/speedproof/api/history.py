@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from speedproof import __version__
 from speedproof.api.given import alpha_of, proportion_given
 from speedproof.api.history_files import (
@@ -176,7 +178,8 @@ class History:
             version: commit_of(versions, version, commit, path, self.repository)
             for version in versions.versions
         }
-        return self.made().add(
+        branch = current_branch(self.repository)
+        added = self.made().add(
             versions,
             commits,
             path=path,
@@ -184,9 +187,11 @@ class History:
             session=session,
             anchor=anchor,
             started=started or start_of(versions),
-            branch=current_branch(self.repository),
+            branch=branch,
             machine=machine,
         )
+        unknown = dict.fromkeys(c.sha for c in commits.values() if branch and not c.subject)
+        return replace(added, unknown=tuple(unknown))
 
     @checked()
     def export(self, path: StrPath) -> int:
@@ -351,9 +356,9 @@ class History:
             self.store, self.repository, metric, benchmark, branch, machine
         )
         line = first_parent_order(branch, self.repository)
-        found = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)
+        alarms = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)
         watched = len({track.series for track in tracks})
-        return AlarmResult(self.store.where, every, last, len(commits), watched, series, found)
+        return AlarmResult(self.store.where, every, last, len(commits), watched, series, alarms)
 
     @checked()
     def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool:
@@ -381,10 +386,10 @@ class History:
         key, only = series.key, len({key.benchmark for key in suite.keys}) == 1
         good, bad = (version_named(c.sha, suite, path, self.repository) for c in (alarm.good, alarm.bad))
         measured = compare_suite(suite, reference=good, metric=key.metric).against(bad)
-        own = next((row for row in measured if only or row.benchmark == key.benchmark), None)
+        of_benchmark = next((row for row in measured if only or row.benchmark == key.benchmark), None)
         self.add(path, benchmark=key.benchmark if only else "", machine=machine)
         worse = (alarm.factor > 1.0) != series.higher_is_better
-        shown = own is not None and own.verdict == ("slower" if worse else "faster")
+        shown = of_benchmark is not None and of_benchmark.verdict == ("slower" if worse else "faster")
         if shown:
             self.store.decide(alarm.bad.sha, "confirmed", reason=path, who=user(), benchmark=key.benchmark)
         return shown
@@ -468,8 +473,8 @@ class History:
             sha = commit
         near = [name for name in names if name == sha or name.startswith(commit) or sha.startswith(name)]
         if len(near) != 1:
-            told = enumerate_names(map(short_name, near or names), 4)
-            there = f": {told}" if near else f"; newest: {told}" if told else ", nor any other"
+            some = enumerate_names(map(short_name, near or names), 4)
+            there = f": {some}" if near else f"; newest: {some}" if some else ", nor any other"
             raise UsageError(
                 f"{self.store.where}: holds {'several commits' if near else 'no commit'} {commit}{there}"
             )

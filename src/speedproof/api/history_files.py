@@ -84,11 +84,11 @@ def digest_of(path: str, suite: Suite) -> str:
     """Of a file's content, or of all files of a folder; of a corpus, of the values that were read."""
     if is_corpus(path):
         return hashlib.sha256(repr((list(suite.samples), values_of(suite))).encode()).hexdigest()
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     folder = Path(path)
     for file in sorted(p for p in folder.rglob("*") if p.is_file()) if folder.is_dir() else [folder]:
-        found.update(file.read_bytes())
-    return found.hexdigest()
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def start_of(suite: Suite) -> str:
@@ -120,14 +120,16 @@ def commit_of(suite: Suite, version: str, commit: str | None, path: str, reposit
         return resolve(commit, repository, date=date)
     if len(suite.versions) > 1:
         return resolve_label(version, repository, date=date)
-    told = [value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT]
-    if len(set(told)) > 1:
+    commits = [
+        value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT
+    ]
+    if len(set(commits)) > 1:
         raise UsageError(
-            f"{path}: names several commits ({', '.join(dict.fromkeys(told))}); name one with ",
+            f"{path}: names several commits ({', '.join(dict.fromkeys(commits))}); name one with ",
             Parameter("commit"),
         )
-    if told:
-        return resolve(told[0], repository, date=date)
+    if commits:
+        return resolve(commits[0], repository, date=date)
     try:
         return resolve("HEAD", repository)
     except UsageError:
@@ -202,12 +204,12 @@ def _turned(suite: Suite, higher: Sequence[str]) -> Suite:
 
 
 def _add_part(history: History, path: str, part: Imported, session: str, machine: str) -> Added:
-    own = part.commit
-    known = resolve(own.sha, history.repository, date=own.date)
-    commits = {own.sha: known if known.subject else own}
+    commit = part.commit
+    known = resolve(commit.sha, history.repository, date=commit.date)
+    commits = {commit.sha: known if known.subject else commit}
     if part.anchor is not None:
         commits[part.anchor] = resolve(part.anchor, history.repository)
-    content = repr((own.sha, part.started, values_of(part.suite), *filter(None, [part.branch])))
+    content = repr((commit.sha, part.started, values_of(part.suite), *filter(None, [part.branch])))
     return history.made().add(
         part.suite,
         commits,
@@ -279,8 +281,8 @@ def measured_in(
         series = {number: s for number, s in series.items() if (number in first) != apart}
     if benchmark is not None and not series:
         names = list(dict.fromkeys(s.key.benchmark for s in every))
-        told = f"; {nearest_of(benchmark, names)}" if names else ""
-        raise UsageError(f"{store.where}: holds no benchmark {benchmark}{told}")
+        suggestion = f"; {nearest_of(benchmark, names)}" if names else ""
+        raise UsageError(f"{store.where}: holds no benchmark {benchmark}{suggestion}")
     noise = {(d.commit, d.benchmark) for d in store.decisions() if d.state == "invalid"}
     measured = store.measurements(None if metric in (None, ALL) and len(series) == len(every) else series)
     numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}

@@ -14,7 +14,7 @@ from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair, Suite
 from speedproof.errors import Parameter, UsageError
-from speedproof.protocols.caveats import caveats_of
+from speedproof.protocols.caveats import MachineSpeeds, caveats_of, machine_speeds
 from speedproof.protocols.hpt import (
     AS_GIVEN,
     CONFIDENCES,
@@ -27,7 +27,6 @@ from speedproof.protocols.hpt import (
 from speedproof.protocols.hpt import hpt as tested
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
-from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.units import independent_units
 from speedproof.reporting import hpt as words
 from speedproof.reporting.model import Report
@@ -208,7 +207,7 @@ def hpt(
         raise UsageError(
             "\n  ".join([f"no benchmark of {first} can be compared with one of {second}", *problems])
         )
-    found = tuple(dict.fromkeys(confidences)) or CONFIDENCES
+    levels = tuple(dict.fromkeys(confidences)) or CONFIDENCES
     given = scores == "given"
     for known in (
         p for p in pairs if given and p.reference.unit in _COSTS and not p.reference.higher_is_better
@@ -220,11 +219,11 @@ def hpt(
             " out, and they are made scores",
         )
     entries = entries_of_pairs(pairs, alpha_benchmark, given=given)
-    told = AS_GIVEN if given else RELATIVE
-    test = partial(tested, entries, rule=rule, literal_signs=literal_signs, scores=told)
-    answer = test(found)  # which refuses confidences that no double tells from 0
+    kind = AS_GIVEN if given else RELATIVE
+    test = partial(tested, entries, rule=rule, literal_signs=literal_signs, scores=kind)
+    answer = test(levels)  # which refuses confidences that no double tells from 0
     said = claims(
-        entries, alpha=alpha_at(found[0]), speedups=speedups, rule=rule, literal_signs=literal_signs
+        entries, alpha=alpha_at(levels[0]), speedups=speedups, rule=rule, literal_signs=literal_signs
     )
-    suite, machine = suite.select(metric=metric), machine_speeds(pairs, alpha_at(found[0]))
+    suite, machine = suite.select(metric=metric), machine_speeds(pairs, alpha_at(levels[0]))
     return HptResult(first, second, answer, said, pairs, problems, test, machine, suite)

@@ -205,10 +205,10 @@ class PairResult(Shown, Struct, frozen=True):
 
 def warnings_of(comparisons: Iterable[Comparison]) -> tuple[Note, ...]:
     """Their failed checks; of one kind and side the first."""
-    found: dict[tuple[object, ...], Note] = {}
+    notes: dict[tuple[object, ...], Note] = {}
     for check in (check for comparison in comparisons for check in comparison.failed_checks):
-        found.setdefault((check.kind, check.versions), check)
-    return tuple(found.values())
+        notes.setdefault((check.kind, check.versions), check)
+    return tuple(notes.values())
 
 
 @checked("unit")

@@ -225,9 +225,9 @@ def _shown(key: Key, samples: dict[str, Sample], *, processes: bool) -> tuple[st
         raise UsageError(f"{key.benchmark}: its versions have different units", *choose)
     note = ""
     if processes:
-        found = {version: independent(sample)[0] for version, sample in samples.items()}
-        note = ", one value a process" if any(found[v] is not samples[v] for v in found) else ""
-        samples = found
+        one_each = {version: independent(sample)[0] for version, sample in samples.items()}
+        note = ", one value a process" if any(one_each[v] is not samples[v] for v in one_each) else ""
+        samples = one_each
     shown, symbol = _in_one_unit(samples, *units)
     return f"{key.metric} ({symbol}){note}" if symbol else f"{key.metric}{note}", shown
 

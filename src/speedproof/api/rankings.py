@@ -99,12 +99,14 @@ class RankResult(Shown, Struct, frozen=True):
 
 def by_benchmark(suite: Suite, versions: tuple[str, ...]) -> dict[Key, dict[str, Sample]]:
     """Samples of all versions by benchmark; where each version has one only, whatever its name, they meet."""
-    own = [suite.of(v) for v in versions]
+    by_version = [suite.of(v) for v in versions]
     if not suite.samples:
         raise UsageError("the suite is empty: it holds no sample")
-    if all(len(samples) == 1 for samples in own):
-        key = next(iter(own[0]))
-        return {key: {v: next(iter(samples.values())) for v, samples in zip(versions, own, strict=True)}}
+    if all(len(samples) == 1 for samples in by_version):
+        key = next(iter(by_version[0]))
+        return {
+            key: {v: next(iter(samples.values())) for v, samples in zip(versions, by_version, strict=True)}
+        }
     return {
         key: {v: suite.samples[key, v] for v in versions if (key, v) in suite.samples} for key in suite.keys
     }

@@ -84,10 +84,10 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
     absent: Absent = {}
     if m.driver:
         # What another tool does itself, or would not be told of.
-        own = ("suite", "calibrate", "shell", "parameter_list", "parameter_scan", "benchmark", "input",
+        refused = ("suite", "calibrate", "shell", "parameter_list", "parameter_scan", "benchmark", "input",
                "metric", "decide_by", "perf", "energy", "warmup")  # fmt: skip
         tool = f"--driver {m.driver} starts the tool itself and takes its benchmarks and times from it"
-        asked.refuse(*own, because=tool)
+        asked.refuse(*refused, because=tool)
     if m.no_shell and m.shell:
         raise UsageError(f"--shell={m.shell} and --no-shell exclude each other")
     of_builds = [given[n] for n in ("build", "build_env", "builds", "plan", "control") if n in given]
@@ -254,15 +254,15 @@ def _scans(measuring: Measuring) -> Iterator[tuple[str, list[str]]]:
 
 
 def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    own: dict[str, dict[str, str]] = {}
+    by_version: dict[str, dict[str, str]] = {}
     common: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         version, colon, name = key.rpartition(":")
         if not equals or not name:
             raise UsageError(f"--env {text!r} is not of the form KEY=VALUE or VERSION:KEY=VALUE")
-        (own.setdefault(version, {}) if colon else common)[name] = value
-    return own, common
+        (by_version.setdefault(version, {}) if colon else common)[name] = value
+    return by_version, common
 
 
 def _with_environments(benchmark: PlannedBenchmark, own: Mapping[str, Mapping[str, str]]) -> PlannedBenchmark:

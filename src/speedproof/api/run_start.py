@@ -231,10 +231,10 @@ def _unaffected(patterns: Sequence[str], plan: Plan) -> tuple[str, ...]:
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UsageError(f"--unaffected {pattern}: no such benchmark; available: {', '.join(names)}")
-    found = tuple(name for name in names if any(fnmatchcase(name, p) for p in patterns))
-    if found and len(found) == len(names):
+    matching = tuple(name for name in names if any(fnmatchcase(name, p) for p in patterns))
+    if matching and len(matching) == len(names):
         raise UsageError("--unaffected leaves no benchmark that the change can touch")
-    return found
+    return matching
 
 
 def pin(cpus: str | None) -> None:
@@ -412,8 +412,8 @@ def discovered(
     for name, versions in absent.items():
         tell(f"left out: {absent_from(name, versions, first)}")
     # Who lacked one before lacks it still, and a revision that was not built lacks all of them.
-    found = filter(asked.wants, measured[first])
-    before = head.absent if resumed else dict.fromkeys(found, sum(head.absent.values(), ()))
+    wanted = filter(asked.wants, measured[first])
+    before = head.absent if resumed else dict.fromkeys(wanted, sum(head.absent.values(), ()))
     lacking: Absent = {}
     for name in dict.fromkeys((*before, *absent)):
         sides_of = dict.fromkeys((*before.get(name, ()), *absent.get(name, ())))

@@ -32,9 +32,9 @@ class Shown(Alike):
         """With what the command line says beside the result: what was left out or pooled of its suite."""
         *reports, last = self.reports()
         suite = getattr(self, "suite", None)
-        told = [*(remarks(suite) if suite else ()), *getattr(self, "problems", ())]
+        lines = [*(remarks(suite) if suite else ()), *getattr(self, "problems", ())]
         yield from reports
-        yield replace(last, notes=(*last.notes, *(Text(line, "warning") for line in told)))
+        yield replace(last, notes=(*last.notes, *(Text(line, "warning") for line in lines)))
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self._remarked()))

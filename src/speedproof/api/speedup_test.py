@@ -126,17 +126,17 @@ def speedup_test(
     16
     """
     if original and (always_welch or ks_rule != "legacy"):
-        own = Parameter("original", True), " has its own rules; leave "
-        raise UsageError(*own, Parameter("always_welch"), " and ", Parameter("ks_rule"), " out")
+        because = Parameter("original", True), " has its own rules; leave "
+        raise UsageError(*because, Parameter("always_welch"), " and ", Parameter("ks_rule"), " out")
     config = str(config)
     alpha = None
     if confidence is not None:
         alpha = any_alpha(confidence)
     precision = proportion_given("precision", precision, '0.05 or "5%"', any_level)
     more = names_given(higher_is_better)
-    found = list(read_records(config, format="speedup-test", options=ReadOptions(unit=unit)))
-    all_there(more, (record.metric for record in found if isinstance(record, Record)))
-    records = [turned(item, more) if isinstance(item, Record) else item for item in found]
+    read = list(read_records(config, format="speedup-test", options=ReadOptions(unit=unit)))
+    all_there(more, (record.metric for record in read if isinstance(record, Record)))
+    records = [turned(item, more) if isinstance(item, Record) else item for item in read]
     suite = Suite.from_records((r.version or "" if isinstance(r, Record) else "", r) for r in records)
     fields = {r.benchmark: dict(r.fields) for r in records if isinstance(r, Record)}
     pairing = suite.pair("Sample1", "Sample2")

@@ -85,14 +85,14 @@ class SuiteResult(Shown, Struct, frozen=True):
         SpeedproofError
             There is none.
         """
-        found = tuple(
+        answers = tuple(
             r for r in self.results if candidate in (None, r.candidate) and metric in (None, r.metric)
         )
-        if not found:
+        if not answers:
             raise UsageError(
                 f"no comparison with {candidate or 'any candidate'} in {metric or 'any metric'}: {self._there}"
             )
-        return replace(self, results=found)
+        return replace(self, results=answers)
 
     @property
     def result(self) -> SuiteComparison:
@@ -121,11 +121,11 @@ class SuiteResult(Shown, Struct, frozen=True):
     def __getitem__(self, benchmark: str) -> PairResult:
         """The answer about one benchmark."""
         r = self.result
-        found = tuple(r.by_benchmark.get(benchmark, ()))
-        if not found:
+        answers = tuple(r.by_benchmark.get(benchmark, ()))
+        if not answers:
             raise UsageError(f"no benchmark {benchmark!r} was compared, only: {', '.join(self.benchmarks)}")
         known = (r.reference, r.candidate, r.metric, r.alpha, r.margin, r.nested)
-        return PairResult(SuiteComparison(*known, found, caveats=r.caveats, machine=r.machine))
+        return PairResult(SuiteComparison(*known, answers, caveats=r.caveats, machine=r.machine))
 
     def __contains__(self, benchmark: object) -> bool:
         return benchmark in self.benchmarks
@@ -206,9 +206,9 @@ class SuiteResult(Shown, Struct, frozen=True):
             module = import_module(name)
         except ImportError:
             raise UsageError(f"to_frame() makes a data frame of {name}: pip install {name}") from None
-        found = records(*self.results)
-        columns = map(list, zip(*found.rows, strict=True))
-        return getattr(module, _FRAMES[name])(dict(zip(found.columns, columns, strict=True)))
+        table = records(*self.results)
+        columns = map(list, zip(*table.rows, strict=True))
+        return getattr(module, _FRAMES[name])(dict(zip(table.columns, columns, strict=True)))
 
     @checked()
     def over(self, parameter: str) -> OverResult:
@@ -376,31 +376,31 @@ def _rankings(
         return {}
     from speedproof.protocols.ranking import rank_benchmark, rank_suite
 
-    found: dict[str, SuiteRanking] = {}
+    rankings: dict[str, SuiteRanking] = {}
     for metric in suite.metrics:
         keys = [key for key in suite.keys if key.metric == metric]
-        own = [result for result in known if result.metric == metric]
-        question = next((c.protocol for result in own for c in result.headlines), "typical")
+        of_metric = [result for result in known if result.metric == metric]
+        question = next((c.protocol for result in of_metric for c in result.headlines), "typical")
         if question not in ("typical", "mean", "median")[: 1 if len(keys) == 1 else 3]:
             continue  # places are of typical runs, or of geometric means
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
             if len(keys) == 1:
                 made = {
                     (result.reference, result.candidate): c
-                    for result in own
+                    for result in of_metric
                     for c in result.comparisons
                     if c.protocol == "typical"
                 }
-                found[metric] = rank_benchmark(suite, keys[0], versions, rules, made)
+                rankings[metric] = rank_benchmark(suite, keys[0], versions, rules, made)
             else:
                 heads = {
                     (c.benchmark, result.reference, result.candidate): c
-                    for result in own
+                    for result in of_metric
                     for c in result.headlines
                     if c.log is not None
                 }
-                found[metric] = rank_suite(suite, metric, versions, rules, heads, question)
-    return found
+                rankings[metric] = rank_suite(suite, metric, versions, rules, heads, question)
+    return rankings
 
 
 _SHOWN = 5

@@ -18,8 +18,8 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.formats.versions import dimensions, without
+from speedproof.protocols.caveats import MachineSpeeds, machine_speeds
 from speedproof.protocols.inputs import Input, OverInputs, over_inputs
-from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why as Why
@@ -135,13 +135,13 @@ def why(
     if len(suite.versions) > 1 or reference is not None:
         first, candidates = suite.sides(reference)
         sides = [(first, candidate) for candidate in candidates]
-    found: dict[str, tuple[Why, ...]] = {}
+    by_candidate: dict[str, tuple[Why, ...]] = {}
     for versions in sides:
         machine = machine_speeds(chosen.pair(*versions).pairs, alpha) if len(versions) == 2 else None
-        found[versions[-1]] = of_versions(suite, versions, explained, machine, alpha, seed, done)
-    if not any(found.values()):
+        by_candidate[versions[-1]] = of_versions(suite, versions, explained, machine, alpha, seed, done)
+    if not any(by_candidate.values()):
         raise alone(explained)
-    return WhyResult(found)
+    return WhyResult(by_candidate)
 
 
 def alone(metric: str) -> UsageError:
@@ -169,13 +169,13 @@ def of_versions(
     known: dict[Key, tuple[Sample, ...]] = {key: (sample,) for (key, _), sample in chosen.samples.items()}
     if len(versions) == 2:
         known = {pair.key: (pair.reference, pair.candidate) for pair in chosen.pair(*versions).pairs}
-    found = []
+    whys = []
     for key, samples in known.items():
         of = {name: [suite.samples.get((Key(key.benchmark, name), v)) for v in versions] for name in others}
         beside = {name: both for name, both in of.items() if any(one is not None for one in both)}
-        found.append(explain(key.benchmark, metric, samples, beside, machine=machine, alpha=alpha, seed=seed))
+        whys.append(explain(key.benchmark, metric, samples, beside, machine=machine, alpha=alpha, seed=seed))
         done()
-    return tuple(found)
+    return tuple(whys)
 
 
 def metrics_given(
@@ -292,21 +292,21 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
                 name = without(c.benchmark, {parameter: value}, bare=True)
                 families.setdefault((at, name), []).append(Input(value, _size(value), c))
                 sessions[c.benchmark] = _sessions(c, sides[0].session_count, sides[1].session_count)
-    found = []
+    lines = []
     for (at, name), inputs in families.items():
         if len(inputs) > 1:
             versions = (results[at].reference, results[at].candidate)
-            found.append(over_inputs((name, parameter), versions, inputs, sessions))
+            lines.append(over_inputs((name, parameter), versions, inputs, sessions))
         else:
             problems.append(f"{name}: one input only ({parameter} = {inputs[0].value})")
-    if not found:
+    if not lines:
         varied = sorted(name for name, values in known.items() if len(values) > 1)
         there_is = enumerate_names(varied, 12) or "none"
         why = problems[0] if problems else f"the parameters of these benchmarks are {there_is}"
         raise UsageError(f"no two inputs that differ in {parameter}: {why}")
     if without_it:
         problems.append(f"without {parameter}: {enumerate_names(without_it, 3)}")
-    return OverResult(tuple(found), tuple(dict.fromkeys(problems)))
+    return OverResult(tuple(lines), tuple(dict.fromkeys(problems)))
 
 
 def _size(value: str) -> float | None:

@@ -288,14 +288,16 @@ class Command(click.Command, Generic[A]):
 
     def asked_of(self, ctx: click.Context) -> A:
         """What the command's function is given."""
-        own = [p for p in self.params if isinstance(p, ClickOption) and p.name]
+        options = [p for p in self.params if isinstance(p, ClickOption) and p.name]
         source = ctx.get_parameter_source
-        given = {str(p.name): p.opts[0] for p in own if source(str(p.name)) is ParameterSource.COMMANDLINE}
-        for p in (p for p in own if p.name in given):
+        given = {
+            str(p.name): p.opts[0] for p in options if source(str(p.name)) is ParameterSource.COMMANDLINE
+        }
+        for p in (p for p in options if p.name in given):
             if others := [given[name] for name in p.excludes if name in given]:
                 raise click.UsageError(f"{p.long} and {', '.join(others)} exclude each other", ctx)
             if p.needs and not ctx.params.get(p.needs, True):
-                needed = next(o.long for o in own if o.name == p.needs)
+                needed = next(o.long for o in options if o.name == p.needs)
                 raise click.UsageError(f"{p.long} belongs to {needed}; give that, too", ctx)
         return _made(self._kind, {**ctx.params, "given": given, "argv": ctx.meta.get("argv", [])})
 

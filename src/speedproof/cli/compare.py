@@ -170,9 +170,9 @@ def run(asked: CompareOptions, console: Console) -> int:
             sheets = by_inputs.beside(tuple(sheets), over)
         yield from sheets
         for name, found in plans.items():
-            from speedproof.reporting import power
+            from speedproof.reporting import planning
 
-            yield power.report(found.plans, found.problems, f" of {name}" if len(plans) > 1 else "")
+            yield planning.of_power(found.plans, found.problems, f" of {name}" if len(plans) > 1 else "")
         if asked.modes:
             from speedproof.reporting import modes as of_modes
 

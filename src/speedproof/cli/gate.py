@@ -233,8 +233,8 @@ def _explained(asked: GateOptions, alpha: float) -> "tuple[Why, ...]":
     suite, (baseline, candidate) = _load(asked)
     whole = suite.select(asked.choosing.only, asked.choosing.skip, "all")
     metric = whole.select(metric=asked.metric[-1] if asked.metric else None).main_metric
-    found = sp.why(whole, reference=baseline, metric=metric, confidence=1.0 - alpha)
-    return found.by_candidate[candidate]
+    whys = sp.why(whole, reference=baseline, metric=metric, confidence=1.0 - alpha)
+    return whys.by_candidate[candidate]
 
 
 def _decided(

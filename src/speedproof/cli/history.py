@@ -302,6 +302,10 @@ def _add(asked: AddOptions, console: Console) -> int:
             ticker.advance()
     if asked.json:
         console.out.write(to_json("history", done))
+    if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
+        console.remark(
+            f"git knows no {enumerate_names(unknown, 3)} here: the history of a branch shows commits that it knows"
+        )
     for cause, paths in failed.items():
         console.remark(f"error: {cause if paths[0] in cause else f'{enumerate_names(paths, 3)}: {cause}'}")
     if failed:

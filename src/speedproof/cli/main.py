@@ -172,34 +172,34 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
 def command(name: str) -> Command[Any] | Group:
     """A command by its name, or an action as ``history add``, for whoever documents or tests it."""
     first, _, action = name.partition(" ")
-    found = PROGRAM.get_command(click.Context(PROGRAM, info_name="speedproof"), first)
-    if isinstance(found, Group) and action:
-        found = found.actions[action]
-    assert isinstance(found, Command | Group)
-    return found
+    one = PROGRAM.get_command(click.Context(PROGRAM, info_name="speedproof"), first)
+    if isinstance(one, Group) and action:
+        one = one.actions[action]
+    assert isinstance(one, Command | Group)
+    return one
 
 
 def every_command() -> dict[str, Command[Any]]:
     """All commands by their names; of one with actions these."""
-    found: dict[str, Command[Any]] = {}
+    commands: dict[str, Command[Any]] = {}
     for name in COMMANDS:
         one = command(name)
-        found |= (
+        commands |= (
             {f"{name} {own}": action for own, action in one.actions.items()}
             if isinstance(one, Group)
             else {name: one}
         )
-    return found
+    return commands
 
 
 def parse(argv: Sequence[str]) -> Any:
     """What the function of a command is given for these words; raises click.UsageError."""
-    found, words = command(argv[0]), list(argv[1:])
+    asked, words = command(argv[0]), list(argv[1:])
     parent = click.Context(PROGRAM, info_name="speedproof")
-    if isinstance(found, Group):
-        parent = click.Context(found, parent, info_name=argv[0])
-        found, words = found.actions[words[0]], words[1:]
-    return found.asked_of(found.make_context(found.name, words, parent=parent))
+    if isinstance(asked, Group):
+        parent = click.Context(asked, parent, info_name=argv[0])
+        asked, words = asked.actions[words[0]], words[1:]
+    return asked.asked_of(asked.make_context(asked.name, words, parent=parent))
 
 
 def _carry_out(arguments: list[str], console: Console) -> int:

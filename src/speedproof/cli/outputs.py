@@ -91,10 +91,10 @@ def write_outputs(
     """
     if not outputs_wanted(output):
         return False
-    found = reported() if again else replace(reported(), context=context_of(asked))
+    document = reported() if again else replace(reported(), context=context_of(asked))
     taken = False
     for name, target in output.reports.items():
-        text = FORMATS[name].write(found, target)
+        text = FORMATS[name].write(document, target)
         if target == STDOUT:
             console.out.write(text)
             taken = True
@@ -105,7 +105,7 @@ def write_outputs(
         summary = Path(os.environ["GITHUB_STEP_SUMMARY"])
         try:
             with summary.open("a", encoding="utf-8") as file:
-                file.write(FORMATS["markdown"].write(found, ""))
+                file.write(FORMATS["markdown"].write(document, ""))
         except OSError as error:
             raise UsageError(f"cannot append to {summary}: {error.strerror}") from None
     return taken

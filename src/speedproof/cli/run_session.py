@@ -250,33 +250,33 @@ def _report(
     from speedproof.reporting.model import Report, Text
 
     code = _exit_code(options, outcome)
-    found = EndedSession(path, names, outcome)
-    _remark(console, found)
+    session = EndedSession(path, names, outcome)
+    _remark(console, session)
     if hyperfine := options.measuring.export_hyperfine:
-        write_whole(Path(hyperfine), found.to_hyperfine())
+        write_whole(Path(hyperfine), session.to_hyperfine())
         if outcome.measured.on_result:
             console.remark(
                 f"note: {hyperfine} cannot say that measuring stopped on the result, nor which runs "
                 "are of one block"
             )
-    alone = len(found.suite.versions) == 1
+    alone = len(session.suite.versions) == 1
     file, fails = "" if options.review else _called(named), options.undecided == "fail"
-    shown = [] if alone else [found.report(file, undecided_fails=fails)]
+    shown = [] if alone else [session.report(file, undecided_fails=fails)]
     more: dict[str, object] = {}
     if options.why:
         from speedproof.reporting.why import beside
 
-        explained = found.why()
+        explained = session.why()
         shown, more = list(beside(shown, explained.by_candidate)), {"why": list(explained)}
 
     def reported() -> Reported:
-        return Reported(tuple(shown), found.suite, results=found.comparisons)
+        return Reported(tuple(shown), session.suite, results=session.comparisons)
 
     taken = write_outputs(options, options.output, reported, console)
     if options.output.json:
-        console.out.write(found.to_json(code, **more))
+        console.out.write(session.to_json(code, **more))
     elif not taken:
-        lines = [Report("", (Text(line),)) for line in found.alone()] if alone else []
+        lines = [Report("", (Text(line),)) for line in session.alone()] if alone else []
         console.write(*lines, *shown)
     return code
 

@@ -129,9 +129,9 @@ def answered(
         for of in [max(1, sum(rows[f] for f in part.files) // worth) if worth else 1]
         for k in range(of)
     ]
-    told = msgspec.json.decode(msgspec.json.encode(asked))
+    request = msgspec.json.decode(msgspec.json.encode(asked))
     state = blake2b(msgspec.json.encode(list(rows)), digest_size=16).hexdigest()
-    claim = _Claim(__version__, place.lasting, question, told, len(shares), state)
+    claim = _Claim(__version__, place.lasting, question, request, len(shares), state)
     name = blake2b(msgspec.json.encode(claim, order="sorted"), digest_size=6).hexdigest()
     target = Place.of(how.out) if how.out is not None else place.below(f"answers/{name}")
     target.tidy()

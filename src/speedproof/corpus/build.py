@@ -149,11 +149,11 @@ class Builder:
             self._skipped = [_reject(name, error.where, "", reason)]
             self._unnamed = 0
             return
-        found = [s for s in results.skipped if not s.expected]
+        skipped = [s for s in results.skipped if not s.expected]
         room = max(_NAMED - len(self._skipped), 0)
-        for s in found[:room]:
+        for s in skipped[:room]:
             self._skipped.append(_reject(name, s.where.removeprefix(f"{name}: "), s.benchmark, s.reason))
-        self._unnamed += len(found[room:])
+        self._unnamed += len(skipped[room:])
 
     def abandon(self) -> None:
         """Forget the file that is being read."""
@@ -202,10 +202,10 @@ class Builder:
         return self.manifest
 
     def _commit(self) -> None:
-        told = [row for rows in self._rejects.values() for row in rows]
-        self.manifest.rejects = len(told)
-        if told or self.place.has(REJECTS):
-            self.place.write(REJECTS, parquet(arrow().Table.from_pylist(told, schema=reject_columns())))
+        rejects = [row for rows in self._rejects.values() for row in rows]
+        self.manifest.rejects = len(rejects)
+        if rejects or self.place.has(REJECTS):
+            self.place.write(REJECTS, parquet(arrow().Table.from_pylist(rejects, schema=reject_columns())))
         self.manifest.files = [file for prefix in sorted(self._nodes) for file in self._nodes[prefix]]
         self.manifest.write(self.place)
         for file in self._gone:
@@ -247,8 +247,8 @@ class Builder:
             of_row = digits.take(names.indices)
             for digit in sorted(set(digits.to_pylist())):
                 children.add(child := prefix + digit)
-                own = self._written(child, rows.filter(pa.compute.equal(of_row, digit)))
-                self._nodes.setdefault(child, []).append(own)
+                node = self._written(child, rows.filter(pa.compute.equal(of_row, digit)))
+                self._nodes.setdefault(child, []).append(node)
         for child in sorted(children):
             if self._over(child):
                 self._sink(child)
@@ -309,8 +309,8 @@ def _stamp(path: str) -> str:
     for file in (Path(path), *Path(path).parents):
         try:
             if file.is_file():
-                found = file.stat()
-                return f"{found.st_size} {found.st_mtime_ns}"
+                facts = file.stat()
+                return f"{facts.st_size} {facts.st_mtime_ns}"
         except OSError:
             continue
     return ""

@@ -73,7 +73,7 @@ def reduce_part(task: Task) -> int:
     columns = (rows[name].to_pylist() for name in ("benchmark", "version", "machine"))
     machines = {(benchmark, version): machine for benchmark, version, machine in zip(*columns, strict=True)}
     suite = suite_of(rows)
-    found = [
+    answers = [
         {
             "benchmark": key.benchmark,
             "version": version,
@@ -85,8 +85,8 @@ def reduce_part(task: Task) -> int:
         }
         for (key, version), sample in suite.samples.items()
     ]
-    task.keep(arrow().Table.from_pylist(found, schema=_columns()))
-    return len(found)
+    task.keep(arrow().Table.from_pylist(answers, schema=_columns()))
+    return len(answers)
 
 
 def _columns() -> pa.Schema:
@@ -116,7 +116,7 @@ def changes(
         table = connection.sql("FROM answers ORDER BY benchmark, machine, unit").to_arrow_table()
     series = _series(table.to_pylist(), order)
     tracks = [track for track, *_ in series]
-    found = find_history_changes(tracks, alpha, correction=correction)
+    changes = find_history_changes(tracks, alpha, correction=correction)
     place = {commit.sha: i for i, commit in enumerate(order)}
 
     def shown(change: Change) -> CorpusChange:
@@ -135,7 +135,9 @@ def changes(
         series=len(tracks),
         longest=max(map(len, tracks), default=0),
         changes=tuple(
-            sorted(map(shown, found), key=lambda c: (-place[c.version], -abs(np.log(c.factor)), c.benchmark))
+            sorted(
+                map(shown, changes), key=lambda c: (-place[c.version], -abs(np.log(c.factor)), c.benchmark)
+            )
         ),
         parts=answers.parts,
         failures=answers.failures,
@@ -146,10 +148,10 @@ def _order(connection: Any, versions: dict[str, int], repository: str | None) ->
     """Versions in the order of git's first parents, else of their measuring, else of their appearance."""
     began = dict(fetched(connection, "SELECT version, min(began) FROM answers GROUP BY version"))
     if repository is not None:
-        found = ordered([Commit(version) for version in began], folder=repository)
-        if len(found) < 2:
+        commits = ordered([Commit(version) for version in began], folder=repository)
+        if len(commits) < 2:
             raise UsageError(f"{repository}: its branch has none of the versions as commits")
-        return found
+        return commits
     names = [version for version in versions if version in began]
     if all(began[name] is not None for name in names):
         names.sort(key=lambda name: began[name])
@@ -158,7 +160,7 @@ def _order(connection: Any, versions: dict[str, int], repository: str | None) ->
 
 def _series(rows: Sequence[dict[str, Any]], order: Sequence[Commit]) -> list[tuple[Track, str, bool]]:
     """A track for each benchmark on each machine, with the benchmark and whether higher is better."""
-    found: list[tuple[Track, str, bool]] = []
+    series: list[tuple[Track, str, bool]] = []
     place = {commit.sha: i for i, commit in enumerate(order)}
     for (benchmark, machine, _), group in groupby(
         rows, key=lambda r: (r["benchmark"], r["machine"], r["unit"])
@@ -178,6 +180,6 @@ def _series(rows: Sequence[dict[str, Any]], order: Sequence[Commit]) -> list[tup
             values = np.log([location for _, location, _ in usable])
             unknown = np.full(at.size, np.nan)
             none = np.zeros(at.size, dtype=np.int64)
-            track = Track(len(found), machine, False, order, at, values, unknown, unknown, none, none)
-            found.append((track, benchmark, bool(usable[0][2])))
-    return found
+            track = Track(len(series), machine, False, order, at, values, unknown, unknown, none, none)
+            series.append((track, benchmark, bool(usable[0][2])))
+    return series

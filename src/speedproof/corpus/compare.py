@@ -31,7 +31,7 @@ from speedproof.data.suite import Key, Pairing, Suite
 from speedproof.errors import FormatError, UsageError
 from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.protocols.aggregates import LogRatios, log_ratios
-from speedproof.protocols.machine_speeds import two_speeds_of
+from speedproof.protocols.caveats import two_speeds_of
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
@@ -67,12 +67,12 @@ def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> An
             raise UsageError(f"{one}: a version is not compared with itself")
     if len(manifest.versions) < 2:
         raise UsageError(f"{place.name}: there is only one version; a comparison needs two")
-    told, beside = asked, {}
+    question_asked, beside = asked, {}
     if asked.rules.floor is not None:
         beside[FLOOR_FILE] = msgspec.msgpack.encode(asked.rules.floor)
         digest = blake2b(beside[FLOOR_FILE], digest_size=16).hexdigest()
-        told = replace(asked, rules=replace(asked.rules, floor=None), floor=digest)
-    question = (told, tuple(manifest.versions))
+        question_asked = replace(asked, rules=replace(asked.rules, floor=None), floor=digest)
+    question = (question_asked, tuple(manifest.versions))
     return answered(corpus, "compare", question, compare_part, how, beside=beside)
 
 
@@ -97,17 +97,17 @@ def pairs_in_file(path: str) -> tuple[tuple[str, str], ...]:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
-    found = []
+    pairs = []
     for i, row in enumerate(csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ","), 1):
         cells = [cell.strip() for cell in row if cell.strip()]
         if not cells or (i == 1 and cells == ["reference", "candidate"]):
             continue
         if len(cells) != 2:
             raise UsageError(f"{path}: line {i}: name two versions, the reference and the candidate")
-        found.append((cells[0], cells[1]))
-    if not found:
+        pairs.append((cells[0], cells[1]))
+    if not pairs:
         raise UsageError(f"{path}: names no pairs of versions")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(pairs))
 
 
 @lru_cache(1)
@@ -128,29 +128,31 @@ def compare_part(task: Task) -> int:
     paired = _paired(suite, asked.pairs, order)
     flat = [(versions, pair) for versions, found in paired.items() for pair in found.pairs]
     pairs = [pair for _, pair in flat]
-    told: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
+    by_protocol: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
     places: dict[Location, list[float]] = {at: [] for at in LOCATIONS}
     for at in range(0, len(flat), _TOGETHER):
         prepared = PreparedPairs(pairs[at : at + _TOGETHER], rules)
         for protocol in asked.protocols:
-            told[protocol] += answers(protocol, prepared)
+            by_protocol[protocol] += answers(protocol, prepared)
         for location, values in located(prepared).items():
             places[location] += values
     # What is known of each pair itself stands in the rows of the first protocol.
     none = (None,) * len(HPT)
     levels = first_level(pairs) if set(DETAILS) <= set(asked.protocols) else [None] * len(pairs)
     speeds = [[None if isnan(v) else v for v in row] for row in two_speeds_of(pairs).tolist()]
-    own = [(*speed, *(level or none)) for speed, level in zip(speeds, levels, strict=True)]
-    own += [(None,) * len(SPEEDS) + none] * (len(told) - 1) * len(pairs)
-    each = ((versions, c) for found in told.values() for (versions, _), c in zip(flat, found, strict=True))
-    rows = [(*_row(*one), *beside) for one, beside in zip(each, own, strict=True)]
+    of_pairs = [(*speed, *(level or none)) for speed, level in zip(speeds, levels, strict=True)]
+    of_pairs += [(None,) * len(SPEEDS) + none] * (len(by_protocol) - 1) * len(pairs)
+    each = (
+        (versions, c) for found in by_protocol.values() for (versions, _), c in zip(flat, found, strict=True)
+    )
+    rows = [(*_row(*one), *beside) for one, beside in zip(each, of_pairs, strict=True)]
     schema = answer_columns()
     columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
     note, start, skipped = [], 0, list(map(str, suite.skipped))
     for versions, of_two in paired.items():
         end = start + len(of_two.pairs)
         seen = Seen.of(of_two, versions, rules, skipped,
-                       {protocol: found[start:end] for protocol, found in told.items()},
+                       {protocol: found[start:end] for protocol, found in by_protocol.items()},
                        {location: values[2 * start : 2 * end] for location, values in places.items()})  # fmt: skip
         note.append((versions, msgspec.to_builtins(seen)))
         start, skipped = end, []
@@ -238,7 +240,7 @@ class Seen(msgspec.Struct):
 
 
 SPEEDS = ("speeds_reference", "speeds_candidate", "speeds_within")
-"""What :func:`speedproof.protocols.machine_speeds.two_speeds_of` finds."""
+"""What :func:`speedproof.protocols.caveats.two_speeds_of` finds."""
 SIDES = ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad")
 FLOOR = ("deviation", "degrees", "sessions", "reach")
 _REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]

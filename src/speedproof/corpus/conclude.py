@@ -24,7 +24,7 @@ from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.suite import Suite
 from speedproof.protocols.aggregates import GeometricMeans
-from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
+from speedproof.protocols.caveats import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
 from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict
@@ -255,10 +255,10 @@ def _caveats(seen: Seen) -> Iterable[Note]:
     for kind, versions, count, message, number in seen.caveats:
         seen_as = math.nan if number is None else number
         found.setdefault((kind, tuple(versions)), []).append((seen_as, message, count))
-    for (kind, versions), own in found.items():
-        own.sort(key=lambda one: 0.0 if math.isnan(one[0]) else one[0])
-        counts = list(accumulate(count for _, _, count in own))
-        number, message, _ = own[next(i for i, passed in enumerate(counts) if 2 * passed >= counts[-1])]
+    for (kind, versions), alike in found.items():
+        alike.sort(key=lambda one: 0.0 if math.isnan(one[0]) else one[0])
+        counts = list(accumulate(count for _, _, count in alike))
+        number, message, _ = alike[next(i for i, passed in enumerate(counts) if 2 * passed >= counts[-1])]
         where = () if counts[-1] == seen.pairs else ("",) * counts[-1]
         yield Note(Assumption[kind], message, versions, where, number)
 
@@ -266,15 +266,15 @@ def _caveats(seen: Seen) -> Iterable[Note]:
 def _clearest(
     connection: duckdb.DuckDBPyConnection, headline: str, shown: dict[Verdict, int], alpha: float
 ) -> tuple[Comparison, ...]:
-    found = []
+    comparisons = []
     for verdict, most in shown.items():
         rows: Any = connection.sql(
             f"SELECT * FROM answers WHERE protocol = ? AND verdict = ? "
             f"ORDER BY {_BOUND[verdict]} DESC, benchmark, reference, candidate LIMIT ?",
             params=[headline, verdict.value, most],
         )
-        found += [_comparison(row, alpha) for row in rows.to_arrow_table().to_pylist()]
-    return tuple(found)
+        comparisons += [_comparison(row, alpha) for row in rows.to_arrow_table().to_pylist()]
+    return tuple(comparisons)
 
 
 def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
@@ -324,12 +324,12 @@ def samples_of(
     files = [f.path for f in manifest.files if any(own.startswith(f.prefix) for own in hashes)]
     metrics = None if metric is None else [metric]
     rows = rows_of(Part(place.lasting, tuple(files)), where, metric=metrics, benchmark=benchmarks)
-    found = [record for _, record in records(rows.sort_by("row"))]
+    read = [record for _, record in records(rows.sort_by("row"))]
     for pair, names in chosen.items():
         yield (
             pair,
             Suite.from_records(
-                (r.version or "", r) for r in found if r.version in pair and r.benchmark in names
+                (r.version or "", r) for r in read if r.version in pair and r.benchmark in names
             ),
         )
 

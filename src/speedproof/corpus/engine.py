@@ -266,14 +266,14 @@ def _same_versions(client: Any, address: str) -> None:
         raise UsageError(
             f"{address}: the cluster has no workers; start some with 'dask worker {address}'"
         ) from None
-    own = _versions()
+    this = _versions()
     try:
-        found = client.run(_versions)
+        elsewhere = client.run(_versions)
     except (ImportError, AttributeError) as error:
         raise UsageError(
-            f"{address}: a worker cannot import this speedproof ({error}); install speedproof {own[0]} there"
+            f"{address}: a worker cannot import this speedproof ({error}); install speedproof {this[0]} there"
         ) from None
-    for worker, theirs in found.items():
-        if tuple(theirs) != own:
-            said, here = (f"speedproof {a}, Python {b}, NumPy {c}" for a, b, c in (theirs, own))
+    for worker, theirs in elsewhere.items():
+        if tuple(theirs) != this:
+            said, here = (f"speedproof {a}, Python {b}, NumPy {c}" for a, b, c in (theirs, this))
             raise UsageError(f"{address}: worker {worker} runs {said}, here is {here}; use the same on both")

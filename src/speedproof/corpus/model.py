@@ -59,12 +59,12 @@ class CorpusModels(Struct, frozen=True):
 
 def model(corpus: str | os.PathLike[str], asked: ModelAsked, how: How) -> CorpusModels:
     """Fit and test every sample; what an earlier call has done is not done again."""
-    found = answered(corpus, "model", asked, model_part, how, WORTH)
-    models = _summed_up(found)
+    answers = answered(corpus, "model", asked, model_part, how, WORTH)
+    models = _summed_up(answers)
     if not (models.samples or models.failed or models.failures):
-        found.forget()
+        answers.forget()
         where = f" where {asked.where}" if asked.where else ""
-        raise UsageError(f"{found.corpus}: no samples of {asked.metric}{where}")
+        raise UsageError(f"{answers.corpus}: no samples of {asked.metric}{where}")
     return models
 
 

@@ -89,10 +89,10 @@ def within(rows: pa.Table, column: str, names: Collection[str]) -> pa.Table:
 def read_records(name: str, where: str | None = None) -> Iterator[Record]:
     """Everything in a corpus that a condition lets through, in the order in which it was read."""
     place, manifest = opened(name)
-    found = [
+    chosen = [
         numbered for part in parts_of(place, manifest.files) for numbered in records(rows_of(part, where))
     ]
-    for _, record in sorted(found, key=lambda numbered: numbered[0]):
+    for _, record in sorted(chosen, key=lambda numbered: numbered[0]):
         yield record
 
 
@@ -172,8 +172,8 @@ def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
             of_corpus(connection, *opened(name))
             if "answers" in sql.lower() and (latest := _latest_answers(place)):
                 register(connection, "answers", place, latest)
-        found = run(lambda: connection.sql(sql), sql)
-    return found.cast(_plain(found.schema))
+        table = run(lambda: connection.sql(sql), sql)
+    return table.cast(_plain(table.schema))
 
 
 def _reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
@@ -193,14 +193,14 @@ def _reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
 def _latest_answers(place: Place) -> list[str]:
     """The answers in a corpus that were written last: all files of their folder."""
     times = place.times("answers")
-    own = {file: time for file, time in times.items() if file.endswith(".parquet")}
-    newest = max(own.values(), default=0)
-    folders = sorted({file.rpartition("/")[0] for file, time in own.items() if time == newest})
+    parquet = {file: time for file, time in times.items() if file.endswith(".parquet")}
+    newest = max(parquet.values(), default=0)
+    folders = sorted({file.rpartition("/")[0] for file, time in parquet.items() if time == newest})
     if len(folders) > 1:  # object stores count seconds
         raise UsageError(
             f"{place.name}: written at one time: {', '.join(folders)}; query one of these folders"
         )
-    return sorted(file for file in own if file.rpartition("/")[0] in folders)
+    return sorted(file for file in parquet if file.rpartition("/")[0] in folders)
 
 
 def _plain(given: pa.Schema) -> pa.Schema:

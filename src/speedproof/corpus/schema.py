@@ -80,10 +80,10 @@ class Manifest(msgspec.Struct):
         name = f"{place.name}/{MANIFEST}"
         try:
             content = json.loads(place.read(MANIFEST))
-            found = content.get("schema")
-            if isinstance(found, int) and found > SCHEMA:
+            schema = content.get("schema")
+            if isinstance(schema, int) and schema > SCHEMA:
                 raise UsageError(
-                    f"{name}: the corpus has schema {found}, written by speedproof {content.get('speedproof')}; "
+                    f"{name}: the corpus has schema {schema}, written by speedproof {content.get('speedproof')}; "
                     f"this is {__version__}, which reads up to {SCHEMA}: install a newer one"
                 )
             return msgspec.convert(content, cls)
@@ -115,7 +115,7 @@ def columns() -> pa.Schema:
     """The columns of a row."""
     pa = arrow()
     text, texts = pa.string(), pa.list_(pa.string())
-    found = pa.schema(
+    schema = pa.schema(
         [
             ("row", pa.int64()), ("benchmark", text), ("metric", text), ("version", text), ("unit", text),
             ("direction", text), ("n", pa.int32()), ("values", pa.list_(pa.float64())),
@@ -124,7 +124,7 @@ def columns() -> pa.Schema:
             ("position", pa.int32()), ("traits", texts), ("notes", texts), ("tags", pa.map_(text, text)),
         ]
     )  # fmt: skip
-    return pa.schema([field.with_nullable(field.name in _UNKNOWN) for field in found])
+    return pa.schema([field.with_nullable(field.name in _UNKNOWN) for field in schema])
 
 
 @cache
@@ -158,23 +158,23 @@ def merged(found: Sequence[Record]) -> list[Record]:
 def table(rows: Sequence[tuple[int, str, Record]]) -> pa.Table:
     """Numbered records, each with its version, as rows."""
     pa = arrow()
-    found: dict[str, list[Any]] = {name: [] for name in columns().names}
+    cells_of: dict[str, list[Any]] = {name: [] for name in columns().names}
     for number, version, r in rows:
         fields = dict(r.fields)
-        own = (
+        cells = (
             number, r.benchmark, r.metric, version, r.unit, (r.direction or direction_of(r.unit, r.metric)).value,
             r.values.size, r.values, None if r.processes is None else from_zero(r.processes),
             _first(fields, MACHINES), r.session or r.path, _first(fields, COMMITS),
             *(r.span or (None, None)), r.tool, r.path, r.where, r.position,
             sorted(r.traits), list(r.notes), list(fields.items()),
         )  # fmt: skip
-        for column, value in zip(found.values(), own, strict=True):
+        for column, value in zip(cells_of.values(), cells, strict=True):
             column.append(value)
-    found |= {name: _lists(found[name], columns().field(name).type) for name in ("values", "processes")}
+    cells_of |= {name: _lists(cells_of[name], columns().field(name).type) for name in ("values", "processes")}
     try:
-        return pa.table(found, schema=columns())
+        return pa.table(cells_of, schema=columns())
     except UnicodeEncodeError:  # half a character, which JSON can hold and text cannot
-        return pa.table({name: _clean(values) for name, values in found.items()}, schema=columns())
+        return pa.table({name: _clean(values) for name, values in cells_of.items()}, schema=columns())
 
 
 def _lists(arrays: Sequence[npt.NDArray[Any] | None], kind: pa.ListType) -> pa.ListArray:
@@ -219,18 +219,18 @@ def records(rows: pa.Table) -> Iterator[tuple[int, Record]]:
         others = set(batch.schema.names) - {"values", "processes", "n", "machine", "commit"}
         plain = {name: batch.column(name).to_pylist() for name in others}
         for i in range(batch.num_rows):
-            own = {name: column[i] for name, column in plain.items()}
-            span = own["began"], own["ended"]
+            row = {name: column[i] for name, column in plain.items()}
+            span = row["began"], row["ended"]
             record = Record(
-                **{name: own[name] for name in _SAME},
+                **{name: row[name] for name in _SAME},
                 values=flat[ends[i] : ends[i + 1]],
-                direction=Direction(own["direction"]),
+                direction=Direction(row["direction"]),
                 processes=numbers[stops[i] : stops[i + 1]].astype(np.int64) if known[i] else None,
-                path=own["file"],
-                where=own["place"],
-                fields=tuple(own["tags"]),
-                traits=frozenset(_TRAITS[t] for t in own["traits"] if t in _TRAITS),
-                notes=tuple(own["notes"]),
+                path=row["file"],
+                where=row["place"],
+                fields=tuple(row["tags"]),
+                traits=frozenset(_TRAITS[t] for t in row["traits"] if t in _TRAITS),
+                notes=tuple(row["notes"]),
                 span=None if None in span else span,
             )
-            yield own["row"], record
+            yield row["row"], record

@@ -249,9 +249,11 @@ def pool(group: list[Record], version: str) -> Sample:
         parts: list[IntArray] = []
         start = 0
         for record in group:
-            own = np.arange(record.values.size) if record.processes is None else from_zero(record.processes)
-            parts.append(own + start)
-            start += int(own.max(initial=-1)) + 1
+            numbers = (
+                np.arange(record.values.size) if record.processes is None else from_zero(record.processes)
+            )
+            parts.append(numbers + start)
+            start += int(numbers.max(initial=-1)) + 1
         processes = np.concatenate(parts)
     spans = [record.span for record in group if record.span is not None]
     blocks = [record.blocks for record in group if record.blocks is not None]

@@ -95,8 +95,8 @@ def _scaled(values: FloatArray, numerator: int, denominator: int) -> FloatArray:
         # Each is tried at the most places that it may have.
         for places in range(min(22, 15 - math.floor(math.log10(least))), -1, -1):
             if todo.size:
-                found, small, same = _quotients(values[todo], places, numerator, denominator)
-                result[todo[small & same]] = found[small & same]
+                quotients, small, same = _quotients(values[todo], places, numerator, denominator)
+                result[todo[small & same]] = quotients[small & same]
                 todo = todo[~small]
     return result
 

@@ -184,9 +184,9 @@ def number(value: object) -> float:
 
 def numbers(values: Sequence[Number | None]) -> FloatArray:
     """Values as an array; what is no number becomes NaN."""
-    found = np.array(values)
-    if found.dtype == np.float64:  # there is no text among them
-        return found
+    array = np.array(values)
+    if array.dtype == np.float64:  # there is no text among them
+        return array
     return np.array([number(v) for v in values], dtype=np.float64)
 
 

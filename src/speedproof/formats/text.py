@@ -50,9 +50,9 @@ def decimals(tokens: Sequence[str]) -> list[float] | None:
     """The numbers that tokens are; None where one is none."""
     joined = ",".join(tokens)
     try:  # most are as JSON has them, which is decoded several times faster
-        found = msgspec.json.decode(f"[{joined}]", type=list[float])
-        if len(found) == len(tokens):
-            return found
+        parsed = msgspec.json.decode(f"[{joined}]", type=list[float])
+        if len(parsed) == len(tokens):
+            return parsed
     except msgspec.DecodeError:
         pass
     try:

@@ -146,12 +146,12 @@ def tags(folder: str = ".") -> dict[str, str]:
     listed = _git(
         folder, "for-each-ref", "--format=%(objectname) %(*objectname) %(refname:short)", "refs/tags"
     )
-    found: dict[str, str] = {}
+    tags: dict[str, str] = {}
     for line in (listed or "").splitlines():
         own, peeled, name = line.split(" ", 2)
         sha = peeled or own
-        found[sha] = f"{found[sha]}, {name}" if sha in found else name
-    return found
+        tags[sha] = f"{tags[sha]}, {name}" if sha in tags else name
+    return tags
 
 
 def commit_address(folder: str = ".") -> str:

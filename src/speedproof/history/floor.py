@@ -27,10 +27,12 @@ def noise_floor(measured: Measurements, keys: Mapping[int, Key], store: str) -> 
     others: dict[str, SessionSpread] = {}
     for metric in {key.metric for key in keys.values()}:
         of = np.array([number for number, key in keys.items() if key.metric == metric])
-        own = several.where(np.isin(several.series, of))
-        inside = ((np.log(own.high) - np.log(own.low)) / (2.0 * _AT_95)) ** 2
-        found, other = session_spreads(own.series, _groups(own), own.session, np.log(own.location), inside)
-        spreads |= {keys[number]: spread for number, spread in found.items()}
+        of_metric = several.where(np.isin(several.series, of))
+        inside = ((np.log(of_metric.high) - np.log(of_metric.low)) / (2.0 * _AT_95)) ** 2
+        by_series, other = session_spreads(
+            of_metric.series, _groups(of_metric), of_metric.session, np.log(of_metric.location), inside
+        )
+        spreads |= {keys[number]: spread for number, spread in by_series.items()}
         if other is not None:
             others[metric] = other
     return NoiseFloor(store, spreads, others) if spreads else None
@@ -62,6 +64,6 @@ def _repeated(numbers: IntArray) -> BoolArray:
     """Whether a number occurs again."""
     order = np.argsort(numbers)
     same = np.flatnonzero(numbers[order[1:]] == numbers[order[:-1]])
-    found = np.zeros(numbers.size, dtype=np.bool_)
-    found[order[same]] = found[order[same + 1]] = True
-    return found
+    repeated = np.zeros(numbers.size, dtype=np.bool_)
+    repeated[order[same]] = repeated[order[same + 1]] = True
+    return repeated

@@ -155,8 +155,8 @@ def _sittings(found: Iterable[tuple[_Sitting, Record]]) -> Iterator[Imported]:
 
 def _nyrkio(path: Path) -> Iterator[Imported]:
     def found() -> Iterator[tuple[_Sitting, Record]]:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        for run in told if isinstance(told, list) else [told]:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for run in content if isinstance(content, list) else [content]:
             own = {k: v[0] if isinstance(v, list) else v for k, v in run["attributes"].items()}
             at = _Sitting(
                 _moment(str(run["timestamp"])), str(own["git_commit"]), str(own.get("branch", "")), ""
@@ -237,7 +237,7 @@ def _sanitized(name: str) -> str:
 
 def _benchseries(path: Path) -> Iterator[Imported | str]:
     """Every point of the series on every machine: what its tables, one a unit, hold of it."""
-    found: dict[tuple[str, str, str, str], dict[tuple[Key, str], tuple[Record, tuple[float, float]]]] = {}
+    parts: dict[tuple[str, str, str, str], dict[tuple[Key, str], tuple[Record, tuple[float, float]]]] = {}
     try:
         tables = json.loads(path.read_text(encoding="utf-8"))
         several = len({table["unit"].partition(" ")[2] for table in tables}) > 1  # ratios of each machine
@@ -252,10 +252,10 @@ def _benchseries(path: Path) -> Iterator[Imported | str]:
                         record = _ratio(prefix + name, unit, float(summary["center"]))
                         bounds = float(summary["low"]), float(summary["high"])
                         key = Key(record.benchmark, record.metric)
-                        found.setdefault(of, {})[key, of[2]] = (record, bounds)
+                        parts.setdefault(of, {})[key, of[2]] = (record, bounds)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise FormatError(str(path), "", f"is not the JSON of Go's benchseries ({error!r})") from error
-    for (machine, point, sha, baseline), cells in found.items():
+    for (machine, point, sha, baseline), cells in parts.items():
         if sha == baseline:
             yield f"{path}: {point} compares {sha} with itself"
             continue
@@ -285,19 +285,19 @@ def _otava(path: Path) -> Iterator[Imported]:
         opened.seek(0)
         rows = csv.DictReader(opened, delimiter=delimiter)
         names = rows.fieldnames or []
-        told = next(name for name in _COMMIT_COLUMNS if name in names)
+        sha = next(name for name in _COMMIT_COLUMNS if name in names)
         for row in rows:
             records = []
             for name in names:
-                if name in ("time", "branch", told) or row[name] in (None, ""):
+                if name in ("time", "branch", sha) or row[name] in (None, ""):
                     continue
                 value = _number(row[name])
                 if math.isfinite(value):  # else a column of words
-                    records.append((row[told], _value(name, value, "", None, "Otava")))
-            if not records or not row[told]:
+                    records.append((row[sha], _value(name, value, "", None, "Otava")))
+            if not records or not row[sha]:
                 raise FormatError(str(path), f"line {rows.line_num}", "names no commit or holds no number")
             moment = _moment(row["time"])
-            commit = Commit(row[told], "", moment)
+            commit = Commit(row[sha], "", moment)
             yield Imported(Suite.from_records(records), commit, moment, branch=row.get("branch") or "")
 
 

@@ -39,8 +39,8 @@ def _values_apart(connection: Connection) -> None:
         bounds = []
         for row in rows:
             known = SimpleNamespace(**row._mapping, unit="", higher_is_better=False, sha="")
-            found = location_and_bounds(unpacked(known))
-            bounds.append({"id": row.id, "low": found["low"], "high": found["high"]})
+            figures = location_and_bounds(unpacked(known))
+            bounds.append({"id": row.id, "low": figures["low"], "high": figures["high"]})
         connection.execute(text("UPDATE sample SET low = :low, high = :high WHERE id = :id"), bounds)
     for statement in (
         "ALTER TABLE sample DROP COLUMN observations",

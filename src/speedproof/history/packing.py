@@ -48,8 +48,8 @@ def identity_of(suite: Suite, machine: str = "") -> str:
         host = "" if any(known.get(name) for name in _IDENTITY[0]) else _first(known, _HOSTS)
         facts = [_first(known, names) for names in _IDENTITY]
         platform = known.get("platform", "")  # the rest of it changes with every update
-        found = _ARCHITECTURES.search(platform)
-        facts[3] = facts[3] or (found[0] if found else "")
+        architecture = _ARCHITECTURES.search(platform)
+        facts[3] = facts[3] or (architecture[0] if architecture else "")
         facts[4] = facts[4] or platform.partition("-")[0]
         machine = ", ".join(part for part in (host, *facts) if part) or "unknown machine"
     words = _first(known, _CONFIGURATIONS).replace("'", "").split()
@@ -89,8 +89,8 @@ def packed(sample: Sample) -> dict[str, bytes | None]:
 
 def block_of(samples: Iterable[int], rows: Iterable[Mapping[str, Any]]) -> bytes:
     """The figures of samples from their numbers and rows; NaN where there is no interval."""
-    found = ({**row, "sample": number} for number, row in zip(samples, rows, strict=True))
-    return np.array([tuple(row[name] for name in FIGURES.names or ()) for row in found], FIGURES).tobytes()
+    numbered = ({**row, "sample": number} for number, row in zip(samples, rows, strict=True))
+    return np.array([tuple(row[name] for name in FIGURES.names or ()) for row in numbered], FIGURES).tobytes()
 
 
 def unpacked(row: Any) -> Sample:

@@ -26,8 +26,8 @@ def query(store: HistoryStore, last: int | None, *which: Any) -> list[QueriedSam
     )  # fmt: skip
     with store.transaction() as connection:
         newest = _chosen(store, connection, columns, *which).order_by(*(column.desc() for column in order))
-        found = connection.execute(newest.limit(last)).all()[::-1]
-    return [QueriedSample(*row) for row in found]
+        rows = connection.execute(newest.limit(last)).all()[::-1]
+    return [QueriedSample(*row) for row in rows]
 
 
 def count(store: HistoryStore, *which: Any) -> int:

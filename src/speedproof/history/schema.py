@@ -130,8 +130,8 @@ def prepare(connection: Connection, where: str) -> None:
         tables.create_all(connection)
         connection.execute(insert(meta).values(name="schema", value=str(SCHEMA)))
         return
-    found = connection.execute(select(meta.c.value).where(meta.c.name == "schema")).scalar()
-    version = int(found) if found and found.isdigit() else 0
+    schema = connection.execute(select(meta.c.value).where(meta.c.name == "schema")).scalar()
+    version = int(schema) if schema and schema.isdigit() else 0
     if version > SCHEMA:
         raise SpeedproofError(
             f"{where}: was written by a newer speedproof (schema {version}, this one knows {SCHEMA}); "

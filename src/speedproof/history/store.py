@@ -84,9 +84,7 @@ class HistoryStore:
             remedy = next((told for sign, told in _REMEDIES.items() if sign in cause.lower()), "")
             raise SpeedproofError(f"{self.where}: {cause}{remedy}") from error
         except UnicodeDecodeError as error:
-            raise SpeedproofError(
-                f"{self.where}: is damaged: it holds text that is none ({error})"
-            ) from error
+            raise self._damaged(f"it holds text that is none ({error})") from error
 
     def add(
         self,
@@ -200,8 +198,8 @@ class HistoryStore:
         query, named = select(schema.series), schema.series.c.benchmark
         names, wanted = sorted({key.benchmark for key in keys}), set(keys)
         pages = (names[start : start + _PAGE] for start in range(0, len(names), _PAGE))
-        found = (stored for page in pages for stored in _stored(connection, query.where(named.in_(page))))
-        return {stored.key: stored for stored in found if stored.key in wanted}
+        series = (stored for page in pages for stored in _stored(connection, query.where(named.in_(page))))
+        return {stored.key: stored for stored in series if stored.key in wanted}
 
     def all_series(self, *, metric: str | None = None) -> tuple[StoredSeries, ...]:
         """Every series, by benchmark."""
@@ -219,8 +217,13 @@ class HistoryStore:
 
     def branches(self) -> tuple[str, ...]:
         """Where git's commits were added."""
-        own = schema.commits.c
-        query = select(own.branch).where(own.branch != "", own.subject != "").distinct().order_by(own.branch)
+        columns = schema.commits.c
+        query = (
+            select(columns.branch)
+            .where(columns.branch != "", columns.subject != "")
+            .distinct()
+            .order_by(columns.branch)
+        )
         with self.transaction() as connection:
             return tuple(connection.execute(query).scalars())
 
@@ -235,21 +238,39 @@ class HistoryStore:
         with self.transaction() as connection:
             known = connection.execute(select(schema.commits).order_by(schema.commits.c.id)).all()
             sittings = {row.id: row.machine for row in connection.execute(select(schema.sessions))}
-            found = np.concatenate([np.zeros(0, FIGURES), *self._blocks(connection, wanted)])
-        order = np.argsort((found["series"].astype(np.int64) << 32) + found["sample"])
-        found = found[order]
+            figures = np.concatenate([np.zeros(0, FIGURES), *self._blocks(connection, wanted)])
+        order = np.argsort((figures["series"].astype(np.int64) << 32) + figures["sample"])
+        figures = figures[order]
         del order
-        columns = {name: np.ascontiguousarray(found[name]) for name in FIGURES.names or ()}
-        del found
-        columns["machine"] = _numbered(sittings.keys(), sittings.values())[columns["session"]]
-        columns["commit"] = _numbered((row.id for row in known), range(len(known)))[columns["commit"]]
+        columns = {name: np.ascontiguousarray(figures[name]) for name in FIGURES.names or ()}
+        del figures
+        columns["machine"] = self._found(columns["session"], sittings)
+        columns["commit"] = self._found(columns["commit"], {row.id: i for i, row in enumerate(known)})
         return Measurements(**columns, commits=tuple(Commit(row.sha, row.subject, row.date) for row in known))
 
     def _blocks(self, connection: Connection, wanted: Sequence[int] | None) -> Iterator[npt.NDArray[np.void]]:
         """The figures of some series or all, as they were added."""
         for (figures,) in connection.execute(select(schema.blocks.c.figures).order_by(schema.blocks.c.id)):
-            block = np.frombuffer(figures, FIGURES)
+            block = self._unpacked(figures)
             yield block if wanted is None else block[np.isin(block["series"], wanted)]
+
+    def _unpacked(self, figures: bytes) -> npt.NDArray[np.void]:
+        if len(figures) % FIGURES.itemsize:
+            raise self._damaged("a block of figures is cut short")
+        return np.frombuffer(figures, FIGURES)
+
+    def _found(self, numbers: npt.NDArray[np.int32], values: Mapping[int, int]) -> npt.NDArray[np.int32]:
+        """Values by their numbers in the store."""
+        known = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
+        known[list(values)] = list(values.values())
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= known.size or known[numbers].min() < 0):
+            raise self._damaged("figures are of a commit or session that it does not hold")
+        return known[numbers]
+
+    def _damaged(self, what: str) -> SpeedproofError:
+        return SpeedproofError(
+            f"{self.where}: is damaged: {what}; take a backup, or add the files to a new store"
+        )
 
     def samples(self, numbers: Sequence[int]) -> list[Sample]:
         """Whole samples by their numbers, in that order."""
@@ -263,14 +284,14 @@ class HistoryStore:
             .join(schema.series, s.c.series == schema.series.c.id)
             .join(schema.commits, s.c.commit == schema.commits.c.id)
         )  # fmt: skip
-        found: dict[int, Sample] = {}
+        samples: dict[int, Sample] = {}
         with self.transaction() as connection:
             for start in range(0, len(numbers), _PAGE):
                 here = query.where(s.c.id.in_(numbers[start : start + _PAGE]))
-                found |= {row.id: unpacked(row) for row in connection.execute(here)}
-        if absent := [number for number in numbers if number not in found]:
+                samples |= {row.id: unpacked(row) for row in connection.execute(here)}
+        if absent := [number for number in numbers if number not in samples]:
             raise UsageError(f"the history holds no sample {absent[0]}; points of a track hold the numbers")
-        return [found[number] for number in numbers]
+        return [samples[number] for number in numbers]
 
     def forget(self, sha: str) -> int:
         """Remove a commit's samples and the files they came from; their number."""
@@ -279,8 +300,8 @@ class HistoryStore:
             s = schema.samples
             of_commit = select(s.c.source).where(s.c.commit == commit)
             sources = [int(row.source) for row in connection.execute(of_commit.distinct())]
-            own = select(s.c.id).where(s.c.commit == commit)
-            connection.execute(delete(schema.observations).where(schema.observations.c.sample.in_(own)))
+            of_it = select(s.c.id).where(s.c.commit == commit)
+            connection.execute(delete(schema.observations).where(schema.observations.c.sample.in_(of_it)))
             gone = connection.execute(delete(s).where(s.c.commit == commit)).rowcount
             self._forget_figures(connection, commit)
             used = {int(row.source) for row in connection.execute(select(s.c.source).distinct())}
@@ -293,8 +314,9 @@ class HistoryStore:
     def _forget_figures(self, connection: Connection, commit: int) -> None:
         """Blocks without the figures of a commit, or none."""
         b = schema.blocks
-        for number, figures in connection.execute(select(b.c.id, b.c.figures)).all():
-            block = np.frombuffer(figures, FIGURES)
+        locked = select(b.c.id, b.c.figures).order_by(b.c.id)  # PostgreSQL has several writers
+        for number, figures in connection.execute(locked).all():
+            block = self._unpacked(figures)
             left = block[block["commit"] != commit]
             if not left.size:
                 connection.execute(delete(b).where(b.c.id == number))
@@ -302,10 +324,10 @@ class HistoryStore:
                 connection.execute(update(b).where(b.c.id == number).values(figures=left.tobytes()))
 
     def _commit(self, connection: Connection, sha: str) -> int:
-        found = connection.execute(select(schema.commits.c.id).where(schema.commits.c.sha == sha)).scalar()
-        if found is None:
+        number = connection.execute(select(schema.commits.c.id).where(schema.commits.c.sha == sha)).scalar()
+        if number is None:
             raise UsageError(f"{self.where}: holds no commit {sha}")
-        return int(found)
+        return int(number)
 
     def decide(self, sha: str, state: State, *, reason: str, who: str, benchmark: str = "") -> None:
         """Keep what somebody decided about a change; the last word counts."""
@@ -313,8 +335,8 @@ class HistoryStore:
             commit = self._commit(connection, sha)
             numbers: list[int | None] = [None]
             if benchmark:
-                own = select(schema.series.c.id).where(schema.series.c.benchmark == benchmark)
-                numbers = list(connection.execute(own).scalars())
+                series = select(schema.series.c.id).where(schema.series.c.benchmark == benchmark)
+                numbers = list(connection.execute(series).scalars())
                 if not numbers:
                     raise UsageError(f"{self.where}: holds no benchmark {benchmark}")
             rows = [
@@ -353,14 +375,6 @@ _REMEDIES = {
 def _kind(of: Sample | StoredSeries) -> str:
     """The unit and the direction, in words."""
     return f"{of.unit or 'plain numbers'}, {'more' if of.higher_is_better else 'less'} being better"
-
-
-def _numbered(numbers: Iterable[int], values: Iterable[int]) -> npt.NDArray[np.int32]:
-    """Values by their numbers in the store."""
-    known = dict(zip(numbers, values, strict=True))
-    found = np.zeros(max(known, default=0) + 1, dtype=np.int32)
-    found[list(known)] = list(known.values())
-    return found
 
 
 def _insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -107,12 +107,12 @@ class Track(Struct, frozen=True, eq=False):
         """The points from one on, in order."""
         low, high = self.bounds()
         for k in range(start, len(self)):
-            own = self.rows(k, k + 1)
+            rows = self.rows(k, k + 1)
             yield Point(
                 self.commit(k),
-                tuple(self.values[own].tolist()),
-                tuple(self.samples[own].tolist()),
-                self.anchors[int(self.beside[own.start])],
+                tuple(self.values[rows].tolist()),
+                tuple(self.samples[rows].tolist()),
+                self.anchors[int(self.beside[rows.start])],
                 float(low[k]),
                 float(high[k]),
             )
@@ -134,18 +134,24 @@ def tracks_of(
     here, values = places[usable.commit], np.log(usable.location)
     lows, highs = _log(usable.low), _log(usable.high)
     bounds = [*np.flatnonzero(np.diff(usable.series, prepend=-1)).tolist(), len(usable)]
-    found: list[Track] = []
+    tracks: list[Track] = []
     for start, end in itertools.pairwise(bounds):
-        own = usable.where(slice(start, end))
+        of_series = usable.where(slice(start, end))
         at, value, low, high = here[start:end], values[start:end], lows[start:end], highs[start:end]
-        if own.anchor.any() or (own.machine[1:] != own.machine[:-1]).any() or (at < 0).any():
-            found += _of_series(own, at, value.copy(), low.copy(), high.copy(), order, machines)
+        if (
+            of_series.anchor.any()
+            or (of_series.machine[1:] != of_series.machine[:-1]).any()
+            or (at < 0).any()
+        ):
+            tracks += _of_series(of_series, at, value.copy(), low.copy(), high.copy(), order, machines)
         else:
             rows = slice(None) if (at[1:] >= at[:-1]).all() else np.argsort(at, kind="stable")
             beside = np.broadcast_to(np.zeros(1, dtype=np.int64), at.shape)
-            columns = at[rows], value[rows], low[rows], high[rows], own.sample[rows], beside
-            found.append(Track(int(own.series[0]), machines[int(own.machine[0])], False, order, *columns))
-    return tuple(found)
+            columns = at[rows], value[rows], low[rows], high[rows], of_series.sample[rows], beside
+            tracks.append(
+                Track(int(of_series.series[0]), machines[int(of_series.machine[0])], False, order, *columns)
+            )
+    return tuple(tracks)
 
 
 def _of_series(
@@ -194,15 +200,15 @@ def _of_series(
 @lru_cache(maxsize=64)
 def _arange(n: int) -> IntArray:
     """0 to before n, shared by many tracks."""
-    found = np.arange(n)
-    found.flags.writeable = False
-    return found
+    numbers = np.arange(n)
+    numbers.flags.writeable = False
+    return numbers
 
 
 def _log(values: FloatArray) -> FloatArray:
     """The logarithm; NaN for what has none."""
-    found: FloatArray = np.log(np.where(values > 0.0, values, np.nan))
-    return found
+    logs: FloatArray = np.log(np.where(values > 0.0, values, np.nan))
+    return logs
 
 
 class _Levels(Struct, frozen=True):

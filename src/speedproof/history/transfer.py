@@ -63,11 +63,11 @@ def _written(store: HistoryStore, raw: IO[bytes]) -> int:
     ):
         out.write(_ENCODED({"format": _FORMAT, "schema": _SCHEMA}) + b"\n")
         for table in _TABLES:
-            found = connection.execution_options(yield_per=_MANY).execute(_query(table))
-            name, names = str(table.name), [str(key) for key in found.keys()]  # noqa: SIM118
-            for rows in found.partitions():
-                told = (_ENCODED((name, dict(zip(names, row, strict=True)))) for row in rows)
-                out.write(b"\n".join([*told, b""]))
+            result = connection.execution_options(yield_per=_MANY).execute(_query(table))
+            name, names = str(table.name), [str(key) for key in result.keys()]  # noqa: SIM118
+            for rows in result.partitions():
+                lines = (_ENCODED((name, dict(zip(names, row, strict=True)))) for row in rows)
+                out.write(b"\n".join([*lines, b""]))
                 count += len(rows) if table is schema.samples else 0
     return count
 
@@ -146,15 +146,15 @@ def _bytes(text: str | None) -> bytes | None:
     """Compressed values as they were; what cannot be read again is refused."""
     if text is None:
         return None
-    found = base64.b64decode(text, validate=True)
-    np.frombuffer(zlib.decompress(found), dtype=np.int64)
-    return found
+    content = base64.b64decode(text, validate=True)
+    np.frombuffer(zlib.decompress(content), dtype=np.int64)
+    return content
 
 
 def _named(store: HistoryStore, connection: Connection, name: str, row: dict[str, Any], path: Path) -> int:
     table, key = _NAMED[name]
-    own = {k: row[k] for k in key}
-    number, _ = store.numbered(connection, table, own, **{k: row[k] for k in row if k not in key})
+    unique = {k: row[k] for k in key}
+    number, _ = store.numbered(connection, table, unique, **{k: row[k] for k in row if k not in key})
     if name == "series":
         there = connection.execute(select(table).where(table.c.id == number)).one()
         if (there.unit, there.higher_is_better) != (row["unit"], row["higher_is_better"]):
@@ -188,8 +188,8 @@ def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
             if not isinstance(head, dict) or head.get("format") != _FORMAT:
                 raise FormatError(str(path), "line 1", "is not an exported history")
             if head["schema"] != _SCHEMA:
-                told = f"is of schema {head['schema']}, this speedproof reads {_SCHEMA}"
-                raise FormatError(str(path), "line 1", told)
+                problem = f"is of schema {head['schema']}, this speedproof reads {_SCHEMA}"
+                raise FormatError(str(path), "line 1", problem)
             for number, line in enumerate(opened, start=2):
                 name, row = msgspec.json.decode(line)
                 yield number, name, row

@@ -58,14 +58,14 @@ BuildRevision = Callable[[Revision, contextlib.ExitStack | None], Build]
 
 def tools(variables: Sequence[str] = ()) -> dict[str, str]:
     """What a build is made with: the first line of ``--version`` of every tool that is there, and variables."""
-    found = {name: os.environ[name] for name in (*VARIABLES, *variables) if name in os.environ}
+    versions = {name: os.environ[name] for name in (*VARIABLES, *variables) if name in os.environ}
     for tool in _TOOLS:
         if (program := shutil.which(tool)) is not None:
             word = "version" if tool == "go" else "--version"
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 said = subprocess.run([program, word], capture_output=True, timeout=20, check=False).stdout
-                found[f"{tool} --version"] = said.decode(errors="replace").partition("\n")[0]
-    return found
+                versions[f"{tool} --version"] = said.decode(errors="replace").partition("\n")[0]
+    return versions
 
 
 class BuildCache:
@@ -81,14 +81,14 @@ class BuildCache:
 
     def builds(self) -> list[CachedBuild]:
         """What is there, the longest unused first."""
-        found = []
+        builds = []
         for stamp in self._folder.glob("*/built.json"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 name = str(json.loads(stamp.read_text(encoding="utf-8"))["name"])
-                found.append(
+                builds.append(
                     CachedBuild(stamp.parent, name, size_on_disk(stamp.parent), stamp.stat().st_mtime)
                 )
-        return sorted(found, key=lambda build: build.used)
+        return sorted(builds, key=lambda build: build.used)
 
     def trim(self, limit: int | None = None) -> list[CachedBuild]:
         """Remove what is unfinished, and the longest unused above the limit; not what is in use."""
@@ -241,7 +241,7 @@ def build_all(
 
 def _states(tree: Path) -> dict[str, str]:
     """Size and time of every file."""
-    found = {}
+    states = {}
     for folder, folders, names in os.walk(tree):
         if ".git" in folders:
             folders.remove(".git")
@@ -249,13 +249,13 @@ def _states(tree: Path) -> dict[str, str]:
             path = Path(folder) / name
             with contextlib.suppress(OSError):
                 facts = path.lstat()
-                found[str(path.relative_to(tree))] = f"{facts.st_size} {facts.st_mtime_ns}"
-    return found
+                states[str(path.relative_to(tree))] = f"{facts.st_size} {facts.st_mtime_ns}"
+    return states
 
 
 def _read(states: Path) -> dict[str, str]:
-    found: dict[str, str] = json.loads(states.read_text(encoding="utf-8"))
-    return found
+    contents: dict[str, str] = json.loads(states.read_text(encoding="utf-8"))
+    return contents
 
 
 def _seconds(stamp: Path) -> float:

@@ -162,14 +162,14 @@ class ToolExecutor(Struct):
         self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
     ) -> dict[str, Run]:
         """Run the tool once for what is asked for; all of it from then on where its filter loses some."""
-        own = self.aliases.get(version.name, {})
+        aliases = self.aliases.get(version.name, {})
         known = set(self._seen.get(version.name, ()))
-        names = [called for name in asked if (called := own.get(name, name)) in known]
+        names = [called for name in asked if (called := aliases.get(name, name)) in known]
         run, found = self._invoke(version, () if self._whole else names)
         if not (run.failed or self._whole or found.keys() >= set(names)):
             self._whole = True
             run, found = self._invoke(version, ())
-        of = {name: own.get(name, name) for name in wanted}
+        of = {name: aliases.get(name, name) for name in wanted}
         return {
             name: replace(run, metrics={"time": found[called]} if called in found else {})
             for name, called in of.items()
@@ -193,7 +193,7 @@ class ToolExecutor(Struct):
         try:
             if tool.printed and not run.failed and run.stdout.strip():
                 place.write_bytes(run.stdout)
-            found = dict(self.read(place)) if place.exists() and not run.failed else {}
+            results = dict(self.read(place)) if place.exists() and not run.failed else {}
         except FormatError as error:
             raise RunError(
                 f"{version.text!r} wrote results that cannot be read: {error.message}; {run.describe_output()}"
@@ -204,8 +204,8 @@ class ToolExecutor(Struct):
             else:
                 place.unlink(missing_ok=True)
         if not wanted:
-            self._seen[version.name] = list(found)
-        return run, found
+            self._seen[version.name] = list(results)
+        return run, results
 
 
 # What benchmarks are called of which each side has one, under another name.
@@ -234,10 +234,10 @@ def planned(
     if not aliases:
         absent |= {n: (first.name,) for v in others for n in found[v.name] if n not in base}
     if not plan:
-        told = "; ".join(
+        problems = "; ".join(
             absent_from(name, versions, first.name) for name, versions in list(absent.items())[:6]
         )
-        raise UsageError(f"{first.name} and the others have no benchmark in common: {told}")
+        raise UsageError(f"{first.name} and the others have no benchmark in common: {problems}")
     return tuple(plan), aliases, absent
 
 

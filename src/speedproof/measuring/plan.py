@@ -49,12 +49,12 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
     """What still looks like a placeholder in the commands of a plan."""
-    found: dict[str, str] = {}
+    leftovers: dict[str, str] = {}
     for benchmark in plan:
         for version in benchmark.versions:
             for match in _PLACEHOLDER.finditer(version.text):
-                found.setdefault(match[1], version.text)
-    return found
+                leftovers.setdefault(match[1], version.text)
+    return leftovers
 
 
 def idle_parameters(plan: Sequence[PlannedBenchmark]) -> dict[str, dict[str, None]]:

@@ -43,7 +43,7 @@ def other_executables(
 
     Scripts differ in what they say and not in where a linker put it; a name for the same content is no other one.
     """
-    found = {}
+    others_of = {}
     for benchmark in plan:
         reference, *candidates = (
             {files.get(str(path)) for path in _programs_of(version) if _is_native(path)}
@@ -51,16 +51,16 @@ def other_executables(
         )
         sides = zip(benchmark.versions[1:], candidates, strict=True)
         if others := tuple(v.name for v, own in sides if reference and own and own != reference):
-            found[benchmark.name] = others
-    return found
+            others_of[benchmark.name] = others
+    return others_of
 
 
 def not_found(plan: Iterable[PlannedBenchmark]) -> str:
     """The first program of a plan that is not there, unless a setup command may still make it."""
     for benchmark in plan:
         for version in benchmark.versions:
-            found = find_program(version.command[0], {**os.environ, **version.env})
-            if not version.setup and not (found and (Path.cwd() / version.cwd / found).exists()):
+            program = find_program(version.command[0], {**os.environ, **version.env})
+            if not version.setup and not (program and (Path.cwd() / version.cwd / program).exists()):
                 return version.command[0]
     return ""
 

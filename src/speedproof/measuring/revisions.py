@@ -90,10 +90,10 @@ def _text(folder: Path, *words: str) -> str:
 
 def repository(folder: Path) -> Path:
     """The top of the repository that a folder is in."""
-    found = _git(folder, "rev-parse", "--show-toplevel", check=False)
-    if found.returncode:
+    top = _git(folder, "rev-parse", "--show-toplevel", check=False)
+    if top.returncode:
         raise UsageError(f"{folder} is not in a git repository, so there are no revisions to measure")
-    return Path(found.stdout.decode().rstrip("\n"))
+    return Path(top.stdout.decode().rstrip("\n"))
 
 
 def resolve(top: Path, names: Sequence[str]) -> tuple[Revision, ...]:
@@ -225,8 +225,8 @@ def _large_files(top: Path, tree: Path, revision: Revision) -> None:
     """What Git LFS keeps beside the repository, from the user's own copy."""
     names = _git(tree, "ls-files", "-z", "--", ":(attr:filter=lfs)").stdout.split(b"\0")
     common = Path(_text(top, "rev-parse", "--path-format=absolute", "--git-common-dir"))
-    told = _git(top, "config", "--get", "lfs.storage", check=False).stdout.decode().strip()
-    store = common / (told or "lfs") / "objects"
+    storage = _git(top, "config", "--get", "lfs.storage", check=False).stdout.decode().strip()
+    store = common / (storage or "lfs") / "objects"
     for name in filter(None, names):
         file = tree / os.fsdecode(name)
         if file.is_symlink() or not file.is_file() or file.stat().st_size > _LFS_POINTER_BYTES:
@@ -251,7 +251,7 @@ def _submodules(top: Path, tree: Path) -> None:
     listed = _git(tree, "config", "-f", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$", check=False)
     for line in listed.stdout.decode(errors="replace").splitlines():
         name = line.partition(" ")[0].removeprefix("submodule.").removesuffix(".path")
-        own = modules / name
-        if own.is_dir():
-            _git(tree, "config", f"submodule.{name}.url", str(own))
+        module = modules / name
+        if module.is_dir():
+            _git(tree, "config", f"submodule.{name}.url", str(module))
     _git(tree, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive")

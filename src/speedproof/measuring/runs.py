@@ -39,9 +39,9 @@ def _permutation(n: int, seed: int, *place: int) -> list[int]:
     drawn = hashlib.blake2b(" ".join(map(str, (seed, *place))).encode())
 
     def key(i: int) -> bytes:
-        own = drawn.copy()
-        own.update(b" %d" % i)
-        return own.digest()
+        keyed = drawn.copy()
+        keyed.update(b" %d" % i)
+        return keyed.digest()
 
     return sorted(range(n), key=key)
 
@@ -258,9 +258,9 @@ class RunLoop:
         """
         (version, build), (block, position) = built, place
         at = self.now()
-        found = self._measure(version, [b.name for b in wanted], [b.name for b in asked])
+        measured = self._measure(version, [b.name for b in wanted], [b.name for b in asked])
         for benchmark in wanted:
-            run = found[benchmark.name]
+            run = measured[benchmark.name]
             kept = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, build)
             self.append(RunLine(self.head.session, benchmark.name, version.name, block, position, at, *kept))
             if not (self._ignore_failure or self.counts(run)):
@@ -271,7 +271,7 @@ class RunLoop:
                     if metric not in run.metrics and metric not in tally.absent:
                         tally.absent[metric] = self.executor.explain(run, metric)
                 tally.count(run, deciding=self.deciding(run))
-        return [(benchmark, found[benchmark.name]) for benchmark in wanted]
+        return [(benchmark, measured[benchmark.name]) for benchmark in wanted]
 
     def counted(self, session: StoredSession) -> Iterator[tuple[Tally, RunLine]]:
         """The runs of an earlier session, of versions that still take part, warm-up left out."""

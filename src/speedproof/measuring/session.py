@@ -284,15 +284,15 @@ class Session:
             if place == len(names):
                 # The comparison leaves the next run cold caches: drawing is for the last one.
                 orders = self._orders(turn, versions, ahead=1)
-            found = yield from self._run(
+            runs = yield from self._run(
                 turn, wanted[name], now[name], (block, place - 1), wanting, warmup=False
             )
-            for benchmark, run in found:
+            for benchmark, run in runs:
                 if self._runs.counts(run):
                     values[benchmark.name].setdefault(name, []).append(run.metrics[self._runs.metric])
         for benchmark in wanting:
-            own = values[benchmark.name].items()
-            whole = {name: median(found) for name, found in own if len(found) == self._repeats}
+            of_versions = values[benchmark.name].items()
+            whole = {name: median(runs) for name, runs in of_versions if len(runs) == self._repeats}
             self._deciders[benchmark.name].add(whole)
         order.use(builds)
         self._blocks[turn.number] += 1
@@ -309,10 +309,10 @@ class Session:
         warmup: bool,
     ) -> Generator[Progress, None, list[tuple[PlannedBenchmark, Run]]]:
         """Run a version for the benchmarks that want it, if any does; what they found."""
-        found = self._runs.execute(wanted, built, place, asked=asked, warmup=warmup) if wanted else []
-        for benchmark, run in found:
+        runs = self._runs.execute(wanted, built, place, asked=asked, warmup=warmup) if wanted else []
+        for benchmark, run in runs:
             yield Progress(benchmark, built[0].name, run, warmup, self._clock() - turn.start, len(asked))
-        return found
+        return runs
 
     def _finish(self, begun: Sequence[PlannedVersion]) -> list[str]:
         """Clean up after every version, whatever becomes of the others; what went wrong."""
@@ -376,10 +376,10 @@ class Session:
         while not _steady(times) if rounds is None else len(times) < rounds:
             seconds: list[float] = []
             for position, (name, version) in enumerate(versions.items()):
-                own = [b for b in turn.group if name in self._deciders[b.name].runners]
+                benchmarks = [b for b in turn.group if name in self._deciders[b.name].runners]
                 place = (len(times), position)
-                found = yield from self._run(turn, own, (version, None), place, turn.group, warmup=True)
-                seconds += [run.metrics.get("time", 0.0) for _, run in found]
+                runs = yield from self._run(turn, benchmarks, (version, None), place, turn.group, warmup=True)
+                seconds += [run.metrics.get("time", 0.0) for _, run in runs]
             times.append(seconds)
 
 

@@ -94,17 +94,17 @@ def analyse(
     )
     clear = fitted.modes() if compatible else clear_modes(fitted)
     modes = _peaks(clear, x) if compatible else _modes(fitted, clear, x)
-    found = Analysis(
+    analysis = Analysis(
         x.size, fitted.kind, parts, modes, fitted.loglik, fitted.bic, fitted.converged,
         fitted.resolution, test, mode_order(x, clear, seed=seed), note, compatible,
     )  # fmt: skip
-    found = _in_unit(found, shift) if shift else found
+    analysis = _in_unit(analysis, shift) if shift else analysis
     if others:
         tests, some = (N if components is None and not used.nested else 0), used.values
         if tests and some.size > MOST_TESTED:
             some = np.random.default_rng(seed).choice(some, MOST_TESTED, replace=False)
-        found = replace(found, families=families(used.values, N=tests, seed=seed, tested=some))
-    return found
+        analysis = replace(analysis, families=families(used.values, N=tests, seed=seed, tested=some))
+    return analysis
 
 
 def _in_unit(found: Analysis, shift: int) -> Analysis:

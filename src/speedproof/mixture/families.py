@@ -117,31 +117,31 @@ def families(
     if not (values.min() > 0.0 and np.log(values / unit).std() > _LEAST):
         return ()
     rows, some = ((x / unit)[None] for x in (values, values if tested is None else tested))
-    found = []
+    results = []
     for number, (name, kind) in enumerate(_KINDS.items()):
         parameters = kind.fit(rows)
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             loglik = float(kind.log_density(rows, *parameters).sum()) - values.size * math.log(unit)
-        own = zip(kind.names, parameters, kind.sized, strict=True)
+        fitted = zip(kind.names, parameters, kind.sized, strict=True)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-        found.append(
+        results.append(
             Family(
                 name,
-                tuple((of, float(p[0, 0]) * (unit if sized else 1.0)) for of, p, sized in own),
+                tuple((of, float(p[0, 0]) * (unit if sized else 1.0)) for of, p, sized in fitted),
                 loglik,
                 2.0 * loglik - 2.0 * math.log(values.size),
                 _pvalue(kind, some, N, rng) if N else None,
             )
         )
-    return tuple(sorted(found, key=lambda family: -family.bic))
+    return tuple(sorted(results, key=lambda family: -family.bic))
 
 
 def _pvalue(kind: _Kind, row: FloatArray, N: int, rng: np.random.Generator) -> float:
     """The share of samples drawn from the fit that lie farther from theirs."""
     a, b = (float(p[0, 0]) for p in kind.fit(row))
     drawn = kind.draw(rng, a, b, (N, row.shape[1]))
-    own, others = _distances(kind, row), _distances(kind, np.maximum(drawn, np.finfo(float).tiny))
-    return float((others > own[0] * (1.0 - 1e-9)).mean())
+    observed, others = _distances(kind, row), _distances(kind, np.maximum(drawn, np.finfo(float).tiny))
+    return float((others > observed[0] * (1.0 - 1e-9)).mean())
 
 
 def _distances(kind: _Kind, rows: FloatArray) -> FloatArray:

@@ -93,9 +93,11 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
 
     def __str__(self) -> str:
         parts = zip(self.weights.tolist(), self.means.tolist(), self.sds.tolist(), strict=True)
-        told = ", ".join(f"{100 * weight:.3g} % at {mean:.4g} ± {sd:.2g}" for weight, mean, sd in parts)
+        components = ", ".join(f"{100 * weight:.3g} % at {mean:.4g} ± {sd:.2g}" for weight, mean, sd in parts)
         few = "; fewer than 5 values a component, which may be chance" if self.overfitted else ""
-        return f"{self.components} component{'s' * (self.components != 1)} of {self.n} values: {told}{few}"
+        return (
+            f"{self.components} component{'s' * (self.components != 1)} of {self.n} values: {components}{few}"
+        )
 
     def __repr__(self) -> str:
         return f"<MixtureFit: {self}>"
@@ -311,10 +313,10 @@ def fit(
     if compatible:
         return _as_mclust(values, K_max)
     floor = _rounding(values, u, scale)
-    found = table(u, K_max, floor)
+    mixtures = table(u, K_max, floor)
     if components is not None and 1 < components <= K_max:
-        found = distinct(u, K_max, found, floor)
-    candidates = ranked_candidates(found.loglik - n * log(scale), n)
+        mixtures = distinct(u, K_max, mixtures, floor)
+    candidates = ranked_candidates(mixtures.loglik - n * log(scale), n)
     if components is not None:
         candidates = tuple(c for c in candidates if components == c.K)
         if not candidates:
@@ -322,7 +324,9 @@ def fit(
                 f"{n} values support no mixture of {components} components that differ: give fewer"
             )
     place = candidates[0].K - 1, em.V if candidates[0].kind == "V" else em.E
-    return fitted(values, candidates, found.mixtures[place], found.converged[place], K_max, (centre, scale))
+    return fitted(
+        values, candidates, mixtures.mixtures[place], mixtures.converged[place], K_max, (centre, scale)
+    )
 
 
 def fitted(
@@ -352,23 +356,25 @@ def _rounding(values: npt.ArrayLike, u: FloatArray, scale: float) -> float:
 
 def _as_mclust(values: npt.ArrayLike, K_max: int) -> MixtureFit:
     row = np.sort(np.asarray(values, dtype=np.float64).ravel())[np.newaxis]
-    found = em.search(row, em.quantile_starts(row, K_max, as_mclust=True), K_max, em.MCLUST)
-    candidates = ranked_candidates(found.loglik[0], row.size)
+    mixtures = em.search(row, em.quantile_starts(row, K_max, as_mclust=True), K_max, em.MCLUST)
+    candidates = ranked_candidates(mixtures.loglik[0], row.size)
     if not candidates:
         raise DataError(
             "no mixture can be estimated: every variance falls below mclust's absolute limit; scale the values"
         )
-    (K, model), steps = found.best[0], found.steps[0]
-    return fitted(values, candidates, found.parameters[0], steps[K - 1, model] > 0, K_max)
+    (K, model), steps = mixtures.best[0], mixtures.steps[0]
+    return fitted(values, candidates, mixtures.parameters[0], steps[K - 1, model] > 0, K_max)
 
 
 def ranked_candidates(loglik: FloatArray, n: int) -> tuple[Candidate, ...]:
     """What could be estimated, in order of BIC; of equals the one with fewer components, E before V."""
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for K, pair in enumerate(loglik.tolist(), start=1):
         kinds: tuple[Kind, ...] = ("X",) if K == 1 else ("E", "V")
         for model, (kind, value) in enumerate(zip(kinds, pair, strict=False)):
             if isfinite(value):
-                found.append(Candidate(kind, K, value, 2.0 * value - em.free_parameters(K, model) * log(n)))
-    found.sort(key=attrgetter("bic"), reverse=True)  # stable: equals stay in order
-    return tuple(found)
+                candidates.append(
+                    Candidate(kind, K, value, 2.0 * value - em.free_parameters(K, model) * log(n))
+                )
+    candidates.sort(key=attrgetter("bic"), reverse=True)  # stable: equals stay in order
+    return tuple(candidates)

@@ -70,10 +70,12 @@ class GoodnessOfFit(Alike, Struct, frozen=True, eq=False):
     ) -> GoodnessOfFit:
         """A sample's distance against those of bootstrap samples, so many at once."""
         N, size = samples.shape
-        found = np.sort(np.concatenate([distances(samples[at : at + chunk]) for at in range(0, N, chunk)]))
+        simulated = np.sort(
+            np.concatenate([distances(samples[at : at + chunk]) for at in range(0, N, chunk)])
+        )
         # What differs by rounding alone (two values) counts as beyond, too.
-        pvalue = float((found > distance * (1.0 - 1e-9)).mean())
-        return cls(distance, pvalue, found, undersampling, size, fast)
+        pvalue = float((simulated > distance * (1.0 - 1e-9)).mean())
+        return cls(distance, pvalue, simulated, undersampling, size, fast)
 
     def __str__(self) -> str:
         n = self.replicates.size
@@ -188,10 +190,10 @@ def goodness_of_fit(
             rows, _refit(rows, fit.K_max, K_always, patience, jobs), distance=distance, jobs=jobs
         )
 
-    own = distance_of(np.sort(x), fit.model, distance)
+    observed = distance_of(np.sort(x), fit.model, distance)
     # Enough replicates a call to keep the lanes full, few enough for the memory.
     chunk = int(np.clip(2_000_000 // size, 64, 1024)) // BLOCK * BLOCK
-    return GoodnessOfFit.against(own, samples, refitted_distances, chunk, factor, fast=fast)
+    return GoodnessOfFit.against(observed, samples, refitted_distances, chunk, factor, fast=fast)
 
 
 def squared_distance(x: FloatArray, model: MixtureModel, distance: Distance) -> float:
@@ -220,14 +222,14 @@ def distances_of(
     """The distance of each sorted row to the mixture fitted to it; NaN without one."""
     if distance == "ks" and (compiled := em.compiled(kernel)):
         return em.ks_distances(compiled[0], rows, fits, jobs)
-    found = np.full(len(rows), np.nan)
+    distances = np.full(len(rows), np.nan)
     for i, (row, (w, mu, v), K) in enumerate(
         zip(rows, fits.parameters, fits.best[:, 0].tolist(), strict=True)
     ):
         if K:
             model = MixtureModel(w[:K] / w[:K].sum(), mu[:K], np.sqrt(v[:K]))
-            found[i] = distance_of(row, model, distance)
-    return found
+            distances[i] = distance_of(row, model, distance)
+    return distances
 
 
 def refitted(samples: FloatArray, K_max: int, *, jobs: int = 1) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -191,8 +191,8 @@ def least_of_samples(samples: Sequence[npt.ArrayLike]) -> Chances:
             own_left[version == j] = a.size - np.searchsorted(a, a, side)
         others_alive = zeros[passed] == (own_left == 0)
         # Where a sample is used up the sum keeps log(1 / n) for it, so that is what is taken out.
-        own = np.log(np.maximum(own_left, 1.0)) - np.log(sizes[version])
-        product = np.where(others_alive, np.exp(logs[passed] - own), 0.0)
+        itself = np.log(np.maximum(own_left, 1.0)) - np.log(sizes[version])
+        product = np.where(others_alive, np.exp(logs[passed] - itself), 0.0)
         return np.asarray(np.bincount(version, weights=product, minlength=sizes.size) / sizes)
 
     rounding = float(pooled.size * np.finfo(float).eps * (1.0 - logs[-1]))
@@ -269,7 +269,7 @@ def sample_intervals(
         spread = sum((chance - mean) ** 2 for chance, *_ in projected)
         errors = sum(float(variances.sum()) for _, variances, _ in projected)
         kept = 1.0 - min(2.5 * errors / spread, 1.0) ** 2 if spread > 0.0 else 0.0
-    found = []
+    intervals = []
     for chance, variances, degrees in projected:
         low, high = 0.0, 1.0
         total = float(variances.sum())
@@ -283,8 +283,8 @@ def sample_intervals(
             low, high = (certain, 1.0) if chance else (0.0, 1.0 - certain)
         low, high = min(low, certain), max(high, 1.0 - certain)
         drawn = min(max(mean + kept * (chance - mean), low), high)
-        found.append(Estimate(drawn, low, high, 1.0 - alpha))
-    return tuple(found)
+        intervals.append(Estimate(drawn, low, high, 1.0 - alpha))
+    return tuple(intervals)
 
 
 def _ranked(values: npt.ArrayLike, processes: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
@@ -371,8 +371,8 @@ def least_of_points(values: FloatArray) -> FloatArray:
     last = left == 1
     logs = np.cumsum(np.log(np.where(last, 1, left - 1)) - np.log(left), axis=1)
     gone = np.cumsum(last, axis=1)
-    own = np.log(np.maximum(left - 1, 1)) - np.log(count)
-    product = np.where(gone == last, np.exp(logs - own), 0.0)
+    itself = np.log(np.maximum(left - 1, 1)) - np.log(count)
+    product = np.where(gone == last, np.exp(logs - itself), 0.0)
     place = (version + versions * np.arange(draws)[:, None]).ravel()
     chances = np.bincount(place, weights=product.ravel(), minlength=draws * versions)
     return np.asarray(chances.reshape(draws, versions) / count)

@@ -73,11 +73,11 @@ class Modes(Struct, frozen=True, eq=False):
 
     def deeper_than(self, dip: float) -> Modes:
         """Join modes across valleys shallower than a log ratio, the shallowest first; lower peaks give way."""
-        found = self
-        while found.count > 1 and found.dips.min() < dip:
-            at = int(found.dips.argmin())
-            found = found.joined(at, at + 1)
-        return found
+        modes = self
+        while modes.count > 1 and modes.dips.min() < dip:
+            at = int(modes.dips.argmin())
+            modes = modes.joined(at, at + 1)
+        return modes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,9 +286,9 @@ class MixtureModel(Alike):
 def _numbers(x: npt.ArrayLike) -> FloatArray:
     """What a distribution is asked at."""
     with suppress(TypeError, ValueError, OverflowError):
-        found = np.asarray(x)
-        if found.dtype.kind in "fiubO" and x is not None:
-            return found.astype(np.float64, copy=False)
+        array = np.asarray(x)
+        if array.dtype.kind in "fiubO" and x is not None:
+            return array.astype(np.float64, copy=False)
     raise UsageError(f"{shortened(x)}: expected a number, or an array or a list of numbers")
 
 

@@ -48,26 +48,26 @@ def clear_modes(fitted: MixtureFit) -> Modes:
     Neighbouring peaks of five runs or more are one mode unless `several` tells that
     their runs have more. What lies apart with fewer runs are outliers, of which nothing is claimed.
     """
-    found = fitted.model.modes().deeper_than(DIP)
+    modes = fitted.model.modes().deeper_than(DIP)
     if fitted.components == 1:
-        return found
+        return modes
     x = condensed(without_ties(np.sort(fitted.values), fitted.resolution), MANY_RUNS)
-    joined: Modes | None = found
+    joined: Modes | None = modes
     while joined is not None:
-        found = joined
-        held = np.flatnonzero(runs_in(found, x) >= FEW_RUNS).tolist()
-        edges = np.concatenate([[-np.inf], found.valleys, [np.inf]])
+        modes = joined
+        held = np.flatnonzero(runs_in(modes, x) >= FEW_RUNS).tolist()
+        edges = np.concatenate([[-np.inf], modes.valleys, [np.inf]])
         joined = None
-        for first, last in sorted(pairwise(held), key=lambda pair: found.dips[pair[0] : pair[1]].max()):
+        for first, last in sorted(pairwise(held), key=lambda pair: modes.dips[pair[0] : pair[1]].max()):
             low, high = edges[first], edges[last + 1]
             if not several(x[(x > low) & (x <= high)], fitted, low, high):
-                joined = found.joined(first, last)
+                joined = modes.joined(first, last)
                 break
     if len(held) != 1:
-        return found
+        return modes
     k = held[0]
     two = of_one_width(x[(x > edges[k]) & (x <= edges[k + 1])])
-    return found if two is None else found.parted(k, two)
+    return modes if two is None else modes.parted(k, two)
 
 
 def runs_in(modes: Modes, values: FloatArray) -> IntArray:
@@ -163,14 +163,14 @@ def of_one_width(x: FloatArray) -> Modes | None:
     if x.size < 2 * FEW_RUNS or x[0] == x[-1]:
         return None
     u, centre, scale = standardise(x)
-    found = table(u, 2, 0.0)
-    normal, two = found.loglik[:, em.E].tolist()
+    mixtures = table(u, 2, 0.0)
+    normal, two = mixtures.loglik[:, em.E].tolist()
     symmetric, skewed = one_mode(u)
     gains = 2.0 * (two - normal), 2.0 * (two - symmetric), 2.0 * (two - skewed)
     bars = 6.5, 70.0 / x.size, min(MARGIN, max(-5.0, 0.1 * x.size - 10.0))
     if not all(gain > bar for gain, bar in zip(gains, bars, strict=True)):
         return None
-    w, mu, v = found.mixtures[1, em.E]
+    w, mu, v = mixtures.mixtures[1, em.E]
     modes = MixtureModel(w, centre + scale * mu, scale * np.sqrt(v)).modes()
     few = np.bincount(np.searchsorted(modes.valleys, x)).min() < FEW_RUNS
     return None if modes.count < 2 or few else modes

@@ -33,10 +33,10 @@ def _cells(samples: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Rows are padded with values that occur zero times.
     """
-    found = [np.unique(row, return_counts=True) for row in samples]
-    width = max(v.size for v, _ in found)
+    tables = [np.unique(row, return_counts=True) for row in samples]
+    width = max(v.size for v, _ in tables)
     values, counts = np.zeros((len(samples), width)), np.zeros((len(samples), width))
-    for i, (v, c) in enumerate(found):
+    for i, (v, c) in enumerate(tables):
         values[i, : v.size], counts[i, : v.size] = v, c
         values[i, v.size :] = v[-1]
     return values, counts
@@ -102,13 +102,13 @@ def refitted_rounded(samples: FloatArray, K_max: int, K_always: int) -> list[Mix
     scale = max(float(samples.std()), 1.0)
     rules = replace(em.REPLICATE, min_variance=1.0 / (2.0 * np.pi * scale**2), clamp=True)
     rows = samples / scale
-    found = em.search(
+    mixtures = em.search(
         rows, em.quantile_starts(rows, K_max), K_max, rules, single=True, K_always=K_always, patience=2
     )
     models: list[MixtureModel | None] = [None] * len(samples)
-    for K, model in {(int(k), int(m)) for k, m in found.best}:
-        on = np.flatnonzero((found.best[:, 0] == K) & (found.best[:, 1] == model))
-        w, mu, v = np.moveaxis(found.parameters[on, :, :K], 1, 0)
+    for K, model in {(int(k), int(m)) for k, m in mixtures.best}:
+        on = np.flatnonzero((mixtures.best[:, 0] == K) & (mixtures.best[:, 1] == model))
+        w, mu, v = np.moveaxis(mixtures.parameters[on, :, :K], 1, 0)
         v = np.maximum(v * scale**2 - 1.0 / 12.0, NARROWEST**2)
         start = np.stack([w / w.sum(axis=1, keepdims=True), mu * scale, v], axis=1)
         runs = _runs(cells, on, np.full(on.size, model == em.E), start, np.ones(on.size, np.bool_))

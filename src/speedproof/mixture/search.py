@@ -180,21 +180,21 @@ def table(x: FloatArray, K_max: int, floor: float, *, kernel: str | None = None)
     on = starts.condensed(x, MOST)
     small = starts.condensed(on, SMALL)
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
-    found = BestMixtures(
+    best = BestMixtures(
         np.full((K_max, 2), np.nan), np.empty((K_max, 2, 3, K_max)), np.zeros((K_max, 2), np.int32)
     )
     compiled = em.compiled(kernel)
     if compiled is not None:
         module, chosen = compiled
         module.table(
-            on, small, found.loglik, found.mixtures, found.converged, x.size, K_max, smallest, apart, chosen
+            on, small, best.loglik, best.mixtures, best.converged, x.size, K_max, smallest, apart, chosen
         )
     else:
-        naive_table(on, small, found, x.size, K_max, smallest, apart)
-    _on_all_values(on, found, max(smallest, em.SINGULAR), apart, kernel)
+        naive_table(on, small, best, x.size, K_max, smallest, apart)
+    _on_all_values(on, best, max(smallest, em.SINGULAR), apart, kernel)
     if x.size > on.size:
-        np.multiply(found.loglik, x.size / on.size, out=found.loglik)
-    return found
+        np.multiply(best.loglik, x.size / on.size, out=best.loglik)
+    return best
 
 
 def _on_all_values(

@@ -72,7 +72,7 @@ def partitions(x: FloatArray, K_max: int) -> list[IntArray]:
     spacing = (points[(3 * m) // 4] - points[m // 4]) / max(m // 2, 1)
     spread = within / safe + max(0.1 * spacing, 1e-4) ** 2
     likelihood = 0.5 * safe * np.log(spread) - safe * np.log(safe)
-    found = []
+    ends = []
     for costs in (np.where(size >= 1, within, np.inf), np.where(size >= 2, likelihood, np.inf)):
         best, backs = costs[0], []
         for _ in range(2, K_max + 1):
@@ -86,8 +86,8 @@ def partitions(x: FloatArray, K_max: int) -> list[IntArray]:
                 cuts.append(at)
             cuts.append(0)
             if np.isfinite(best[m]):
-                found.append(-(-np.array(cuts[::-1]) * x.size // m))
-    return [line for line in found if (line[1:] > line[:-1]).all()]
+                ends.append(-(-np.array(cuts[::-1]) * x.size // m))
+    return [line for line in ends if (line[1:] > line[:-1]).all()]
 
 
 def splits(mixture: FloatArray, K: int) -> FloatArray:

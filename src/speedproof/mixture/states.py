@@ -80,14 +80,14 @@ def _of_one(x: FloatArray, K_max: int, step: float) -> Iterator[tuple[float, Int
     except DataError:  # constant
         return
     on = condensed(u, _MANY)
-    found = table(on, max(K_max, 1), step / scale / sqrt(2.0 * pi))
+    mixtures = table(on, max(K_max, 1), step / scale / sqrt(2.0 * pi))
     at = (x - centre) / scale
     for K in range(1, max(K_max, 1) + 1):
         for model in (em.E, em.V) if K > 1 else (em.E,):
-            loglik = float(found.loglik[K - 1, model])
+            loglik = float(mixtures.loglik[K - 1, model])
             if not np.isfinite(loglik):
                 continue
-            w, mu, v = found.mixtures[K - 1, model][:, :K]
+            w, mu, v = mixtures.mixtures[K - 1, model][:, :K]
             order = np.argsort(mu)
             logs = np.log(w) - 0.5 * np.log(v) - 0.5 * (at[:, None] - mu) ** 2 / v
             shares = _shares(logs[:, order])[0]

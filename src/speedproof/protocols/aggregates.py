@@ -72,8 +72,8 @@ class GeometricMeans(Struct, frozen=True):
     notes: tuple[str, ...]  # what keeps an interval from being given
 
     def __str__(self) -> str:
-        told = f"{self.these} for these {self.benchmarks} benchmarks, {self.like_these} for benchmarks like these"
-        return f"{told} ({100 * self.these.confidence:g} % confidence)" if self.benchmarks else "no speedups"
+        means = f"{self.these} for these {self.benchmarks} benchmarks, {self.like_these} for benchmarks like these"
+        return f"{means} ({100 * self.these.confidence:g} % confidence)" if self.benchmarks else "no speedups"
 
     def __repr__(self) -> str:
         return f"<GeometricMeans: {self}>"
@@ -163,11 +163,11 @@ def log_ratios(
     comparisons: Iterable[Comparison], pairs: Iterable[Pair], floor: NoiseFloor | None = None
 ) -> LogRatios:
     """Of the comparisons, one a pair, that have a ratio."""
-    found = LogRatios()
+    ratios = LogRatios()
     for c, pair in zip(comparisons, pairs, strict=True):
         if c.log is not None:
-            found.add(LogRatios.of(c.speedup.value, c.log, between_sessions(pair, floor)))
-    return found
+            ratios.add(LogRatios.of(c.speedup.value, c.log, between_sessions(pair, floor)))
+    return ratios
 
 
 def geometric_means(

@@ -107,10 +107,10 @@ def evidence_of_mean(mean: MeanLogRatio, margin: float) -> dict[str, float]:
 
 def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome:
     """What a policy says of all together: what a candidate lacks must not look like what passes."""
-    found = set(outcomes)
-    if incomplete or Outcome.FAIL in found:
+    seen = set(outcomes)
+    if incomplete or Outcome.FAIL in seen:
         return Outcome.FAIL
-    return Outcome.PASS if found == {Outcome.PASS} else Outcome.UNDECIDED
+    return Outcome.PASS if seen == {Outcome.PASS} else Outcome.UNDECIDED
 
 
 class Claim(Struct, frozen=True):

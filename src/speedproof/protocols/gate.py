@@ -46,7 +46,7 @@ from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.options import Multiplicity
 from speedproof.protocols.aggregates import MeanLogRatio, log_ratios
-from speedproof.protocols.caveats import caveats_of, few_runs, one_layout
+from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
 from speedproof.protocols.claims import (
     CLAIMED,
     MULTIPLICITIES,
@@ -61,7 +61,6 @@ from speedproof.protocols.claims import (
 )
 from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
 from speedproof.protocols.in_blocks import blocks_of
-from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
@@ -216,12 +215,12 @@ def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict
     paired = {pair.key for pair in pairing.pairs}
     problems = dict(pairing.incomparable)
     lacking = f"{versions[0]} has measurements of it, {versions[1]} has none"
-    found = {key: problems.get(key, lacking) for key in suite.of(versions[0]) if key not in paired}
+    reasons = {key: problems.get(key, lacking) for key in suite.of(versions[0]) if key not in paired}
     for key in pairing.only_reference:
         for skipped in suite.skipped:
             if skipped.benchmark == key.benchmark and not skipped.expected:
-                found[key] += f"; left out was {skipped}"
-    return found
+                reasons[key] += f"; left out was {skipped}"
+    return reasons
 
 
 class _Case(Struct, frozen=True, eq=False):
@@ -364,7 +363,7 @@ def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: 
 
 def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Needed | None]:
     """Runs that would prove the requirement, or its contradiction, whichever was observed."""
-    found: list[Needed | None] = []
+    forecast: list[Needed | None] = []
     asked: list[tuple[Sides, float, float]] = []
     places: list[int] = []
     for case in cases:
@@ -383,15 +382,15 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
             uncorrected = within or rules.multiplicity == "none"
             alpha = rules.alpha if uncorrected else rules.alpha / max(family, 1)
             asked += [(case.sides, edge, alpha) for edge in edges]
-            places += [len(found)] * len(edges)
-        found.append(needed)
+            places += [len(forecast)] * len(edges)
+        forecast.append(needed)
     most: dict[int, tuple[float, float]] = {}
     for at, runs in zip(places, QUESTIONS[rules.protocol].runs_needed(asked), strict=True):
         before = most.get(at, runs)
         most[at] = max(before[0], runs[0]), max(before[1], runs[1])
     for at, (slow, fast) in most.items():
-        found[at] = _as_needed(cases[at], slow, fast)
-    return found
+        forecast[at] = _as_needed(cases[at], slow, fast)
+    return forecast
 
 
 def _as_needed(case: _Case, slow: float, fast: float) -> Needed:
@@ -458,13 +457,13 @@ def _caveats(
     looks: Sequence[tuple[Sequence[Note], Sequence[GateRow]]], everything: Set[str]
 ) -> tuple[Note, ...]:
     """Each caveat with its benchmarks, at whichever look they were measured."""
-    found: dict[tuple[object, ...], tuple[Note, set[str]]] = {}
+    notes: dict[tuple[object, ...], tuple[Note, set[str]]] = {}
     for caveats, rows in looks:
         names = {row.comparison.benchmark for row in rows}
         for c in caveats:
-            found.setdefault(c.alike, (c, set()))[1].update(names.intersection(c.benchmarks or names))
+            notes.setdefault(c.alike, (c, set()))[1].update(names.intersection(c.benchmarks or names))
     return tuple(
         replace(note, benchmarks=() if names == everything else tuple(sorted(names)))
-        for note, names in found.values()
+        for note, names in notes.values()
         if names
     )

@@ -93,8 +93,8 @@ def _at(line: Trend, x: float) -> float:
 
 
 def _crossing(line: Trend, low: float, high: float, alpha: float) -> Estimate | None:
-    found = line.crossing(alpha)
-    if found is None or not low <= found[0] <= high:
+    crossing = line.crossing(alpha)
+    if crossing is None or not low <= crossing[0] <= high:
         return None
-    at, below, above = (math.exp(min(max(x, -700.0), 700.0)) for x in found)
+    at, below, above = (math.exp(min(max(x, -700.0), 700.0)) for x in crossing)
     return Estimate(at, below, above, 1 - alpha)

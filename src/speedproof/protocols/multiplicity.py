@@ -121,11 +121,11 @@ def control_verdicts(
 
 
 def _decide(c: Comparison, plain: FloatArray, adjusted: FloatArray, alpha: float) -> ControlledVerdict:
-    own = c.verdict
+    alone = c.verdict
     if np.isnan(adjusted).all():
-        return ControlledVerdict(c.benchmark, Verdict.UNDECIDED, own, math.nan, math.nan, math.nan)
-    tested = own in CLAIMS[: adjusted.size]
-    claim = CLAIMS.index(own) if tested else int(np.nanargmin(adjusted))
+        return ControlledVerdict(c.benchmark, Verdict.UNDECIDED, alone, math.nan, math.nan, math.nan)
+    tested = alone in CLAIMS[: adjusted.size]
+    claim = CLAIMS.index(alone) if tested else int(np.nanargmin(adjusted))
     p = float(adjusted[claim])
-    verdict = own if tested and p <= alpha else Verdict.UNDECIDED
-    return ControlledVerdict(c.benchmark, verdict, own, p, 1 - p, 1 - float(plain[claim]))
+    verdict = alone if tested and p <= alpha else Verdict.UNDECIDED
+    return ControlledVerdict(c.benchmark, verdict, alone, p, 1 - p, 1 - float(plain[claim]))

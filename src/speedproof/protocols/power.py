@@ -137,8 +137,8 @@ def plan_power(
 def _formula(question: Question, slow: FloatArray, fast: FloatArray, alpha: float) -> float:
     """The runs of each side by the test's own formula."""
     with np.errstate(all="ignore"):
-        found = question.forecast(slow[None], fast[None], alpha)
-    mean = 0.5 * float(found.x[0] + found.y[0])
+        runs = question.forecast(slow[None], fast[None], alpha)
+    mean = 0.5 * float(runs.x[0] + runs.y[0])
     return min(max(mean, float(_LEAST)), float(MOST_RUNS)) if math.isfinite(mean) else float(MOST_RUNS)
 
 
@@ -224,8 +224,8 @@ class _Trial:
 
     def share(self, n: int, draws: int) -> float:
         """The share of comparisons of so many runs a side whose verdict is "faster"."""
-        found = self.question.ask(PreparedPairs(self.pairs(n, draws), self.rules))
-        return sum(c.verdict is Verdict.FASTER for c in found) / draws
+        comparisons = self.question.ask(PreparedPairs(self.pairs(n, draws), self.rules))
+        return sum(c.verdict is Verdict.FASTER for c in comparisons) / draws
 
     def pairs(self, n: int, draws: int) -> list[Pair]:
         """Comparisons of so many runs a side."""

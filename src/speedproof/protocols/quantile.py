@@ -41,24 +41,24 @@ def _answers(
     own: Sequence[Sides], slow: FloatArray, fast: FloatArray, name: QuestionName, q: float, rules: Rules
 ) -> list[Comparison]:
     """Of pairs of equal sizes."""
-    found = Quantiles.of(slow, fast, q)
-    at_one, bounds = found.test(), found.bounds(rules.alpha)
+    quantiles = Quantiles.of(slow, fast, q)
+    at_one, bounds = quantiles.test(), quantiles.bounds(rules.alpha)
     defined = ~np.isnan(at_one.above)
     pvalues = lists(at_one.above, at_one.below)
-    margins = at_margins(found.test, rules.margin, defined, defined)
+    margins = at_margins(quantiles.test, rules.margin, defined, defined)
     verdicts = [
         verdict_of(pvalue, slower, margin, rules.alpha)
         for pvalue, slower, margin in zip(*pvalues, margins, strict=True)
     ]
     undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
-    ratios = lists(found.ratio, bounds.low, bounds.high)
+    ratios = lists(quantiles.ratio, bounds.low, bounds.high)
     least = least_runs(q, rules.alpha)
     if min(slow.shape[-1], fast.shape[-1]) < least:
         needed = fewest(own, undecided, least)
     else:
         runs_needed = partial(runs_needed_quantiles, q=q)
         needed = forecasts(own, slow, fast, rules, undecided, runs_needed, ratios[0])
-    ends = lists(np.exp(found.of_x), np.exp(found.of_y))
+    ends = lists(np.exp(quantiles.of_x), np.exp(quantiles.of_y))
     return [
         side.answer(
             name,
@@ -86,8 +86,8 @@ def slowest_begin(q: float) -> str:
 
 def quantiles_of(side: Sides, slow: FloatArray, fast: FloatArray, q: float) -> tuple[float, float]:
     """Of reference and candidate of one pair, as observed."""
-    found = Quantiles.of(slow[None], fast[None], q)
-    return _as_measured(side, math.exp(found.of_x[0]), math.exp(found.of_y[0]))
+    quantiles = Quantiles.of(slow[None], fast[None], q)
+    return _as_measured(side, math.exp(quantiles.of_x[0]), math.exp(quantiles.of_y[0]))
 
 
 def _as_measured(side: Sides, slow: float, fast: float) -> tuple[float, float]:

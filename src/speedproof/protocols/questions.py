@@ -61,7 +61,7 @@ class Question(Struct, frozen=True):
 
         Asked of sides, the fast one taken so many times as long, at a risk.
         """
-        found = [(0.0, 0.0)] * len(asked)
+        needed = [(0.0, 0.0)] * len(asked)
         risks = list(dict.fromkeys(alpha for *_, alpha in asked))
         for rows in batches(
             (s.slow.size + s.fast.size, s.slow.size, s.paired, risks.index(alpha)) for s, _, alpha in asked
@@ -74,8 +74,8 @@ class Question(Struct, frozen=True):
             with np.errstate(over="ignore", invalid="ignore"):
                 runs = forecast(*scaled(slow, fast, np.array(times)[:, None]), alphas[0])
             for row, x, y in zip(rows, runs.x.tolist(), runs.y.tolist(), strict=True):
-                found[row] = x, y
-        return found
+                needed[row] = x, y
+        return needed
 
 
 def _allowing_for_looks(

@@ -170,18 +170,18 @@ def rank_suite(
         (common if rated else left_out).append(name)
     if not common:
         raise DataError(f"no benchmark was measured ({metric}) in all of {', '.join(versions)}")
-    found, undermined = {}, {v: dict[str, None]() for v in versions}
+    claims, undermined = {}, {v: dict[str, None]() for v in versions}
     for duel in duels:
-        own = [(name, *duel) for name in common]
-        mean = log_ratios((made[at] for at in own), (pairs[at] for at in own), rules.floor).mean(
-            like_these=False
-        )
-        found[duel] = mean.estimate(rules.alpha), mean.centre >= 0, mean.pvalue(), mean.pvalue(less=True)
-        for at in own:
+        keys_of_duel = [(name, *duel) for name in common]
+        mean = log_ratios(
+            (made[at] for at in keys_of_duel), (pairs[at] for at in keys_of_duel), rules.floor
+        ).mean(like_these=False)
+        claims[duel] = mean.estimate(rules.alpha), mean.centre >= 0, mean.pvalue(), mean.pvalue(less=True)
+        for at in keys_of_duel:
             for check in made[at].undermining:
                 undermined[duel[check.versions == ("Y",)]][at[0]] = None
     by_version = {v: tuple(names) for v, names in undermined.items()}
-    return _in_order(versions, found, rules.alpha, by_version, tuple(common), tuple(left_out))
+    return _in_order(versions, claims, rules.alpha, by_version, tuple(common), tuple(left_out))
 
 
 def rank_benchmark(
@@ -205,12 +205,12 @@ def rank_benchmark(
     pairs_of = [Pair(key, samples[i], samples[j]) for i, j in missing]
     asked = answers(HEADLINE, PreparedPairs(pairs_of, replace(rules, margin=None))) if missing else []
     made.update(zip(missing, asked, strict=True))
-    found = {
+    claims = {
         duel: (c.speedup, c.speedup.value >= 1, c.pvalue, c.pvalue_slower)
         for duel, c in ((duel, made[duel]) for duel in duels)
     }
     undermined = {v: (key.benchmark,) for duel in duels if made[duel].undermining for v in duel}
-    return _in_order(versions, found, rules.alpha, undermined, (key.benchmark,))
+    return _in_order(versions, claims, rules.alpha, undermined, (key.benchmark,))
 
 
 def _in_order(

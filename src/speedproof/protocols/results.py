@@ -220,10 +220,10 @@ class Comparison(Struct, frozen=True):
             raise ValueError(f"{self.benchmark}: a ratio of {self.speedup.value:g} has no logarithm")
 
     def __repr__(self) -> str:
-        told = self.test or f"no test: {self.state.value}"
+        decided_by = self.test or f"no test: {self.state.value}"
         pvalue = f", p = {min(self.pvalue, self.pvalue_slower):.3g}" if self.test else ""
         answer = f"{self.verdict.value}, {self.quantity} {self.speedup}"
-        return f"<{self.benchmark}, {self.protocol}: {answer}{pvalue} ({told})>"
+        return f"<{self.benchmark}, {self.protocol}: {answer}{pvalue} ({decided_by})>"
 
     @property
     def certified(self) -> Estimate:

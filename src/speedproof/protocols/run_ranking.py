@@ -185,22 +185,22 @@ def _of_mixtures(
     known = [f for f in fits if f is not None]
     if len(known) < len(fits):
         return [None] * len(fits), 0.0
-    found = least_of_mixtures([f.model for f in known])
+    least = least_of_mixtures([f.model for f in known])
     intervals = mixture_intervals(
-        known, found.strict.tolist(), resamples=resamples, seed=seed, alpha=alpha, jobs=jobs
+        known, least.strict.tolist(), resamples=resamples, seed=seed, alpha=alpha, jobs=jobs
     )
-    return intervals, found.error
+    return intervals, least.error
 
 
 def _duels(names: Sequence[str], samples: Mapping[str, Sample], alpha: float) -> tuple[PairVerdict, ...]:
     """Every pair by the headline's test, which allows for runs that are alike, drift or warm up."""
     duels = list(combinations(names, 2))
     pairs = [Pair(UNNAMED, samples[slow], samples[fast]) for slow, fast in duels]
-    found: dict[tuple[str, str], Claims] = {}
+    claims: dict[tuple[str, str], Claims] = {}
     for duel, c in zip(duels, answers(HEADLINE, PreparedPairs(pairs, Rules(alpha))), strict=True):
         chance = c.chance or Estimate(math.nan, math.nan, math.nan, 1 - alpha)
-        found[duel] = chance, chance.value >= 0.5, c.pvalue, c.pvalue_slower
-    return verdicts(found, alpha)
+        claims[duel] = chance, chance.value >= 0.5, c.pvalue, c.pvalue_slower
+    return verdicts(claims, alpha)
 
 
 def _undermining(

@@ -19,10 +19,10 @@ from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.stopping import StopRules
 from speedproof.protocols.summaries import Summary
+from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
-from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.resolution import Resolution
@@ -258,8 +258,12 @@ class SequentialComparison:
         rules, sequence = self._rules, self._sequences[name]
         # Bounds take many passes over the blocks: what one pass says comes first.
         if rules.demand is not None:
-            found, *_ = self._held(name)
-            return "" if found is Outcome.UNDECIDED else f"it {found}{'es' if found is Outcome.PASS else 's'}"
+            outcome, *_ = self._held(name)
+            return (
+                ""
+                if outcome is Outcome.UNDECIDED
+                else f"it {outcome}{'es' if outcome is Outcome.PASS else 's'}"
+            )
         if rules.precision is not None:
             if sequence.blocks % (1 + sequence.blocks // 100):
                 return ""
@@ -354,12 +358,12 @@ class SequentialComparison:
 
     def findings(self) -> tuple[CandidateResult, ...]:
         """What is known of every candidate."""
-        found = []
+        results = []
         for name, sequence in self._sequences.items():
             result, rules = sequence.result(), self._rules
             verdict = self._verdict(name, result)
             open_ = verdict is Verdict.UNDECIDED and rules.precision is None and rules.within is not None
-            found.append(
+            results.append(
                 CandidateResult(
                     self.benchmark,
                     self.reference,
@@ -376,7 +380,7 @@ class SequentialComparison:
                     HEADLINE if rules.quantile is None else quantile_name(rules.quantile),
                 )
             )
-        return tuple(found)
+        return tuple(results)
 
     def _blocks_to_go(self, name: str, sequence: PairedSequence, result: SequentialResult) -> float:
         rules = self._rules
@@ -452,20 +456,20 @@ def forecast(blocks: int, more: float) -> Needed:
 
 def block_checks(differences: FloatArray, *candidate: str) -> tuple[Note, ...]:
     """Whether the blocks are what the comparison assumes; in sentences, and costly for long sessions."""
-    found = []
+    notes = []
     if differences.size:
         signs = np.sign([differences.mean(), middle(differences), np.sign(differences).sum()])
         agreed = bool(np.all(signs == 1.0) or np.all(signs == -1.0))
         skewed = symmetry(differences)
         if skewed.pvalue <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
-            told = f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}): " + (
+            message = f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}): " + (
                 "mean, median and most blocks agree on who is faster; the bounds are approximate"
                 if agreed
                 else "who is faster depends on what is asked, mean, median or a single run"
             )
-            found.append(Note(Assumption.BLOCK_SYMMETRY, told, candidate, pvalue=skewed.pvalue))
+            notes.append(Note(Assumption.BLOCK_SYMMETRY, message, candidate, pvalue=skewed.pvalue))
         changing = float(drift(differences).pvalue)
         if changing <= _DRIFT_LEVEL:
-            told = f"the speedup changed while it was measured (p {changing:.2g})"
-            found.append(Note(Assumption.STEADY_SPEEDUP, told, candidate, pvalue=changing))
-    return tuple(found)
+            message = f"the speedup changed while it was measured (p {changing:.2g})"
+            notes.append(Note(Assumption.STEADY_SPEEDUP, message, candidate, pvalue=changing))
+    return tuple(notes)

@@ -28,8 +28,8 @@ def single_runs(prepared: PreparedPairs) -> list[Comparison]:
 
 def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
-    found = probability_greater(slow, fast, rules.alpha)
-    columns = lists(found.pvalue, found.pvalue_less, found.estimate, found.low, found.high)
+    chance = probability_greater(slow, fast, rules.alpha)
+    columns = lists(chance.pvalue, chance.pvalue_less, chance.estimate, chance.low, chance.high)
     verdicts = [verdict_of(p, slower, None, rules.alpha) for p, slower in zip(*columns[:2], strict=True)]
     undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
     # Even if all were won, alpha ** (1 / n) bounds the probability: n runs must be able to prove more than 1/2.

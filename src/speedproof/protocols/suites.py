@@ -121,8 +121,8 @@ def accelerated(count: int, benchmarks: int, alpha: float, precision: float) -> 
 
 def accelerated_2009(count: int, benchmarks: int, alpha: float, precision: float) -> Accelerated:
     """The proportion of accelerated programs in the 2009 protocol, its section 4: valid from n C >= 10."""
-    found = accelerated(count, benchmarks, alpha, precision)
-    return replace(found, validity=float(count), valid=count >= _VALID_FROM_2009)
+    proportion = accelerated(count, benchmarks, alpha, precision)
+    return replace(proportion, validity=float(count), valid=count >= _VALID_FROM_2009)
 
 
 class Gain2009(Struct, frozen=True):

@@ -213,8 +213,8 @@ def _checks(
     for name, (_, w, pvalue, fails) in (("X", of_x), ("Y", of_y)):
         if not math.isnan(w):
             held = decision.state is not State2009.NOT_NORMAL or not fails
-            told = f"not normal and fewer than {FEW} runs: measure {FEW}, or use the bootstrap"
-            message = "normality is not rejected" if held else told
+            lacking = f"not normal and fewer than {FEW} runs: measure {FEW}, or use the bootstrap"
+            message = "normality is not rejected" if held else lacking
             yield Note(Assumption.NORMALITY, message, (name,), (), w, pvalue, held)
     if alpha >= 0.5:
         message = (

@@ -143,7 +143,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     test: Callable[[float], RatioTest]
     if own[0].paired:
         factors, slowly = np.ones(len(own)), np.zeros(len(own), dtype=np.bool_)
-        found = paired_ratio(slow, fast, rules.alpha, steps=steps)
+        bounds = paired_ratio(slow, fast, rules.alpha, steps=steps)
         errors = paired_error(slow, fast)
         test = partial(paired_ratio_test, slow, fast, steps=steps)
         test_name = "signed-rank and t test of session ratios"
@@ -151,23 +151,23 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         factors, slowly = _inflation(own, slow, fast)
         slow, fast = ordered  # the order of measuring tells no more
         inflation = np.repeat(factors[:, None], 2, axis=1)
-        found = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
+        bounds = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
         errors = typical_error(slow, fast, factors, steps)
-        at_one = RatioTest(found.pvalue, found.pvalue_less)
+        at_one = RatioTest(bounds.pvalue, bounds.pvalue_less)
         test = partial(typical_ratio_test, slow, fast, steps=steps, inflation=inflation, at_one=at_one)
         test_name = "studentised rank test"
-    pvalues = lists(found.pvalue, found.pvalue_less)
-    meant = ~np.isnan(found.low)
+    pvalues = lists(bounds.pvalue, bounds.pvalue_less)
+    meant = ~np.isnan(bounds.low)
     margins = at_margins(test, rules.margin, meant, meant)
     verdicts = [
         verdict_of(pvalue, slower, margin, rules.alpha)
         for pvalue, slower, margin in zip(*pvalues, margins, strict=True)
     ]
-    ratios = lists(found.estimate, found.low, found.high)
+    ratios = lists(bounds.estimate, bounds.low, bounds.high)
     logs = log_speedups(ratios[0], errors)
     needed = _needed(own, slow, fast, rules, verdicts, (factors, slowly), ratios[0])
     order = _of_order(own, slow, fast, rules, pvalues, (factors, slowly))
-    chances = lists(found.chance, found.chance_low, found.chance_high)
+    chances = lists(bounds.chance, bounds.chance_low, bounds.chance_high)
     return [
         side.answer(
             "typical",
@@ -206,7 +206,7 @@ def _of_order(
     plain = typical_ratio_test(slow[alike], fast[alike], 1.0)
     decided = np.minimum(plain.above, plain.below) <= rules.alpha
     loose = drifting(slow.shape[-1], fast.shape[-1], factors[alike])
-    found: dict[int, tuple[Note, ...]] = {}
+    notes: dict[int, tuple[Note, ...]] = {}
     for i, was_decided, drifts in zip(*lists(alike, decided, loose), strict=True):
         seen = "the runs drift slowly" if slowly[i] else "neighbouring runs are alike"
         factor = float(factors[i])
@@ -219,8 +219,8 @@ def _of_order(
         )
         held = min(pvalues[0][i], pvalues[1][i]) <= rules.alpha or not (was_decided or drifts)
         likeness = (factor - 1.0) / (factor + 1.0)
-        found[i] = (Note(Assumption.EFFECTIVE_RUNS, message, statistic=likeness, held=held),)
-    return found
+        notes[i] = (Note(Assumption.EFFECTIVE_RUNS, message, statistic=likeness, held=held),)
+    return notes
 
 
 def _needed(
@@ -238,16 +238,16 @@ def _needed(
     if one_order(n, m) <= rules.alpha:
         if own[0].paired:
             return forecasts(own, slow, fast, rules, undecided, runs_needed_pairs, speedups)
-        found = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
+        needed = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
         factors, slowly = inflation
         # Of runs that drift more tell no more.
         drifts = (drifting(n, m, factors) | slowly).tolist()
-        for i, need in found.items():
+        for i, need in needed.items():
             # As many runs more as dependent ones tell less.
             x, y = (
                 None if side is None else max(math.ceil(side * float(factors[i])), PROVING)
                 for side in (need.reference, need.candidate)
             )
-            found[i] = _DRIFT if drifts[i] else replace(need, reference=x, candidate=y)
-        return found
+            needed[i] = _DRIFT if drifts[i] else replace(need, reference=x, candidate=y)
+        return needed
     return fewest(own, undecided, next(k for k in count(2) if one_order(k, k) <= rules.alpha))

@@ -11,7 +11,7 @@ states in each version and their mean times t
 each bracket being the mean of both orders in which one can change the weights and the times, so that nothing is
 left over (A. F. Shorrocks, Journal of Economic Inequality 11, 2013). The first is what goes with the metric, the
 second the speedup at equal state. The two speeds of a machine that a suite shows
-(:mod:`speedproof.protocols.machine_speeds`) are states, too. Intervals are percentiles of a bootstrap over what
+(:mod:`speedproof.protocols.caveats`) are states, too. Intervals are percentiles of a bootstrap over what
 repeats independently, runs or processes (D. B. Rubin, "The Bayesian bootstrap", Annals of Statistics 9, 1981).
 
 It is observation, no experiment: a metric goes with time, and only changing it shows whether it is the cause.
@@ -30,7 +30,7 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.mixture.states import RunStates, joint_states, states_of, step_of
-from speedproof.protocols.machine_speeds import MachineSpeeds, slower_processes
+from speedproof.protocols.caveats import MachineSpeeds, slower_processes
 from speedproof.stats.association import associations
 from speedproof.stats.dependence import lag1
 from speedproof.stats.estimate import Estimate
@@ -142,7 +142,9 @@ def why(
     columns = np.array([usable[name] for name in names]).reshape(len(names), time.size).T
     version = np.repeat(np.arange(len(sides)), [side.n for side in sides])
     enough = min(side.n for side in sides) >= LEAST_RUNS
-    own = [states_of(_logs(side.values)) if enough else np.zeros(side.n, dtype=np.int64) for side in sides]
+    states_of_sides = [
+        states_of(_logs(side.values)) if enough else np.zeros(side.n, dtype=np.int64) for side in sides
+    ]
     total = _speedup_of_means(time, version, sides, alpha, seed) if len(sides) == 2 else None
     about = Why(
         benchmark=benchmark,
@@ -151,7 +153,7 @@ def why(
         alpha=alpha,
         versions=tuple(side.label for side in sides),
         sizes=tuple(side.n for side in sides),
-        states=tuple(int(labels.max()) + 1 for labels in own),
+        states=tuple(int(labels.max()) + 1 for labels in states_of_sides),
         speedup=total,
         metrics=(),
         left_out=tuple(left_out),
@@ -172,10 +174,10 @@ def why(
     strata = version * (1 + max(_sessions(side).max() for side in sides)) + np.concatenate(
         [_sessions(side) for side in sides]
     )
-    found = associations(
+    associated = associations(
         time,
         columns,
-        states=np.concatenate(own),
+        states=np.concatenate(states_of_sides),
         strata=strata,
         circular=about.shifted,
         seed=seed,
@@ -184,7 +186,7 @@ def why(
     tested = []
     for k, name in enumerate(names):
         unit = _unit_of(others[name])
-        figures = float(found.correlation[k]), float(found.between[k]), float(found.pvalue[k])
+        figures = float(associated.correlation[k]), float(associated.between[k]), float(associated.pvalue[k])
         tested.append(GoesWith(name, unit, unit == about.unit != "", *figures))
     order = sorted(
         range(len(names)), key=lambda k: (tested[k].pvalue > alpha, tested[k].part, -tested[k].strength)
@@ -251,8 +253,8 @@ def _resembling(side: Sample) -> bool:
     """Whether neighbouring runs are alike, where their order is known."""
     if Trait.ORDER_KNOWN not in side.traits or Trait.SORTED in side.traits:
         return False
-    found = lag1(side.values)
-    return bool(found.statistic < 2.0 and found.pvalue <= _ALIKE)
+    alike = lag1(side.values)
+    return bool(alike.statistic < 2.0 and alike.pvalue <= _ALIKE)
 
 
 def _logs(values: FloatArray) -> FloatArray:

@@ -96,10 +96,10 @@ def _headline(told: EndedBisection) -> Iterator[Text]:
 
 
 def _listed(told: ToldBisection, skipped: str) -> Iterator[Text]:
-    found = told.finding
-    for i in found.credible[:_SHOWN]:
-        yield Text(f"  {told.commits[i]}{f' ({skipped})' if i in found.skipped else ''}")
-    if (more := len(found.credible) - _SHOWN) > 0:
+    finding = told.finding
+    for i in finding.credible[:_SHOWN]:
+        yield Text(f"  {told.commits[i]}{f' ({skipped})' if i in finding.skipped else ''}")
+    if (more := len(finding.credible) - _SHOWN) > 0:
         yield Text(f"  ... {more} more")
 
 
@@ -116,31 +116,34 @@ def _runs(told: EndedBisection) -> str:
 
 
 def _notes(told: EndedBisection) -> Iterator[Text]:
-    found = told.finding
-    if found.more:
-        likely = f"{percent(found.second)} likely"
-        if found.unexplained:
-            rest, sure = _between(found.rest_low, found.rest_high, told.metric), percent(1 - found.alpha)
+    finding = told.finding
+    if finding.more:
+        likely = f"{percent(finding.second)} likely"
+        if finding.unexplained:
+            rest, sure = (
+                _between(finding.rest_low, finding.rest_high, told.metric),
+                percent(1 - finding.alpha),
+            )
             likely = f"{rest} beside this one, {sure} confidence if the load stayed the same"
         cure = "bisect before and after this commit, which proves it or not"
         yield Text(f"Another change may remain ({likely}): {cure}.", "warning")
-    if found.open:
+    if finding.open:
         yield from _reasons(told)
-    left = f"; {len(found.skipped)} left out" if found.skipped else ""
+    left = f"; {len(finding.skipped)} left out" if finding.skipped else ""
     how = "paired at random" if told.varied else "in random pairs"
     yield Text(f"{_runs(told)} {how}, {len(told.commits)} commits{left}.", "dim")
     if told.varied:
         yield Text("Every pair had fresh builds, layouts varied: this is said of the code.", "dim")
-    elif told.varied is False and found.culprit is not None:
+    elif told.varied is False and finding.culprit is not None:
         said = "this is said of these builds; {seed} in --build varies the layout."
         yield Text(f"One build of each commit: {said}", "dim")
 
 
 def _reasons(told: EndedBisection) -> Iterator[Text]:
     """Why it is open."""
-    found, outlook = told.finding, told.finding.outlook
-    if found.tick > told.min_change:
-        coarse = f"{percent(found.tick, 2)}, too coarse for a change of {percent(told.min_change)}"
+    finding, outlook = told.finding, told.finding.outlook
+    if finding.tick > told.min_change:
+        coarse = f"{percent(finding.tick, 2)}, too coarse for a change of {percent(told.min_change)}"
         cure = "let the program do more, or measure it finer."
         yield Text(f"The times are read in steps of {coarse}: {cure}", "warning")
     elif outlook.noise > 0:

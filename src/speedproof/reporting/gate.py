@@ -318,8 +318,8 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
     ordered = sorted(lines, key=lambda line: ([*_ROWS].index(line.row.outcome), -line.severity))
     outcomes = {line.row.outcome for line in lines}
     failing = bool(result.absent) or outcomes - {Outcome.PASS}
-    told = Outcome.FAIL in outcomes or result.outcome is not Outcome.FAIL
-    limits, several = len({line.limit for line in lines}) > told, _several_metrics(lines)
+    one_limit = Outcome.FAIL in outcomes or result.outcome is not Outcome.FAIL
+    limits, several = len({line.limit for line in lines}) > one_limit, _several_metrics(lines)
     rows, shown = [], 0
     held: set[str] = set()
     for i, absent in enumerate(result.absent):

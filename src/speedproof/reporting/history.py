@@ -72,8 +72,8 @@ def changed(found: CorpusChanges, versions: Sequence[str], *, everything: bool) 
     ]
     notes = []
     if found.longest < LEAST:
-        told = f"A change shows from {LEAST} versions on one machine on"
-        notes.append(Text(f"{told}; no series here has over {found.longest}."))
+        needed = f"A change shows from {LEAST} versions on one machine on"
+        notes.append(Text(f"{needed}; no series here has over {found.longest}."))
     shown = found.changes if everything else found.changes[:_SHOWN]
     short = short_names([*versions, *(c.version for c in shown)])
     rows = []
@@ -105,10 +105,10 @@ def changed(found: CorpusChanges, versions: Sequence[str], *, everything: bool) 
 def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
     many = f"{plural(result.series, 'benchmark')}, last {plural(result.last, 'commit')} of {result.commits}"
-    told = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
+    count = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
     often = f"once in {result.every:,.0f} commits, an unconfirmed one in {result.every / ASKED:,.0f}."
     headline = (
-        Text(f"{told} in {many}", "strong"),
+        Text(f"{count} in {many}", "strong"),
         Text(f"Without a change a confirmed alarm comes about {often}", "dim"),
     )
     shown = result.alarms if everything else result.alarms[:_SHOWN]

@@ -59,7 +59,7 @@ def _asked(of: OverInputs) -> str:
 
 
 def _sentences(of: OverInputs) -> Iterator[Text]:
-    told = called([of.reference, of.candidate])
+    names = called([of.reference, of.candidate])
     sized = [one for one in of.inputs if one.size is not None]
     which = f"{of.benchmark} over {of.parameter}" if of.benchmark else f"Over {of.parameter}"
     ends = (
@@ -67,7 +67,7 @@ def _sentences(of: OverInputs) -> Iterator[Text]:
         if len(sized) > 1
         else plural(len(of.inputs), "input")
     )
-    yield Text(f"{which}: {told[of.candidate]} against {told[of.reference]}: {ends}", "strong", _asked(of))
+    yield Text(f"{which}: {names[of.candidate]} against {names[of.reference]}: {ends}", "strong", _asked(of))
     if of.slope is not None:
         yield Text(f"{_trend(of)}{_crossing(of)}.")
     yield Text(f"For inputs like these: {_like_these(of)}.", words.STYLES[of.verdict])
@@ -112,11 +112,11 @@ def _interval(estimate: Estimate) -> str:
 
 def _like_these(of: OverInputs) -> str:
     better_worse = words.gain_and_loss(of.inputs[0].comparison)
-    told = words.observed(of.like_these.value, *better_worse)
+    change = words.observed(of.like_these.value, *better_worse)
     if of.verdict is Verdict.UNDECIDED:
-        return f"undecided ({told})"
+        return f"undecided ({change})"
     bound = of.like_these.low if of.verdict is Verdict.FASTER else words.inverse(of.like_these.high)
-    return f"{told}, at least {factor(bound, -1, 3)}"
+    return f"{change}, at least {factor(bound, -1, 3)}"
 
 
 def _inputs(of: OverInputs, *, everything: bool) -> Table:

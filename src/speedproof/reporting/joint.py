@@ -43,19 +43,19 @@ def report(models: Sequence[JointModel]) -> Report:
 
 
 def _compared(models: Sequence[JointModel], *, several: bool) -> Iterator[Text]:
-    told: set[tuple[str, str, str]] = set()
+    said: set[tuple[str, str, str]] = set()
     for m in models:
         where = f"{m.benchmark}: " if several else ""
         for other in m.others:
             often = f"a run of {m.version} is better than one of {other.version} in every metric in "
             often += f"{case_share(other.better)} of cases"
             gaps = ""
-            if (m.benchmark, other.version, m.version) not in told:  # the distance back is the same
+            if (m.benchmark, other.version, m.version) not in said:  # the distance back is the same
                 far = zip(other.distances, m.units, m.metrics, strict=True)
                 gaps = (
                     f"; mean distance {', '.join(f'{value_of(d, unit)} in {name}' for d, unit, name in far)}"
                 )
-            told.add((m.benchmark, m.version, other.version))
+            said.add((m.benchmark, m.version, other.version))
             yield Text(f"{where}{often}{gaps}.")
         if len(m.others) > 1:
             yield Text(

@@ -116,8 +116,10 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     # The commands of one file are versions and benchmarks at once.
     what = "command" if any(" " in name for name in versions) else "version"
     metrics = {key.metric for key, *_ in models}
-    told = {key: f"{key.benchmark} {key.metric}" if len(metrics) > 1 else key.benchmark for key, *_ in models}
-    benchmarks, named = benchmark_column([told[key] for key, *_ in models], "benchmark")
+    names = {
+        key: f"{key.benchmark} {key.metric}" if len(metrics) > 1 else key.benchmark for key, *_ in models
+    }
+    benchmarks, named = benchmark_column([names[key] for key, *_ in models], "benchmark")
     columns = (
         benchmarks,
         Column(what, names=True),
@@ -136,7 +138,7 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     short = dict(zip(versions, spoken(versions) if alone else labels(versions, 16), strict=True))
     rows = []
     for found, answered in sorted(zip(models, answers, strict=True), key=key):
-        benchmark, version, sample, a = told[found[0]], *found[1:]
+        benchmark, version, sample, a = names[found[0]], *found[1:]
         places = _shown([mode.place for mode in a.modes], sample)
         modes = (
             ", ".join(f"{p} {case_share(m.share)}" for p, m in zip(places, a.modes, strict=True)) or "none"
@@ -195,9 +197,9 @@ def _one(
     if len(modes) > 1:
         at = ", ".join(f"{case_share(m.share)} at {p}" for p, m in zip(places, modes, strict=True))
         order = _ORDERS.get(a.order.kind)
-        told = f"{name}: {len(modes)} modes, {at}{f'; {order}' if order else ''}"
+        line = f"{name}: {len(modes)} modes, {at}{f'; {order}' if order else ''}"
     else:
-        told = f"{name}: one mode at {places[0]}" if modes else f"{name}: no mode of {FEW_RUNS} runs or more"
+        line = f"{name}: one mode at {places[0]}" if modes else f"{name}: no mode of {FEW_RUNS} runs or more"
     notes = [Text(_histogram(sample), "dim")]
     if a.note:
         notes.append(Text(f"{a.note[:1].upper()}{a.note[1:]}.", "warning"))
@@ -221,7 +223,7 @@ def _one(
         notes.append(Text(f"Fewer than {FEW_RUNS} values a component, which may be chance.", "warning"))
     fit = f"fit {_fit(a).text}"
     tables = (*((_families(a),) if a.families else ()), _components(sample, a))
-    return Report(name, (Text(told, "strong", fit),), tables, tuple(notes))
+    return Report(name, (Text(line, "strong", fit),), tables, tuple(notes))
 
 
 def _families(a: Analysis) -> Table:

@@ -86,8 +86,8 @@ def _moves(c: ModeComparison) -> Iterator[Text]:
         places = format_values([mode.reference, mode.candidate], c.unit)
         moved = f"{interval(mode.ratio)}{'' if mode.moved else ' (not shown)'}"
         shares = f"{percent(mode.reference_share, 2)} to {percent(mode.candidate_share, 2)} of the runs"
-        told = f"{c.benchmark}: the mode at {places[0]} is at {places[1]}, {moved}"
-        yield Text(f"  {told}; from {shares}{'' if mode.reweighted else ' (not shown)'}.", "dim")
+        line = f"{c.benchmark}: the mode at {places[0]} is at {places[1]}, {moved}"
+        yield Text(f"  {line}; from {shares}{'' if mode.reweighted else ' (not shown)'}.", "dim")
 
 
 def _places(places: Sequence[float], unit: str) -> Cell:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from speedproof.data.notes import Assumption, Note
-from speedproof.protocols.machine_speeds import MachineSpeeds
+from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting.model import Text
 from speedproof.reporting.names import nicknames
@@ -147,14 +147,14 @@ def failed(found: Sequence[Comparison], *, undermining: bool) -> dict[Assumption
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
 
 
-def undermining(found: Sequence[Comparison], *, undecided: bool = False) -> Iterator[Text]:
+def undermining(comparisons: Sequence[Comparison], *, undecided: bool = False) -> Iterator[Text]:
     """What undermines verdicts, in one sentence; of undecided ones only where that is wanted."""
-    found = [c for c in found if undecided or c.verdict is not Verdict.UNDECIDED]
-    counts = failed(found, undermining=True)
+    comparisons = [c for c in comparisons if undecided or c.verdict is not Verdict.UNDECIDED]
+    counts = failed(comparisons, undermining=True)
     if not counts:
         return
-    benchmarks = len({c.benchmark for c in found if c.undermining})
-    if len({c.benchmark for c in found}) == 1:
+    benchmarks = len({c.benchmark for c in comparisons if c.undermining})
+    if len({c.benchmark for c in comparisons}) == 1:
         kinds = ", ".join(kind.violated for kind in counts)
         yield Text(f"! {kinds[:1].upper()}{kinds[1:]}: the true risk may be larger.", "warning")
     else:

@@ -110,12 +110,12 @@ def values(
         return [values([v], unit, digits)[0] for v in measured]
     divisor, symbol = scale or scale_of(max(finite, default=1.0), unit)
     for more in range(3):
-        found = [_digits(v / divisor, digits + more) for v in measured]
-        if len(set(found)) == len(set(measured)):
+        texts = [_digits(v / divisor, digits + more) for v in measured]
+        if len(set(texts)) == len(set(measured)):
             break
     else:
-        found = [_digits(v / divisor, digits) for v in measured]
-    return [f"{text} {symbol}".rstrip() if text != "-" else text for text in found]
+        texts = [_digits(v / divisor, digits) for v in measured]
+    return [f"{text} {symbol}".rstrip() if text != "-" else text for text in texts]
 
 
 def _digits(value: float, digits: int) -> str:

@@ -181,11 +181,11 @@ def _out(suite: SuiteReport) -> Iterator[str]:
     yield ",".join(f'"{column}"' for column in COLUMNS)
     for row in suite.rows:
         least, *others = (_number(round(row.speedups[location], 3)) for location in LOCATIONS)
-        found = zip(others, (row.mean, row.median), strict=True)
+        pairs = zip(others, (row.mean, row.median), strict=True)
         # A level is never 1, however close: R would print 15 digits, and so does this.
         cells = (
             (speedup, str(f.significant).upper(), _number(min(f.confidence, _HIGHEST)))
-            for speedup, f in found
+            for speedup, f in pairs
         )
         name = row.name.replace('"', '""')
         weights = (_number(row.weights[location]) for location in LOCATIONS)

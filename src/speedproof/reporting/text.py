@@ -104,11 +104,11 @@ def wrapped(text: str, width: int) -> list[str]:
 
 def _fill(text: str, width: int, indent: str) -> list[str]:
     tied = _COMMAND.sub(lambda command: command[0].replace(" ", _TIE), text)
-    found = textwrap.wrap(
+    lines = textwrap.wrap(
         tied, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     )
     # textwrap counts characters: one that is wide makes a line wrap again. A command is pasted, so it stays whole.
-    parts = (part for line in found for part in ([line] if _TIE in line else _narrow(line, width)))
+    parts = (part for line in lines for part in ([line] if _TIE in line else _narrow(line, width)))
     return [part.replace(_TIE, " ") for part in parts]
 
 
@@ -179,16 +179,16 @@ class _Layout(Struct, frozen=True):
     def runs(self, table: Table, row: Row, texts: Sequence[str]) -> list[tuple[str, Style]]:
         """A row as pieces, each with its style; nothing after the last that says anything."""
         last = max((place for place, text in enumerate(texts) if text), default=0)
-        found: list[tuple[str, Style]] = []
+        pieces: list[tuple[str, Style]] = []
         for place, (text, width, i) in enumerate(zip(texts, self.widths, self.kept, strict=True)):
             if place > last:
                 break
             bare = place == last and not table.columns[i].right
-            found.append(
+            pieces.append(
                 (text if bare else pad(text, width, right=table.columns[i].right), row.cells[i].style)
             )
-            found.append(("" if place == last else _GAP, ""))
-        return found
+            pieces.append(("" if place == last else _GAP, ""))
+        return pieces
 
 
 def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:

@@ -44,12 +44,14 @@ def overview(
     changes = [change for group in groups for change in group.changes]
     if each:
         groups = tuple(replace(group, changes=(change,)) for group in groups for change in group.changes)
-    notes = [Text(f"{told}.") for told in between_sessions(result.noise)]
+    notes = [Text(f"{apart_only}.") for apart_only in between_sessions(result.noise)]
     notes += _too_few(result)
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
-        told = f"{len(apart)} machines are followed apart: only an anchor in each session compares them."
-        notes.append(Text(told))
+        apart_only = (
+            f"{len(apart)} machines are followed apart: only an anchor in each session compares them."
+        )
+        notes.append(Text(apart_only))
     commits = {group.commit.sha: group.commit for group in groups}
     one = each and len(commits) == 1
     drops = (1, 2, 3, 4, 5) if each else (3, 4, 5, 1, 2)
@@ -124,14 +126,14 @@ def _too_few(result: FoundHistory) -> Iterator[Text]:
     longest = max(lengths.values(), default=0)
     short = sum(length < _LEAST for length in lengths.values())
     if lengths and longest < _FEW and not result.changes:
-        told, least = "So few commits show nothing", _LEAST
+        lacking, least = "So few commits show nothing", _LEAST
         if longest >= _LEAST:
-            told, least = f"Only a change of 6 times the noise shows in {plural(longest, 'commit')}", _FEW
-        yield Text(f"{told}: measure {least} or more,")
+            lacking, least = f"Only a change of 6 times the noise shows in {plural(longest, 'commit')}", _FEW
+        yield Text(f"{lacking}: measure {least} or more,")
         yield Text("or compare two of them: 'speedproof run --revisions GOOD BAD -- COMMAND'.")
     if 0 < short < len(lengths):
-        told = f"{short} of {len(lengths)} benchmarks show nothing"
-        yield Text(f"{told}: fewer than {_LEAST} commits on a machine.")
+        lacking = f"{short} of {len(lengths)} benchmarks show nothing"
+        yield Text(f"{lacking}: fewer than {_LEAST} commits on a machine.")
 
 
 def _culprit(result: FoundHistory, changes: Sequence[Change]) -> Iterator[str]:
@@ -191,13 +193,13 @@ def _states(result: FoundHistory, group: CommitChanges) -> str:
     states = list(map(result.state, group.changes))
     most = max(states, key=lambda state: (state == STANDS, states.count(state)))
     if len(states) == 1:
-        told = today_of(result, group.changes[0])
+        today = today_of(result, group.changes[0])
     elif states.count(most) == len(states):
-        told = most
+        today = most
     else:
-        told = f"{states.count(most)} of {len(states)} {'stand' if most == STANDS else most}"
+        today = f"{states.count(most)} of {len(states)} {'stand' if most == STANDS else most}"
     assigned = dict.fromkeys(filter(None, map(result.assigned, group.changes)))
-    return f"{told}, {' and '.join(assigned)} on it" if group.stands and assigned else told
+    return f"{today}, {' and '.join(assigned)} on it" if group.stands and assigned else today
 
 
 def today_of(result: FoundHistory, change: Change) -> str:
@@ -228,10 +230,10 @@ def _of_track(result: FoundHistory, track: Track) -> Report:
     columns = (Column("commit"), *right("value", "sessions"), Column("subject", names=True, drop=1))
     points = tuple(track.points(max(len(track) - _LAST, 0)))
     measured = [math.exp(point.value) for point in points]
-    told = [factor(v) for v in measured] if track.anchored else values(measured, series.unit)
+    medians = [factor(v) for v in measured] if track.anchored else values(measured, series.unit)
     rows = (
         (brief_commit(point.commit.sha), shown, str(len(point.values)), point.commit.subject)
-        for point, shown in zip(points, told, strict=True)
+        for point, shown in zip(points, medians, strict=True)
     )
     title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track), 'commit')}"
     spark = Text("  " + sparkline(track.level.tolist()))

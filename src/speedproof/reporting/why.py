@@ -62,13 +62,13 @@ def _nothing(why: Why) -> str:
         return f"not known; it takes {LEAST_RUNS} runs (processes) of each version"
     if not why.metrics:
         return "not known; no other metric varies that was measured in every run"
-    told = f"none of {plural(len(why.metrics), 'other metric')} goes with {why.metric}"
+    none = f"none of {plural(len(why.metrics), 'other metric')} goes with {why.metric}"
     several = max(why.states) > 1
-    return f"{told}, which has {max(why.states)} states; run again with {_NOT_RECORDED}" if several else told
+    return f"{none}, which has {max(why.states)} states; run again with {_NOT_RECORDED}" if several else none
 
 
 def report(
-    found: Sequence[Why],
+    whys: Sequence[Why],
     *,
     everything: bool = False,
     details: bool = False,
@@ -80,29 +80,29 @@ def report(
 
     Where there are several candidates, each says ``whose`` it is.
     """
-    told = called(found[0].versions)
-    of = f" of {told[found[0].versions[-1]]}" if whose else ""
-    title = f"{' against '.join(told[v] for v in reversed(found[0].versions))}: why"
-    about = Report(title, (), command="compare", data=tuple(found), about="why")
-    found = [replace(why, versions=tuple(told[v] for v in why.versions)) for why in found]
-    tables = [(_metrics(w),) if (details or explain) and (w.metrics or w.machine) else () for w in found]
-    if len(found) == 1 or not any(w.metrics or w.machine for w in found):
-        return replace(about, headline=headline(found[0], of), tables=tables[0], notes=tuple(_notes(found)))
-    machine, named = sum(w.machine is not None for w in found), sum(bool(w.goes_with) for w in found)
-    several, metric = among or plural(len(found), "benchmark"), found[0].metric
+    names = called(whys[0].versions)
+    of = f" of {names[whys[0].versions[-1]]}" if whose else ""
+    title = f"{' against '.join(names[v] for v in reversed(whys[0].versions))}: why"
+    about = Report(title, (), command="compare", data=tuple(whys), about="why")
+    whys = [replace(why, versions=tuple(names[v] for v in why.versions)) for why in whys]
+    tables = [(_metrics(w),) if (details or explain) and (w.metrics or w.machine) else () for w in whys]
+    if len(whys) == 1 or not any(w.metrics or w.machine for w in whys):
+        return replace(about, headline=headline(whys[0], of), tables=tables[0], notes=tuple(_notes(whys)))
+    machine, named = sum(w.machine is not None for w in whys), sum(bool(w.goes_with) for w in whys)
+    several, metric = among or plural(len(whys), "benchmark"), whys[0].metric
     answer = f"Why{of}: in {named} of {several} another metric goes with {metric}"
     if machine:
         more = f", in {named} another metric" if named else ""
         answer = f"Why{of}: in {machine} of {several} the machine's two speeds go with {metric}{more}"
-    risk = f"(risk {percent(found[0].alpha)} in each)" if any(w.metrics for w in found) else ""
+    risk = f"(risk {percent(whys[0].alpha)} in each)" if any(w.metrics for w in whys) else ""
     return replace(
         about,
         headline=(Text(answer, "strong", risk),),
-        tables=(_benchmarks(found, everything=everything),),
-        notes=tuple(_notes(found)),
+        tables=(_benchmarks(whys, everything=everything),),
+        notes=tuple(_notes(whys)),
         sections=tuple(
             replace(about, title=w.benchmark, headline=headline(w), tables=own)
-            for w, own in zip(found, tables, strict=True)
+            for w, own in zip(whys, tables, strict=True)
             if own
         ),
     )

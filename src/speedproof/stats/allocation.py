@@ -31,14 +31,14 @@ _MOST = 1000
 def variance_components(values: npt.ArrayLike) -> tuple[float, ...]:
     """What each level adds to the variance of one value, the highest level first."""
     means = np.asarray(values, dtype=np.float64)
-    found: list[float] = []
+    components: list[float] = []
     below = 0.0  # the variance that the levels below give to the mean of one unit
     while means.ndim:
         variance = float(np.var(means, axis=-1, ddof=1).mean())
-        found.append(max(variance - below, 0.0))
+        components.append(max(variance - below, 0.0))
         below = variance / means.shape[-1]
         means = means.mean(axis=-1)
-    return tuple(reversed(found))
+    return tuple(reversed(components))
 
 
 def repetitions(variances: Sequence[float], costs: Sequence[float]) -> tuple[int, ...]:

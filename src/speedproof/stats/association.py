@@ -82,7 +82,7 @@ def associations(
     n = t.size
     of = np.zeros(n, dtype=np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
     places = [np.flatnonzero(of == k) for k in range(int(of.max(initial=-1)) + 1)]
-    own = np.zeros(n, dtype=np.int64) if states is None else np.unique(states, return_inverse=True)[1]
+    labels = np.zeros(n, dtype=np.int64) if states is None else np.unique(states, return_inverse=True)[1]
     ranks = _ranked(np.column_stack((t, np.asarray(metrics, dtype=np.float64))), places)
     r, m = ranks[:, 0], ranks[:, 1:]
     # Where a metric never varies in a stratum, time counts for nothing there either.
@@ -91,7 +91,7 @@ def associations(
         scaled = m / np.sqrt((m * m).sum(axis=0))
         against = 1.0 / np.sqrt(np.array([(r[at] @ r[at]) for at in places]) @ varies)
     # Directions of unit length that span the means of the states within their strata.
-    sets = np.unique(of * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
+    sets = np.unique(of * (int(labels.max(initial=0)) + 1) + labels, return_inverse=True)[1]
     groups = np.eye(int(sets.max(initial=0)) + 1)[sets]
     for at in places:
         groups[at] -= groups[at].mean(axis=0)

@@ -109,8 +109,10 @@ def variance_inflation(
         size = own.shape[-1]
         centred = own - 0.5 * (size + 1)
         squares = (centred * centred).sum(axis=-1)
-        found = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / np.where(squares > 0.0, squares, np.inf)
-        shares.append(size * found + np.where(squares > 0.0, 1.0 + 4.0 * found, 0.0))
+        lagged = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / np.where(
+            squares > 0.0, squares, np.inf
+        )
+        shares.append(size * lagged + np.where(squares > 0.0, 1.0 + 4.0 * lagged, 0.0))
     r = (shares[0] + shares[1]) / (n + m)
     least = 0.5 * max(1.0, (2.0 * _ENOUGH_IN_ORDER / (n + m)) ** (4.0 / 3.0)) / np.sqrt(n + m)
     r = np.where(r > least, np.minimum(r, _MOST_ALIKE), 0.0)
@@ -217,9 +219,9 @@ def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
     slopes, correlations = np.empty((2, *values.shape[:-1], sizes.size))
     for size in sorted({int(size) for size in sizes.tolist() if size > 1}):
         members = np.flatnonzero(sizes == size)
-        own = np.take(values, starts[members, None] + np.arange(size), axis=-1)
+        rows = np.take(values, starts[members, None] + np.arange(size), axis=-1)
         position = np.arange(size) - 0.5 * (size - 1)
-        centred = own - own.mean(axis=-1, keepdims=True)
+        centred = rows - rows.mean(axis=-1, keepdims=True)
         # Per step of the position, so that processes of different lengths speak of the same thing.
         slopes[..., members] = (centred @ position) / float(position @ position)
         centred = usual(centred)  # of a process with far smaller values than the others

@@ -47,10 +47,10 @@ def gamma_cdf(x: npt.ArrayLike, shape: npt.ArrayLike) -> FloatArray:
     [0.632121, 0.864665]
     """
     x, a = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(shape, dtype=np.float64))
-    found, large = np.empty(x.shape), a >= _LARGE
-    found[large] = _temme(x[large], a[large])
-    found[~large] = _summed(x[~large], a[~large])
-    return found
+    tail, large = np.empty(x.shape), a >= _LARGE
+    tail[large] = _temme(x[large], a[large])
+    tail[~large] = _summed(x[~large], a[~large])
+    return tail
 
 
 def _summed(x: FloatArray, a: FloatArray) -> FloatArray:

@@ -36,9 +36,9 @@ def normal_scores(x: FloatArray) -> FloatArray:
     """Normal scores of the ranks along the last axis; equal values share the mean of theirs."""
     if COMPILED is None:
         return _scores(x)
-    found = np.empty(x.shape)
-    COMPILED.scores(np.ascontiguousarray(x), x.shape[-1], _score_table(x.shape[-1]), found)
-    return found
+    scores = np.empty(x.shape)
+    COMPILED.scores(np.ascontiguousarray(x), x.shape[-1], _score_table(x.shape[-1]), scores)
+    return scores
 
 
 def _scores(x: FloatArray) -> FloatArray:

@@ -33,20 +33,20 @@ def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -
     ratios = Ratios(xs, weight_x, ys, weight_y)
     ones = (x.size - positive_x) * (y.size - positive_y)
     below_1 = ratios.count(np.searchsorted(xs, ys)) if ones else 0
-    found = []
+    statistics = []
     for rank in ranks:
         k = rank - zeros
         if below_1 <= k < below_1 + ones:
-            found.append(1.0)
+            statistics.append(1.0)
             continue
         k -= ones if k >= below_1 else 0
         if k < 0:
-            found.append(0.0)
+            statistics.append(0.0)
         elif k >= positive_x * positive_y:
-            found.append(math.inf)
+            statistics.append(math.inf)
         else:
-            found.append(ratios.order_statistic(k))
-    return found
+            statistics.append(ratios.order_statistic(k))
+    return statistics
 
 
 def median_ratio(x: FloatArray, y: FloatArray) -> float:
@@ -122,24 +122,24 @@ class Ratios:
 
     def _near(self, k: int) -> _Interval:
         """An interval that holds the k-th smallest ratio, between two of those of some values of each side."""
-        found = self._everything()
-        guesses, share, step = self._some(), (k + 0.5) / found.upto, 0.0
-        while 0.0 < share < 1.0 and int((found.at_high - found.at_low).sum()) > self.few:
+        interval = self._everything()
+        guesses, share, step = self._some(), (k + 0.5) / interval.upto, 0.0
+        while 0.0 < share < 1.0 and int((interval.at_high - interval.at_low).sum()) > self.few:
             guess = float(guesses[int(share * guesses.size)])
-            if not found.low < guess < found.high:
+            if not interval.low < guess < interval.high:
                 break
             at = self.places(guess)
             reached = self.count(at)
             if reached > k:
-                found = found._replace(high=guess, at_high=at, upto=reached)
+                interval = interval._replace(high=guess, at_high=at, upto=reached)
             else:
-                found = found._replace(low=guess, at_low=at, below=reached)
+                interval = interval._replace(low=guess, at_low=at, below=reached)
             off = (k + 0.5 - reached) / float(self.upto_x[-1] * self.upto_y[-1])
             if off * step < 0.0:
                 break
             step = math.copysign(4.0 * max(abs(off), abs(step)), off)
             share += step
-        return found
+        return interval
 
     def _some(self) -> FloatArray:
         """Ratios in ascending order that stand for all."""

@@ -78,11 +78,11 @@ def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: Floa
         d = np.where(positive, _logs(x, y, steps, 0.0), np.ldexp(x, -2) - np.ldexp(y, -2))
         return RatioTest(_pvalues(d, 0.0), _pvalues(-d, 0.0))
     below, above = np.log(edges(gamma))
-    found = (
+    pvalues = (
         _pvalues(_logs(x, y, steps, -1.0), float(above)),
         _pvalues(-_logs(x, y, steps, 1.0), -float(below)),
     )
-    return monotone(gamma, RatioTest(*found), paired_ratio_test(x, y, 1.0, steps=steps), _meant(x, y))
+    return monotone(gamma, RatioTest(*pvalues), paired_ratio_test(x, y, 1.0, steps=steps), _meant(x, y))
 
 
 def paired_error(x: FloatArray, y: FloatArray) -> LogErrors:
@@ -102,9 +102,9 @@ def runs_needed_pairs(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
     with np.errstate(divide="ignore", invalid="ignore"):
         d = np.log(np.asarray(x, dtype=np.float64)) - np.log(np.asarray(y, dtype=np.float64))
         effect = d.mean(axis=-1) ** 2 / d.var(axis=-1, ddof=1)
-        found = (z + normal_quantile(power)) ** 2 / effect / _EFFICIENCY + 0.5 * z * z
+        runs = (z + normal_quantile(power)) ** 2 / effect / _EFFICIENCY + 0.5 * z * z
     fewest = next(n for n in itertools.count(2) if one_order(n, n) <= alpha)
-    needed = np.where(np.isnan(found), np.inf, np.maximum(np.ceil(found), fewest))
+    needed = np.where(np.isnan(runs), np.inf, np.maximum(np.ceil(runs), fewest))
     return RunsNeeded(needed, needed)
 
 
@@ -153,8 +153,8 @@ def _averages(d: FloatArray) -> FloatArray:
 
 def _walsh(x: FloatArray, y: FloatArray, steps: FloatArray, sign: float) -> FloatArray:
     """The averages of `_logs`, in ascending order; that of two infinite ones may be anything."""
-    found = _averages(_logs(x, y, steps, sign))
-    return np.sort(np.where(np.isnan(found), sign * np.inf, found), axis=1) if sign else found
+    averages = _averages(_logs(x, y, steps, sign))
+    return np.sort(np.where(np.isnan(averages), sign * np.inf, averages), axis=1) if sign else averages
 
 
 def _logs(x: FloatArray, y: FloatArray, steps: FloatArray, sign: float) -> FloatArray:

@@ -273,8 +273,8 @@ def null_distribution(n: int, m: int, independent: bool) -> Null:
     while math.comb(small + large, small) > _MOST_ORDERS:
         large -= 1
     spread, ways = _orders((1,) * (small + large), small)
-    found = studentised(spread, small, large)
-    return Null(n, m, _tails(_deviate(found, small), ways), _tails(found.statistic, ways))
+    statistics = studentised(spread, small, large)
+    return Null(n, m, _tails(_deviate(statistics, small), ways), _tails(statistics.statistic, ways))
 
 
 @lru_cache(maxsize=4096)
@@ -288,8 +288,8 @@ def _tied(groups: tuple[int, ...], n: int) -> Table | None:
             return None
     spread, ways = _orders(groups, n)
     tied = sum(t**3 - t for t in groups) / (size**3 - size)
-    found = studentised(spread, n, size - n, tied=tied)
-    return _tails(_deviate(found, min(n, size - n)), ways)
+    statistics = studentised(spread, n, size - n, tied=tied)
+    return _tails(_deviate(statistics, min(n, size - n)), ways)
 
 
 def tied_pvalue(groups: tuple[int, ...], n: int, score: float) -> float:
@@ -297,5 +297,5 @@ def tied_pvalue(groups: tuple[int, ...], n: int, score: float) -> float:
 
     `groups` says how many values are equal, in ascending order.
     """
-    found = _tied(groups, n)
-    return math.nan if found is None else float(_tail(found, np.array(score)))
+    table = _tied(groups, n)
+    return math.nan if table is None else float(_tail(table, np.array(score)))

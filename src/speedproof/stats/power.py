@@ -65,8 +65,8 @@ def runs_needed_ranks(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
     size = n + m
     untied = 1.0 - tie_excess(pooled_order(x, y).ends) / (size**3 - size)
     tested = np.sqrt(untied * (size * size / (12.0 * n * m)))
-    own = np.where(np.isnan(test.se), tested, test.se * np.sqrt(size))
-    noise = normal_quantile(1.0 - alpha) * tested + normal_quantile(power) * own
+    spread = np.where(np.isnan(test.se), tested, test.se * np.sqrt(size))
+    noise = normal_quantile(1.0 - alpha) * tested + normal_quantile(power) * spread
     with np.errstate(divide="ignore", invalid="ignore"):
         total = np.maximum((noise / effect) ** 2, fewest_that_can_reject(n / size, alpha))
     return _whole(np.where(known, total, np.inf), n, m)

@@ -106,7 +106,7 @@ def scores_of(pairs: Pairs) -> list[tuple[BoolArray, Score]]:
     if min(n, m) < 2:
         return []
     dependent: BoolArray = np.asarray((pairs.inflation > 1.0).any(axis=1))
-    found = []
+    parts = []
     for rows, independent in ((np.logical_not(dependent), True), (dependent, False)):
         if rows.any():
             inflation = pairs.inflation[rows]
@@ -117,8 +117,8 @@ def scores_of(pairs: Pairs) -> list[tuple[BoolArray, Score]]:
                 least = np.where(none, 0.5, np.exp(-_log_orders(sizes[:, 0], sizes[:, 1])))
             null = null_distribution(n, m, independent)
             score = Score(null, independent, inflation, sizes.min(axis=1), least)
-            found.append((rows, score))
-    return found
+            parts.append((rows, score))
+    return parts
 
 
 BEYOND_DRIFT = one_order(3, 3)
@@ -260,7 +260,7 @@ class Search:
         # Where every gamma is rejected as too small, or as too large, the bound is infinite, or 0.
         low = np.where(end < math.inf, _exp(start), math.inf)
         high = np.where(start > -math.inf, np.where(end < _LARGEST, _exp(end), math.inf), 0.0)
-        found = np.where(sign < 0.0, low, high)
+        bound = np.where(sign < 0.0, low, high)
         walked = (low > 0.0) & (low < high) & (high < math.inf)
         low, high = np.where(walked, low, 1.0), np.where(walked, high, 1.0)
         upto, downto = self._places(low, sign), self._places(high, sign)
@@ -272,11 +272,11 @@ class Search:
                 continue
             crossed = _crossed(upto[0][row], downto[0][row])
             begin = Spread(*(sums[row] for sums in (spread.won, spread.square_x, spread.square_y)))
-            found[row] = self._walk(row, sign, critical, (low[row], high[row]), crossed, begin)
+            bound[row] = self._walk(row, sign, critical, (low[row], high[row]), crossed, begin)
         if too_many.any():
             precise = decreasing_roots(beyond, np.where(too_many, start, 0.0), np.where(too_many, end, 1.0))
-            found = np.where(too_many, _exp(precise[0 if sign < 0.0 else 1]), found)
-        return found
+            bound = np.where(too_many, _exp(precise[0 if sign < 0.0 else 1]), bound)
+        return bound
 
     def _walk(
         self,

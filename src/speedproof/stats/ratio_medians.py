@@ -17,7 +17,8 @@ from speedproof.stats.ratio import Interval, RatioTest, edges, hold, monotone, s
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import normal_quantile
 
-_MOST_RATIOS = 1 << 14  # of one pair; above that they are not all made
+# Of one pair; above that they are not all made, or not even where all may be equal
+_MOST_RATIOS, _MOST_COMPILED = 1 << 14, 1 << 18
 _CACHED = 32_768  # ratios sorted at a time: they fit a core's cache
 
 
@@ -91,23 +92,22 @@ def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> tuple[Float
     x = np.broadcast_to(x, (*rank.shape, n)).reshape(-1, n)
     y = np.broadcast_to(y, (*rank.shape, m)).reshape(-1, m)
     at = np.stack([n * m - rank.ravel(), rank.ravel() - 1], axis=-1)
-    if n * m > _MOST_RATIOS:
-        rows = zip(x, y, at.tolist(), strict=True)
-        found = np.array([_two_of_many(*row) for row in rows]).reshape(-1, 2)
-    else:
+    compiled = merging.COMPILED if n * m <= _MOST_COMPILED else None
+    if compiled is not None and (x > 0.0).all() and (y > 0.0).all():
+        statistics: FloatArray = np.empty(at.shape)
         places = np.clip(at, 0, n * m - 1)
-        positive = bool((x > 0.0).all() and (y > 0.0).all())
-        if positive and merging.COMPILED is not None:
-            found = np.empty(at.shape)
-            merging.COMPILED.ratios(np.sort(x, axis=1), n, np.sort(y, axis=1), m, places, found)
-        else:
-            found = _of_all_ratios(x, y, places)
-        found = np.where(at < 0, 0.0, np.where(at >= n * m, np.inf, found))
-    return found[:, 0].reshape(rank.shape), found[:, 1].reshape(rank.shape)
+        compiled.ratios(np.sort(x, axis=1), n, np.sort(y, axis=1), m, places, statistics)
+    elif n * m <= _MOST_RATIOS:
+        statistics = _of_all_ratios(x, y, np.clip(at, 0, n * m - 1))
+    else:
+        rows = zip(x, y, at.tolist(), strict=True)
+        statistics = np.array([_two_of_many(*row) for row in rows]).reshape(-1, 2)
+    statistics = np.where(at < 0, 0.0, np.where(at >= n * m, np.inf, statistics))
+    return statistics[:, 0].reshape(rank.shape), statistics[:, 1].reshape(rank.shape)
 
 
 def _of_all_ratios(x: FloatArray, y: FloatArray, places: IntArray) -> FloatArray:
-    found = np.empty(places.shape)
+    statistics = np.empty(places.shape)
     ratios_of_a_pair = x.shape[1] * y.shape[1]
     few = max(1, _CACHED // ratios_of_a_pair)
     for at in range(0, len(places), few):
@@ -117,15 +117,15 @@ def _of_all_ratios(x: FloatArray, y: FloatArray, places: IntArray) -> FloatArray
         if not x[rows].all():
             ratios[np.isnan(ratios)] = 1.0
         wanted = np.unique(places[rows], return_counts=True)[0]  # without counts, numpy.ma is imported
-        found[rows] = np.take_along_axis(np.partition(ratios, wanted, axis=-1), places[rows], axis=-1)
-    return found
+        statistics[rows] = np.take_along_axis(np.partition(ratios, wanted, axis=-1), places[rows], axis=-1)
+    return statistics
 
 
 def _two_of_many(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -> tuple[float, float]:
     """Order statistics of the ratios; 0 below the smallest and infinity above the largest."""
     within = [rank for rank in ranks if 0 <= rank < x.size * y.size]
-    found = dict(zip(within, ratio_order_statistics(x, y, within), strict=True))
-    low, high = (found.get(rank, 0.0 if rank < 0 else np.inf) for rank in ranks)
+    by_rank = dict(zip(within, ratio_order_statistics(x, y, within), strict=True))
+    low, high = (by_rank.get(rank, 0.0 if rank < 0 else np.inf) for rank in ranks)
     return low, high
 
 

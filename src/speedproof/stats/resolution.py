@@ -55,10 +55,10 @@ def _coarse_steps(x: FloatArray, y: FloatArray, unit: float) -> tuple[float, flo
         return steps
     pooled, _ = distinct(np.concatenate([x, y]))
     neither = np.ptp(x) == np.ptp(y) == 0.0
-    found = (
+    least = (
         min(last_place(value, unit) for value in pooled.tolist()) if neither else float(np.diff(pooled).min())
     )
-    return found if constant[0] else steps[0], found if constant[1] else steps[1]
+    return least if constant[0] else steps[0], least if constant[1] else steps[1]
 
 
 class Resolution:

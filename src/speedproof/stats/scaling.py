@@ -100,9 +100,9 @@ def location_ratios(
     """The same for rows of samples; ``odd`` says what is observed of a row with a zero or negative location."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         above, below = (middle(v) if location is median else v.mean(axis=-1) for v in (x, y))
-        found = above / below
+        ratios = above / below
         largest = np.maximum(np.abs(x).max(axis=-1), np.abs(y).max(axis=-1))
     least = np.minimum(above, below)
     for i in np.flatnonzero(~((least > _USUAL[0]) & (largest < _USUAL[1]))).tolist():
-        found[i] = odd(x[i], y[i]) if odd else location_ratio(location, x[i], y[i])
-    return [float(ratio) for ratio in found]
+        ratios[i] = odd(x[i], y[i]) if odd else location_ratio(location, x[i], y[i])
+    return [float(ratio) for ratio in ratios]

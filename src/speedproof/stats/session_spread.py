@@ -48,9 +48,9 @@ def session_spreads(
     rest = (location - means[cell])[used]
     names, column = np.unique(series[used], return_inverse=True)
     several = counts > 1
-    own = np.searchsorted(names, cells[several, 0])
-    degrees = np.bincount(own, counts[several] - 1.0, minlength=names.size).astype(np.float64)
-    sessions = np.bincount(own, counts[several], minlength=names.size)
+    at = np.searchsorted(names, cells[several, 0])
+    degrees = np.bincount(at, counts[several] - 1.0, minlength=names.size).astype(np.float64)
+    sessions = np.bincount(at, counts[several], minlength=names.size)
     variance = np.bincount(column, rest**2, minlength=names.size) / degrees
     known = np.where(np.isnan(within[used]), 0.0, within[used])
     inside = np.bincount(column, known, minlength=names.size) / np.bincount(column, minlength=names.size)
@@ -64,12 +64,12 @@ def session_spreads(
         common = (weight * prior + degrees * variance) / (weight + degrees)
         # What others tell of a series comes from the same sessions, too
         of_each = np.minimum(weight, (most - degrees) * weight / (weight + degrees)) + degrees
-    found = {
+    spreads = {
         int(names[i]): SessionSpread(float(common[i]), float(of_each[i]), float(inside[i]), int(sessions[i]))
         for i in range(names.size)
     }
     other = SessionSpread(prior, min(weight, most), float(inside.min()), 0) if weight > 0.0 else None
-    return found, other
+    return spreads, other
 
 
 def _degrees_together(rest: FloatArray, row: IntArray, column: IntArray, degrees: int) -> float:

@@ -42,15 +42,15 @@ def ndtri(p: npt.ArrayLike) -> FloatArray:
     """Quantile of the standard normal distribution."""
     q = np.atleast_1d(np.asarray(p, dtype=np.float64))
     centred = q - 0.5
-    found = _rational(_CENTRAL, 0.180625 - centred * centred) * centred
+    quantile = _rational(_CENTRAL, 0.180625 - centred * centred) * centred
     beyond = np.abs(centred) > 0.425
     if beyond.any():
         outer = q[beyond]
         with np.errstate(divide="ignore", invalid="ignore"):
             r = np.sqrt(-np.log(np.minimum(outer, 1.0 - outer)))
             tail = np.where(r <= 5.0, _rational(_MIDDLE, r - 1.6), _rational(_FAR, r - 5.0))
-        found[beyond] = np.copysign(np.where(np.isinf(r), r, tail), outer - 0.5)
-    return found.reshape(np.shape(p))
+        quantile[beyond] = np.copysign(np.where(np.isinf(r), r, tail), outer - 0.5)
+    return quantile.reshape(np.shape(p))
 
 
 def _rational(coefficients: tuple[tuple[float, ...], tuple[float, ...]], r: FloatArray) -> FloatArray:
@@ -186,8 +186,8 @@ def beta_ppf(q: float, a: float, b: float) -> float:
     """Quantile of the beta distribution, by bisection down to neighbouring floats."""
     if q <= 0.0 or q >= 1.0:
         return float(q >= 1.0)
-    own = float(a), float(b)
-    return halved(lambda x: float(_beta_tails(*own, x, 1.0 - x)[0]) >= q, 0.0, 1.0)
+    shapes = float(a), float(b)
+    return halved(lambda x: float(_beta_tails(*shapes, x, 1.0 - x)[0]) >= q, 0.0, 1.0)
 
 
 def f_tails(f: npt.ArrayLike, d1: npt.ArrayLike, d2: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -93,7 +93,7 @@ def typical_ratio_test(
     """
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes
-    found = np.full((2, pairs.x.shape[0]), np.nan)
+    pvalues = np.full((2, pairs.x.shape[0]), np.nan)
     known = None if at_one is None else (at_one.above.reshape(-1), at_one.below.reshape(-1))
     at_once = max(1, _AT_ONCE // (n + m if gamma == 1.0 or n * m > _MOST_RATIOS else n * m))
     for start in range(0, pairs.x.shape[0], at_once):
@@ -106,8 +106,8 @@ def typical_ratio_test(
             part = RatioTest(equal.pvalue, equal.pvalue_less)
         if gamma != 1.0:
             part = monotone(gamma, _shifted(rows, gamma), part, _meant(rows))
-        found[:, which] = part.above, part.below
-    return RatioTest(*found.reshape(2, *pairs.shape))
+        pvalues[:, which] = part.above, part.below
+    return RatioTest(*pvalues.reshape(2, *pairs.shape))
 
 
 class _AtOne(Struct, frozen=True, eq=False):
@@ -134,12 +134,12 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
     tied = tie_excess(order.ends) / ((n + m) ** 3 - (n + m))
     for rows, score in scores_of(pairs):
         part = Spread(won[rows], spread.square_x[rows], spread.square_y[rows])
-        found = studentised(part, n, m, (score.inflation[:, 0], score.inflation[:, 1]), tied[rows])
-        scored = score.null.score(found, score.effective)
+        tested = studentised(part, n, m, (score.inflation[:, 0], score.inflation[:, 1]), tied[rows])
+        scored = score.null.score(tested, score.effective)
         upper, lower = score.pvalue(scored), score.pvalue(-scored)
-        se[rows] = found.se
+        se[rows] = tested.se
         if alpha is not None:
-            quantile[rows] = score.null.quantile(alpha, found.df, score.effective)
+            quantile[rows] = score.null.quantile(alpha, tested.df, score.effective)
         if min(n, m) >= PROVING and n * m <= _MOST_RATIOS and score.independent:
             for k, row in enumerate(np.flatnonzero(rows)):
                 groups = np.diff(np.flatnonzero(order.ends[row]), prepend=-1)

@@ -64,20 +64,20 @@ def trend(x: npt.ArrayLike, y: npt.ArrayLike, errors: npt.ArrayLike) -> Trend:
     x, y, errors = (np.asarray(given, dtype=np.float64) for given in (x, y, errors))
     if x.size < LEAST_POINTS or np.ptp(x) == 0.0:
         raise ValueError("a trend takes three points, not all at one place")
-    own = np.zeros(x.size) if np.isnan(errors).any() else errors**2
-    own = np.maximum(own, _EXACT)
+    noise = np.zeros(x.size) if np.isnan(errors).any() else errors**2
+    noise = np.maximum(noise, _EXACT)
     df = x.size - 2
 
     def line(between: float) -> tuple[Trend, float]:
-        weights = 1.0 / (own + between)
+        weights = 1.0 / (noise + between)
         total = float(weights.sum())
         centre, height = float(weights @ x / total), float(weights @ y / total)
         apart = x - centre
         spread = float(weights @ apart**2)
         slope = float(weights @ (apart * y)) / spread
         squares = float(weights @ (y - height - slope * apart) ** 2)
-        found = Trend(centre, height, slope, total**-0.5, spread**-0.5, math.sqrt(between), df)
-        return found, squares
+        fitted = Trend(centre, height, slope, total**-0.5, spread**-0.5, math.sqrt(between), df)
+        return fitted, squares
 
     low, (found, squares) = 0.0, line(0.0)
     if squares <= df:

@@ -48,15 +48,15 @@ def two_levels(x: FloatArray) -> TwoLevels:
         return TwoLevels(np.zeros(rows), np.full(rows, n), np.ones(rows))
     distance, split, coarse = separation(usual(x))
     apart = np.flatnonzero(distance > 0.0)
-    found = np.ones(rows)
+    pvalues = np.ones(rows)
     dependent = _tail(distance[apart], n)
     fewer = np.minimum(split, n - split)[apart].tolist()
     chance = np.array([2.0 / math.comb(n, k) for k in fewer])
     of_chain = np.array(
         [_of_chain(n, k) if few else 0.0 for k, few in zip(fewer, coarse[apart], strict=True)]
     )
-    found[apart] = np.maximum(np.maximum(chance, dependent), of_chain)
-    return TwoLevels(distance, split, found)
+    pvalues[apart] = np.maximum(np.maximum(chance, dependent), of_chain)
+    return TwoLevels(distance, split, pvalues)
 
 
 def separation(x: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:
@@ -104,10 +104,8 @@ def _tail(distance: FloatArray, n: int) -> FloatArray:
         at = np.log(distance)
     slope = (log_p[-1] - log_p[-3]) / (quantiles[-1] - quantiles[-3])
     beyond = log_p[-1] + slope * (at - quantiles[-1])
-    found: FloatArray = np.exp(
-        np.where(at > quantiles[-1], beyond, np.interp(at, quantiles, log_p, left=0.0))
-    )
-    return found
+    tail: FloatArray = np.exp(np.where(at > quantiles[-1], beyond, np.interp(at, quantiles, log_p, left=0.0)))
+    return tail
 
 
 @lru_cache(maxsize=4096)

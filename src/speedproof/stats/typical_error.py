@@ -35,15 +35,15 @@ def typical_error(x: FloatArray, y: FloatArray, inflation: FloatArray, steps: Fl
 
     Dependence inflates the variances as in the test; a reading lies anywhere in its step, if that is coarse.
     """
-    found = np.full((3, len(x)), np.nan)
+    columns = np.full((3, len(x)), np.nan)
     at_once = max(1, _AT_ONCE // min(x.shape[1] * y.shape[1], _MOST**2))
     for start in range(0, len(x) if min(x.shape[1], y.shape[1]) > 1 else 0, at_once):
         rows = slice(start, start + at_once)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             medians = np.stack([middle(side[rows]) for side in (x, y)], axis=1)
             of_steps = ((steps[rows] / medians) ** 2).sum(axis=1) / 12.0
-            found[:, rows] = _error(x[rows], y[rows], inflation[rows], of_steps)
-    return LogErrors(*found)
+            columns[:, rows] = _error(x[rows], y[rows], inflation[rows], of_steps)
+    return LogErrors(*columns)
 
 
 def _error(

@@ -51,27 +51,31 @@ def panels(result: SuiteComparison, suite: Suite, margin: float | None = None) -
 
 
 def _panel(
-    found: Sequence[Comparison], pair: Pair | None, most: int, margin: float | None, result: SuiteComparison
+    comparisons: Sequence[Comparison],
+    pair: Pair | None,
+    most: int,
+    margin: float | None,
+    result: SuiteComparison,
 ) -> Panel:
-    old, new = labels([found[0].reference.label, found[0].candidate.label], 40)
-    found = [named(c, old, new) for c in found]
+    old, new = labels([comparisons[0].reference.label, comparisons[0].candidate.label], 40)
+    comparisons = [named(c, old, new) for c in comparisons]
     called = {"X": old, "Y": new}
     counted = None if pair is None else _independent(pair, result.nested)
     shaken, shifts = result.machine is not None, len(result.benchmarks) <= _MOST_SHIFTS
     return {
         "said": [
             [c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c, shaken=shaken))))]
-            for c in found
+            for c in comparisons
         ],
         "labels": [old, new],
         "tests": [
             [c.protocol, c.test or f"none: {_state(c, called)}", pvalue(c.pvalue), pvalue(c.pvalue_slower)]
-            for c in found
+            for c in comparisons
         ],
-        "checks": _checks(found, called),
-        "summary": _summary(found),
+        "checks": _checks(comparisons, called),
+        "summary": _summary(comparisons),
         "drawn": None if counted is None else _drawn(*counted, most),
-        "shift": None if counted is None or not shifts else _shift(counted[0], found[0].alpha),
+        "shift": None if counted is None or not shifts else _shift(counted[0], comparisons[0].alpha),
     }
 
 

@@ -67,10 +67,10 @@ def write_site(
         version = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()[:12]
         index["version"] = version
         size += _write(place / "data" / "index.js", f"speedproof.index({_script(index)});\n")
-        own = resources.files(__package__)
+        here = resources.files(__package__)
         for name in _FILES:
-            size += _write(place / name, own.joinpath(name).read_text(encoding="utf-8"))
-        page = own.joinpath("index.html").read_text(encoding="utf-8").replace("@VERSION@", version)
+            size += _write(place / name, here.joinpath(name).read_text(encoding="utf-8"))
+        page = here.joinpath("index.html").read_text(encoding="utf-8").replace("@VERSION@", version)
         return size + _write(place / "index.html", page)
     except OSError as error:
         raise SpeedproofError(f"{error.filename or place}: {error.strerror}; pages are missing") from error

@@ -18,6 +18,7 @@ from speedproof.history.tracks import Track
 from speedproof.history.triage import STANDS
 from speedproof.reporting.history import at_least, between_sessions, size_of
 from speedproof.reporting.triage import headline_of, today_of
+from speedproof.stats.scaling import middle
 
 _STEPS = 4096  # a track's values are kept to this part of their range, finer than any screen
 _COARSEST = 1e-4  # and never coarser than this share of a value
@@ -35,40 +36,38 @@ def encode_track(track: Track, commits: Sequence[Commit], *, branch: str = "") -
     level, places = track.level, track.at[track.starts]
     if branch:
         places, names = _beside(track, places, commits)
-        own = np.isin(places, list(names))
-        low, high, level, places = low[own], high[own], level[own], places[own]
+        kept = np.isin(places, list(names))
+        low, high, level, places = low[kept], high[kept], level[kept], places[kept]
     least, most = float(np.fmin(low, level).min()), float(np.fmax(high, level).max())
     step = min(_COARSEST, (most - least) / _STEPS) or _COARSEST
-    middle = float(np.median(level))
-    found: dict[str, Any] = {
+    centre = float(middle(level))
+    encoded: dict[str, Any] = {
         "b": track.basis,
         "a": int(track.anchored),
-        "o": middle,
+        "o": centre,
         "q": float(f"{step:.3g}"),
     }
-    step = found["q"]
-    found["v"] = np.rint((level - middle) / step).astype(int).tolist()
+    step = encoded["q"]
+    encoded["v"] = np.rint((level - centre) / step).astype(int).tolist()
     if not np.isnan(low).all():
-        found["l"] = _steps(level - low, step)
-        found["h"] = _steps(high - level, step)
+        encoded["l"] = _steps(level - low, step)
+        encoded["h"] = _steps(high - level, step)
     if branch:
-        found["br"] = branch
-        found["cm"] = names
-    ends = np.flatnonzero(np.diff(places) != 1) + 1
-    found["k"] = [[int(run[0]), int(run.size)] for run in np.split(places, ends)]
+        encoded["br"] = branch
+        encoded["cm"] = names
+    first = np.flatnonzero(np.diff(places, prepend=-2) != 1)
+    encoded["k"] = np.stack([places[first], np.diff(first, append=places.size)], axis=1).tolist()
     joints = [] if branch else [start for start, _ in track.stretches()[1:]]
     if joints:
-        found["j"] = [
+        encoded["j"] = [
             [int(places[k]), track.anchors[int(track.beside[track.starts[k]])]] for k in (0, *joints)
         ]
-    return found
+    return encoded
 
 
 def _steps(distances: FloatArray, step: float) -> list[int]:
     known = ~np.isnan(distances)
-    steps: list[int] = (
-        np.where(known, np.rint(np.where(known, distances, 0.0) / step), -1.0).astype(int).tolist()
-    )
+    steps: list[int] = np.where(known, np.rint(distances / step), -1.0).astype(int).tolist()
     return steps
 
 
@@ -112,17 +111,17 @@ def encode_index(
             which[id(track)] = seen[track.series]
             seen[track.series] += 1
         for change in found.changes:
-            told = _change(found, change)
+            encoded = _change(found, change)
             places = {"k": change.commit, "e": change.earliest, "l": change.latest}
-            told |= {name: order[commit.sha] for name, commit in places.items()}
-            told |= {"s": number[change.track.series], "t": which[id(change.track)], "apart": apart}
-            changes.append(told)
+            encoded |= {name: order[commit.sha] for name, commit in places.items()}
+            encoded |= {"s": number[change.track.series], "t": which[id(change.track)], "apart": apart}
+            changes.append(encoded)
     headline, *proof = headline_of(result)
     said = [[order[d.commit], d.benchmark, _words(d)] for d in result.decisions if d.commit in order]
     return {
         "headline": headline.text,
         "proof": "".join(text.text for text in proof),
-        "floor": [f"{told}." for told in between_sessions(result.noise)],
+        "floor": [f"{encoded}." for encoded in between_sessions(result.noise)],
         "made": made,
         "link": link,
         "commits": [[c.sha, c.subject, c.date[:16], c.author] for c in result.commits],
