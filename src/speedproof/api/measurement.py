@@ -19,7 +19,7 @@ from speedproof.data.session_file import EndLine, Line, RunLine, SessionLine, St
 from speedproof.errors import UsageError
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.programs import fingerprints, replaced
-from speedproof.measuring.runs import Executor, Harness, Limits, Measured, RunLoop, Tally
+from speedproof.measuring.runs import Executor, Harness, Measured, RunLoop, Tally
 from speedproof.measuring.runs import Progress as Progress
 from speedproof.measuring.session import Session
 from speedproof.measuring.store import ResultsFile
@@ -90,7 +90,9 @@ class Measurement:
         self._session = Session(
             RunLoop(head, executor, clock, self._append, question.metric, ignore_failure),
             self.comparisons,
-            limits=Limits(rules.max_blocks, rules.max_time, in_rounds=rules.demand is not None),
+            max_blocks=rules.max_blocks,
+            max_time=rules.max_time,
+            in_rounds=rules.demand is not None,
             warmup=warmup,
             changed=changed or self._changed,
             repeats=question.repeats,

@@ -109,14 +109,6 @@ class Decider(Protocol):
         """The candidates that left because of their values."""
 
 
-class Limits(Struct, frozen=True):
-    """What ends a benchmark whatever was found."""
-
-    max_blocks: int | None  # blocks after which it ends
-    max_time: float | None  # seconds of one session, shared by those that are open
-    in_rounds: bool = False  # whether benchmarks take turns, instead of one after the other
-
-
 class Progress(Struct, frozen=True):
     """What a watcher is told after each run."""
 
