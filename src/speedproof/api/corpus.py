@@ -354,12 +354,12 @@ def labelled(
         raise UsageError("name result files, folders or archives; the list names none")
     several = len(first) > 1
     for argument in chain(first, waiting):
-        own = named(argument)
-        for path in own.paths:
-            found = read_files([path], format=format, options=options, skip=known)
-            for results in _whole(found) if by else found:
-                label = own.name or _label(path, results.path, several)
-                yield label, _versioned(results, own.name, label, by)
+        given = named(argument)
+        for path in given.paths:
+            read = read_files([path], format=format, options=options, skip=known)
+            for results in _whole(read) if by else read:
+                label = given.name or _label(path, results.path, several)
+                yield label, _versioned(results, given.name, label, by)
 
 
 def _whole(found: Iterable[FileResults]) -> Iterator[FileResults]:
@@ -389,9 +389,9 @@ def _versioned(results: FileResults, name: str, label: str, by: tuple[str, ...])
     if by:
         from speedproof.formats.versions import onto_versions
 
-        found = onto_versions(label, results.records, by)
+        versioned = onto_versions(label, results.records, by)
         return replace(
-            results, records=tuple(replace(r, version=v) for v, r in found if isinstance(r, Record))
+            results, records=tuple(replace(r, version=v) for v, r in versioned if isinstance(r, Record))
         )
     if not name:
         return results

@@ -281,8 +281,8 @@ def measured_in(
         series = {number: s for number, s in series.items() if (number in first) != apart}
     if benchmark is not None and not series:
         names = list(dict.fromkeys(s.key.benchmark for s in every))
-        told = f"; {nearest_of(benchmark, names)}" if names else ""
-        raise UsageError(f"{store.where}: holds no benchmark {benchmark}{told}")
+        suggestion = f"; {nearest_of(benchmark, names)}" if names else ""
+        raise UsageError(f"{store.where}: holds no benchmark {benchmark}{suggestion}")
     noise = {(d.commit, d.benchmark) for d in store.decisions() if d.state == "invalid"}
     measured = store.measurements(None if metric in (None, ALL) and len(series) == len(every) else series)
     numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}

@@ -19,7 +19,7 @@ from speedproof.data.session_file import EndLine, Line, RunLine, SessionLine, St
 from speedproof.errors import UsageError
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.programs import fingerprints, replaced
-from speedproof.measuring.runs import Executor, Harness, Limits, Measured, RunLoop, Tally
+from speedproof.measuring.runs import Executor, Harness, Measured, RunLoop, Tally
 from speedproof.measuring.runs import Progress as Progress
 from speedproof.measuring.session import Session
 from speedproof.measuring.store import ResultsFile
@@ -90,7 +90,9 @@ class Measurement:
         self._session = Session(
             RunLoop(head, executor, clock, self._append, question.metric, ignore_failure),
             self.comparisons,
-            limits=Limits(rules.max_blocks, rules.max_time, in_rounds=rules.demand is not None),
+            max_blocks=rules.max_blocks,
+            max_time=rules.max_time,
+            in_rounds=rules.demand is not None,
             warmup=warmup,
             changed=changed or self._changed,
             repeats=question.repeats,
@@ -118,14 +120,14 @@ class Measurement:
 
     def _run(self) -> Generator[RaceState, None, None]:
         steps = self._steps()
-        found: RaceResult | None = None
+        result: RaceResult | None = None
         seen, elapsed = Counter[str](), 0.0
         try:
-            while found is None:
+            while result is None:
                 try:
                     elapsed = next(steps).elapsed
                 except StopIteration as end:
-                    found = end.value
+                    result = end.value
                 # A block is complete when the next one has begun, or the session has ended.
                 for comparison in self.comparisons.values():
                     if comparison.blocks > seen[comparison.benchmark]:
@@ -135,7 +137,7 @@ class Measurement:
                         yield RaceState(still[0], findings, elapsed)
         finally:
             steps.close()
-            self._finish(found)
+            self._finish(result)
 
     def _finish(self, found: RaceResult | None) -> RaceResult:
         self._held.close()
@@ -217,18 +219,18 @@ class Measurement:
         yield from _of_runs([tallies[side] for side in sides if side in tallies], self._question.metric)
         for side in sides:
             if side in measured.changed.get(name, ()):
-                told = f"the program of {side} was replaced while it was measured"
-                yield Note(Assumption.ONE_PROGRAM, f"{told}: its runs are of two programs", (side,))
+                because = f"the program of {side} was replaced while it was measured"
+                yield Note(Assumption.ONE_PROGRAM, f"{because}: its runs are of two programs", (side,))
         if finding.candidate in self._head.executables.get(name, ()) and self._within_layout(finding):
-            told = "builds of one source can differ as much: run --builds tells code from layout"
-            yield Note(Assumption.ONE_LAYOUT, told, (finding.candidate,))
+            because = "builds of one source can differ as much: run --builds tells code from layout"
+            yield Note(Assumption.ONE_LAYOUT, because, (finding.candidate,))
         cut, blocks = measured.cut.get(name, 0), measured.recalled.get(name, 0)
         if cut > _CUT_SHARE * blocks:
-            told = (
+            because = (
                 f"{cut} of {blocks} earlier blocks {'was' if cut == 1 else 'were'} cut short and left out: long "
                 "ones are cut more often, which may favour a version"
             )
-            yield Note(Assumption.WHOLE_BLOCKS, told)
+            yield Note(Assumption.WHOLE_BLOCKS, because)
 
     def _within_layout(self, finding: CandidateResult) -> bool:
         """Whether a difference is claimed that the layout of single builds may make."""

@@ -69,6 +69,7 @@ _LOOKED_AT = (
     "review", *_ASKED, "fail_on", "why", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
 )  # fmt: skip
 _VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
+_NUMBERS = ("min_runs", "max_runs")
 
 
 def inherit(asked: Request, stored: StoredSession, *, review: bool) -> Request:
@@ -129,21 +130,21 @@ def refuse_verdicts(asked: Request) -> None:
     """What asks for a verdict, or when to stop for it, means nothing where there is none, or another rule."""
     m = asked.measuring
     _refuse_quantile(m)
-    if m.calibrate:
-        none = "--calibrate has no verdict, and does not stop for one"
-        asked.refuse(*_VERDICTS, "min_runs", because=none)
-    elif m.plan:
-        asked.refuse(*_VERDICTS, because="--plan has no verdict: its runs are a pilot")
-    if m.gate:
-        asked.refuse("fail_on", "stop_at_proof", because="--gate has its own end and its own exit codes")
-    if m.precision is not None:
-        asked.refuse("stop_at_proof", because="--precision goes on until the bounds are close")
-    if m.runs is not None:
-        asked.refuse("stop_at_proof", because=f"--runs {m.runs} stops at no other number")
-    if m.builds is not None:
-        asked.refuse("min_runs", "max_runs", because=f"--builds {m.builds} is the number of blocks")
-    elif m.runs is not None:
-        asked.refuse("min_runs", "max_runs", because=f"--runs {m.runs} is both the least and the most")
+    for holds, options, because in (
+        (m.calibrate, (*_VERDICTS, "min_runs"), "--calibrate has no verdict, and does not stop for one"),
+        (m.plan and not m.calibrate, _VERDICTS, "--plan has no verdict: its runs are a pilot"),
+        (m.gate, ("fail_on", "stop_at_proof"), "--gate has its own end and its own exit codes"),
+        (m.precision is not None, ("stop_at_proof",), "--precision goes on until the bounds are close"),
+        (m.runs is not None, ("stop_at_proof",), f"--runs {m.runs} stops at no other number"),
+        (m.builds is not None, _NUMBERS, f"--builds {m.builds} is the number of blocks"),
+        (
+            m.runs is not None and m.builds is None,
+            _NUMBERS,
+            f"--runs {m.runs} is both the least and the most",
+        ),
+    ):
+        if holds:
+            asked.refuse(*options, because=because)
 
 
 def _refuse_quantile(m: Measuring) -> None:

@@ -279,8 +279,8 @@ def raced(
 
 def _names(functions: Sequence[Callable[..., object]]) -> list[str]:
     """Their own names; numbered where two are the same."""
-    own = [str(getattr(f, "__name__", f"function {i}")) for i, f in enumerate(functions, start=1)]
-    return [f"{n} {i}" if own.count(n) > 1 else n for i, n in enumerate(own, start=1)]
+    called = [str(getattr(f, "__name__", f"function {i}")) for i, f in enumerate(functions, start=1)]
+    return [f"{n} {i}" if called.count(n) > 1 else n for i, n in enumerate(called, start=1)]
 
 
 def race_line(line: str, namespace: dict[str, Any]) -> RaceResult:
@@ -327,8 +327,8 @@ def _function(name: str, code: str, namespace: dict[str, Any]) -> Callable[[], o
     # As a tree: indented as text, a string of several lines would be another one.
     function.body = ast.parse(textwrap.dedent(code), f"<{name}>").body + function.body
     exec(compile(whole, f"<{name}>", "exec"), namespace, local)
-    found: Callable[[], object] = local["piece"]
-    return found
+    piece: Callable[[], object] = local["piece"]
+    return piece
 
 
 def load_magics(shell: Any) -> None:

@@ -292,21 +292,21 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
                 name = without(c.benchmark, {parameter: value}, bare=True)
                 families.setdefault((at, name), []).append(Input(value, _size(value), c))
                 sessions[c.benchmark] = _sessions(c, sides[0].session_count, sides[1].session_count)
-    found = []
+    lines = []
     for (at, name), inputs in families.items():
         if len(inputs) > 1:
             versions = (results[at].reference, results[at].candidate)
-            found.append(over_inputs((name, parameter), versions, inputs, sessions))
+            lines.append(over_inputs((name, parameter), versions, inputs, sessions))
         else:
             problems.append(f"{name}: one input only ({parameter} = {inputs[0].value})")
-    if not found:
+    if not lines:
         varied = sorted(name for name, values in known.items() if len(values) > 1)
         there_is = enumerate_names(varied, 12) or "none"
         why = problems[0] if problems else f"the parameters of these benchmarks are {there_is}"
         raise UsageError(f"no two inputs that differ in {parameter}: {why}")
     if without_it:
         problems.append(f"without {parameter}: {enumerate_names(without_it, 3)}")
-    return OverResult(tuple(found), tuple(dict.fromkeys(problems)))
+    return OverResult(tuple(lines), tuple(dict.fromkeys(problems)))
 
 
 def _size(value: str) -> float | None:

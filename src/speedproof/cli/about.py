@@ -142,8 +142,8 @@ def _cache(asked: CacheOptions, console: Console) -> int:
         Column("folder"),
     )
     total = sum(build.size for build in builds) / _SIZE
-    told = Text(f"{plural(len(builds), 'build')}, {total:.1f} MB")
-    console.write(Report("", (told,), (Table.of(columns, rows),)))
+    count = Text(f"{plural(len(builds), 'build')}, {total:.1f} MB")
+    console.write(Report("", (count,), (Table.of(columns, rows),)))
     return 0
 
 

@@ -60,14 +60,14 @@ class OutputMetric(Struct, frozen=True):
         where = f"--metric {self.name}"
         if match is None:
             return f"{where}: nothing in the output matches {self.pattern.pattern!r}"
-        found = self._found(match)
-        if _number(found) is not None:
+        text = self._found(match)
+        if _number(text) is not None:
             return ""
         if not self.pattern.groups:
             return f"{where}: its last match {match[0]!r} is no number; put the digits in brackets: (...)"
-        if not found:
+        if not text:
             return f"{where}: the first brackets of {self.pattern.pattern!r} match nothing in {match[0]!r}"
-        return f"{where}: {found!r}, in its last match {match[0]!r}, is no number"
+        return f"{where}: {text!r}, in its last match {match[0]!r}, is no number"
 
     def _last_match(self, run: Run) -> re.Match[str] | None:
         text = (run.stdout + run.stderr).decode(errors="replace")
@@ -176,8 +176,8 @@ def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, s
             return counting([event for counter, _ in each if counter for event in counter.events]), messages
         complaint = trial.stderr.decode(errors="replace").strip().splitlines()[0]
         return None, f"perf does not know {events[0]!r} ({complaint}); 'perf list' shows what it can count"
-    found = stat.read() if not trial.failed and path.exists() else {}
-    absent = [event for event in events if event not in found]
+    counts = stat.read() if not trial.failed and path.exists() else {}
+    absent = [event for event in events if event not in counts]
     if not absent:
         return stat, ""
     level = Path("/proc/sys/kernel/perf_event_paranoid")
@@ -186,7 +186,7 @@ def perf_counters(events: Sequence[str], path: Path) -> tuple[PerfStat | None, s
         f"perf cannot count {', '.join(absent)} here (perf_event_paranoid is {paranoid}, 1 or less is needed; "
         "virtual machines often offer none)"
     )
-    return counting([event for event in events if event in found]), message
+    return counting([event for event in events if event in counts]), message
 
 
 def whole_ticks(usage: resource.struct_rusage) -> bool:

@@ -39,9 +39,9 @@ def _permutation(n: int, seed: int, *place: int) -> list[int]:
     drawn = hashlib.blake2b(" ".join(map(str, (seed, *place))).encode())
 
     def key(i: int) -> bytes:
-        own = drawn.copy()
-        own.update(b" %d" % i)
-        return own.digest()
+        keyed = drawn.copy()
+        keyed.update(b" %d" % i)
+        return keyed.digest()
 
     return sorted(range(n), key=key)
 
@@ -107,14 +107,6 @@ class Decider(Protocol):
 
     def stopped(self) -> tuple[str, ...]:
         """The candidates that left because of their values."""
-
-
-class Limits(Struct, frozen=True):
-    """What ends a benchmark whatever was found."""
-
-    max_blocks: int | None  # blocks after which it ends
-    max_time: float | None  # seconds of one session, shared by those that are open
-    in_rounds: bool = False  # whether benchmarks take turns, instead of one after the other
 
 
 class Progress(Struct, frozen=True):

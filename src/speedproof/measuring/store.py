@@ -181,16 +181,16 @@ def untold(notes: Sequence[str], *, today: date | None = None) -> tuple[str, ...
     """Those of the notes that were not told today yet; they count as told from now on."""
     day = (today or date.today()).isoformat()
     path = cache_folder() / "told.json"
-    told: dict[str, str] = {}
+    shown: dict[str, str] = {}
     with suppress(OSError, ValueError, AttributeError):
-        told = {
+        shown = {
             note: when for note, when in json.loads(path.read_text(encoding="utf-8")).items() if when == day
         }
-    fresh = tuple(note for note in notes if note not in told)
+    fresh = tuple(note for note in notes if note not in shown)
     if fresh:
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(told | dict.fromkeys(fresh, day)), encoding="utf-8")
+            path.write_text(json.dumps(shown | dict.fromkeys(fresh, day)), encoding="utf-8")
     return fresh
 
 

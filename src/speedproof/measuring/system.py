@@ -276,10 +276,10 @@ def left_behind(before: set[int]) -> list[int]:
             if table.get(pid, (0, "Z"))[1] == "Z":
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
-        found: set[int] = set()
-        while more := {p for p, (parent, _) in table.items() if parent in found or p in new} - found:
-            found |= more
-        living = sorted(pid for pid in found if table[pid][1] not in "ZX")
+        family: set[int] = set()
+        while more := {p for p, (parent, _) in table.items() if parent in family or p in new} - family:
+            family |= more
+        living = sorted(pid for pid in family if table[pid][1] not in "ZX")
         if not living:
             return []
         if attempt == 0:
@@ -318,11 +318,11 @@ def _processes() -> dict[int, tuple[int, str]]:
     """Parent and state of every process."""
     if not Path("/proc/self").exists():
         return listed_processes()
-    found = {}
+    table = {}
     for place in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):  # one that has ended meanwhile, or is no process
             pid = int(place.name)
             # After the name, which may hold blanks and brackets.
             state, parent = (place / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
-            found[pid] = int(parent), state
-    return found
+            table[pid] = int(parent), state
+    return table
