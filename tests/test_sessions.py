@@ -115,10 +115,7 @@ def head(*benchmarks: PlannedBenchmark, session: str = "s", seed: int = 7) -> Se
 
 
 def compared(
-    head: SessionLine,
-    question: SessionQuestion,
-    executor: Executor | Harness,
-    **options: Any,
+    head: SessionLine, question: SessionQuestion, executor: Executor | Harness, **options: Any
 ) -> Measurement:
     return Measurement(head, executor, question, **{"clock": FakeClock(), **options})
 

@@ -90,7 +90,7 @@ def test_the_same_file_twice_is_once(where: str) -> None:
     store = HistoryStore(where)
     for _ in range(2):
         added = store.add(suite_of("v", 1.0, 2.0), {"v": Commit("a")}, path="f", digest="1")
-    assert added.known
+    assert (added.known, added.samples, added.commits) == (True, 0, ())
     store.add(suite_of("v", 1.0, 2.0), {"v": Commit("b")}, path="f", digest="1")
     assert shas(store) == ["a", "b"]
 

@@ -16,7 +16,6 @@ from speedproof.protocols.bisection import (
     Bisection,
     BisectionFinding,
     BisectionOutcome,
-    Stage,
     noise_of,
     outlook_of_ends,
     outlook_of_search,
@@ -100,14 +99,6 @@ def test_too_few_runs_prove_nothing() -> None:
     found = searched([1.0] * 9, 0.05, most=8)
     assert found.outcome is BisectionOutcome.UNPROVEN
     assert found.open
-
-
-def test_before_the_first_pair() -> None:
-    """There is nothing to tell yet."""
-    search = Bisection(5)
-    assert search.stage() is Stage.ENDS
-    assert search.next() == (0, 4)
-    assert search.finding().outcome is BisectionOutcome.UNPROVEN
 
 
 def test_commits_that_do_not_build_end_as_a_set() -> None:

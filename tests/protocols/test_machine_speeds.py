@@ -250,10 +250,3 @@ def test_speeds_that_most_benchmarks_share(both: int, alone: int, of: int, sides
         == (found if both else type(found)(found.factor, found.benchmarks, of, found.speedup, "candidate"))
         or both == 0
     )
-
-
-def test_speeds_within_a_tenth_are_one() -> None:
-    rows = np.array([(0.2, 0.2, 0.0)] * 3 + [(0.2, 0.2195, 0.0), (0.2, 0.2205, 0.0), (0.1795, 0.2, 0.0)])
-    found = common_speeds(rows, 6)
-    assert found is not None
-    assert found.benchmarks == 4

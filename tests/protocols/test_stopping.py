@@ -43,11 +43,6 @@ def test_blocks_that_cannot_be_measured(least: int, most: int | None, told: str)
     assert str(error.value) == told
 
 
-def test_the_edge_of_a_gate() -> None:
-    """What lost a margin of a quarter runs at four fifths of the speed."""
-    assert [Demand(margin=margin).edges for margin in (0.25, 1.0)] == [(0.8,), (0.5,)]
-
-
 def test_what_few_pairs_tell_of_a_bisection() -> None:
     """Of one pair there is no noise and nothing is forecast; of two equal ones any change would have shown."""
     assert repr(BisectionOutlook(0.1)) == repr(BisectionOutlook(0.1, 0.0, math.nan, math.nan))

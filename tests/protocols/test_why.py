@@ -276,12 +276,6 @@ def test_a_difference_that_is_not_shown_is_not_shared_out() -> None:
     assert known(m.within).low < 1.0 < known(m.within).high
 
 
-def test_the_same_seed_gives_the_same_answer() -> None:
-    """To the bit."""
-    times, faults = sides((0.3, 0.1), (1.03, 1.0))
-    assert why("f", "time", times, {"faults": faults}) == why("f", "time", times, {"faults": faults})
-
-
 def test_the_example_of_builds_names_its_layout() -> None:
     """Of three things in random order one lies between the others in a third of builds; the code is the same."""
     found = sp.why(sp.read("examples/layout/session.jsonl"))["command"]

@@ -222,8 +222,6 @@ def hpt(
     kind = AS_GIVEN if given else RELATIVE
     test = partial(tested, entries, rule=rule, literal_signs=literal_signs, scores=kind)
     answer = test(levels)  # which refuses confidences that no double tells from 0
-    said = claims(
-        entries, alpha=alpha_at(levels[0]), speedups=speedups, rule=rule, literal_signs=literal_signs
-    )
+    said = claims(entries, answer, speedups=speedups, rule=rule, literal_signs=literal_signs)
     suite, machine = suite.select(metric=metric), machine_speeds(pairs, alpha_at(levels[0]))
     return HptResult(first, second, answer, said, pairs, problems, test, machine, suite)

@@ -49,7 +49,9 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
     bootstrap: Annotated[
         int, "N", "bootstrap samples of the test; 0: no test (default: 200)", Title("testing")
     ] = 200
-    fast: Annotated[bool, "stop adding components early in the bootstrap; p may shift a little"] = False
+    fast: Annotated[
+        bool, "fit 3,000 quantiles of larger samples; end the bootstrap's fits early; p may shift a little"
+    ] = False
     undersampling: Annotated[
         float | None,
         "C",
@@ -105,7 +107,7 @@ def run(asked: ModelOptions, console: Console) -> int:
         write_answer(asked, output, console, joint.reports, joint.to_json)
         return 0
     if asked.bootstrap == 0:
-        of_test = ("fast", "distance", "undersampling", "ignore_rounding")
+        of_test = ("distance", "undersampling", "ignore_rounding")
         asked.refuse(*of_test, because="--bootstrap 0 tests nothing")
     suite, _ = load_chosen(asked.files, asked.reading, asked.choosing, console)
     with console.progress("modelling", len(suite.samples)) as ticker:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import re
 from collections.abc import Iterable, Sequence
@@ -41,26 +40,28 @@ def begin_alike(names: Sequence[str]) -> int:
 
 def nearest_of(name: str, names: Sequence[str]) -> str:
     """What may be meant by a name that there is not, for a message."""
-    near = difflib.get_close_matches(name, names, 1)
+    from difflib import get_close_matches  # not for names that there are
+
+    near = get_close_matches(name, names, 1)
     return f"do you mean {near[0]}?" if near else f"available: {enumerate_names(names, 5)}"
 
 
-_HASH = re.compile("[0-9a-f]{4,40}")
+_HASH = "[0-9a-f]{4,40}"
 
 
 def version_of(name: str, versions: Sequence[str]) -> str:
     """The version that is meant: of that name, or the only one of a commit that was called so or has that hash."""
     if name in versions:
         return name
-    typed = [v for v in versions if (parts := v.partition(" "))[2] == name and _HASH.fullmatch(parts[0])]
-    if len(typed) == 1 or not _HASH.fullmatch(name):
+    typed = [v for v in versions if (parts := v.partition(" "))[2] == name and re.fullmatch(_HASH, parts[0])]
+    if len(typed) == 1 or not re.fullmatch(_HASH, name):
         return typed[0] if len(typed) == 1 else name
     first = {version: version.partition(" ")[0] for version in versions}
     near = [
         version
         for version, commit in first.items()
         if len(commit) >= 7
-        and _HASH.fullmatch(commit)
+        and re.fullmatch(_HASH, commit)
         and (commit.startswith(name) or name.startswith(commit))
     ]
     return near[0] if len(near) == 1 else name

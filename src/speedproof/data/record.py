@@ -233,7 +233,7 @@ def pool(group: list[Record], version: str) -> Sample:
     Records that come from one process each, from several files, are the processes of the sample.
     """
     traits = frozenset.intersection(*(record.traits for record in group))
-    sitting_of, sittings = numbered([record.session or record.path for record in group])
+    sittings = [*dict.fromkeys(record.session or record.path for record in group)]
     processes: IntArray | None = None
     sessions: IntArray | None = None
     if len(group) > 1:
@@ -244,7 +244,7 @@ def pool(group: list[Record], version: str) -> Sample:
             processes = np.repeat(files, sizes)
             traits -= {Trait.ONE_PROCESS}
         if len(sittings) > 1:
-            sessions = np.repeat(sitting_of, sizes)
+            sessions = np.repeat(numbered([record.session or record.path for record in group])[0], sizes)
     if any(record.processes is not None for record in group):
         parts: list[IntArray] = []
         start = 0
@@ -257,7 +257,7 @@ def pool(group: list[Record], version: str) -> Sample:
         processes = np.concatenate(parts)
     spans = [record.span for record in group if record.span is not None]
     blocks = [record.blocks for record in group if record.blocks is not None]
-    first = group[0]
+    first, *rest = group
     return Sample(
         first.values if len(group) == 1 else np.concatenate([record.values for record in group]),
         first.unit,
@@ -273,7 +273,9 @@ def pool(group: list[Record], version: str) -> Sample:
         tool=first.tool if all(record.tool == first.tool for record in group) else "",
         position=first.position,
         blocks=np.concatenate(blocks) if len(blocks) == len(group) else None,
-        fields=tuple(f for f in first.fields if all(f in record.fields for record in group[1:])),
+        fields=tuple(f for f in first.fields if all(f in record.fields for record in rest))
+        if rest
+        else first.fields,
     )
 
 

@@ -5,7 +5,6 @@ Every value is kept in a base unit (seconds, bytes, ...), so that samples of two
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from enum import StrEnum
@@ -194,8 +193,10 @@ def misspelt(text: str) -> str:
     if parse_unit(text).base != text or text in _BASES:
         return ""
     alike = [unit for unit in _BASES if unit.lower() == text.lower()]
+    from difflib import get_close_matches  # not for units that are known
+
     near = [unit for unit in _BASES if unit[:1] == text[:1].lower() and len(unit) > 2]
-    return next(iter(alike or difflib.get_close_matches(text, near, 1, 0.85)), "")
+    return next(iter(alike or get_close_matches(text, near, 1, 0.85)), "")
 
 
 def parse_quantity(text: str) -> tuple[float, str]:
@@ -216,15 +217,15 @@ def _is_number(text: str) -> bool:
         return False
 
 
-_RATE = re.compile(
-    r"(?<![a-z])(throughput|bandwidth|scores?|fps|qps|rps|tps|iops|flops|ops)(?![a-z])|(/|per[ _])s(ec(ond)?)?$",
-    re.IGNORECASE,
+_RATE = (
+    r"(?i)(?<![a-z])(throughput|bandwidth|scores?|fps|qps|rps|tps|iops|flops|ops)(?![a-z])"
+    r"|(/|per[ _])s(ec(ond)?)?$"
 )
 
 
 def direction_of(base: str, metric: str = "") -> Direction:
     """Tell which values are good when nobody has said so: rates, by unit or name, high, all others low."""
-    rate = base.endswith("/s") or (not base and _RATE.search(metric))
+    rate = base.endswith("/s") or (not base and re.search(_RATE, metric))
     return Direction.HIGHER if rate else Direction.LOWER
 
 
@@ -242,7 +243,7 @@ def metric_of(base: str) -> str:
 _TIME_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
 _SI_STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _BINARY_STEPS = ((2.0**40, "Ti"), (2.0**30, "Gi"), (2.0**20, "Mi"), (2.0**10, "Ki"), (1.0, ""))
-_SI_PREFIXED = re.compile(r"^(B|J|cycles|[A-Za-z]+|1)(/s)?$")
+_SI_PREFIXED = r"^(B|J|cycles|[A-Za-z]+|1)(/s)?$"
 
 
 def scale_of(magnitude: float, base: str) -> tuple[float, str]:
@@ -253,7 +254,7 @@ def scale_of(magnitude: float, base: str) -> tuple[float, str]:
     if base in ("B", "B/op"):
         factor, prefix = next((step for step in _BINARY_STEPS if magnitude >= step[0]), _BINARY_STEPS[-1])
         return factor, prefix + base
-    if base == "" or not _SI_PREFIXED.match(base):
+    if base == "" or not re.match(_SI_PREFIXED, base):
         return 1.0, base
     factor, prefix = next((step for step in _SI_STEPS if magnitude >= step[0]), _SI_STEPS[-1])
     if base == "1/s":

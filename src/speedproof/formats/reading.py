@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import weakref
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -146,9 +145,9 @@ class Gathered:
         return [np.frombuffer(column, column.typecode)[order] for column in self.columns]
 
     def _write(self) -> None:
-        with room_on_disk(), ExitStack() as stack:
+        with room_on_disk() as new_file, ExitStack() as stack:
             if not self._files:
-                self._files = [stack.enter_context(tempfile.TemporaryFile()) for _ in self.columns]
+                self._files = [stack.enter_context(new_file()) for _ in self.columns]
                 weakref.finalize(self, stack.pop_all().close)
             for file, column in zip(self._files, self._chunk(), strict=True):
                 file.write(column.tobytes())

@@ -10,14 +10,13 @@ import codecs
 import mmap
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR
 from types import MappingProxyType
-from typing import Literal
+from typing import IO, Literal
 
 import numpy as np
 from msgspec import Struct, field
@@ -173,7 +172,7 @@ def source_of(name: str, take: Take) -> Source:
     if len(head) <= LARGE:
         content: bytes | mmap.mmap = b"".join(pieces)
     else:
-        with room_on_disk(), tempfile.TemporaryFile() as file:
+        with room_on_disk() as new_file, new_file() as file:
             file.writelines(pieces)
             file.flush()
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -185,10 +184,12 @@ def source_of(name: str, take: Take) -> Source:
 
 
 @contextmanager
-def room_on_disk() -> Iterator[None]:
-    """Say what helps where a temporary file cannot be written."""
+def room_on_disk() -> Iterator[Callable[[], IO[bytes]]]:
+    """What makes a temporary file; says what helps where one cannot be written."""
+    import tempfile  # not for a small file
+
     try:
-        yield
+        yield tempfile.TemporaryFile
     except OSError as error:
         raise SpeedproofError(
             f"cannot write a temporary file in {tempfile.gettempdir()}: {error.strerror or error}; "

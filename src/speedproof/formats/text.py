@@ -12,10 +12,10 @@ from speedproof.data.units import Unit, parse_unit
 from speedproof.formats.source import Source
 
 # Possessive: of a long row of digits none is given back to be matched again.
-_NUMBER = re.compile(r"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?")
+_NUMBER = r"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?"
 # A text of these alone may be numbers and nothing else.
 _OF_NUMBERS = frozenset("0123456789.eE+-,")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+_DECIMAL_COMMA = r"[+-]?\d+,\d+([eE][+-]?\d+)?"
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 DELIMITERS = ",\t;"
 
@@ -43,7 +43,7 @@ def _complete_lines(text: str) -> Iterator[str]:
 
 def is_number(token: str) -> bool:
     """Whether a token is a finite decimal number with a decimal point."""
-    return _NUMBER.fullmatch(token) is not None
+    return re.fullmatch(_NUMBER, token) is not None
 
 
 def decimals(tokens: Sequence[str]) -> list[float] | None:
@@ -68,7 +68,7 @@ def is_missing(token: str) -> bool:
 
 def looks_decimal_comma(token: str) -> bool:
     """Whether a token is a number with a decimal comma."""
-    return _DECIMAL_COMMA.fullmatch(token) is not None
+    return re.fullmatch(_DECIMAL_COMMA, token) is not None
 
 
 def is_numeric(token: str) -> bool:
@@ -83,9 +83,9 @@ _QUANTITIES = frozenset(
      "user", "real", "cpu", "sys", "system", "memory", "energy", "throughput", "measurement", "measurements",
      "observation", "observations", "cycles", "bytes")
 )  # fmt: skip
-_IN_BRACKETS = re.compile(r"(?P<name>[^(\[]*)[(\[](?P<unit>[^)\]]+)[)\]]")
-_AT_THE_END = re.compile(r"(?P<name>.*[_ ])?(?P<unit>[^_ ]+)")
-_RATE = re.compile(r"[A-Za-z1]+/(s|sec|second|min|minute|op|ops|iter|iteration|call|run)")
+_IN_BRACKETS = r"(?P<name>[^(\[]*)[(\[](?P<unit>[^)\]]+)[)\]]"
+_AT_THE_END = r"(?P<name>.*[_ ])?(?P<unit>[^_ ]+)"
+_RATE = r"[A-Za-z1]+/(s|sec|second|min|minute|op|ops|iter|iteration|call|run)"
 # These are units in capitals too; "MB" and "mB", "MIN" and "min" are not the same.
 _ANY_CASE = ("ns", "us", "ms", "sec")
 
@@ -94,18 +94,18 @@ def known_unit(word: str) -> str | None:
     """The unit that a word is, spelled as :func:`~speedproof.data.units.parse_unit` knows it; else None."""
     any_case = word.lower() in _ANY_CASE or (len(word) > 3 and "/" not in word)
     for spelled in (word, word.lower()) if any_case else (word,):
-        if parse_unit(spelled).base in ("s", "B", "J", "cycles") or _RATE.fullmatch(spelled):
+        if parse_unit(spelled).base in ("s", "B", "J", "cycles") or re.fullmatch(_RATE, spelled):
             return spelled
     return None
 
 
 def split_unit(name: str) -> tuple[str, str | None]:
     """Part a column's name from the unit that it ends with."""
-    if match := _IN_BRACKETS.fullmatch(name):
+    if match := re.fullmatch(_IN_BRACKETS, name):
         rest, word = match["name"].strip("_ "), match["unit"].strip()
         # "time (wall)" says which time, not in which unit.
         return rest, known_unit(word) or (None if word.lower() in _QUANTITIES else word)
-    if match := _AT_THE_END.fullmatch(name):
+    if match := re.fullmatch(_AT_THE_END, name):
         rest, word = (match["name"] or "").strip("_ "), match["unit"]
         # A single letter names many things; at the end of a name, and as "s" only, it is a unit.
         if (len(word) > 1 or (word == "s" and rest)) and (unit := known_unit(word)):
@@ -126,7 +126,7 @@ def settle_unit(written: str | None, asked: str | None, place: str) -> tuple[Uni
 
 # What may stand between those words and a unit.
 _BETWEEN = frozenset(("in", "of", "per"))
-_WORD = re.compile(r"[^\s\"'()\[\],;:_-]+")
+_WORD = r"[^\s\"'()\[\],;:_-]+"
 
 
 def is_header(line: str) -> bool:
@@ -136,27 +136,27 @@ def is_header(line: str) -> bool:
     or a number mistyped.
     """
     judged = line
-    if match := _IN_BRACKETS.fullmatch(line.strip()):
+    if match := re.fullmatch(_IN_BRACKETS, line.strip()):
         judged = match["name"]
         if known_unit(match["unit"].strip()):
-            return all(word[0].isalpha() for word in _WORD.findall(judged))
-    words = [word for word in _WORD.findall(judged) if word.lower() not in _BETWEEN]
+            return all(word[0].isalpha() for word in re.findall(_WORD, judged))
+    words = [word for word in re.findall(_WORD, judged) if word.lower() not in _BETWEEN]
     return bool(words) and all(word.lower() in _QUANTITIES or _written_unit(word) for word in words)
 
 
 def header_columns(line: str) -> int:
     """How many quantities a header line names."""
-    return sum(word.lower() in _QUANTITIES for word in _WORD.findall(line))
+    return sum(word.lower() in _QUANTITIES for word in re.findall(_WORD, line))
 
 
 def header_unit(line: str) -> str | None:
     """The unit that a header line names; None without one."""
     if unit := split_unit(line)[1]:
         return unit
-    return next((unit for word in _WORD.findall(line) if (unit := _written_unit(word))), None)
+    return next((unit for word in re.findall(_WORD, line) if (unit := _written_unit(word))), None)
 
 
-_WITH_UNIT = re.compile(rf"(?P<number>{_NUMBER.pattern})(?P<unit>[^\d\W]\S*)")
+_WITH_UNIT = rf"(?P<number>{_NUMBER})(?P<unit>[^\d\W]\S*)"
 
 
 def _written_unit(word: str) -> str | None:
@@ -170,7 +170,7 @@ def readings(tokens: Sequence[str]) -> list[tuple[str, str | None]]:
     for token in tokens:
         if is_number(token) or is_missing(token):
             numbers.append((token, ""))
-        elif (match := _WITH_UNIT.fullmatch(token)) and (unit := _written_unit(match["unit"])):
+        elif (match := re.fullmatch(_WITH_UNIT, token)) and (unit := _written_unit(match["unit"])):
             numbers.append((match["number"], unit))
         elif numbers and numbers[-1][1] == "" and (unit := _written_unit(token)):
             numbers[-1] = (numbers[-1][0], unit)

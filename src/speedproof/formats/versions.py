@@ -199,21 +199,18 @@ def one_thing(read_all: Sequence[list[Record | Skipped]]) -> list[list[Record | 
     ]
 
 
-_PAIR = re.compile(r"(?P<key>[A-Za-z_][\w.]*) ?[=:] ?(?P<value>.+)", re.DOTALL)
-_NAMED = re.compile(r"[A-Za-z_][\w.]*=.+", re.DOTALL)
+_PAIR = r"(?s)(?P<key>[A-Za-z_][\w.]*) ?[=:] ?(?P<value>.+)"
+_NAMED = r"(?s)[A-Za-z_][\w.]*=.+"
 _ASSIGNED = r"[\w.]+=[^,\s]+"
 # Parameters stand behind a colon (JMH, ReBench) or a blank (the runner), in brackets at the end (pytest, asv,
 # BenchmarkDotNet), behind slashes (Go, google-benchmark, criterion), or a dash (PARSEC's inputs).
 _STYLES = (
-    (re.compile(rf"(?P<base>[^:]+)(?P<opening>:)(?P<inner>{_ASSIGNED}(,{_ASSIGNED})*)(?P<closing>)"), r","),
-    (re.compile(rf"(?P<base>[^=]+?)(?P<opening> )(?P<inner>{_ASSIGNED}( {_ASSIGNED})*)(?P<closing>)"), r" "),
-    (re.compile(r"(?P<base>[^\[]+)(?P<opening>\[)(?P<inner>.+)(?P<closing>\])"), r"-"),
-    (re.compile(r"(?P<base>[^(]+)(?P<opening>\()(?P<inner>.+)(?P<closing>\))"), r", "),
-    (re.compile(r"(?P<base>[^/]+)(?P<opening>/)(?P<inner>.+)(?P<closing>)"), r"/"),
-    (
-        re.compile(r"(?P<base>[\w.]+)(?P<opening>-)(?P<inner>(test|native|sim[a-z]+)(-\d+)?)(?P<closing>)"),
-        r"-",
-    ),
+    (rf"(?P<base>[^:]+)(?P<opening>:)(?P<inner>{_ASSIGNED}(,{_ASSIGNED})*)(?P<closing>)", ","),
+    (rf"(?P<base>[^=]+?)(?P<opening> )(?P<inner>{_ASSIGNED}( {_ASSIGNED})*)(?P<closing>)", " "),
+    (r"(?P<base>[^\[]+)(?P<opening>\[)(?P<inner>.+)(?P<closing>\])", "-"),
+    (r"(?P<base>[^(]+)(?P<opening>\()(?P<inner>.+)(?P<closing>\))", ", "),
+    (r"(?P<base>[^/]+)(?P<opening>/)(?P<inner>.+)(?P<closing>)", "/"),
+    (r"(?P<base>[\w.]+)(?P<opening>-)(?P<inner>(test|native|sim[a-z]+)(-\d+)?)(?P<closing>)", "-"),
 )
 
 
@@ -229,13 +226,15 @@ class _Name(Struct, frozen=True):
     @classmethod
     def of(cls, text: str) -> _Name:
         for pattern, delimiter in _STYLES:
-            if match := pattern.fullmatch(text):
+            if match := re.fullmatch(pattern, text):
                 base, opening, inner = match["base"], match["opening"], match["inner"]
-                if opening == "/" and _NAMED.fullmatch(base):  # of several columns: all of it is parameters
+                if opening == "/" and re.fullmatch(
+                    _NAMED, base
+                ):  # of several columns: all of it is parameters
                     base, opening, inner = "", "", text
                 parts = []
                 for place, part in enumerate(inner.split(delimiter), start=1):
-                    pair = _PAIR.fullmatch(part)
+                    pair = re.fullmatch(_PAIR, part)
                     parts.append((pair["key"], pair["value"], part) if pair else (f"/{place}", part, part))
                 return cls(base, tuple(parts), opening, delimiter, match["closing"])
         return cls(text)

@@ -314,7 +314,8 @@ class HistoryStore:
     def _forget_figures(self, connection: Connection, commit: int) -> None:
         """Blocks without the figures of a commit, or none."""
         b = schema.blocks
-        locked = select(b.c.id, b.c.figures).order_by(b.c.id)  # PostgreSQL has several writers
+        # PostgreSQL has several writers.
+        locked = select(b.c.id, b.c.figures).order_by(b.c.id).with_for_update()
         for number, figures in connection.execute(locked).all():
             block = self._unpacked(figures)
             left = block[block["commit"] != commit]

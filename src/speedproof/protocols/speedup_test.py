@@ -118,15 +118,21 @@ def report_suite(
     """Make the report of a configuration."""
     confidence = None if alpha is None else alpha_at(alpha)
     levels = [entry.confidence if confidence is None else confidence for entry in entries]
-    sides = {
-        at: ([locate(e.sides[0], at) for e in entries], [locate(e.sides[1], at) for e in entries])
-        for at in LOCATIONS
-    }
+    sides = {at: tuple([locate(e.sides[k], at) for e in entries] for k in (0, 1)) for at in LOCATIONS}
     custom = [entry.weight for entry in entries]
-    references = {at: [locate(e.x.values, at) for e in entries] for at in LOCATIONS}
+    references = {
+        at: [of[e.x.higher_is_better][i] for i, e in enumerate(entries)] for at, of in sides.items()
+    }
     weights = {at: weigh(weighting, before, custom) for at, before in references.items()}
     rows = tuple(
-        _row(entry, level, rules, original, {at: w[i] for at, (w, _) in weights.items()})
+        _row(
+            entry,
+            level,
+            rules,
+            original,
+            {at: w[i] for at, (w, _) in weights.items()},
+            {at: (x[i], y[i]) for at, (x, y) in sides.items()},
+        )
         for i, (entry, level) in enumerate(zip(entries, levels, strict=True))
     )
     # Nobody asked for custom weights when there are none at all.
@@ -134,7 +140,7 @@ def report_suite(
     usual = DEFAULT_ALPHA if alpha is None else alpha
     return SuiteReport(
         rows=rows,
-        overall={at: overall_gain(*of, weights[at][0]) for at, of in sides.items()},
+        overall={at: overall_gain(of[0], of[1], weights[at][0]) for at, of in sides.items()},
         accelerated={
             "mean": accelerated(sum(r.mean.significant for r in rows), len(rows), usual, precision),
             "median": accelerated(sum(r.median.significant for r in rows), len(rows), usual, precision),
@@ -160,14 +166,18 @@ def _dominant(
 
 
 def _row(
-    entry: Entry, level: float | None, rules: Rules, original: bool, weights: dict[Location, float]
+    entry: Entry,
+    level: float | None,
+    rules: Rules,
+    original: bool,
+    weights: dict[Location, float],
+    located: dict[Location, tuple[float, float]],
 ) -> SuiteRow:
     x, y = entry.sides
     alpha = None if level is None else alpha_at(level)
     how = {"original": original, "turned": entry.x.higher_is_better}
     of_mean = finding("mean", x, y, alpha, rules, **how)
     of_median = finding("median", x, y, alpha, rules, **how)
-    located = {at: (locate(x, at), locate(y, at)) for at in LOCATIONS}
     return SuiteRow(
         name=entry.name,
         speedups={at: before / after if after > 0 else math.nan for at, (before, after) in located.items()},

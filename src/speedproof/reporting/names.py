@@ -13,12 +13,12 @@ from speedproof.data.names import visible as visible
 from speedproof.data.names import visible_lines as visible_lines
 from speedproof.reporting.model import Cell, Column
 
-_BOUNDARY = re.compile(r"\.(?!\d)|[/:=\\_\-\s]")
-_FIELD = re.compile(r"(?:^|/)([A-Za-z_][\w.]*)=")
-_SPACE = re.compile(r"\s")
-_PARTS = re.compile(r"([/\\\s_\-]+)")
-_WORDS = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
-_LAST_WORD = re.compile(r"(?<![^\W_])[^\W_]*+$")
+_BOUNDARY = r"\.(?!\d)|[/:=\\_\-\s]"
+_FIELD = r"(?:^|/)([A-Za-z_][\w.]*)="
+_SPACE = r"\s"
+_PARTS = r"([/\\\s_\-]+)"
+_WORDS = r"""(?:"[^"]*"|'[^']*'|\S)+"""
+_LAST_WORD = r"(?<![^\W_])[^\W_]*+$"
 _FILES, _COMMANDS, _NICKNAME = 24, 40, 12
 """The width of a name in a sentence, and of one that is mentioned again."""
 _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
@@ -61,8 +61,8 @@ def common_prefix(names: Sequence[str]) -> str:
         return ""
     first, same = min(names), begin_alike(names)
     # Of commands whole words are told, never a part of a number or of what is in quotes.
-    boundary = _SPACE if _SPACE.search(first, 0, same) else _BOUNDARY
-    ends = [match.end() for match in boundary.finditer(first, 0, same)]
+    boundary = _SPACE if re.search(_SPACE, first[:same]) else _BOUNDARY
+    ends = [match.end() for match in re.finditer(boundary, first[:same])]
     ends = [end for end in ends if not (first[:end].count('"') % 2 or first[:end].count("'") % 2)]
     # A short prefix costs the reader more to be told of than to read, and no name may become empty.
     while ends and any(len(name) == ends[-1] for name in names):
@@ -88,14 +88,14 @@ def benchmark_column(names: Sequence[str], title: str = "") -> tuple[Column, Cal
 
     That is what they begin with, or the fields that they name (``program=art/threads=2``).
     """
-    fields = [tuple(_FIELD.findall(name)) for name in names]
+    fields = [tuple(re.findall(_FIELD, name)) for name in names]
     if (
         len(set(fields)) == 1
         and len(fields[0]) > 1
         and all(name.startswith(f"{fields[0][0]}=") for name in names)
     ):
         return Column("/".join(fields[0]), names=True), lambda name: Cell(
-            _FIELD.sub(r"/", name)[1:], "strong"
+            re.sub(_FIELD, r"/", name)[1:], "strong"
         )
     prefix = common_prefix(names)
     column = Column(f"{prefix}…" if prefix else title, names=True)
@@ -150,7 +150,7 @@ def short_names(versions: Iterable[str]) -> dict[str, str]:
     # Names that begin alike are shortened together, so that others, which come later, leave them as they are.
     groups: dict[str, list[str]] = {}
     for name in parted:
-        groups.setdefault(_BOUNDARY.split(name, 1)[0], []).append(name)
+        groups.setdefault(re.split(_BOUNDARY, name, maxsplit=1)[0], []).append(name)
     short = {
         name: label
         for own in groups.values()
@@ -192,7 +192,7 @@ def labels(names: Sequence[str], width: int, of_commands: int = 0) -> list[str]:
 
 def _without_shared_words(names: list[str]) -> list[str]:
     """Commands without the words that all begin and end with; the program stays unless it is one of them."""
-    words = [_WORDS.findall(name) for name in names]
+    words = [re.findall(_WORDS, name) for name in names]
     if len(set(names)) < 2:
         return names
     least = min(map(len, words))
@@ -207,7 +207,7 @@ def _without_shared_words(names: list[str]) -> list[str]:
 
 def _told_apart(names: list[str], width: int) -> list[str]:
     """Names without the parts that all have, then without those that are not needed to tell them apart."""
-    parts = [_PARTS.split(name) for name in names]
+    parts = [re.split(_PARTS, name) for name in names]
     shared = set.intersection(*({*found[::2]} for found in parts))
     kept = [
         [(found[i - 1] if i else "", found[i]) for i in range(0, len(found), 2) if found[i] not in shared]
@@ -232,7 +232,7 @@ def _middles(names: Sequence[str], width: int) -> list[str]:
     """Names by what tells them apart, between as much of both ends as fits."""
     turned = [name[::-1] for name in names]
     # Whole words, or the reader sees "ame" and "pread".
-    start, end = (len(_LAST_WORD.sub("", own[0][: begin_alike(own)])) for own in (names, turned))
+    start, end = (len(re.sub(_LAST_WORD, "", own[0][: begin_alike(own)])) for own in (names, turned))
     short = []
     for name in names:
         apart = name[start : len(name) - end]
@@ -258,7 +258,7 @@ def _middle(text: str, width: int, share: float) -> str:
 
 def _whole_words(text: str, width: int) -> str:
     """As many of the first and the last words as fit; empty where no two do."""
-    words = [word for word in _WORDS.findall(text) if word != "…"]
+    words = [word for word in re.findall(_WORDS, text) if word != "…"]
     best = ""
     head, tail = 1, 0
     while head + tail < len(words):

@@ -17,7 +17,7 @@ Paint = Callable[..., str]
 
 _COLOURS: dict[Style, str] = {"": "", "good": "32", "bad": "31", "warning": "33", "dim": "2", "strong": "1"}
 _GAP = "  "
-_COMMAND = re.compile(r"'(?:speedproof|git) [^']*'|(?<=: )speedproof .*")
+_COMMAND = r"'(?:speedproof|git) [^']*'|(?<=: )speedproof .*"
 _TIE = "\0"  # a blank at which no line ends; what is shown holds none
 _NAMES = (60, 40, 32, 24)
 """Widths to which names are shortened before a column is dropped."""
@@ -103,7 +103,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _fill(text: str, width: int, indent: str) -> list[str]:
-    tied = _COMMAND.sub(lambda command: command[0].replace(" ", _TIE), text)
+    tied = re.sub(_COMMAND, lambda command: command[0].replace(" ", _TIE), text)
     lines = textwrap.wrap(
         tied, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     )

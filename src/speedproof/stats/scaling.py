@@ -30,7 +30,8 @@ def _shift(largest: npt.ArrayLike) -> IntArray:
 
 def exponent(*samples: npt.ArrayLike) -> int:
     """The power of two by which samples have to be multiplied to be of usual size; 0 when they are."""
-    return int(_shift(max(float(np.abs(sample).max(initial=0.0)) for sample in samples)))
+    largest = max(float(np.abs(sample).max(initial=0.0)) for sample in samples)
+    return 0 if _USUAL[0] < largest < _USUAL[1] else int(_shift(largest))
 
 
 def in_common_unit(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:

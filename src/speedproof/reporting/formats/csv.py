@@ -14,7 +14,7 @@ from speedproof.reporting.formats import Reported, ReportFormat
 from speedproof.reporting.model import Records, Report
 
 # Behind blanks too, and in full width, which some spreadsheets read as the same.
-_FORMULA = re.compile(r"[\t\r\n]|\s*([=@]|[+-](?!\.?\d[.\d]*([eE][+-]?\d+)?( ?%)?$))")
+_FORMULA = r"[\t\r\n]|\s*([=@]|[+-](?!\.?\d[.\d]*([eE][+-]?\d+)?( ?%)?$))"
 
 
 def write(reported: Reported, target: str) -> str:
@@ -49,7 +49,7 @@ def _text(value: object) -> str:
         return repr(value) if math.isfinite(value) else ""
     if not isinstance(value, str):
         return "" if value is None else str(value)
-    formula = _FORMULA.match(unicodedata.normalize("NFKC", value))
+    formula = re.match(_FORMULA, unicodedata.normalize("NFKC", value))
     return f"'{visible(value)}" if formula else visible(value)
 
 

@@ -12,8 +12,8 @@ from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table
 
 # GitHub refuses comments of more than 65,536 characters; the rest is for what a bot writes around it.
 _MOST_CHARACTERS = 60_000
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~&$])")
-_LINE_START = re.compile(r"^(\d{1,9}(?=[.)](?: |$))|(?=[-+=]))")
+_SPECIAL = r"([\\`*_{}\[\]<>|~&$])"
+_LINE_START = r"^(\d{1,9}(?=[.)](?: |$))|(?=[-+=]))"
 _MARKS: dict[Style, str] = {"good": "🟢 ", "bad": "🔴 ", "warning": "🟡 ", "dim": "", "strong": "", "": ""}
 
 
@@ -128,7 +128,7 @@ def code(text: str) -> str:
 
 def escape(text: str) -> str:
     """A sentence that shows as it is written, whatever names it holds."""
-    text = _LINE_START.sub(r"\1\\", _SPECIAL.sub(r"\\\1", " ".join(visible(text).split())))
+    text = re.sub(_LINE_START, r"\1\\", re.sub(_SPECIAL, r"\\\1", " ".join(visible(text).split())))
     # GitHub looks for @user and #1 in the rendered text, where only an empty comment keeps them apart.
     return re.sub("([@#])", r"\1<!-- -->", text)
 
