@@ -1,7 +1,5 @@
 """One word a thing: no two classes that other modules may use have one name."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

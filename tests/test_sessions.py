@@ -1,7 +1,5 @@
 """The loop with a fake executor and a fake clock: order, stopping, resuming, storing, without any time."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import statistics

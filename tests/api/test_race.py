@@ -1,7 +1,5 @@
 """Races of Python functions, measuring commands, the pytest fixture and the notebook's magic."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

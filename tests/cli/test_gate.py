@@ -1,7 +1,5 @@
 """``speedproof gate`` as a pipeline meets it: exit codes, settings, summaries."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """What a session shows while it runs and at its end, with fake clocks and streams."""
 
-from __future__ import annotations
-
 import io
 import math
 import re

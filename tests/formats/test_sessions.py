@@ -1,7 +1,5 @@
 """Sessions as the top level of nesting, and which side was measured first, by what the files tell."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

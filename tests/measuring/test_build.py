@@ -1,7 +1,5 @@
 """Builds without a repository: whose fault a failure is, what is told of it, whom the files are for."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

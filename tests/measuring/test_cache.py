@@ -1,7 +1,5 @@
 """What is remembered between sessions, and what happens when it cannot be."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Other tools' benchmarks, through stand-ins that take the tools' own options and write their own files."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

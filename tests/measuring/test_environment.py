@@ -1,7 +1,5 @@
 """Facts and disturbances of a machine, on a made-up file tree."""
 
-from __future__ import annotations
-
 import os
 import platform
 import time

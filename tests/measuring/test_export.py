@@ -1,7 +1,5 @@
 """Sessions in the form of hyperfine, field by field as its manual says."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from typing import Any

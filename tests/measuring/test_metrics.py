@@ -1,7 +1,5 @@
 """Metrics beyond the clock: output, counters, energy."""
 
-from __future__ import annotations
-
 import resource
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The order within blocks: fair, independent, and a function of the seed alone."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """The loop by itself, with deciders, executors and a clock that the test says all of."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence

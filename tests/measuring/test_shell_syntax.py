@@ -1,7 +1,5 @@
 """What is a shell's own in a command, against a shell: where it finds nothing to do, ours must agree."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 from pathlib import Path

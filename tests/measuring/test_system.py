@@ -1,7 +1,5 @@
 """macOS, played on Linux: what it lacks is taken away, what it has instead is a fake."""
 
-from __future__ import annotations
-
 import os
 import resource
 import select

@@ -1,7 +1,5 @@
 """What an operation does so often, allocations for example: exact whole numbers, 0 among them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
