@@ -87,10 +87,10 @@ lowest: wheel
 	$(call environment,lowest,$(PYTHON),constraints/lowest.txt)
 
 # What of the tests exercises numerics, formats and the command line: for the gate, where time is short.
-DECISIVE := tests/test_project.py tests/data_model tests/stats/test_special.py tests/stats/test_tests_against_r.py \
+DECISIVE := tests/test_project.py tests/data_model tests/stats/test_special.py tests/stats/test_rank_and_t_tests.py \
   tests/stats/test_signed_rank.py tests/stats/test_superiority.py tests/mixture/test_fit.py tests/mixture/test_em.py \
   tests/formats/test_json_tools.py tests/formats/test_text_files.py tests/protocols/test_compare.py \
-  tests/protocols/test_hpt.py tests/cli/test_compare.py tests/cli/test_gate.py tests/cli/test_not_finite.py \
+  tests/protocols/test_hpt.py tests/cli/test_compare.py tests/cli/test_gate.py tests/cli/test_extremes.py \
   src/speedproof/mixture
 lowest-quick: DECIDE := $(DECISIVE)
 lowest-quick: lowest

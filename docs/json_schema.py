@@ -16,6 +16,7 @@ import msgspec
 import msgspec.inspect
 from msgspec import defstruct
 
+from speedproof.api.session_results import SessionOrigin
 from speedproof.corpus.changes import CorpusChanges
 from speedproof.corpus.conclude import Conclusion
 from speedproof.corpus.info import CorpusInfo
@@ -41,7 +42,6 @@ from speedproof.protocols.why import Why
 from speedproof.reporting.bisection import ToldBisection
 from speedproof.reporting.json import SCHEMA_VERSION
 from speedproof.reporting.stored import Context, StoredSuite
-from speedproof.sessions import SessionOrigin
 
 PAGE = Path(__file__).with_name("schema.json")
 

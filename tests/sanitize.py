@@ -4,8 +4,6 @@
 that do not fit together are thrown at them, too.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib.abc import Loader
 from importlib.machinery import ExtensionFileLoader
@@ -18,7 +16,7 @@ import pytest
 from msgspec.structs import astuple
 
 TESTS = ["tests/mixture/test_em.py", "tests/mixture/test_search.py"]
-TESTS += ["tests/stats/test_change_points.py", "tests/stats/test_levels.py", "tests/stats/test_merging.py"]
+TESTS += ["tests/stats/test_change_points.py", "tests/stats/test_levels.py", "tests/stats/test_pooled.py"]
 # What the kernels' memory sees; simulations call them no differently.
 SIMULATED = "numpy or random_starts or others or test_change_points or test_levels"
 TESTS += ["-k", f"kernel or every_way or not ({SIMULATED})"]

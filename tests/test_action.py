@@ -1,7 +1,5 @@
 """The GitHub Action: its steps are run as GitHub runs them, with a runner's variables and nothing else."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

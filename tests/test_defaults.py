@@ -1,7 +1,5 @@
 """What nobody says is the same everywhere, as the manual says: 5 % of risk, 80 % of power, ten blocks."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import math

@@ -1,7 +1,5 @@
 """Every command and every Python example in the README and the manual is run, and its output compared."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import io

@@ -1,7 +1,5 @@
 """What CONTRIBUTING.md promises to those who extend speedproof: its examples, put into the registries it names."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the project declares of itself is consistent."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tomllib

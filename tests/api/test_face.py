@@ -1,7 +1,5 @@
 """``import speedproof as sp``: what a user of Python meets."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import itertools

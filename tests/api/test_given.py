@@ -1,7 +1,5 @@
 """What is given wrongly in Python is refused in words that say what to do, and never by Python itself."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Values that say their unit themselves, beside others that do not: no number becomes seconds unseen."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from importlib import import_module

@@ -1,7 +1,5 @@
 """What an error recommends is what Python takes: each remedy is followed here."""
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """``speedproof bisect`` on real repositories, made here; the runs are faked: nothing depends on a clock."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """``speedproof compare`` and its neighbours as a user meets them: words, exit codes, pipes, terminals."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """The manual's demo: a real repository with a planted slowdown, really built; times are what its source says."""
 
-from __future__ import annotations
-
 import io
 import re
 import runpy

@@ -3,10 +3,12 @@
 Warnings are errors here, as everywhere in the tests.
 """
 
-from __future__ import annotations
-
+import io
 import json
 import random
+import re
+from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ import numpy as np
 import pytest
 from tests.command import speedproof
 
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
 from speedproof.mixture.model import MixtureModel
 
 MODEL = MixtureModel([0.5, 0.5], [700.0, 900.0], [20.0, 20.0])
@@ -178,3 +182,189 @@ def test_a_sample_without_digits_in_the_common_unit_is_drawn_without_a_curve(tmp
     code, _, err = speedproof("plot", *files, "--unit", "s", "-o", str(tmp_path / "x.svg"))
     assert code == 0
     assert "(b): no mixture, so no curve of it" in err
+
+
+SAMPLES = {
+    "plain": [1.0, 1.1, 1.2, 1.05, 1.07, 1.12],
+    "constant": [1.0] * 6,
+    "zeros": [0.0] * 6,
+    "onezero": [0.0, 1.0, 1.1, 1.2, 1.3, 1.1],
+    "negative": [-1.0, -2.0, -1.5, -1.2, -1.1, -1.3],
+    "signs": [-1.0, 2.0, 1.5, -1.2, 1.1, 1.3],
+    "single": [1.0],
+    "least": [5e-324] * 6,
+    "most": [1.7e308, 1.6e308, 1.5e308, 1.7e308, 1.65e308, 1.2e308],
+    "endless": [1.0, float("inf"), 1.1, 1.2],
+    "unknown": [1.0, float("nan"), 1.1, 1.2],
+    "empty": [],
+}
+ALL_COMMANDS = (
+    ("compare", "--details", "--margin", "2%"),
+    ("compare", "--explain"),
+    ("compare", "--json"),
+    ("compare", "--csv", "-"),
+    ("compare", "--markdown", "-"),
+    ("compare", "--html", "-"),
+    ("compare", "--latex", "-"),
+    ("gate",),
+    ("gate", "--json"),
+    ("hpt",),
+    ("hpt", "--json"),
+    ("rank",),
+    ("rank", "--resamples", "10", "--json"),
+    ("model", "--bootstrap", "5"),
+    ("model", "--bootstrap", "5", "--json"),
+    ("show",),
+    ("show", "--json"),
+)
+NO_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:nan|inf(?:inity)?)(?![\w.])", re.IGNORECASE)
+ONE = re.compile(r"\b1 (?:benchmarks|runs|samples|versions)\b")
+SCRIPT = re.compile(r"<script.*?</script>", re.DOTALL)
+
+
+def refuse(word: str) -> None:
+    raise AssertionError(f"{word} in JSON")
+
+
+def write_odd(folder: Path) -> None:
+    for name, values in SAMPLES.items():
+        text = "".join(f"{value!r}\n" for value in values)
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ALL_COMMANDS, ids=" ".join)
+def test_no_display_shows_what_is_no_number(command: tuple[str, ...], tmp_path: Path) -> None:
+    """Every sample against a plain one, either way, and against itself."""
+    write_odd(tmp_path)
+    answered = 0
+    for name in SAMPLES:
+        for old, new in {("plain", name), (name, "plain"), (name, name)}:
+            if command[0] in ("model", "show") and old != "plain":
+                continue
+            files = [str(tmp_path / f"{side}.txt") for side in (old, new)]
+            if command[0] == "gate":
+                files = ["--baseline", files[0], "--candidate", files[1]]
+            out, err = io.StringIO(), io.StringIO()
+            code = main((command[0], *files, *command[1:]), Console(out, err))
+            assert code in (0, 1, 2, 3), (old, new, err.getvalue())
+            if code == 2:
+                continue
+            answered += 1
+            shown = SCRIPT.sub("", out.getvalue())
+            assert NO_NUMBER.search(shown) is None, (old, new, shown)
+            if "--json" in command:
+                json.loads(shown, parse_constant=refuse)
+    assert answered > 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "option", ["", "--json", "--html -", "--markdown -", "--original", "--weight fraction"]
+)
+def test_the_speedup_test_neither(option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All pairs in one configuration, and each alone, with and without a level; the four files are read, too."""
+    monkeypatch.chdir(tmp_path)
+    write_odd(tmp_path)
+    pairs = [f"{old},{new}" for name in SAMPLES for old, new in (("plain", name), (name, "plain"))]
+    answered = 0
+    for number, chosen in enumerate([pairs, *([pair] for pair in pairs)]):
+        rows = [
+            f"{p.replace(',', ' ')},{p.replace(',', '.txt,')}.txt,{'0.95' if number % 2 else ''},1"
+            for p in chosen
+        ]
+        Path("c.csv").write_text("\n".join(["Name,Sample1,Sample2,ConfLevel,Coef", *rows]) + "\n")
+        out, err = io.StringIO(), io.StringIO()
+        code = main(("suite", "c.csv", *option.split()), Console(out, err))
+        assert code in (0, 2), err.getvalue()
+        if code == 0:
+            answered += 1
+            files = [
+                p.read_text().replace("Inf", "as R has it")
+                for p in tmp_path.glob("c.*")
+                if p.suffix in (".report", ".out")
+            ]
+            for shown in (SCRIPT.sub("", out.getvalue()), *files):
+                assert NO_NUMBER.search(shown) is None, (chosen, shown)
+                assert "e+02 %" not in shown
+                assert not ONE.search(shown)
+            if option == "--json":
+                json.loads(out.getvalue(), parse_constant=refuse)
+    assert answered > 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["histogram", "cdf", "order", "violins", "qq", "forest"])
+def test_no_picture_shows_what_is_no_number(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Titles, axes with their ticks, legends and annotations, and where lines go."""
+    text = pytest.importorskip("matplotlib.text")
+    drawn: list[str] = []
+
+    def look(picture: Any, path: Path) -> None:
+        figure = getattr(picture, "figure", picture)
+        for axes in figure.axes:
+            assert np.isfinite([axes.get_xlim(), axes.get_ylim()]).all()
+            drawn.extend(f"{value:g}" for value in (*axes.get_xticks(), *axes.get_yticks()))
+        drawn.extend(found.get_text() for found in figure.findobj(text.Text))
+
+    monkeypatch.setattr("speedproof.plot.save", look)
+    write_odd(tmp_path)
+    answered = 0
+    for name in SAMPLES:
+        files = [str(tmp_path / f"{side}.txt") for side in ("plain", name)][-1 if kind != "forest" else 0 :]
+        out, err = io.StringIO(), io.StringIO()
+        drawn.clear()
+        code = main(("plot", *files, "--kind", kind, "-o", str(tmp_path / "p.svg")), Console(out, err))
+        assert code in (0, 2), (name, err.getvalue())
+        answered += code == 0
+        for shown in (*drawn, out.getvalue(), *([err.getvalue()] if code == 0 else [])):
+            assert NO_NUMBER.search(shown) is None, (name, shown)
+    assert answered > 2
+
+
+@pytest.mark.parametrize("given", ["5e-324", "1e-308"])
+def test_a_level_or_precision_of_nothing(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no test supports is refused once, where it is read, on the command line as in a configuration."""
+    monkeypatch.chdir(tmp_path)
+    write_odd(tmp_path)
+    Path("c.csv").write_text(f"Name,Sample1,Sample2,ConfLevel,Coef\na,plain.txt,zeros.txt,{given},1\n")
+    for option in ("--confidence", "--precision"):
+        out, err = io.StringIO(), io.StringIO()
+        assert main(("suite", "c.csv", option, given), Console(out, err)) == 2
+        assert "below 1e-09" in err.getvalue()
+    out, err = io.StringIO(), io.StringIO()
+    assert main(("suite", "c.csv"), Console(out, err)) == 0
+    assert f"ConfLevel '{given}' lies below 1e-09" in err.getvalue()
+
+
+def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where the numbers of a JSON value are; of a list those of its first two items."""
+    items = (
+        value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    )
+    for key, item in items:
+        yield from numbers(item, (*path, key))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [1e308, -1e308, 5e-324, -1])
+def test_a_stored_result_with_a_number_that_none_has(number: float, tmp_path: Path) -> None:
+    """Any number of a stored comparison replaced: the report is written, or the file refused in a line."""
+    write_odd(tmp_path)
+    out = io.StringIO()
+    files = [str(tmp_path / name) for name in ("plain.txt", "onezero.txt")]
+    main(("compare", *files, "--json"), Console(out, io.StringIO()))
+    whole = json.loads(out.getvalue())
+    stored = tmp_path / "stored.json"
+    for path in list(numbers(whole)):
+        changed = json.loads(out.getvalue())
+        *way, last = path
+        reduce(lambda part, key: part[key], way, changed)[last] = number
+        stored.write_text(json.dumps(changed), encoding="utf-8")
+        told, err = io.StringIO(), io.StringIO()
+        assert main(("report", str(stored), "--csv", "-"), Console(told, err)) in (0, 2), path
+        assert main(("report", str(stored)), Console(told, err)) in (0, 2), path

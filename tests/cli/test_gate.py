@@ -1,7 +1,5 @@
 """``speedproof gate`` as a pipeline meets it: exit codes, settings, summaries."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
@@ -15,8 +13,8 @@ from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.cli.console import Console
+from speedproof.cli.inputs import GateSettings, read_settings
 from speedproof.cli.main import main
-from speedproof.cli.settings import GateSettings, read_settings
 from speedproof.errors import FormatError
 
 ROOT = Path(__file__).parents[2]

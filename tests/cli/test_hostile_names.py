@@ -1,7 +1,5 @@
 """Names come from files: nothing in one may command a terminal, a spreadsheet, a page or a file system."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

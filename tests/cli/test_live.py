@@ -1,7 +1,5 @@
 """What a session shows while it runs and at its end, with fake clocks and streams."""
 
-from __future__ import annotations
-
 import io
 import math
 import re
@@ -13,7 +11,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.live import Watcher
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.measuring.execute import Run
-from speedproof.measuring.results import Progress
+from speedproof.measuring.runs import Progress
 from speedproof.protocols.planning import Calibration
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison

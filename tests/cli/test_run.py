@@ -1,7 +1,5 @@
 """``speedproof run`` as a user meets it: words, files, exit codes, real programs."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

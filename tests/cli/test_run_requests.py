@@ -1,7 +1,5 @@
 """What ``speedproof run`` is asked for: what cannot be meant is refused, with a remedy, before anything runs."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

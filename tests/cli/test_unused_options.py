@@ -1,14 +1,21 @@
 """An option that changes nothing where it is given is refused: whoever gives it expects it to matter."""
 
-from __future__ import annotations
-
 import io
+import json
+import re
+import runpy
+import shutil
+import subprocess
 from pathlib import Path
 
+import click
+import numpy as np
 import pytest
 
+import speedproof as sp
+from speedproof.cli.command import ClickArgument, ClickOption
 from speedproof.cli.console import Console
-from speedproof.cli.main import command, main
+from speedproof.cli.main import COMMANDS, command, every_command, main
 
 VALUES = {"--max-components": "2", "--last": "5", "--every": "9", "--confidence": "0.9"}
 
@@ -136,3 +143,139 @@ def test_the_size_of_a_cache_is_a_size(value: str) -> None:
 @pytest.mark.parametrize("option", ["--seed", "--jobs"])
 def test_pictures_are_drawn_without_chance_and_without_threads(option: str) -> None:
     assert refused("plot", "a.txt", "-o", "p.svg", option, "1").startswith(f"unknown option {option}")
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Frames a second without a unit: b has a tenth more."""
+    folder = tmp_path_factory.mktemp("frames")
+    rng = np.random.default_rng(4)
+    for name, level in (("a", 100.0), ("b", 110.0)):
+        np.savetxt(folder / f"{name}.txt", level + rng.normal(size=40))
+    (folder / "c.csv").write_text(f"Name,Sample1,Sample2\nf,{folder}/a.txt,{folder}/b.txt\n")
+    return folder
+
+
+def run(*words: str) -> tuple[int, str]:
+    out, err = io.StringIO(), io.StringIO()
+    return main([*words], Console(out, err)), out.getvalue() + err.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("words", "worse", "better"),
+    [
+        ("compare a b", "b is 1.10x slower", "b is 1.10x faster"),
+        ("gate a b", "FAIL", "PASS"),
+        ("rank a b", "Run a", "Run b"),
+        ("hpt a b", "  a by ", "  b by "),
+        ("suite c.csv", "1.10x slower", "1.10x faster"),
+    ],
+)
+def test_verdicts_turn(frames: Path, words: str, worse: str, better: str) -> None:
+    """What would be slower is faster; a metric that is not there is an error."""
+    command, *files = words.split()
+    paths = [f"{file}={frames / file}.txt" if file in "ab" else str(frames / file) for file in files]
+    assert worse in run(command, *paths)[1]
+    assert better in run(command, *paths, "--higher-is-better", "time")[1]
+    code, told = run(command, *paths, "--higher-is-better", "tim")
+    assert (code, "no such metric; do you mean time?" in told) == (2, True)
+
+
+def test_a_corpus_keeps_the_direction(frames: Path, tmp_path: Path) -> None:
+    """As it was asked for when it was built; a metric that is not there is an error."""
+    pytest.importorskip("pyarrow")
+    paths = [str(frames / "a.txt"), str(frames / "b.txt")]
+    for name, code in (("time", 0), ("tim", 2)):
+        place = tmp_path / name
+        assert run("corpus", "build", *paths, "-o", str(place), "--higher-is-better", name)[0] == code
+    (direction,) = sp.Corpus(tmp_path / "time").query("SELECT DISTINCT direction FROM corpus")["direction"]
+    assert direction.as_py() == "higher"
+
+
+def test_samples_that_are_shown_keep_it(frames: Path) -> None:
+    """In JSON as ``direction``."""
+    told = json.loads(run("show", str(frames / "a.txt"), "--json", "--higher-is-better", "time")[1])
+    assert told["results"][0]["samples"][0]["direction"] == "higher"
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_pages_of_commands_are_current() -> None:
+    """docs/cli.md and the man page are what docs/cli_reference.py writes now."""
+    for path, write in runpy.run_path(str(DOCS / "cli_reference.py"))["PAGES"].items():
+        assert path.read_text(encoding="utf-8") == write(), "run python docs/cli_reference.py"
+
+
+@pytest.mark.skipif(shutil.which("mandoc") is None, reason="needs mandoc")
+def test_the_man_page_is_one() -> None:
+    """Mandoc finds no error in it."""
+    done = subprocess.run(["mandoc", "-T", "lint", "-W", "error", DOCS / "speedproof.1"], check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_examples(name: str) -> None:
+    assert "examples:" in (command(name).epilog or "")
+
+
+@pytest.mark.parametrize("name", every_command())
+def test_nothing_lacks_help(name: str) -> None:
+    """Every command and action has a description, every option and argument a help text."""
+    found = every_command()[name]
+    assert found.help
+    for parameter in found.params:
+        assert isinstance(parameter, ClickOption | ClickArgument)
+        assert parameter.help if isinstance(parameter, ClickOption) else parameter.explained, parameter.name
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *every_command()])
+def test_help_fits_a_terminal(name: str) -> None:
+    """No line is longer than 80 columns, the examples not either."""
+    found = command(name)
+    context = click.Context(
+        found, info_name=name, parent=click.Context(click.Group("speedproof"), info_name="speedproof")
+    )
+    assert [line for line in found.get_help(context).splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["compare", "model", "rank", "hpt", "plot", "show", "suite", "report", "corpus info"]
+)
+def test_a_command_without_its_files_says_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The argument is named before any option that lacks, too."""
+    assert main(name.split()) == 2
+    assert "missing argument '" in capsys.readouterr().err
+
+
+def test_help_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """Bare, --help and 'help' print the same, on standard output, within 80 columns."""
+    shown = []
+    for arguments in ([], ["--help"], ["help"]):
+        assert main(arguments) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] == shown[2]
+    assert max(map(len, shown[0].splitlines())) <= 80
+    assert main(["help", "gate"]) == main(["gate", "--help"]) == 0
+    first, second = capsys.readouterr().out.split("Usage:")[1:]
+    assert first == second
+
+
+@pytest.mark.parametrize("name", every_command())
+def test_a_short_help_has_what_is_marked_and_the_whole_one_everything(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a command with more than 40 options and arguments; others have one help."""
+    options = [p for p in every_command()[name].params if isinstance(p, ClickOption)]
+    assert main([*name.split(), "--help"]) == 0
+    shown = capsys.readouterr().out.partition("\nexamples:")[0]
+    many = any(p.name == "help_all" for p in options)
+    assert many == (len(every_command()[name].params) > 41)
+    for p in options:
+        listed = re.search(rf"(?:^  |, )(?:{'|'.join(p.opts)})(?: |,|$)", shown, re.MULTILINE)
+        assert (listed is not None) == (p.first or not many), p.long
+    if many:
+        assert 8 <= sum(p.first for p in options) <= 20
+        assert main([*name.split(), "--help-all"]) == 0
+        whole = capsys.readouterr().out
+        assert [p.long for p in options if p.long not in whole] == []

@@ -1,7 +1,5 @@
 """Suites of data frames and arrays: every library gives the suite that plain lists give."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """A session's file that somebody edited, or a disk damaged: an error with its place, and no value lost."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json

@@ -1,7 +1,5 @@
 """Units: every factor against exact arithmetic, and printing that can be read back."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where the files are that the readers are tested on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

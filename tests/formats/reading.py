@@ -1,7 +1,5 @@
 """What tests of several readers look at records with."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """asv and ReBench, against the numbers that stand in files of the tools themselves."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parameters inside names, projected onto versions and benchmarks; matching by position; the order of files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

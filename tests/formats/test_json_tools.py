@@ -1,7 +1,5 @@
 """Every number that a JSON reader gives is the one that Python's json module finds in the file."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

@@ -1,7 +1,5 @@
 """A large file is read from disk, block by block: what comes out is what the same file gives in memory."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import gzip
@@ -9,20 +7,25 @@ import io
 import json
 import random
 import re
+import signal
 import subprocess
 import sys
+import tarfile
 import zipfile
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from speedproof.data.record import Record
-from speedproof.errors import SpeedproofError
-from speedproof.formats import csvtable, jsontext, read, reading, source
+from speedproof.data.record import FileResults, Record
+from speedproof.errors import SpeedproofError, UsageError
+from speedproof.formats import csvtable, jsontext, read, reading, source, stream
 from speedproof.formats.reading import Gathered
-from speedproof.formats.source import ReadOptions
+from speedproof.formats.registry import FORMATS, detect_source, format_named
+from speedproof.formats.source import ReadOptions, open_source
 from speedproof.formats.stream import read_files
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
@@ -350,3 +353,179 @@ sys.exit(main(["show", sys.argv[1]]))
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert f"there is not enough memory (for {path}); give fewer" in done.stderr.replace("\n", " ")
+
+
+SECONDS = 3.0
+SIZE = 100_000
+UNITS = ["1", "a", " ", "1 ", "1,", "a=1,", '"', "("]
+ELSEWHERE = {
+    "asv": "asv/results/box/067eaa49-samples.json",
+    "criterion": "criterion/Fibonacci/Iterative/new/sample.json",
+    "speedup-test": "speedup-test/config.csv",
+    "csv": "long.csv",
+    "parsec": "parsec/baseline.log",
+}
+WORD = re.compile(r'"[^"]*"|[^\s,;:"]+')
+
+
+@contextmanager
+def limited(what: str) -> Iterator[None]:
+    def stop(number: int, frame: object) -> None:
+        raise AssertionError(f"more than {SECONDS:g} s of processor time for {what}")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def with_a_long_line(text: str, unit: str) -> Iterator[str]:
+    """A file with a long line before all others, after them, and in the place of some words."""
+    long = unit * (SIZE // len(unit)) + "!"
+    yield long + "\n" + text
+    yield text + long + "\n"
+    words = list(WORD.finditer(text))
+    for word in words[:: len(words) // 3]:
+        shown = json.dumps(long) if word[0].startswith('"') else long
+        yield text[: word.start()] + shown + text[word.end() :]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [known.name for known in FORMATS])
+def test_every_reader(files: Path, tmp_path: Path, name: str) -> None:
+    found = [files / ELSEWHERE.get(name, "none"), *files.glob(f"{name}.*")]
+    file = next(path for path in found if path.exists())
+    reader = format_named(name)
+    path = tmp_path / file.name
+    for unit in UNITS:
+        for text in with_a_long_line(file.read_text(), unit):
+            path.write_text(text)
+            source = open_source(path)
+            with limited(f"a line of {unit!r}"), suppress(SpeedproofError):
+                detect_source(source)
+            with limited(f"a line of {unit!r}"), suppress(SpeedproofError):
+                deque(reader.read(source, ReadOptions()), maxlen=0)
+
+
+@pytest.mark.parametrize("value", ["1" * SIZE, "1." * (SIZE // 2), "1e" * (SIZE // 2)])
+def test_values_of_go(tmp_path: Path, value: str) -> None:
+    """A word of digits where a value, or the iterations, stand: 20,000 took 25 s."""
+    path = tmp_path / "go.txt"
+    for line in (f"BenchmarkSort 10 {value}x ns/op", f"BenchmarkSort {value}x 12 ns/op"):
+        path.write_text(f"BenchmarkMap 10 12 ns/op\n{line}\n")
+        with limited(line[:20]):
+            assert len(list(format_named("go").read(open_source(path), ReadOptions()))) == 2
+
+
+def test_a_header_of_many_names(tmp_path: Path) -> None:
+    """Each name is its own but the last."""
+    path = tmp_path / "wide.csv"
+    names = [f"v{number}" for number in range(SIZE // 2)]
+    path.write_text(",".join([*names, names[-1]]) + "\n" + "1," * len(names) + "1\n")
+    with limited("a header"), pytest.raises(SpeedproofError, match=f"two columns are named '{names[-1]}'"):
+        deque(format_named("csv").read(open_source(path), ReadOptions()), maxlen=0)
+
+
+Found = list[tuple[str, str | None, str, list[float]]]
+
+
+def found_in(results: Iterator[FileResults]) -> Found:
+    return [(r.benchmark, r.version, r.metric, r.values.tolist()) for f in results for r in f.records]
+
+
+def naive(files: list[Path]) -> Found:
+    """Each file by itself."""
+    found: Found = []
+    for path in files:
+        try:
+            records = [r for r in read(path) if isinstance(r, Record)]
+        except SpeedproofError:
+            continue
+        found += [(r.benchmark, r.version, r.metric, r.values.tolist()) for r in records]
+    return found
+
+
+def test_a_folder_is_all_its_files(files: Path) -> None:
+    everything = [p for p in files.rglob("*") if p.is_file() and p.suffix != ".md"]
+    streamed = list(read_files([files]))
+    apart = naive([p for p in everything if "criterion" not in p.parts])
+    others = iter([f for f in streamed if "criterion" not in Path(f.path).parts])
+    assert sorted(apart, key=repr) == sorted(found_in(others), key=repr)
+    versions = {r.version for f in streamed if "criterion" in Path(f.path).parts for r in f.records}
+    assert versions == {"base", "new"}, "the folders of single runs name versions"
+
+
+def packed(path: Path, files: list[Path]) -> Path:
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for file in files:
+                archive.write(file, f"in/{file.name}")
+    else:
+        with tarfile.open(path, "w:gz") as members:
+            for file in files:
+                members.add(file, f"in/{file.name}")
+    return path
+
+
+@pytest.mark.parametrize("name", ["r.zip", "r.tar.gz", "r.tgz"])
+def test_an_archive_is_its_members(files: Path, tmp_path: Path, name: str) -> None:
+    members = [files / n for n in ("hyperfine.json", "go.txt", "raw.txt", "long.csv")]
+    path = packed(tmp_path / name, members)
+    results = list(read_files([path]))
+    assert found_in(iter(results)) == naive(members)
+    assert [f.path for f in results] == [f"{path}/in/{m.name}" for m in members]
+
+
+def test_bad_files_are_named_and_stop_nothing(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "cut.tar.gz").write_bytes(
+        packed(tmp_path / "whole.tar.gz", [files / "go.txt"]).read_bytes()[:200]
+    )
+    (tmp_path / "no.zip").write_text("no archive")
+    (tmp_path / "failed.json").write_text('{"results": [{"command": "x", "mean": 1.5}], "times": 0}')
+    names = ["bad.json", "absent.txt", "cut.tar.gz", "no.zip", "failed.json", "*.none", "absent.tar"]
+    results = list(read_files([*(tmp_path / n for n in names), files / "raw.txt"]))
+    reasons = [str(f.reject) for f in results if f.reject is not None]
+    for part, reason in zip(
+        ("bad.json", "no such file", "cut.tar.gz", "no.zip", "no times", "no file has a name", "absent.tar"),
+        reasons,
+        strict=True,
+    ):
+        assert part in reason
+    assert [len(f.records) for f in results if f.reject is None] == [1]
+
+
+def test_one_file_at_a_time(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is opened when its turn comes, not before."""
+    opened: list[str] = []
+    really = source.open_source
+
+    def open_source(path: str | Path) -> source.Source:
+        opened.append(Path(path).name)
+        return really(path)
+
+    monkeypatch.setattr(stream, "open_source", open_source)
+    results = read_files([files / "raw.txt", files / "go.txt", files / "jmh.json"])
+    assert opened == []
+    next(results)
+    assert opened == ["raw.txt"]
+    next(results)
+    assert opened == ["raw.txt", "go.txt"]
+
+
+def test_patterns_and_unknown_formats(files: Path) -> None:
+    assert [Path(f.path).name for f in read_files([str(files / "hyperfine-*.json")])] == [
+        "hyperfine-failing.json",
+        "hyperfine-memory.json",
+    ]
+    with pytest.raises(UsageError, match="no format 'excel'"):
+        next(read_files([files / "raw.txt"], format="excel"))
+
+
+def test_standard_input_is_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"1.5\n2.5\n")))
+    (result,) = read_files(["-"])
+    assert result.records[0].values.tolist() == [1.5, 2.5]

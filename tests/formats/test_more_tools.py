@@ -1,7 +1,5 @@
 """BenchmarkDotNet, nanobench, krun and sightglass, against the numbers that stand in their files."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import json

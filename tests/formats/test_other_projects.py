@@ -1,7 +1,5 @@
 """Result files of other projects: all are read, or refused with words that a user understands."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from pathlib import Path

@@ -1,7 +1,5 @@
 """PARSEC's logs and the HPT toolkit's table, against the numbers in them and what the toolkit prints."""
 
-from __future__ import annotations
-
 import csv
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Raw text, CSV and the Speedup-Test configuration, against the numbers as they stand in the text."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

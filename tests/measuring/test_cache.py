@@ -1,14 +1,12 @@
 """What is remembered between sessions, and what happens when it cannot be."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from speedproof.measuring.cache import cache_folder, untold
+from speedproof.measuring.store import cache_folder, untold
 
 
 @pytest.fixture(autouse=True)

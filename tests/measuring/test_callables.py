@@ -1,7 +1,5 @@
 """How often functions are called in a run, by a clock that they move themselves."""
 
-from __future__ import annotations
-
 import gc
 import math
 import weakref

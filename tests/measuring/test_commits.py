@@ -1,7 +1,5 @@
 """Commits measured in pairs, without a repository: when things were, by a clock of the test."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import os

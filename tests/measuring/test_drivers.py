@@ -1,7 +1,5 @@
 """Other tools' benchmarks, through stand-ins that take the tools' own options and write their own files."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat
@@ -18,17 +16,16 @@ from scipy import stats
 from tests.command import speedproof
 from tests.protocols.asking import stop_rules
 
+from speedproof.api.measurement import Measurement
 from speedproof.cli import run_session
 from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.drivers import DRIVERS, ToolExecutor, planned
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.executor import CommandExecutor
-from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.stopping import SessionQuestion
-from speedproof.sessions import ComparedSession
 
 # Loaded beforehand: when a thread does so while another parses, early releases of Python 3.11 fail.
 for _name in run_session.LOADED_LATE:
@@ -587,14 +584,12 @@ def test_false_alarms_of_every_benchmark_are_held() -> None:
     for seed in range(sessions):
         harness = FakeHarness(names, seed)
         lines: list[object] = []
-        session = ComparedSession(
-            RunLoop(
-                SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan),
-                harness,
-                harness.clock,
-                lines.append,
-            ),
+        session = Measurement(
+            SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan),
+            harness,
             SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=40, max_time=None)),
+            clock=harness.clock,
+            append=lines.append,
             warmup=0,
         )
         wrong.update(finding.verdict for finding in session.run().findings)

@@ -1,7 +1,5 @@
 """Facts and disturbances of a machine, on a made-up file tree."""
 
-from __future__ import annotations
-
 import os
 import platform
 import time
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from speedproof import __version__
-from speedproof.measuring.environment import busy, differences, disturbances, load_of, snapshot
+from speedproof.measuring.system import busy, differences, disturbances, load_of, snapshot
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Real processes: times, failures, time-outs, signals, leaks."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

@@ -1,7 +1,5 @@
 """Sessions in the form of hyperfine, field by field as its manual says."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from typing import Any
@@ -14,7 +12,7 @@ from speedproof.data.session_file import (
     SessionLine,
     StoredSession,
 )
-from speedproof.measuring.export import to_hyperfine
+from speedproof.measuring.store import to_hyperfine
 
 PLAN = (
     PlannedBenchmark("b n=1", tuple(PlannedVersion(v, (v,), f"./{v}") for v in "XYZ"), {"n": "1"}),

@@ -1,7 +1,5 @@
 """Metrics beyond the clock: output, counters, energy."""
 
-from __future__ import annotations
-
 import resource
 import shutil
 from pathlib import Path
@@ -13,15 +11,16 @@ from speedproof.data.session_file import PlannedVersion
 from speedproof.data.units import Direction
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Job, Run, RunError, execute
-from speedproof.measuring.executor import CommandExecutor, shell_start
-from speedproof.measuring.metrics import (
+from speedproof.measuring.executor import (
     ACCOUNTED,
+    CommandExecutor,
     Energy,
     PerfStat,
     check_names,
     energy_meter,
     parse_metric,
     perf_counters,
+    shell_start,
     units_of,
     whole_ticks,
 )

@@ -1,7 +1,5 @@
 """From what a user writes to what is executed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Programs are known again by their content."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Revisions of real repositories, made here: built apart, cached, and the repository never written to."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import itertools

@@ -1,7 +1,5 @@
 """The order within blocks: fair, independent, and a function of the seed alone."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import os
@@ -10,7 +8,7 @@ from collections import Counter
 import pytest
 from scipy import stats
 
-from speedproof.measuring.schedule import BuildOrder, block_order, seed_or_new
+from speedproof.measuring.runs import BuildOrder, block_order, seed_or_new
 
 
 def test_every_order_is_as_likely() -> None:

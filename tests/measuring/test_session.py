@@ -1,7 +1,5 @@
 """The loop by itself, with deciders, executors and a clock that the test says all of."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -21,13 +19,9 @@ from speedproof.data.session_file import (
     StoredSession,
 )
 from speedproof.measuring.execute import Run, RunError
-from speedproof.measuring.results import Limits, Tally
-from speedproof.measuring.runs import RunLoop
-from speedproof.measuring.schedule import BuildOrder, block_order
+from speedproof.measuring.runs import BuildOrder, RunLoop, Tally, block_order
 from speedproof.measuring.session import Session
 from speedproof.options import Measuring
-
-UNLIMITED = Limits(None, None)
 
 
 class Judge:
@@ -102,7 +96,8 @@ def session(
     executor: Alone,
     judges: Mapping[str, Judge],
     *,
-    limits: Limits = UNLIMITED,
+    max_time: float | None = None,
+    in_rounds: bool = False,
     warmup: int | None = 0,
     repeats: int = 1,
     metric: str = "time",
@@ -112,7 +107,14 @@ def session(
     loop = RunLoop(head, executor, lambda: executor.now, lines.append, metric, False)
     return (
         Session(
-            loop, judges, limits=limits, warmup=warmup, changed=lambda: [("b", "Y", "./y")], repeats=repeats
+            loop,
+            judges,
+            max_blocks=None,
+            max_time=max_time,
+            in_rounds=in_rounds,
+            warmup=warmup,
+            changed=lambda: [("b", "Y", "./y")],
+            repeats=repeats,
         ),
         lines,
     )
@@ -190,7 +192,7 @@ def test_rounds_share_one_budget() -> None:
     """Ten blocks each, then twenty, then forty in all, of those that are open; the last one takes what is left."""
     executor = Alone(lambda name: {"time": 0.5})
     judges = {"a": Judge("XY", 10), "b": Judge("XY", 30), "c": Judge("XY")}
-    found, lines = session(plan("a", "b", "c"), executor, judges, limits=Limits(None, 100.0, in_rounds=True))
+    found, lines = session(plan("a", "b", "c"), executor, judges, max_time=100.0, in_rounds=True)
     assert [*found.steps()]
     order = [r.benchmark for r in lines if isinstance(r, RunLine) and r.position == 0]
     assert [(name, len([*some])) for name, some in itertools.groupby(order)] == [
@@ -216,7 +218,7 @@ def test_benchmarks_share_the_time(seconds: float, one_by_one: list[int], togeth
     """Of two seconds a block; what one takes beyond its share the next one lacks, but the first block."""
     executor = (Together if together else Alone)(lambda name: {"time": 1.0 + together})
     judges = {name: Judge("XY") for name in "ab"}
-    found, lines = session(plan("a", "b"), executor, judges, limits=Limits(None, seconds))
+    found, lines = session(plan("a", "b"), executor, judges, max_time=seconds)
     assert [*found.steps()]
     whole = [math.ceil(seconds / 4.0)] * 2
     assert [judge.blocks for judge in judges.values()] == (whole if together else one_by_one)
@@ -433,7 +435,7 @@ def test_one_round_warms_up_again_whatever_was_measured_before() -> None:
     ]
     executor = Alone(lambda name: {"time": 5.0 if name[0] == "a" else 0.1})
     judges = {"a": Judge(["aX", "aY"], 4), "b": Judge(["bX", "bY"], 1)}
-    found, lines = session(plans, executor, judges, limits=Limits(None, 130.0, in_rounds=True), warmup=None)
+    found, lines = session(plans, executor, judges, max_time=130.0, in_rounds=True, warmup=None)
     assert [*found.steps()]
     rounds = [
         (name, warm, len([*some]))

@@ -1,7 +1,5 @@
 """What is a shell's own in a command, against a shell: where it finds nothing to do, ours must agree."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 from pathlib import Path
@@ -10,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedproof.measuring.shell_syntax import shell_syntax
+from speedproof.measuring.plan import shell_syntax
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The results file: nothing is lost but the line under way."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

@@ -1,7 +1,5 @@
 """Pictures: they show the numbers that were given, in every format, and say what is missing."""
 
-from __future__ import annotations
-
 import math
 import tomllib
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """One question about one pair of samples, and what else is asked as by a user who gives no options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

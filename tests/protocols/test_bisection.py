@@ -1,7 +1,5 @@
 """The search for the commit that changed the speed, on histories whose truth is known."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Comparisons of samples: directions, bounds, nesting, what is needed, and every degenerate input."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import product

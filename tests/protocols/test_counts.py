@@ -1,16 +1,13 @@
 """What an operation does so often, allocations for example: exact whole numbers, 0 among them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
 
 import speedproof as sp
-from speedproof.api.suites import DETAILS
 from speedproof.data.notes import Assumption
-from speedproof.options import Location
+from speedproof.options import DETAILS, Location
 from speedproof.reporting import text
 
 PER_OP = "allocs/op"

@@ -1,14 +1,11 @@
 """The gate's decisions: against SciPy and textbook corrections, its own bounds, symmetries, simulation."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Sequence
 from types import ModuleType
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +13,7 @@ from scipy import stats as scipy_stats
 from tests.protocols.asking import compare_samples
 
 import speedproof as sp
+from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import DataError
@@ -25,7 +23,6 @@ from speedproof.protocols.gate import GateDecision, GateRow, GateRules, gate
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 
-FloatArray = npt.NDArray[np.float64]
 Samples = dict[str, tuple[FloatArray, FloatArray]]
 REGRESSION, IMPROVEMENT, EQUIVALENCE = Policy
 

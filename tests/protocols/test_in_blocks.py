@@ -1,7 +1,5 @@
 """What `run` looked at is answered by the test that allows for looks, wherever it is asked."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

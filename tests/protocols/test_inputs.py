@@ -1,7 +1,5 @@
 """Speedups over inputs: parameters of every tool, the trend, inputs as the unit, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Two speeds of a machine, in data made with and without them."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

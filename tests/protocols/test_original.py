@@ -1,7 +1,5 @@
 """The report of the tool of 2010, row by row, and where the article decides otherwise."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

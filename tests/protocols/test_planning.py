@@ -1,8 +1,9 @@
 """Noise in words and plans of builds and runs, by the formulas of variance components."""
 
-from __future__ import annotations
-
+import itertools
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,13 +11,21 @@ import pytest
 from scipy import stats
 from tests.protocols.asking import plan_runs
 
+import speedproof as sp
+from speedproof.arrays import FloatArray
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Pair
 from speedproof.errors import DataError
 from speedproof.protocols import planning
+from speedproof.protocols.figures import forecasts, no_spread_of
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import calibrate
+from speedproof.protocols.power import MOST_RUNS, plan_power
 from speedproof.stats.allocation import variance_components
 from speedproof.stats.betting import smallest_provable
 from speedproof.stats.dependence import drift, lag1
 from speedproof.stats.fixed_pairs import blocks_needed
+from speedproof.stats.power import RunsNeeded
 
 
 def test_noise_written_out() -> None:
@@ -109,3 +118,246 @@ def test_a_plan_needs_two_of_everything(short: tuple[int, int], side: int) -> No
     pilot[side] = np.ones(short)
     with pytest.raises(DataError, match="two builds of each version and two runs of each"):
         plan_runs(pilot, 1.0, 1.0)
+
+
+def normal(seed: int, n: int, level: float = 10.0, deviation: float = 0.5) -> np.ndarray:
+    """Runs with exactly this mean and deviation."""
+    x = np.random.default_rng(seed).normal(size=n)
+    return np.asarray(level + deviation * (x - x.mean()) / x.std(ddof=1))
+
+
+def planned(x: np.ndarray, y: np.ndarray, effect: float, protocol: str = "mean", **options: Any) -> Any:
+    return plan_power(Pair(Key("f"), Sample(x, **options), Sample(y, **options)), effect, protocol)
+
+
+def t_test_runs(effect: float, power: float, alpha: float = 0.05) -> int:
+    """The runs of each side with which a one-sided t-test has a power, by the non-central t distribution."""
+    for n in range(3, 10_000):
+        shift = effect * np.sqrt(n / 2.0)
+        if stats.nct.sf(stats.t.ppf(1.0 - alpha, 2 * n - 2), 2 * n - 2, shift) >= power:
+            return n
+    raise AssertionError
+
+
+@pytest.mark.parametrize("effect", [0.02, 0.03])
+def test_against_the_power_of_the_t_test(effect: float) -> None:
+    """Of normal runs the number is that of the non-central t distribution, up to the error of 300 comparisons."""
+    found = planned(normal(1, 200), normal(2, 200), effect)
+    for size in found.sizes:
+        exact = t_test_runs((10.0 - 10.0 / (1.0 + effect)) / 0.5, size.power)
+        assert size.runs == pytest.approx(exact, rel=0.25)
+        assert size.low < size.runs < size.high
+
+
+def test_the_observed_difference_does_not_matter() -> None:
+    """The pilot tells the spread; that its candidate is twice as fast changes the number by chance only."""
+    x, y = normal(1, 50), normal(2, 50)
+    equal, faster = (planned(x, side, 0.03).sizes[0].runs for side in (y, 0.5 * y))
+    assert faster == pytest.approx(equal, rel=0.3)
+
+
+def test_units_and_rates_change_nothing() -> None:
+    """A number of runs has no unit; of rates it is that of the candidate's gain."""
+    x, y = normal(1, 40), normal(2, 40)
+    plain = planned(x, y, 0.03)
+    assert planned(1e-6 * x, 1e-6 * y, 0.03).sizes[0].runs == pytest.approx(plain.sizes[0].runs, rel=0.02)
+    rates = planned(x, y, 0.03, unit="B/s").sizes[0]
+    assert rates.runs == pytest.approx(plain.sizes[0].runs, rel=0.3)
+
+
+def test_processes_are_counted() -> None:
+    """Of nested values the number is of processes, which vary more than their runs."""
+    rng = np.random.default_rng(3)
+    x, y = (np.exp(0.05 * rng.normal(size=(20, 1)) + 0.01 * rng.normal(size=(20, 8))) for _ in "ab")
+    numbers = np.repeat(np.arange(20), 8)
+    pair = Pair(Key("f"), *(Sample(v.ravel(), processes=numbers) for v in (x, y)))
+    found = plan_power(pair, 0.03, "mean")
+    assert (found.repeated, found.pilot) == ("process", (20, 20))
+    alone = planned(x.mean(axis=1), y.mean(axis=1), 0.03)
+    assert found.sizes[0].runs == pytest.approx(alone.sizes[0].runs, rel=0.1)
+
+
+def test_a_quantile_takes_the_runs_that_its_limits_take() -> None:
+    """At least 29 for P90, though the runs hardly vary."""
+    found = planned(normal(1, 30, deviation=0.001), normal(2, 30, deviation=0.001), 0.05, "p90")
+    assert min(size.runs for size in found.sizes) >= 29
+
+
+def test_an_effect_too_small_for_any_number() -> None:
+    found = planned(normal(1, 20, deviation=2.0), normal(2, 20, deviation=2.0), 1e-5)
+    assert [(size.runs, size.low) for size in found.sizes] == [(None, MOST_RUNS)] * 2
+
+
+def test_python() -> None:
+    """One sample is enough; a suite has a plan a benchmark, and says what it cannot plan."""
+    x = normal(1, 30)
+    one = sp.plan(x, effect="3%", unit="ms", protocol="mean")
+    assert one.runs == one.plans[0].sizes[0].runs
+    assert "To find 3 % in 8 of 10 comparisons: about" in str(one)
+    assert sp.plan(x, effect=0.03, unit="ms", protocol="mean") == one
+    suite = sp.Suite.of_samples({"f": {"a": x, "b": x + 1.0}, "g": {"a": x[:3], "b": x[:3]}}, unit="ms")
+    both = sp.plan(suite, effect=0.05, protocol="mean")
+    assert [found.benchmark for found in both] == ["f"]
+    assert both.problems == ("g: a pilot needs 5 runs (processes) of each version",)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"effect": 0.0}, "effect="),
+        ({"effect": "x"}, "effect="),
+        ({"effect": 0.02, "protocol": "best"}, "protocol='best'"),
+        ({"effect": 0.02, "quantile": 0.2}, "quantile="),
+    ],
+)
+def test_bad_requests(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(sp.SpeedproofError, match=told):
+        sp.plan(normal(1, 10), **options)
+
+
+@pytest.mark.parametrize("values", [[1.0] * 10, [1.0, 1.1, 1.2], [0.0] + [1.0, 1.1] * 5])
+def test_pilots_that_tell_nothing(values: list[float]) -> None:
+    """Constant, too few, or with zeros."""
+    with pytest.raises(sp.SpeedproofError, match="benchmark: "):
+        sp.plan(values, effect=0.02)
+
+
+@pytest.mark.parametrize("protocol", ["median", "p90"])
+def test_a_pilot_in_steps_has_an_interval(protocol: str) -> None:
+    """Draws of it may be all equal: there is no density to estimate then, and yet a number."""
+    old, new = np.full(10, 1.0), np.full(10, 1.05)
+    old[:3], new[:3] = [1.001, 1.02, 1.03], [1.06, 1.051, 1.053]
+    size = plan_power(Pair(Key("f"), Sample(old), Sample(new)), 0.05, protocol).sizes[0]
+    assert 0.0 < size.low <= (size.runs or MOST_RUNS) <= size.high
+
+
+def side_of(n: int, m: int) -> Any:
+    return SimpleNamespace(x=SimpleNamespace(n=n, unit="s"), y=SimpleNamespace(n=m), turned=False)
+
+
+def test_what_a_forecast_asks_for() -> None:
+    """Both ends of the margin with a power of 0.9, strictly inside, and where the reference needs fewer runs."""
+    slow, fast = np.arange(6.0) + 1, np.arange(5.0) + 1
+    asked: list[tuple[float, float, float]] = []
+
+    def told(speedup: float, plain: tuple[float, float], ends: tuple[float, float]) -> tuple[Any, Any, str]:
+        def runs_needed(x: Any, y: Any, alpha: float, power: float = 0.8) -> RunsNeeded:
+            asked.append((float(np.asarray(y)[0, 0] / fast[0]), alpha, power))
+            own = plain if len(asked) == 1 else ends
+            return RunsNeeded(np.array([own[0]]), np.array([own[1]]))
+
+        asked.clear()
+        rules = Rules(0.1, margin=0.25)
+        found = forecasts([side_of(6, 5)], slow[None], fast[None], rules, [0], runs_needed, [speedup])[0]
+        return found.reference, found.candidate, found.reason
+
+    for speedup in (0.8, 1.25, 0.7, 1.3):
+        assert told(speedup, (300.0, 310.0), (20.0, 30.0))[:2] == (300, 310)
+    for speedup in (0.80001, 1.24999):
+        assert told(speedup, (300.0, 310.0), (20.0, 30.0))[:2] == (20, 30)
+    assert asked == [(1.0, 0.1, 0.8), (0.8, 0.1, 0.9), (1.25, 0.1, 0.9)]
+    assert told(1.0, (100.0, 310.0), (100.0, 30.0))[:2] == (100, 310)
+    assert told(1.0, (100.0, 310.0), (101.0, 30.0))[:2] == (100, 310)
+    assert told(1.0, (100.0, 31.0), (99.0, 600.0))[:2] == (99, 600)
+
+
+def test_a_forecast_of_values_that_do_not_spread() -> None:
+    """Only where neither side does, whatever the range of the other is."""
+    flat, one, two = np.ones(4), np.array([1.0, 2.0, 1.0, 2.0]), np.arange(4.0)
+
+    def needed(x: FloatArray, y: FloatArray, alpha: float, power: float = 0.8) -> RunsNeeded:
+        return RunsNeeded(np.full(len(x), 50.0), np.full(len(x), 60.0))
+
+    for x, y in itertools.product((flat, one, two), repeat=2):
+        rows = np.stack([two, x]), np.stack([two, y])
+        told = forecasts([side_of(4, 4)] * 2, *rows, Rules(), [1], needed)
+        assert (told[1].reason == no_spread_of("s")) == (x is y is flat)
+        assert told[1].reference == (None if x is y is flat else 50)
+        assert forecasts([side_of(4, 4)] * 2, *rows, Rules(), [], needed) == {}
+
+
+def fake_sides(n: int, m: int, turned: bool = False) -> Any:
+    x, y = (m, n) if turned else (n, m)
+    return SimpleNamespace(x=SimpleNamespace(n=x), y=SimpleNamespace(n=y), turned=turned)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_forecasts(turned: bool) -> None:
+    """Of both sides by their own names, one more than there is at least, none beyond 100,000, none of two runs."""
+    slow, fast = np.arange(5.0) + 1, np.arange(4.0) + 1
+
+    def told(x: float, y: float, n: int = 5, m: int = 4) -> Any:
+        found = forecasts(
+            [fake_sides(n, m, turned)], slow[None, :n], fast[None, :m], Rules(), [0],
+            lambda *_, **__: RunsNeeded(np.array([x]), np.array([y])),
+        )[0]  # fmt: skip
+        never = min(n, m) > 2 and not (math.isfinite(x) and math.isfinite(y))
+        assert (found.reason == "no difference was observed, so no number of runs can be named") == never
+        return (found.candidate, found.reference) if turned else (found.reference, found.candidate)
+
+    assert told(30.0, 40.0) == (30, 40)
+    assert told(2.0, 40.0) == (6, 40)
+    assert told(30.0, 3.0) == (30, 5)
+    assert told(100_000.0, 7.0) == (100_000, 7)
+    assert told(100_001.0, 7.0) == (None, None)
+    assert told(7.0, 100_001.0) == (None, None)
+    assert told(math.inf, math.inf) == (None, None)
+    assert told(math.nan, 40.0) == told(30.0, math.nan) == (None, None)
+    assert told(30.0, 40.0, 3, 3) == (30, 40)
+    assert told(30.0, 40.0, 2, 3) == (None, None)
+    assert told(30.0, 40.0, 3, 2) == (None, None)
+
+
+def test_a_forecast_of_equivalence_is_the_larger_of_two_tests() -> None:
+    """Where the observed speedup is inside, and only if it is less than the difference takes."""
+    slow, fast = np.arange(6.0) + 1, np.arange(5.0) + 1
+
+    def runs_needed(x: Any, y: Any, alpha: float, power: float = 0.8) -> RunsNeeded:
+        times = float(np.asarray(y)[0, 0] / fast[0])
+        if power == 0.8:
+            return RunsNeeded(np.array([300.0]), np.array([310.0]))
+        return RunsNeeded(np.array([100 * times]), np.array([50 / times]))
+
+    for speedup, expected in ((1.0, (125, 63)), (1.24, (125, 63)), (1.26, (300, 310)), (0.79, (300, 310))):
+        rules = Rules(margin=0.25)
+        found = forecasts([fake_sides(6, 5)], slow[None], fast[None], rules, [0], runs_needed, [speedup])[0]
+        assert (found.reference, found.candidate) == expected
+        assert ("prove equivalence" in found.reason) == (expected[0] == 125)
+
+
+def test_noise_that_was_put_in_is_found() -> None:
+    rng = np.random.default_rng(4)
+    times = 0.1 * np.exp(0.02 * rng.standard_normal((2000, 2)))
+    c = calibrate([(a, b) for a, b in times.tolist()], times.ravel().tolist(), 2000 * 0.21, (21.0, 210.0))
+    assert c.median == pytest.approx(0.1, rel=0.01)
+    assert c.noise == pytest.approx(0.02, rel=0.1)
+    assert c.block_noise == pytest.approx(0.02 * math.sqrt(2), rel=0.1)
+    assert abs(c.autocorrelation) < 0.06
+    assert c.block_seconds == pytest.approx(0.21)
+    (_, few, large), (_, many, small) = c.provable
+    assert (few, many) == pytest.approx((100, 1000))
+    # Evidence grows with the square of the effect: ten times the blocks, a third of the speedup.
+    assert (large - 1) / (small - 1) == pytest.approx(math.sqrt(10), rel=0.25)
+
+
+def test_the_correlation_is_the_tested_one() -> None:
+    """One outlier hides the dependence of the times from Pearson's correlation, not from that of the ranks,
+    which is Spearman's of neighbours up to the two ends."""
+    rng = np.random.default_rng(4)
+    times = 1.0 + 0.001 * np.cumsum(rng.standard_normal(400))
+    times[200] = 50.0
+    c = calibrate([(a, b) for a, b in times.reshape(-1, 2).tolist()], times.tolist(), 42.0)
+    assert c.autocorrelation == pytest.approx(stats.spearmanr(times[:-1], times[1:]).statistic, abs=0.02)
+    assert c.autocorrelation > 0.8
+    ranks = stats.rankdata(times)
+    centered = ranks - ranks.mean()
+    ratio = float(np.sum(np.diff(ranks) ** 2) / np.sum(centered**2))
+    assert c.autocorrelation == pytest.approx(1 - ratio / 2, rel=1e-12)
+
+
+def test_constant_times_and_too_few() -> None:
+    c = calibrate([(1.0, 1.0)] * 10, [1.0] * 20, 20.0)
+    assert (c.noise, c.block_noise) == (0.0, 0.0)
+    assert math.isnan(c.autocorrelation)
+    with pytest.raises(DataError, match="3 blocks are too few"):
+        calibrate([(1.0, 1.0)] * 3, [1.0] * 6, 1.0)

@@ -1,7 +1,5 @@
 """A race of several candidates: all sets of hypotheses after every block, in plain Python."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Rankings by single runs: brute force, the verdicts of single pairs, simulated error rates."""
 
-from __future__ import annotations
-
 import itertools
 from itertools import combinations, permutations
 

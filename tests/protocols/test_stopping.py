@@ -1,7 +1,5 @@
 """When a benchmark was measured enough: what is asked by default, and what cannot be asked."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

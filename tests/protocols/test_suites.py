@@ -1,22 +1,26 @@
 """Overall gain and proportion of accelerated benchmarks against R and the numbers that the article prints."""
 
-from __future__ import annotations
-
+import importlib
 import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair, Pairing
+from speedproof.data.suite import Key, Pair, Pairing, Record, Suite
 from speedproof.data.units import Direction
-from speedproof.options import DETAILS, QuestionName
+from speedproof.options import DETAILS, Multiplicity, QuestionName
+from speedproof.protocols.claims import Demand, Outcome
 from speedproof.protocols.figures import state_of
+from speedproof.protocols.gate import GateRow, GateRules, gate
 from speedproof.protocols.hpt import entries_of_pairs, hpt
+from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.pair import Rules
@@ -205,3 +209,139 @@ def test_a_suite_by_benchmark_and_its_headline() -> None:
         }
         assert (found.benchmarks, found.protocols) == (("0", "1", "2"), asked)
     assert compared([], ("typical",)).headlines == ()
+
+
+def test_a_suite_tells_what_one_side_lacks_of_its_own_metric() -> None:
+    rng = np.random.default_rng(8)
+
+    def record(name: str, metric: str) -> Record:
+        return Record(name, 10 + rng.standard_normal(8), metric=metric)
+
+    suite = Suite.from_records(
+        [("old", record(b, m)) for b, m in (("a", "time"), ("b", "time"), ("c", "memory"), ("a", "memory"))]
+        + [("new", record(b, m)) for b, m in (("a", "time"), ("d", "time"), ("e", "memory"), ("a", "memory"))]
+    )
+    for metric, lacks in (("time", ("b", "d")), ("memory", ("c", "e"))):
+        found = compare_suite(suite.pair("old", "new"), ("old", "new"), metric, Rules())
+        assert (found.only_reference, found.only_candidate) == ((lacks[0],), (lacks[1],))
+
+
+def test_what_is_counted_over_a_suite_leaves_out_single_runs() -> None:
+    """Shares and controlled verdicts are of speedups; of one benchmark nothing is controlled, of none counted."""
+    rng = np.random.default_rng(9)
+    own = [Pair(Key(k), Sample(rng.normal(11, 1, 9)), Sample(rng.normal(10, 1, 9))) for k in "abc"]
+    asked: tuple[QuestionName, ...] = ("typical", "single run", "mean")
+    both = ["typical", "mean"]
+    for count, told, controlled in ((3, both, both), (1, both, []), (0, [], [])):
+        found = compare_suite(
+            Pairing(tuple(own[:count]), (), (), ()), ("x", "y"), Key("").metric, Rules(), asked
+        )
+        assert [protocol for protocol, _ in found.accelerated] == told
+        assert {c.protocol for c in found.controlled} == set(controlled)
+        assert (found.geometric_means is not None) == (count > 1)
+        assert [c.protocol for c in found.comparisons] == list(asked) * count
+
+
+def why(row: GateRow) -> str:
+    needed = row.comparison.needed
+    return needed.reason if needed else ""
+
+
+def test_a_gate_corrects_for_those_that_were_decided_before() -> None:
+    """Holm over the whole family: of one benchmark that is left of ten the p-value counts ten times."""
+    rng = np.random.default_rng(10)
+    x, y = 10 + 0.2 * rng.standard_normal(8), 10.55 + 0.2 * rng.standard_normal(8)
+    suite = Suite.from_records([("old", Record("b", x)), ("new", Record("b", y))])
+
+    def held_to(family: int, multiplicity: Multiplicity = "holm") -> GateRow:
+        rules = GateRules(family=family, multiplicity=multiplicity)
+        return gate(suite, ("old", "new"), lambda _: Demand(margin=0.02), rules).rows[0]
+
+    alone = held_to(0).contradicted
+    assert alone.adjusted == alone.pvalue
+    assert 0.05 / 400 < alone.pvalue < 0.05 / 10
+    for family, outcome in ((1, Outcome.FAIL), (10, Outcome.FAIL), (400, Outcome.UNDECIDED)):
+        row = held_to(family)
+        assert row.contradicted.pvalue == alone.pvalue
+        assert row.contradicted.adjusted == pytest.approx(min(1.0, family * alone.pvalue))
+        assert row.outcome is outcome
+    assert "after the correction over 400 benchmarks" in why(held_to(400))
+    assert held_to(400, "none").contradicted.adjusted == alone.pvalue
+    few = Suite.from_records([("old", Record("b", x[:5])), ("new", Record("b", y[:5]))])
+    row = gate(few, ("old", "new"), lambda _: Demand(margin=0.02), GateRules(family=100)).rows[0]
+    # One order of 6 + 6 is 1 / 924, of 7 + 7 1 / 3432: with 100 tests at 5 % the first cannot do.
+    assert "at least 7 of each" in why(row)
+
+
+@pytest.fixture(scope="module")
+def study() -> ModuleType:
+    return importlib.import_module("studies.suite_inference")
+
+
+def at_most(share: float, repeats: int) -> float:
+    """A count that an event of that probability exceeds once in a thousand studies."""
+    return float(stats.binom.ppf(0.999, repeats, share))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("benchmarks", "runs", "options"),
+    [
+        (4, (3, 5), {}),
+        (12, (8, 8), {"noise": "two modes"}),
+        (6, (6, 6), {"nested": 8}),
+        pytest.param(122, (30, 5), {"noise": "exponential"}, id="uneven and skewed"),
+    ],
+)
+def test_coverage_of_both_geometric_means(
+    study: ModuleType, benchmarks: int, runs: tuple[int, int], options: dict[str, Any]
+) -> None:
+    """Each interval holds its own truth in 95 % of suites; the bias of skewed runs does not add up."""
+    repeats = 250 if benchmarks < 100 else 60
+    for share in study.coverage((benchmarks,), runs, repeats, 1, drawn=3000, **options)[benchmarks]:
+        assert share.repeats - share.count <= at_most(0.05, share.repeats)
+
+
+def test_the_interval_is_no_wider_than_it_must_be(study: ModuleType) -> None:
+    """With 5 + 5 runs it misses in 3 % at least: a mean over 6 benchmarks is not told as less than it is."""
+    these, _ = study.coverage((6,), (5, 5), 500, 3, drawn=3000)[6]
+    assert these.repeats - these.count >= stats.binom.ppf(0.001, 500, 0.03)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", [0.0, 0.8])
+def test_error_rates_of_a_null_suite(study: ModuleType, shared: float) -> None:
+    """Nothing has changed: Holm makes any claim in at most 5 % of suites, plain verdicts in many."""
+    rates = study.error_rates(10, 0, shared, 120, 10)
+    assert rates.holm.count <= at_most(0.05, 120)
+    assert rates.plain.count > at_most(0.05, 120)
+    assert np.count_nonzero(rates.discoveries) <= at_most(0.05, 120)
+
+
+@pytest.mark.slow
+def test_false_discoveries_among_true_ones(study: ModuleType) -> None:
+    """Half of the benchmarks gain: of the claims at most 2.5 % are false, wrong directions counted in."""
+    rates = study.error_rates(10, 5, 0.3, 120, 11)
+    error = rates.discoveries.std(ddof=1) / np.sqrt(120)
+    assert rates.discoveries.mean() <= 0.025 + 3 * error
+    assert rates.holm.count <= at_most(0.05, 120)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 2.0])
+def test_false_alarms_on_nested_values(study: ModuleType, ratio: float) -> None:
+    """One value a process keeps the risk of 5 %; values pooled as if independent make 9 to 25 % and more."""
+    by_process, pooled = study.false_alarms(ratio, 300, 5)
+    assert by_process.count <= at_most(0.05, 300)
+    assert pooled.count > at_most(0.05, 300)
+    assert 0.09 <= pooled.count / 300 <= 0.35
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["exact", "paper"])
+@pytest.mark.parametrize(("benchmarks", "runs"), [(10, 1), (10, 3), (12, 5)])
+def test_size_of_hpt(study: ModuleType, benchmarks: int, runs: int, rule: HptRule) -> None:
+    """Nothing has changed: both levels together name a winner in at most 5 % of suites."""
+    for decimals in (1, 6):
+        share = study.hpt_size(benchmarks, runs, rule, decimals, 200, 3)
+        assert share.count <= at_most(0.05, 200)

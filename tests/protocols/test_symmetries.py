@@ -4,8 +4,6 @@ Pairs of many kinds, so that every part of a result is there somewhere: ties, de
 sessions, few runs, zeros, one value.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterator

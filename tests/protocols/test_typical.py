@@ -14,6 +14,7 @@ from scipy import signal, stats
 from tests.protocols.asking import compare_samples, compare_single_runs, compare_typical
 
 import speedproof as sp
+from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
@@ -28,7 +29,6 @@ from speedproof.stats.dependence import variance_inflation
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 from speedproof.stats.typical_error import typical_error
 
-FloatArray = npt.NDArray[np.float64]
 ORDER = frozenset({Trait.ORDER_KNOWN})
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"
 

@@ -1,7 +1,5 @@
 """Suites with every verdict, names that attack, and numbers at the edges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 

@@ -1,7 +1,5 @@
 """The page in a real browser: chromium, driven as a user would drive it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

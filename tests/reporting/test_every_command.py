@@ -1,7 +1,5 @@
 """Every command on real files and at every width: its lines, its names, its times, its numbers."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Any report in any format: a new result costs a module, and so does a new format."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

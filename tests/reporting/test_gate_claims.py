@@ -1,7 +1,5 @@
 """What the gate's sheet may not call proven, and what it says beside it."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

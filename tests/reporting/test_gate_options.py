@@ -1,7 +1,5 @@
 """Where the gate's reports go: standard output, files that are not read, a GitHub job's summary."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from xml.etree import ElementTree as ET

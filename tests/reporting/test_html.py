@@ -1,7 +1,5 @@
 """The page as text: what a browser would be allowed to load, run and show, told by other parsers."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Markdown, read back by a parser that is not ours."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The options that write reports, as a user meets them."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """The sheet: its width, its length, its names, its times, and nothing in it that contradicts anything else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

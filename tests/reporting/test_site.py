@@ -1,7 +1,5 @@
 """The history's pages: what they hold, and what a browser makes of them when opened from a file."""
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

@@ -1,10 +1,15 @@
 """Numbers in words: rounded to the nearest, bounds away from the claim, nothing beside what contradicts it."""
 
-from __future__ import annotations
-
+import io
+import itertools
+import json
 import math
+import re
+import shlex
 from decimal import Decimal
 from fractions import Fraction
+from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +19,16 @@ from msgspec.structs import replace
 from tests.protocols.asking import compare_medians
 
 import speedproof as sp
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Needed, Verdict
+from speedproof.reporting.html.axis import LABEL_WIDTHS, linear_ticks, ratio_axis
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
+from speedproof.reporting.names import benchmark_column, labels, shortened, spoken, width_of
 from speedproof.reporting.numbers import factor, p_is, values
+from speedproof.reporting.text import render, wrapped
 from speedproof.reporting.words import about, change, effect, interval, observed, range_of, verdict
 from speedproof.stats.estimate import Estimate
 
@@ -156,3 +167,213 @@ def test_no_number_is_no_number() -> None:
     """What is not a number is not shown as one."""
     assert values([math.nan, 1.0], "s") == ["-", "1.000 s"]
     assert "nan" not in interval(Estimate(1.5, math.nan, math.nan, 0.95))
+
+
+@pytest.mark.parametrize(
+    ("commands", "told"),
+    [
+        (
+            ["pdu --top-down tmp.sample", "dust --no-progress --reverse tmp.sample"],
+            ["pdu --top-down", "dust --no-progress --reverse"],
+        ),
+        (
+            ["pdu --no-sort --max-depth=1 tmp.sample", "pdu --no-sort --max-depth=2 tmp.sample"],
+            ["--max-depth=1", "--max-depth=2"],
+        ),
+        (["sort 'a b' --stable-order-of-equals", "sort 'a c' --stable-order-of-equals"], ["'a b'", "'a c'"]),
+        (["dua tmp.sample-of-the-whole-disk", "du tmp.sample-of-the-whole-disk"], ["dua", "du"]),
+        (["run --with-all-that-there-is", "run --with-all-that-there-is -v"], None),
+        (["abff0c5 change 1", "d6c26ff change 4"], ["abff0c5 change 1", "d6c26ff change 4"]),
+    ],
+)
+def test_commands_lose_whole_words(commands: list[str], told: list[str] | None) -> None:
+    found = spoken(commands)
+    assert told is None or found == told
+    assert len(set(found)) == len(found)
+    for name, command in zip(found, commands, strict=True):
+        assert name
+        assert set(name.split()) <= set(command.split())
+
+
+def test_commands_are_shortened_between_words() -> None:
+    names = ["gdu --show-apparent-size --non-interactive --no-progress", "du --count-links"]
+    assert shortened(names, 40) == ["gdu … --non-interactive --no-progress", "du --count-links"]
+    assert all(width_of(name) <= 20 for name in shortened(names, 20))
+
+
+def test_files_are_cut_at_separators() -> None:
+    assert labels(["competing.no-sort+summary", "competing.summary"], 16) == ["no-sort+summary", "summary"]
+
+
+def _output(*argv: str) -> str:
+    out = io.StringIO()
+    main(list(argv), Console(out, out))
+    return out.getvalue()
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Path:
+    """Three commands, measured by hyperfine one after the other."""
+    rng = np.random.default_rng(1)
+    names = ("pdu --top-down tmp.sample", "dust --no-progress --reverse tmp.sample", "du --all tmp.sample")
+    results = [
+        {"command": name, "times": (place + 0.01 * rng.standard_normal(20)).tolist()}
+        for name, place in zip(names, (1.0, 1.2, 1.1), strict=True)
+    ]
+    path = tmp_path / "bench.json"
+    path.write_text(json.dumps({"results": results}))
+    return path
+
+
+@pytest.mark.parametrize("command", ["compare", "rank"])
+def test_one_name_in_one_output(command: str, commands: Path) -> None:
+    told = " ".join(_output(command, str(commands)).split())
+    assert told.count("pdu --top-down") >= 2
+    assert told.count("top-down") == told.count("pdu --top-down")
+    assert "tmp.sample" not in told
+
+
+def test_benchmarks_are_counted_not_samples(tmp_path: Path) -> None:
+    path = tmp_path / "bench.txt"
+    rows = [f"BenchmarkSort-8 100 {t} ns/op {b} B/op" for t, b in ((12, 3), (13, 4), (14, 5), (12, 9))]
+    path.write_text("\n".join(rows) + "\n")
+    told = _output("show", str(path))
+    assert told.startswith("Sort")
+    assert "1 version, 2 metrics" in told.partition("\n")[0]
+
+
+def test_a_column_returns_where_there_is_room() -> None:
+    """The one that goes first is narrow; it comes back when a wide one has gone, too."""
+    columns = (Column("name", names=True), Column("wide", drop=1), Column("narrow", drop=2))
+    table = Table.of(columns, iter([(Cell("a"), Cell("x" * 40), Cell("1"))]))
+    told = render(Report("", (), (table,)), 40)
+    assert "narrow" in told.splitlines()[1]
+    assert "no room for: wide" in told
+
+
+def test_columns_go_below_where_all_is_shown() -> None:
+    """Each of them once, behind those that say of what a row is."""
+    columns = (Column("name", names=True), *(Column(f"version{i}", drop=-i) for i in range(1, 9)))
+    cells = [[Cell(name), *(Cell(f"{i}.00 ms faster") for i in range(1, 9))] for name in ("sort", "hash")]
+    table = Table(columns, tuple(Row(tuple(row), row[0].text) for row in cells), repeats=1)
+    told = render(Report("", (), (table,)), 60)
+    assert max(map(len, told.splitlines())) <= 60
+    assert all(told.count(f"version{i}") == 1 and told.count(f"{i}.00 ms") == 2 for i in range(1, 9))
+    assert told.count("sort") == told.count("name") > 1
+    assert "no room" not in told
+
+
+def test_a_wide_last_column_leaves_names_whole() -> None:
+    columns = (Column("revision", names=True), Column("folder"))
+    rows = [(Cell("abff0c5 Sum more of them"), Cell("/" + "x" * 60)) for _ in range(2)]
+    told = render(Report("", (), (Table.of(columns, iter(rows)),)), 60)
+    assert told.count("abff0c5 Sum more of them") == 2
+    assert max(map(len, told.splitlines())) <= 61
+
+
+def test_fields_that_all_names_have_are_in_the_title() -> None:
+    """Each is told once; names of other fields are told whole."""
+    names = [
+        "program=330.art_m/affinity=no affinity/threads=2",
+        "program=312.swim_m/affinity=compact/threads=16",
+    ]
+    column, cell = benchmark_column(names)
+    assert column.title == "program/affinity/threads"
+    assert [cell(name).text for name in names] == ["330.art_m/no affinity/2", "312.swim_m/compact/16"]
+    for others in ([*names, "program=330.art_m/threads=2"], ["F/kind=map/n=2", "G/kind=map/n=3"]):
+        column, cell = benchmark_column(others)
+        assert [f"{column.title.removesuffix('…')}{cell(name).text}" for name in others] == others
+
+
+positive = st.floats(1e-6, 1e6)
+
+
+@given(st.lists(positive, max_size=20), st.lists(st.floats(0, math.inf), max_size=20))
+def test_ratio_axis(values: list[float], bounds: list[float]) -> None:
+    """Nine of ten observed speedups lie on it, 1 is a tick, ticks ascend and are neither few nor many."""
+    axis = ratio_axis(values, bounds)
+    assert axis.low < 1 < axis.high
+    assert sum(axis.low <= v <= axis.high for v in values) >= 0.9 * len(values)
+    assert 1.0 in axis.ticks
+    assert list(axis.ticks) == sorted(set(axis.ticks))
+    assert len(axis.ticks) <= 16
+    places = [axis.place(t) for t in sorted([*axis.ticks, *values])]
+    assert places == sorted(places)
+    assert all(0 <= p <= 100 for p in places)
+
+
+@given(positive)
+def test_gain_and_loss_are_symmetric(value: float) -> None:
+    """On an axis around 1, a speedup and its reciprocal are equally far from it."""
+    axis = ratio_axis([value, 1 / value])
+    assert math.isclose(axis.place(value) - 50, 50 - axis.place(1 / value), abs_tol=0.01)
+
+
+@given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
+def test_linear_ticks(a: float, b: float) -> None:
+    """Evenly spaced by 1, 2 or 5 times a power of ten, inside the ends, at most eight, at least one."""
+    low, high = sorted((a, b))
+    ticks = linear_ticks(low, high)
+    assert 1 <= len(ticks) <= 8
+    slack = 1e-6 * max(abs(low), abs(high), 1e-300)
+    assert all(low - slack <= t <= high + slack for t in ticks)
+    if len(ticks) > 2:
+        step = (ticks[-1] - ticks[0]) / (len(ticks) - 1)
+        mantissa = step / 10.0 ** math.floor(math.log10(step * (1 + 1e-6)))
+        assert min(abs(mantissa - m) for m in (1, 2, 5, 10)) < 1e-3
+        assert all(math.isclose(y - x, step, rel_tol=1e-3) for x, y in itertools.pairwise(ticks))
+
+
+@given(st.lists(positive, max_size=20))
+def test_labels_never_run_into_each_other(values: list[float]) -> None:
+    """At any width those that are shown have room, with digits as wide as DejaVu's; 1 always is one of them."""
+    ticks = ratio_axis(values).labelled()
+    counts = []
+    for step, width in enumerate(LABEL_WIDTHS):
+        shown = [tick for tick in ticks if f"h{step}" not in tick.hidden.split()]
+        ends = [
+            (
+                width * tick.at / 100 - 0.636 * len(tick.label) / 2,
+                width * tick.at / 100 + 0.636 * len(tick.label) / 2,
+            )
+            for tick in shown
+        ]
+        assert all(right < left for (_, right), (left, _) in itertools.pairwise(ends))
+        assert "1" in [tick.label for tick in shown]
+        counts.append(len(shown))
+    assert counts == sorted(counts), "a wider axis has no fewer labels"
+
+
+def test_the_style_sheet_knows_the_same_widths() -> None:
+    """From each width to the next one the labels of one class are hidden, with nothing between or beyond."""
+    css = (files("speedproof.reporting.html") / "page.css").read_text(encoding="utf-8")
+    starts = [*map(str, LABEL_WIDTHS), ""]
+    found = re.findall(r"@container \((\d+)em <= width(?: < (\d+)em)?\) \{ \.h(\d) ", css)
+    assert found == [(starts[i], starts[i + 1], str(i)) for i in range(len(LABEL_WIDTHS))]
+
+
+COMMAND = f"speedproof corpus query '/tmp/a corpus/{'x' * 30}' 'FROM rejects'"
+
+
+@pytest.mark.parametrize("width", [20, 40, 64, 80, 200])
+def test_a_command_is_never_wrapped(width: int) -> None:
+    """Wherever it stands and however narrow the terminal: as a shell parses it, from a line of its own."""
+    said = f"Not read are 12 files or parts of files, all of which SQL knows: {COMMAND}"
+    reports = (
+        Report("", (Text(said),)),
+        Report("", (), notes=(Text("  " + said, "dim"),)),
+        Report("", (Text("faster", "", said),)),
+        Report("", (), hints=(said,)),
+    )
+    for lines in (*(render(report, width).splitlines() for report in reports), wrapped(said, width)):
+        (line,) = [line for line in lines if "speedproof" in line]
+        assert shlex.split(line)[-5:] == shlex.split(COMMAND)
+        assert all(len(other) <= width for other in lines if other != line)
+
+
+@pytest.mark.parametrize("width", range(30, 81, 5))
+def test_a_quoted_command_is_never_wrapped(width: int) -> None:
+    said = "measured in two sessions: 'speedproof run --revisions GOOD BAD' measures both, in one, in turns"
+    lines = wrapped(said, width)
+    assert any("'speedproof run --revisions GOOD BAD'" in line for line in lines)
+    assert " ".join(line.strip() for line in lines) == said

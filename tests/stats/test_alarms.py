@@ -1,7 +1,5 @@
 """Alarms of jumps and small changes: a loop over values, simulated rates and delays."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Each pair of a batch gets the answer that it gets alone, in whatever order and unit its values come."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

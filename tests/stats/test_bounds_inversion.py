@@ -5,9 +5,9 @@ roots stand alone: the test itself, made anew a billionth below and above each r
 and holding the bounds must not move them but where the documentation says so. Roots with noise fail.
 """
 
-from __future__ import annotations
-
+import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
 
+from speedproof.arrays import FloatArray
 from speedproof.stats import bounds, ratio_means, ratio_medians
 from speedproof.stats.bounds import probability_greater
-from speedproof.stats.ranks import rank_sum
+from speedproof.stats.ranks import brunner_munzel, rank_sum
 from speedproof.stats.ratio import Interval
 from speedproof.stats.ratio_means import ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
-from speedproof.stats.ttests import welch
+from speedproof.stats.root import decreasing_roots, halved
+from speedproof.stats.ttests import student, welch
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Bounds = Callable[[Any, Any, float], Any]
@@ -274,3 +276,169 @@ def test_probability_pvalue_without_spread() -> None:
     equal = probability_greater([2.0, 2.0], [2.0, 2.0, 2.0], 0.05)
     assert (float(equal.pvalue), float(equal.pvalue_less)) == (1.0, 1.0)
     assert probability_greater(np.ones((3, 0, 2)), np.ones((3, 0, 4)), 0.05).pvalue.shape == (3, 0)
+
+
+RISKS = st.sampled_from([0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.8])
+# Values on a coarse grid: ties inside and across samples, zeros, constants.
+TIMES = st.integers(2, 12).flatmap(
+    lambda n: arrays(np.float64, n, elements=st.floats(1e-3, 1e3, allow_subnormal=False))
+)
+
+
+@given(x=COUNTS, y=COUNTS, alpha=RISKS)
+def test_median_bounds_exceed_1_exactly_when_the_test_rejects(x: Any, y: Any, alpha: float) -> None:
+    bounds, test = ratio_of_medians(x, y, alpha), rank_sum(x, y)
+    assert (bounds.low > 1.0) == (test.pvalue <= alpha)
+    assert (bounds.high < 1.0) == (test.pvalue_less <= alpha)
+
+
+@given(x=TIMES, y=TIMES, alpha=RISKS, equal=st.booleans())
+def test_mean_bounds_exceed_1_exactly_when_the_test_rejects(
+    x: Any, y: Any, alpha: float, equal: bool
+) -> None:
+    bounds, test = ratio_of_means(x, y, alpha, equal), (student if equal else welch)(x, y)
+    assert (bounds.low > 1.0) == (test.pvalue <= alpha)
+    assert (bounds.high < 1.0) == (test.pvalue_less <= alpha)
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_bounds_at_alpha_equal_to_the_pvalue(equal: bool) -> None:
+    """The highest confidence: p <= alpha holds with equality, so the bound is just beyond 1."""
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        x, y = rng.normal(10.2, 0.5, 9), rng.normal(10, 0.4, 11)
+        test = student(x, y) if equal else welch(x, y)
+        assert float(ratio_of_means(x, y, float(test.pvalue), equal).low) == pytest.approx(1.0, abs=1e-12)
+        assert ratio_of_means(x, y, float(test.pvalue), equal).low > 1.0
+        ranks = rank_sum(x, y)
+        assert ratio_of_medians(x, y, float(ranks.pvalue)).low > 1.0
+        if ranks.pvalue_less < 1.0:
+            assert ratio_of_medians(x, y, float(ranks.pvalue_less)).high < 1.0
+
+
+def test_median_bounds_of_zeros() -> None:
+    """No allocations at all against some: beyond every bound, and below 1 the other way round; zeros are equal."""
+    x, y = np.array([5.0, 6.0, 7.0, 8.0, 9.0]), np.zeros(5)
+    assert float(ratio_of_medians(x, y, 0.05).low) == np.inf
+    assert float(ratio_of_medians(y, x, 0.05).high) == 0.0
+    both = ratio_of_medians(y, y, 0.05)
+    assert (float(both.low), float(both.high)) == (1.0, 1.0)
+
+
+@pytest.mark.slow
+@given(x=COUNTS, y=COUNTS, alpha=st.sampled_from([0.01, 0.05, 0.2]))
+def test_probability_bounds_hold_the_estimate_and_mirror(x: Any, y: Any, alpha: float) -> None:
+    r, back = probability_greater(x, y, alpha), probability_greater(y, x, alpha)
+    assert 0.0 <= r.low <= r.estimate <= r.high <= 1.0
+    np.testing.assert_allclose([r.low, r.high], [1.0 - back.high, 1.0 - back.low], atol=1e-12)
+
+
+@pytest.mark.slow
+@given(x=COUNTS, y=COUNTS, alpha=st.sampled_from([0.01, 0.05, 0.2]))
+def test_probability_above_one_half_implies_the_test_rejects(x: Any, y: Any, alpha: float) -> None:
+    """The log odds p (1 - p) log(p / (1 - p)) never exceed p - 1/2: the bound is the stricter of the two."""
+    bounds, test = probability_greater(x, y, alpha), brunner_munzel(x, y)
+    assert not bounds.low > 0.5 + 1e-12 or test.pvalue <= alpha * (1 + 1e-9)
+    assert not bounds.high < 0.5 - 1e-12 or test.pvalue_less <= alpha * (1 + 1e-9)
+
+
+ROOTS = np.array([-40.0, -1.5, 0.0, 1e-7, 0.3, 2.0, 55.0])
+SHAPES: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "line": lambda d: -d,
+    "cube": lambda d: -(d**3),
+    "step": lambda d: np.where(d < 0.0, 1.0, -1e-12),
+    "step the other way": lambda d: np.where(d < 0.0, 1e-12, -1.0),
+    "stairs": lambda d: -np.floor(d / 1e-3) - 0.5,
+    "even step": lambda d: np.where(d < 0.0, 1.0, -1.0),
+    "ramp": lambda d: np.maximum(-d, 0.0),
+    "bend": lambda d: np.where(d < 0.0, -1e-6 * d, -1e6 * d),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (-60.0, 60.0), (3.0, 3.001), (-2.0, -1.999)])
+def test_the_interval_holds_the_root_and_is_narrow(name: str, low: float, high: float) -> None:
+    """Wherever the search begins: to the left of the root, to its right, or around it."""
+    shape = SHAPES[name]
+    first, last = decreasing_roots(
+        lambda at: shape(at - ROOTS), np.full(ROOTS.size, low), np.full(ROOTS.size, high), 1e-9
+    )
+    assert (shape(first - ROOTS) > 0.0).all()
+    assert (shape(last - ROOTS) <= 0.0).all()
+    assert (first <= ROOTS).all()
+    assert (last >= ROOTS).all()
+    assert (last - first <= 1e-9 * np.maximum(1.0, np.abs(ROOTS))).all()
+
+
+def test_a_sign_that_never_changes() -> None:
+    """Above zero everywhere, below it everywhere, and one that changes beside them."""
+    always = np.array([1.0, -1.0, np.nan])
+    first, last = decreasing_roots(
+        lambda at: np.where(np.isnan(always), 5.0 - at, always), np.zeros(3), np.ones(3), 1e-6
+    )
+    assert last[0] == math.inf
+    assert first[1] == -math.inf
+    assert (first[2], last[2]) == pytest.approx((5.0, 5.0), abs=1e-5)
+
+
+def one_by_one(
+    function: Callable[[float], float], low: float, high: float, narrow: float
+) -> tuple[float, float]:
+    """The search written out for one function: out to where the signs differ, then false position and halving."""
+    width = high - low
+    at_low, at_high = function(low), function(high)
+    while not at_low > 0 and low > -1500:
+        high, at_high, width = low, at_low, 4 * width
+        low -= width
+        at_low = function(low)
+    while at_high > 0 and high < 1500:
+        low, at_low, width = high, at_high, 4 * width
+        high += width
+        at_high = function(high)
+    if not at_low > 0 or at_high > 0:
+        return (low if at_low > 0 else -math.inf), (math.inf if at_high > 0 else high)
+    before, since = high - low, 0
+    while high - low > narrow * max(1.0, abs(low), abs(high)):
+        middle = low + (high - low) * (at_low / (at_low - at_high))
+        if since == 2:
+            middle, before, since = (low + high) / 2, high - low, 0
+        elif not low < middle < high:
+            middle = (low + high) / 2
+        value = function(middle)
+        if value > 0:
+            low, at_low, at_high = middle, value, at_high / 2
+        else:
+            high, at_high, at_low = middle, value, at_low / 2
+        if high - low > before / 2:
+            since += 1
+        else:
+            before, since = high - low, 0
+    return low, high
+
+
+def one_value(shape: Callable[[FloatArray], FloatArray], root: float, at: float) -> float:
+    return float(shape(np.array(at - root)))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("narrow", [1e-2, 2.0**-10, 1e-6, None])
+def test_the_search_written_out(name: str, narrow: float | None) -> None:
+    """Many at once end where each ends by itself, wherever they begin; unless told they end at 1e-11."""
+    shape, roots = SHAPES[name], np.append(ROOTS, [-9000.0, -1400.0, -3.3, 1400.0, 9000.0])
+    starts_at = (-1.0, 2.0), (-60.0, 120.0), (3.0, 0.001), (-7.0, 1.0), (-300.0, 300.0), (0.0, 300.0)
+    for low, width in (*starts_at, (-299.5, 300.0), (-0.5, 300.0)):  # 1500 at once, and a half less
+        starts = np.full(roots.size, low)
+        given = () if narrow is None else (np.full(roots.size, narrow),)
+        found = decreasing_roots(lambda at: shape(at - roots), starts, starts + width, *given)
+        for first, last, root in zip(*(ends.tolist() for ends in found), roots.tolist(), strict=True):
+            own = partial(one_value, shape, root)
+            assert (first, last) == one_by_one(own, low, low + width, narrow or 1e-11)
+
+
+@pytest.mark.parametrize("root", [1.0, 0.3, 1e-300, -0.7, 5.0])
+def test_the_first_double_of_the_upper_part(root: float) -> None:
+    """The boundary itself where it belongs to the upper part, else its neighbour; the end, if there is none."""
+    assert halved(lambda x: x >= root, -3.0, 7.0) == root
+    assert halved(lambda x: x > root, -3.0, 7.0) == math.nextafter(root, math.inf)
+    assert halved(lambda _: False, -3.0, root) == root
+    assert halved(lambda _: True, root, 9.0) == math.nextafter(root, math.inf)

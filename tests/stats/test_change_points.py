@@ -1,7 +1,5 @@
 """Change points against loops, theory and simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

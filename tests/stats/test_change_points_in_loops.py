@@ -1,7 +1,5 @@
 """The search for several changes of level written out: one interval, one place, one series at a time."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The posterior of one step or two, against a written-out sum over every hypothesis."""
 
-from __future__ import annotations
-
 import itertools
 from statistics import mean
 

@@ -1,7 +1,5 @@
 """The cumulative sum's mean runs against published tables, its alarms against what was planted."""
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 

@@ -1,7 +1,5 @@
 """Run order: Hurst factor against R, rank tests against SciPy and against all permutations."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any
@@ -12,6 +10,7 @@ import pytest
 from scipy import fft, optimize, stats
 from scipy import stats as scipy_stats
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.dependence import (
     drift,
     drift_within,
@@ -180,9 +179,6 @@ def test_rounding_leaves_the_whole_correlation() -> None:
             assert abs(float(found.correlation)) <= 1.0
             assert float(found.correlation) == pytest.approx(sign, rel=1e-12)
             assert float(found.pvalue) < 1e-100
-
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def walk(rng: np.random.Generator, rows: int, n: int, rho: float) -> FloatArray:

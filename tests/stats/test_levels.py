@@ -1,7 +1,5 @@
 """Levels with autoregressive noise against dense linear algebra, enumeration, counting and simulation."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Normal scores against ranks by counting and SciPy's quantiles, compiled and in NumPy."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Normality: Lilliefors' published values and polynomials, Shapiro and Wilk's at its edges."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

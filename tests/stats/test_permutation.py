@@ -1,16 +1,15 @@
 """The permutation distribution part by part: rational numbers, every order listed, the formulas as written."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy import special, stats
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.permutation import (
     Null,
     Spread,
@@ -20,9 +19,17 @@ from speedproof.stats.permutation import (
     studentised,
     tied_pvalue,
 )
+from speedproof.stats.rank_nulls import (
+    EXACT_BELOW,
+    rank_sum_normal,
+    rank_sum_sd,
+    rank_sum_tail,
+    rank_sum_tails,
+)
+from speedproof.stats.ranks import rank_sum
+from speedproof.stats.smirnov import kolmogorov_sf, ks_location
 from speedproof.stats.superiority import typical_ratio
 
-FloatArray = npt.NDArray[np.float64]
 Sums = tuple[Fraction, Fraction, Fraction]
 HALF = Fraction(1, 2)
 
@@ -274,3 +281,145 @@ def test_the_probability_of_one_order() -> None:
     for n, m in ((1, 1), (3, 3), (4, 9), (499, 499), (499, 501), (2, 100_000)):
         assert one_order(n, m) == one_order(m, n) == 1 / math.comb(n + m, n)
     assert one_order(500, 500) == one_order(4000, 600) == 0.0
+
+
+def conditional_rank_sum(x: Any, y: Any) -> tuple[float, float, float]:
+    """Pairs won and both p-values, by the module's tails given the ties."""
+    n, m = len(x), len(y)
+    _, code, count = np.unique(np.concatenate((x, y)), return_inverse=True, return_counts=True)
+    doubled = (2 * np.cumsum(count) - count + 1)[code]
+    twice = int(doubled[:n].sum()) - n * (n + 1)
+    if max(n, m) < EXACT_BELOW:
+        tails = rank_sum_tails(tuple(count.tolist()), n)
+        return twice / 2, float(tails.at_least[twice]), float(tails.at_most[twice])
+    sd, centred = rank_sum_sd(n, m, np.array(float((count**3 - count).sum()))), np.array((twice - n * m) / 2)
+    return twice / 2, float(rank_sum_normal(centred, sd)), float(rank_sum_normal(-centred, sd))
+
+
+def brute_force(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    """Pairs won and both p-values by listing every split of the pooled values."""
+    pooled = np.concatenate((x, y))
+    ranks = stats.rankdata(pooled)
+    sums = np.array([ranks[list(s)].sum() for s in itertools.combinations(range(pooled.size), x.size)])
+    observed = ranks[: x.size].sum()
+    won = float((x[:, None] > y).sum() + 0.5 * (x[:, None] == y).sum())
+    return won, float(np.mean(sums >= observed - 1e-9)), float(np.mean(sums <= observed + 1e-9))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_against_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(1, 7, 2)
+    x, y = rng.integers(0, rng.integers(2, 9), n).astype(float), rng.integers(0, 6, m).astype(float)
+    assert conditional_rank_sum(x, y) == pytest.approx(brute_force(x, y), abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "digits"),
+    [(1, 1, 9), (3, 8, 9), (12, 12, 9), (29, 17, 9), (29, 29, 9), (30, 5, 0), (40, 60, 0)],
+)
+def test_against_scipy(n: int, m: int, digits: int) -> None:
+    """Exact without ties below thirty of a side, normal from there on, with ties."""
+    rng = np.random.default_rng(n * 100 + m)
+    x, y = rng.normal(5, 4, n).round(digits), rng.normal(4, 4, m).round(digits)
+    method = "exact" if digits else "asymptotic"
+    _, *found = conditional_rank_sum(x, y)
+    for pvalue, side in zip(found, ("greater", "less"), strict=True):
+        expected = stats.mannwhitneyu(x, y, alternative=side, method=method).pvalue
+        assert pvalue == pytest.approx(expected, rel=1e-10)
+
+
+def test_normal_meets_exact_where_they_change_over() -> None:
+    """At 29 runs a side the normal p-value is within 0.001 of the exact one where decisions are made."""
+    tail = rank_sum_tails((1,) * 58, 29).at_least
+    near = [u for u in range(29 * 29) if tail[2 * u] < 0.1]
+    assert near
+    normal = rank_sum_normal(np.array(near) - 29 * 29 / 2, rank_sum_sd(29, 29, np.array(0.0)))
+    assert np.abs(normal - tail[2 * np.array(near)]).max() < 1e-3
+
+
+def test_all_equal_is_no_evidence() -> None:
+    for n, m in ((5, 5), (40, 40)):
+        assert conditional_rank_sum(np.ones(n), np.ones(m)) == (n * m / 2, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(("n", "m"), [(49, 49), (29, 29), (30, 45), (7, 49), (1, 3)])
+def test_no_tail_of_the_rank_sum_exceeds_one(n: int, m: int) -> None:
+    """And each is the other's mirror image."""
+    tails, tail = rank_sum_tails((1,) * (n + m), n), rank_sum_tail(n, m)
+    for one in (tails.at_least, tails.at_most, tail):
+        assert one.max() == pytest.approx(1.0, rel=1e-12)
+        assert one.max() <= 1.0
+        assert not one.flags.writeable
+    assert tail.size == n * m + 2
+    assert tail[-1] == 0.0
+    np.testing.assert_allclose(tails.at_least[::2], tail[:-1], rtol=1e-9)
+    np.testing.assert_allclose(tails.at_most[::2], tail[:-1][::-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "m", "exact"), [(49, 49, True), (50, 3, False), (3, 50, False), (49, 2, True)])
+def test_up_to_which_size_ranks_are_counted(n: int, m: int, exact: bool) -> None:
+    """Below fifty of both sides, as in R; with ties nowhere. The fields of equal values."""
+    rng = np.random.default_rng([n, m])
+    x, y = rng.random((2, n)), rng.random((2, m))
+    x[1, 0] = y[1, 0]
+    found = rank_sum(x, y)
+    assert found.exact.tolist() == [exact, False]
+    assert found.ties.tolist() == [False, True]
+    for row in range(2):
+        method = "exact" if found.exact[row] else "asymptotic"
+        for p, side in ((found.pvalue, "greater"), (found.pvalue_less, "less")):
+            expected = stats.mannwhitneyu(x[row], y[row], alternative=side, method=method)
+            assert p[row] == pytest.approx(expected.pvalue, rel=1e-10)
+            assert found.statistic[row] == expected.statistic
+            assert found.superiority[row] == expected.statistic / (n * m)
+
+
+def test_the_limiting_tail() -> None:
+    """To the last digits on either side of where the two expansions meet, and at both ends."""
+    x = np.concatenate([np.linspace(0.15, 3.0, 400), 1.0 + np.linspace(-1e-6, 1e-6, 5), [5.0, 10.0, 18.0]])
+    np.testing.assert_allclose(kolmogorov_sf(x), special.kolmogorov(x), rtol=2e-14)
+    assert kolmogorov_sf([-3.0, 0.0, 1e-9, 0.02]).tolist() == [1.0] * 4
+    assert kolmogorov_sf([40.0, 1e9]).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "exact"), [(99, 101, True), (100, 100, False), (101, 100, False), (3, 3333, True)]
+)
+def test_up_to_which_product_paths_are_counted(n: int, m: int, exact: bool) -> None:
+    rng = np.random.default_rng([n, m])
+    x, y = rng.normal(0.0, 1.0, n), rng.normal(0.0, 2.0, m)
+    found, legacy = ks_location(x, y, rule="r422"), ks_location(x, y)
+    assert bool(found.exact) == exact
+    assert bool(legacy.exact) == (exact and not legacy.ties)
+    assert bool(legacy.ties) == (n % 2 == m % 2 == 1)
+    d = float(stats.ks_2samp(x - np.median(x), y - np.median(y)).statistic)
+    assert float(found.statistic) == pytest.approx(d, rel=1e-12)
+    limit = special.kolmogorov(math.sqrt(n * m / (n + m)) * d)
+    assert float(found.pvalue) == pytest.approx(limit, rel=0.3 if exact else 1e-9)
+
+
+def test_several_pairs_keep_their_own_answers() -> None:
+    """Of one distance and of several, tied and not, in any order."""
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(0.0, 1.0, (12, 6)), rng.normal(0.0, 3.0, (12, 8))
+    x[::3], y[::3] = np.round(x[::3]), np.round(y[::3])
+    x[4], y[4] = x[5], y[5]
+    for rule in ("legacy", "r422"):
+        found = ks_location(x, y, rule=rule)
+        assert found.ties.tolist() == [
+            np.unique(np.concatenate([a - np.median(a), b - np.median(b)])).size < 14
+            for a, b in zip(x, y, strict=True)
+        ]
+        assert found.exact.tolist() == [rule == "r422" or not tie for tie in found.ties.tolist()]
+        for row in range(12):
+            alone = ks_location(x[row], y[row], rule=rule)
+            assert (found.statistic[row], found.pvalue[row]) == (alone.statistic, alone.pvalue)
+            if found.exact[row] and not found.ties[row]:
+                u, v = x[row] - np.median(x[row]), y[row] - np.median(y[row])
+                assert found.pvalue[row] == pytest.approx(
+                    stats.ks_2samp(u, v, method="exact").pvalue, rel=1e-9
+                )
+            if not found.exact[row]:
+                limit = special.kolmogorov(math.sqrt(48 / 14) * found.statistic[row])
+                assert found.pvalue[row] == pytest.approx(limit, rel=1e-9)

@@ -1,17 +1,25 @@
 """The order of two pooled samples by sorting and counting in plain Python."""
 
-from __future__ import annotations
-
 import itertools
+import math
 from collections import Counter
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from speedproof.arrays import FloatArray
+from speedproof.stats import merging as module
+from speedproof.stats import pair_ratios
+from speedproof.stats.crossings import crossing_limit, crossing_pairs, inversions
+from speedproof.stats.merging import merged_places
+from speedproof.stats.pair_ratios import ratio_order_statistics
+from speedproof.stats.permutation import Spread
 from speedproof.stats.pooled import pooled_order, sample_ends, tie_excess
-
-FloatArray = npt.NDArray[np.float64]
+from speedproof.stats.rank_scores import Pairs, Score, Search, pairs_of, scores_of
+from speedproof.stats.ratio_medians import ratio_of_medians
+from speedproof.stats.superiority import both_states
 
 
 def drawn(seed: int, shape: tuple[int, ...], kind: str) -> FloatArray:
@@ -76,3 +84,292 @@ def test_ties_of_each_row(shape: tuple[int, ...], kind: str) -> None:
         values = sorted(x[row].tolist())
         assert ends[row].tolist() == [*(a < b for a, b in itertools.pairwise(values)), True]
         assert excess[row] == sum(t**3 - t for t in Counter(values).values())
+
+
+@pytest.fixture(params=["compiled", "numpy"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "numpy":
+        monkeypatch.setattr(module, "COMPILED", None)
+    elif module.COMPILED is None:
+        pytest.skip("built without a compiler")
+    return str(request.param)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 7), (8, 3), (40, 40)])
+@pytest.mark.parametrize("high", [1, 3, 1000])
+def test_by_counting(n: int, m: int, high: int, way: str) -> None:
+    """Of values that differ, of many that are equal, of all that are, and infinite ones."""
+    rng = np.random.default_rng([n, m, high])
+    x, y = (np.sort(rng.integers(0, high, (5, size)) / 8, axis=1) for size in (n, m))
+    x[-1, -1] = y[-1, -1] = math.inf
+    for x_first in (True, False):
+        of_x, of_y = merged_places(x, y, x_first)
+        for row in range(5):
+            for value, count in zip(x[row], of_x[row], strict=True):
+                assert count == sum(v < value or (v == value and not x_first) for v in y[row])
+            for value, count in zip(y[row], of_y[row], strict=True):
+                assert count == sum(v < value or (v == value and x_first) for v in x[row])
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 5), (31, 31), (60, 7)])
+@pytest.mark.parametrize(("spread", "digits"), [(0.1, 15), (0.1, 2), (100.0, 15)])
+def test_ratios_of_two_samples_in_order(n: int, m: int, spread: float, digits: int) -> None:
+    """Of near values, of many equal ones and of such that differ by many orders of magnitude."""
+    if module.COMPILED is None:
+        pytest.skip("built without a compiler")
+    rng = np.random.default_rng([n, m, digits])
+    x, y = (np.sort(rng.lognormal(0, spread, (20, size)).round(digits) + 0.01, axis=1) for size in (n, m))
+    x[0], y[1] = 2.0, 3.0
+    places, found = rng.integers(0, n * m, (20, 2)), np.empty((20, 2))
+    places[:4] = [0, n * m - 1]
+    module.COMPILED.ratios(x, n, y, m, places, found)
+    for row in range(20):
+        ratios = sorted(a / b for a in x[row].tolist() for b in y[row].tolist())
+        assert found[row].tolist() == [ratios[k] for k in places[row].tolist()]
+
+
+def test_ratios_below_all_usual_doubles() -> None:
+    """Where products round to neighbours, too."""
+    if module.COMPILED is None:
+        pytest.skip("built without a compiler")
+    rng = np.random.default_rng(4)
+    x, y = np.sort(1e-160 * rng.lognormal(0, 1, (50, 20))), np.sort(1e160 * rng.lognormal(0, 1, (50, 20)))
+    places, found = rng.integers(0, 400, (50, 2)), np.empty((50, 2))
+    module.COMPILED.ratios(x, 20, y, 20, places, found)
+    for row in range(50):
+        ratios = sorted(a / b for a in x[row].tolist() for b in y[row].tolist())
+        assert found[row].tolist() == [ratios[k] for k in places[row].tolist()]
+
+
+def test_sizes_that_differ() -> None:
+    """The compiled one refuses arrays that are too small for what it writes."""
+    if module.COMPILED is None:
+        pytest.skip("built without a compiler")
+    x, count = np.arange(4.0), np.empty(3, dtype=np.int64)
+    for n, m, of_x in ((4, 4, count), (3, 4, x), (2, 4, x), (0, 4, x), (4, 0, x)):
+        with pytest.raises(ValueError, match="sizes differ"):
+            module.COMPILED.merged(x, n, x, m, True, of_x, x.copy())
+    places, found = np.zeros((1, 2), dtype=np.int64), np.empty((1, 2))
+    for n, m, at in ((4, 4, 16), (4, 4, -1), (2, 4, 0), (0, 4, 0), (4, 0, 0), (-4, -4, 0)):
+        places[:] = at
+        with pytest.raises(ValueError, match="sizes differ"):
+            module.COMPILED.ratios(x, n, x, m, places, found)
+
+
+def test_a_hundred_thousand_values_a_side() -> None:
+    """Ten thousand million ratios take neither the memory nor the time to make them."""
+    rng = np.random.default_rng(1)
+    x, y = rng.lognormal(0.0, 0.1, 100_000), rng.lognormal(-0.01, 0.1, 100_000)
+    found = ratio_of_medians(x, y, 0.05)
+    # The shift is known: log-normal samples that differ by the factor exp(0.01).
+    assert 1.0 < float(found.low) < np.exp(0.01) * 1.002
+    assert np.exp(0.01) * 0.998 < float(found.high) < 1.02
+
+
+SIDES = [
+    ([1.0, 2.0, 3.0], [2.0, 5.0]), ([0.0, 0.0, 1.0], [3.0]), ([1.0, 4.0], [0.0, 0.0, 2.0]), ([3.0], [0.0]),
+    ([0.0], [3.0]), ([], [1.0]), ([1.0, 1.0, 2.0], [1.0, 2.0, 2.0]), ([0.0, 1.0, 5.0, 5.0], [1.0, 2.5]),
+    ([1.0, 2.0, 4.0, 8.0], [1.0]), ([0.5], [0.5]), ([1.0, 3.0, 5.0], [0.0, 1.0, 2.0]),
+]  # fmt: skip
+
+
+def all_ratios(x: list[float], y: list[float]) -> list[float]:
+    """In ascending order, of samples of which one has no zeros."""
+    return sorted(a / b if b else math.inf for a in x for b in y)
+
+
+@pytest.mark.parametrize(("x", "y"), SIDES)
+def test_the_median_of_all_ratios(x: list[float], y: list[float]) -> None:
+    """Of an even number the geometric mean of the middle two; NaN without any."""
+    ratios = all_ratios(x, y)
+    found = pair_ratios.median_ratio(np.array(x), np.array(y))
+    if not ratios:
+        assert math.isnan(found)
+        return
+    middle = ratios[(len(ratios) - 1) // 2], ratios[len(ratios) // 2]
+    assert found == (
+        middle[0] if middle[0] == middle[1] else pytest.approx(math.sqrt(middle[0]) * math.sqrt(middle[1]))
+    )
+    every = ratio_order_statistics(np.array(x), np.array(y), range(len(ratios)))
+    assert every == pytest.approx(ratios)
+    assert all(value >= 0.0 for value in every)
+
+
+def test_ratios_between_two_numbers() -> None:
+    """Their places, of y first, and how many are beyond; none where the second is not above the first."""
+    x, y = np.array([1.0, 2.0, 3.0, 5.0]), np.array([1.0, 2.0, 4.0])
+    weights = np.array([2, 1, 3, 1]), np.array([1, 4, 2])
+    both = pair_ratios.Ratios(x, weights[0], y, weights[1])
+    for low, high in itertools.product(
+        (0.0, 0.25, 0.3, 0.5, 1.0, 2.0, 6.0), (0.25, 0.75, 1.0, 2.5, 5.0, 9.0)
+    ):
+        of_x, of_y, beyond = both.between(low, high)
+        expected = [(i, j) for j in range(3) for i in range(4) if low * y[j] < x[i] <= high * y[j]]
+        assert list(zip(of_x.tolist(), of_y.tolist(), strict=True)) == expected
+        above = [(i, j) for j in range(3) for i in range(4) if x[i] > high * y[j]]
+        assert beyond == sum(int(weights[0][i] * weights[1][j]) for i, j in above)
+
+
+@pytest.mark.parametrize("digits", [0, 1, 15])
+def test_order_statistics_of_more_ratios_than_are_listed(digits: int) -> None:
+    """Searched without making all ratios: each is that of the sorted ones, with ties and zeros."""
+    rng = np.random.default_rng(digits)
+    x, y = rng.lognormal(0.5, 0.5, 90).round(digits), rng.lognormal(0.0, 0.9, 70).round(digits) + 0.1
+    ratios = all_ratios(x.tolist(), y.tolist())
+    places = [0, len(ratios) - 1, *rng.integers(0, len(ratios), 40).tolist()]
+    assert ratio_order_statistics(x, y, places) == pytest.approx([ratios[k] for k in places], rel=1e-12)
+    middle = ratios[len(ratios) // 2 - 1], ratios[len(ratios) // 2]
+    assert pair_ratios.median_ratio(x, y) == pytest.approx(math.sqrt(middle[0] * middle[1]), rel=1e-12)
+
+
+def only(pairs: Pairs) -> Score:
+    ((rows, score),) = scores_of(pairs)
+    assert rows.all()
+    return score
+
+
+def test_ratios_that_are_equal_but_for_rounding() -> None:
+    """Multiples of a tenth: 0.3 / 0.1, 0.6 / 0.2 and 0.9 / 0.3 are three doubles, and one ratio."""
+    rng = np.random.default_rng(4)
+    x, y = 0.1 * rng.integers(1, 14, (40, 12)), 0.1 * rng.integers(1, 12, (40, 11))
+    pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
+    score = only(pairs)
+    below, above = both_states(pairs, score)
+    for alpha in (0.4, 0.2, 0.1, 0.05, 0.01):
+        low, high = Search(pairs, score).bounds(alpha)
+        assert low.tolist() == below.low(score.rejects(below.scores, alpha)).tolist()
+        assert high.tolist() == above.high(score.rejects(-above.scores, alpha)).tolist()
+
+
+def test_ratios_next_to_the_largest_double() -> None:
+    rng = np.random.default_rng(7)
+    x, y = 1.3e308 * rng.uniform(1.0, 1.1, (4, 12)), rng.uniform(0.95, 1.05, (4, 13))
+    for unit_x, unit_y in ((1.0, 1.0), (1e-307, 1e308)):
+        pairs = pairs_of(x * unit_x, y * unit_y, (0.0, 0.0), (1.0, 1.0))
+        score = only(pairs)
+        below, above = both_states(pairs, score)
+        low, high = Search(pairs, score).bounds(0.05)
+        assert low.tolist() == below.low(score.rejects(below.scores, 0.05)).tolist()
+        assert high.tolist() == above.high(score.rejects(-above.scores, 0.05)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "shift"), [(1000, 900, 0.05), (900, 1000, -0.05), (9000, 90, 0.0), (90, 9000, 0.0)]
+)
+def test_a_bound_is_one_of_the_ratios(n: int, m: int, shift: float) -> None:
+    """However wide the interval was at the beginning, and whatever the sizes: bisecting would only come near."""
+    rng = np.random.default_rng([n, m])
+    x, y = rng.lognormal(shift, 0.1, (1, n)), rng.lognormal(0.0, 0.1, (1, m))
+    pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
+    search = Search(pairs, only(pairs))
+    for alpha in (0.05, 0.001):
+        for bound in search.bounds(alpha):
+            assert (x[0][:, None] / y[0] == bound).any()
+
+
+def brute_states(x: list[Fraction], y: list[Fraction]) -> list[tuple[Fraction, float, tuple[int, int, int]]]:
+    """Between each two neighbouring distinct ratios: where it starts, where it ends, and the three sums."""
+    ends: list[Fraction] = sorted({a / b for a in x for b in y})
+    found = []
+    for start, end in itertools.pairwise([Fraction(0), *ends, 2 * ends[-1] + 2]):
+        gamma = (start + end) / 2
+        wins = [[a > gamma * b for b in y] for a in x]
+        rows, columns = [sum(row) for row in wins], [len(x) - sum(c) for c in zip(*wins, strict=True)]
+        sums = (sum(rows), sum(k * k for k in rows), sum(k * k for k in columns))
+        found.append((start, float(end) if end in ends else math.inf, sums))
+    return found
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 5), (6, 4), (7, 7)])
+def test_states_are_those_between_distinct_ratios(n: int, m: int) -> None:
+    """Ratios of whole tenths tie in rational numbers and differ in doubles: between them lies no gamma."""
+    rng = np.random.default_rng([n, m])
+    for most in (3, 12, 400):
+        of_x, of_y = rng.integers(1, most, n).tolist(), rng.integers(1, most, m).tolist()
+        pairs = pairs_of([k / 10 for k in of_x], [k / 10 for k in of_y], (0.0, 0.0), (1.0, 1.0))
+        ((_, score),) = scores_of(pairs)
+        low, high = both_states(pairs, score)
+        assert low is high
+        found = [
+            (float(low.edges[0, k]), float(low.edges[0, k + 1]), float(low.scores[0, k]))
+            for k in np.flatnonzero(low.real[0]).tolist()
+        ]
+        expected = brute_states([Fraction(k) for k in of_x], [Fraction(k) for k in of_y])
+        sums = Spread(*(np.array([[float(own[k]) for *_, own in expected]]) for k in range(3)))
+        scores = score.of(sums)[0].tolist()
+        assert len(found) == len(expected)
+        for (start, end, value), (first, last, _), wanted in zip(found, expected, scores, strict=True):
+            assert start == pytest.approx(float(first), rel=1e-15)
+            assert end == pytest.approx(last, rel=1e-15)
+            assert value == wanted
+        assert low.edges.shape == (1, n * m + 2)
+
+
+def test_more_ratios_in_one_place_than_are_listed() -> None:
+    """160,000 ratios within a tenth of a billionth of 1: so are the bounds."""
+    rng = np.random.default_rng(8)
+    x, y = (1.0 + 1e-13 * rng.permutation(400)[None] for _ in range(2))
+    pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
+    for bound in Search(pairs, only(pairs)).bounds(0.05):
+        assert bound == pytest.approx(np.ones(1), abs=1e-9)
+
+
+def lines(seed: int) -> tuple[list[int], list[int]]:
+    rng = np.random.default_rng(seed)
+    n, most = int(rng.integers(1, 14)), int(rng.choice([3, 9, 1000]))
+    return rng.integers(1, most, n).tolist(), rng.integers(1, most, n).tolist()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 33])
+def test_inversions_of_a_permutation(n: int) -> None:
+    ranks = np.random.default_rng(n).permutation(n)
+    found = zip(*(part.tolist() for part in inversions(ranks)), strict=True)
+    assert sorted(found) == [(s, t) for s, t in combinations(range(n), 2) if ranks[s] > ranks[t]]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_pairs_that_cross_are_all_listed(seed: int) -> None:
+    """Those in between for certain, and none whose crossing is elsewhere."""
+    a, b = lines(seed)
+    low, high = 1.03, 1.9
+    found = set(
+        zip(
+            *(x.tolist() for x in crossing_pairs(np.array(a) * 1.0, np.array(b) * 1.0, low, high)),
+            strict=True,
+        )
+    )
+    for i, j in combinations_with_replacement(range(len(a)), 2):
+        for sign in (-1, 1):
+            bottom = b[i] + sign * b[j]
+            place = Fraction(a[i] + sign * a[j], bottom) if bottom else Fraction(0)
+            if (a[i], b[i]) != (a[j], b[j]):
+                assert ((i, j, sign) in found) == (low < place < high)
+            elif sign == 1:
+                assert (i != j and (i, j, -1) in found) or ((i, j, sign) in found) == (low < place < high)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_more_pairs_tie_than_the_limit(seed: int) -> None:
+    """At any place where some do, the ends included."""
+    a, b = lines(seed)
+    grid = [Fraction(k, 7) for k in range(7, 21)]
+    limits = crossing_limit(np.array(a) * 1.0, np.array(b) * 1.0, np.array([float(g) for g in grid]))
+    places = {
+        Fraction(x + s * y, u + s * v)
+        for (x, u), (y, v) in combinations(zip(a, b, strict=True), 2)
+        for s in (-1, 1)
+        if u + s * v
+    }
+    for k, limit in enumerate(limits.tolist()):
+        for g in {place for place in places if grid[k] <= place <= grid[k + 1]} | {
+            grid[k],
+            (grid[k] + grid[k + 1]) / 2,
+        }:
+            sizes = [abs(x - g * u) for x, u in zip(a, b, strict=True)]
+            assert sum(p == q for p, q in combinations(sizes, 2)) <= limit
+
+
+def test_lines_too_near_to_tell_are_listed_for_both_signs() -> None:
+    a = np.array([3.0, 3.0 + 4e-16, 2.0])
+    i, j, sign = crossing_pairs(a, np.array([1.0, 1.0, 5.0]), 1.1, 1.2)
+    assert list(zip(i.tolist(), j.tolist(), sign.tolist(), strict=True)) == [(0, 1, -1)]

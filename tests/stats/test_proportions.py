@@ -1,7 +1,5 @@
 """Proportions against R's prop.test, SciPy's binomtest and the numbers that were published."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

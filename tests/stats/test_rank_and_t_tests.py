@@ -1,11 +1,9 @@
 """The tests of two samples against SciPy, against brute force, and at their edges."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -14,13 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 from scipy import stats as scipy_stats
 
 from speedproof.stats import special
+from speedproof.stats.bounds import chance_bounds
 from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.rank_nulls import rank_sum_tail
-from speedproof.stats.ranks import brunner_munzel, rank_sum
+from speedproof.stats.ranks import brunner_munzel, rank_sum, tied_share
 from speedproof.stats.smirnov import ks_location
+from speedproof.stats.special import t_ppf
 from speedproof.stats.ttests import Moments, moments, student, student_from, variance_ratio, welch, welch_from
 
 SMALL = st.integers(1, 5).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 5).map(float)))
@@ -261,3 +262,173 @@ def test_equal_variances_are_no_less_likely_than_certain() -> None:
         assert (there.pvalue <= 1.0).all()
         assert (there.df, back.df) == ((n - 1, m - 1), (m - 1, n - 1))
     assert float(variance_ratio(x[0], x[0] + 0.5).pvalue) == pytest.approx(1.0, rel=1e-12)
+
+
+HALF = Fraction(1, 2)
+
+
+def naive(x: list[int], y: list[int]) -> tuple[float, float, float]:
+    """The chance, the squared error and the degrees of freedom, in rational numbers; NaN for none."""
+    n, m = len(x), len(y)
+    of_x = [Fraction(sum((b < a) + HALF * (b == a) for b in y)) / m for a in x]
+    of_y = [Fraction(sum((a < b) + HALF * (a == b) for a in x)) / n for b in y]
+    chance = sum(of_x) / n
+    if min(n, m) < 2:
+        return float(chance), math.nan, math.nan
+    parts = statistics.variance(of_x) / n, statistics.variance(of_y) / m
+    total = sum(parts)
+    df = total**2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1)) if total else math.nan
+    return float(chance), float(total), float(df)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 4), (3, 1), (2, 2), (2, 5), (4, 3), (6, 6)])
+def test_brunner_munzel_in_rational_numbers(n: int, m: int) -> None:
+    rng = np.random.default_rng([n, m])
+    drawn = [(rng.integers(0, k, n).tolist(), rng.integers(0, k, m).tolist()) for k in (1, 2, 3, 5, 20) * 6]
+    drawn += [([9] * n, [1] * m), ([1] * n, [9] * m)]
+    found = brunner_munzel([x for x, _ in drawn], [y for _, y in drawn])
+    for row, (x, y) in enumerate(drawn):
+        chance, square, df = naive(x, y)
+        ties = sum(a == b for a in x for b in y)
+        assert tied_share(np.array(x, float), np.array(y, float)) == ties / (n * m)
+        apart = chance in (0.0, 1.0)
+        assert found.estimate[row] == pytest.approx(chance, rel=1e-15)
+        assert found.se[row] == pytest.approx(math.sqrt(square), rel=1e-12, abs=1e-9, nan_ok=True)
+        if not apart:
+            assert found.df[row] == pytest.approx(df, rel=1e-12, nan_ok=True)
+        if apart:
+            worst = 0.5 ** min(n, m)
+            expected = [worst, 1.0] if chance == 1.0 else [1.0, worst]
+        elif min(n, m) < 2:
+            expected = [math.nan, math.nan]
+        elif not square:
+            expected = [1.0, 1.0]
+        else:
+            t = (chance - 0.5) / math.sqrt(square)
+            expected = [float(stats.t.sf(t, df)), float(stats.t.cdf(t, df))]
+        assert [found.pvalue[row], found.pvalue_less[row]] == pytest.approx(expected, rel=1e-9, nan_ok=True)
+
+
+def test_bounds_of_a_chance_alone() -> None:
+    """Far out the odds overflow to certainty without a warning; without a standard error nothing is known."""
+    false, true = np.zeros(1, dtype=np.bool_), np.ones(1, dtype=np.bool_)
+    for chance, se, quantile, separation, expected in (
+        (0.6, 0.1, 1.7, 0.9, None),
+        (0.6, 5.0, 1e4, 0.9, [0.0, 1.0]),
+        (0.6, 0.0, 1.7, 0.9, [0.0, 1.0]),
+        (0.6, math.nan, 1.7, 0.9, [0.0, 1.0]),
+        (0.999, 1e-9, 1.7, 0.7, [0.5, 0.999]),
+        (0.001, 1e-9, 1.7, 0.7, [0.001, 0.5]),
+        (1.0, 0.0, 1.7, 0.7, [0.5, 1.0]),
+        (0.0, 0.0, 1.7, 0.7, [0.0, 0.5]),
+    ):
+        found = chance_bounds(
+            np.array([chance]), np.array([se]), np.array([quantile]), separation, false, false
+        )
+        if expected is None:
+            odds, width = math.log(1.5), 1.7 * 0.1 / 0.24
+            expected = [1 / (1 + math.exp(width - odds)), 1 / (1 + math.exp(-width - odds))]
+        assert [found.low[0], found.high[0]] == pytest.approx(expected, rel=1e-5, abs=1e-12)
+    held = chance_bounds(np.ones(1), np.zeros(1), np.ones(1), 0.8, true, false)
+    assert (held.low[0], held.high[0]) == (0.8, 1.0)
+    held = chance_bounds(np.zeros(1), np.zeros(1), np.ones(1), 0.8, false, true)
+    assert (held.low[0], held.high[0]) == (0.0, pytest.approx(0.2))
+
+
+Oracle = Callable[[str], Any]
+FILES = ("pairs", "pairs_edges")
+
+
+def cases(oracle: Oracle, name: str) -> Iterator[tuple[dict[str, Any], Any, Any, float]]:
+    """Record, X, Y and the absolute tolerance of its README: 1e-8, 1e-6 for a spread below 1e-6."""
+    for case in oracle(name)["cases"]:
+        x, y = np.array(case["x"], dtype=float), np.array(case["y"], dtype=float)
+        relative = min(np.ptp(v) / abs(np.median(v)) for v in (x, y))
+        yield case, x, y, 1e-8 if relative >= 1e-6 else 1e-6
+
+
+def agree(got: Any, expected: float | None, tolerance: float, where: str) -> None:
+    expected = np.nan if expected is None else expected
+    if np.isfinite(expected):
+        tolerance *= max(1.0, abs(expected))
+    np.testing.assert_allclose(float(got), expected, rtol=0, atol=tolerance, err_msg=where)
+
+
+def standard_error(x: Any, y: Any, field: str) -> float:
+    """Of the difference of the means, by the textbook's formula."""
+    n, m = x.size, y.size
+    if field == "t_welch":
+        return float(np.sqrt(x.var(ddof=1) / n + y.var(ddof=1) / m))
+    pooled = ((n - 1) * x.var(ddof=1) + (m - 1) * y.var(ddof=1)) / (n + m - 2)
+    return float(np.sqrt(pooled * (1 / n + 1 / m)))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_shapiro_wilk_against_r(oracle: Oracle, name: str) -> None:
+    for case, x, y, tolerance in cases(oracle, name):
+        for side, sample in (("shapiro_x", x), ("shapiro_y", y)):
+            record = case[side].get("centred", case[side])
+            if sample.size > 5000:
+                assert record["W"] is None  # R refuses; test_shapiro_wilk_beyond_5000 has this one
+                continue
+            result = shapiro_wilk(sample)
+            agree(result.statistic, record["W"], tolerance, f"{case['id']} {side}")
+            agree(result.pvalue, record["p"], tolerance, f"{case['id']} {side}")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_variance_ratio_against_r(oracle: Oracle, name: str) -> None:
+    for case, x, y, tolerance in cases(oracle, name):
+        result, record = variance_ratio(x, y), case["var_test"]
+        agree(result.statistic, record["F"], tolerance, case["id"])
+        agree(result.pvalue, record["p"], tolerance, case["id"])
+        assert result.df == (record["df1"], record["df2"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(("field", "test"), [("t_student", student), ("t_welch", welch)])
+def test_t_against_r(oracle: Oracle, name: str, field: str, test: Callable[..., Any]) -> None:
+    for case, x, y, tolerance in cases(oracle, name):
+        result, record = test(x, y), case[field]
+        agree(result.statistic, record["t"], tolerance, case["id"])
+        agree(result.df, record["df"], tolerance, case["id"])
+        agree(result.pvalue, record["p"], tolerance, case["id"])
+        if "lower" in record:  # R's one-sided bound of the difference of means
+            difference, error = x.mean() - y.mean(), standard_error(x, y, field)
+            for confidence, lower in record["lower"].items():
+                bound = difference - float(t_ppf(float(confidence), result.df)) * error
+                agree(bound, lower, tolerance, case["id"])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_rank_sum_against_r(oracle: Oracle, name: str) -> None:
+    for case, x, y, _ in cases(oracle, name):
+        result, record = rank_sum(x, y), case["wilcoxon"]
+        assert float(result.statistic) == record["W"], case["id"]
+        agree(result.pvalue, record["p"], 1e-10, case["id"])
+        agree(result.superiority, record["x_greater_than_y"], 1e-14, case["id"])
+        assert bool(result.exact) == (record["method"] == "exact"), case["id"]
+        assert bool(result.ties) == record["ties"], case["id"]
+        # the other direction is the same test of the exchanged samples
+        agree(result.pvalue_less, float(rank_sum(y, x).pvalue), 1e-13, case["id"])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_kolmogorov_smirnov_against_r(oracle: Oracle, name: str) -> None:
+    merged = 0
+    for case, x, y, _ in cases(oracle, name):
+        legacy, new, record = ks_location(x, y), ks_location(x, y, rule="r422"), case["ks"]
+        assert bool(legacy.merged) == record["near_ties"], case["id"]
+        merged += record["near_ties"]
+        values = record["snapped"] if record["near_ties"] else record
+        agree(legacy.statistic, values["D"], 1e-10, case["id"])
+        assert bool(legacy.ties) == values["ties"], case["id"]
+        assert bool(legacy.exact) == (values["legacy_method"] == "exact"), case["id"]
+        assert bool(new.exact) == (record["nm"] < 10000), case["id"]
+        # R sums the limiting series to 5e-5 only; the full sum is recorded next to it
+        agree(legacy.pvalue, values["p_legacy"], 1e-10 if legacy.exact else 5e-5, case["id"])
+        agree(new.pvalue, values["p_r422"], 1e-10 if new.exact else 5e-5, case["id"])
+        if not record["near_ties"] and not legacy.exact:
+            agree(legacy.pvalue, record["p_asymptotic_full"], 1e-10, case["id"])
+    assert merged > 0 or name != "pairs"

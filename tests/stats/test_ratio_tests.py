@@ -1,19 +1,25 @@
 """Tests at a ratio other than 1: against SciPy, by counting, and against the bounds that invert them."""
 
-from __future__ import annotations
-
+import itertools
+import math
 import tracemalloc
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
+from scipy import stats
 from scipy import stats as scipy_stats
 
+from speedproof.arrays import FloatArray
+from speedproof.stats.pair_ratios import median_ratio, ratio_order_statistics
+from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
+from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
+from speedproof.stats.ranks import rank_sum
+from speedproof.stats.ratio import RatioTest, edges, hold, monotone, scaled
 from speedproof.stats.ratio_means import ratio_of_means, ratio_of_means_test
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
+from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
-FloatArray = npt.NDArray[np.float64]
 GAMMAS = (0.8, 1 / 1.02, 1.0, 1.02, 1.3)
 
 
@@ -156,3 +162,291 @@ def test_a_bound_of_means_has_the_risk_as_its_p_value(n: int, m: int, alpha: flo
             if 0.0 < bound < np.inf:
                 test = scipy_stats.ttest_ind(a, bound * b, equal_var=False, alternative=side)
                 assert test.pvalue == pytest.approx(alpha, rel=1e-9)
+
+
+ROUNDING = Fraction(16, 2**52)
+
+
+@pytest.mark.parametrize("gamma", [1e-300, 0.5, 0.98, 1 / 1.02, 1.02, 2.0, 7e200])
+def test_edges_are_sixteen_units_of_the_last_place_away(gamma: float) -> None:
+    """To the rounding of one product; but what equals gamma is never on the other side of 1."""
+    below, above = edges(gamma)
+    assert abs(Fraction(below) / (Fraction(gamma) * (1 - ROUNDING)) - 1) <= Fraction(1, 2**52)
+    assert abs(Fraction(above) / (Fraction(gamma) * (1 + ROUNDING)) - 1) <= Fraction(1, 2**52)
+
+
+def test_edges_next_to_one() -> None:
+    assert edges(1.0) == (1.0, 1.0)
+    for units in (1, 8, 15, 17):
+        low, high = 1 - units * 2.0**-53, 1 + units * 2.0**-52
+        assert edges(low) == (low * (1 - float(ROUNDING)), 1.0)
+        assert edges(high) == (
+            1.0 if units < 17 else high * (1 - float(ROUNDING)),
+            high * (1 + float(ROUNDING)),
+        )
+    assert edges(1 - 64 * 2.0**-53)[1] < 1.0 < edges(1 + 64 * 2.0**-52)[0]
+
+
+@pytest.mark.parametrize("gamma", [0.0, -0.5, math.inf, -math.inf, math.nan])
+def test_a_gamma_is_positive_and_finite(gamma: float) -> None:
+    for test in (edges, lambda one: typical_ratio_test([1.0, 2.0], [1.0, 2.0], one)):
+        with pytest.raises(ValueError, match=f"^a ratio is tested against a positive gamma, not {gamma:g}$"):
+            test(gamma)
+
+
+@pytest.mark.parametrize("equal", [1.0, 0.5])
+def test_bounds_are_held_on_the_side_of_the_verdict(equal: float) -> None:
+    """By one float, and only where they are not there by themselves."""
+    beyond, within = math.nextafter(equal, 2.0), math.nextafter(equal, 0.0)
+    values = [0.2, within, equal, beyond, 3.0]
+    for (low, high), faster, slower in itertools.product(
+        itertools.product(values, repeat=2), (True, False), (True, False)
+    ):
+        told = (np.array([low]), np.array([high]), np.array([faster]), np.array([slower]))
+        found = hold(*told) if equal == 1.0 else hold(*told, equal)
+        assert found.low[0] == (max(low, beyond) if faster else min(low, equal))
+        assert found.high[0] == (min(high, within) if slower else max(high, equal))
+
+
+@pytest.mark.parametrize("gamma", [0.5, 1.0, 2.0])
+def test_no_pvalue_contradicts_the_verdict(gamma: float) -> None:
+    """For "more" the smaller one below 1, the larger one above; for "less" the reverse. NaN gives way."""
+    levels = [0.1, 0.4, math.nan]
+    rows = list(itertools.product(levels, repeat=4))
+    shifted = RatioTest(*(np.array([row[k] for row in rows]) for k in (0, 1)))
+    at_one = RatioTest(*(np.array([row[k] for row in rows]) for k in (2, 3)))
+    found = monotone(gamma, shifted, at_one, np.ones(len(rows), dtype=np.bool_))
+
+    def of(pair: list[float], which: str) -> float:
+        told = [p for p in pair if not math.isnan(p)]
+        return (min(told) if which == "least" else max(told)) if told else math.nan
+
+    for k, (above, below, one_above, one_below) in enumerate(rows):
+        if gamma == 1.0:
+            expected = [one_above, one_below]
+        else:
+            first, second = ("least", "most") if gamma < 1.0 else ("most", "least")
+            expected = [of([above, one_above], first), of([below, one_below], second)]
+        np.testing.assert_array_equal([found.above[k], found.below[k]], expected)
+    none = monotone(gamma, shifted, at_one, np.zeros(len(rows), dtype=np.bool_))
+    assert np.isnan([none.above, none.below]).all()
+
+
+SIZES = [(1, 1), (1, 4), (3, 2), (5, 5), (4, 9), (51, 3), (2, 52)]
+
+
+def rows(n: int, m: int) -> tuple[FloatArray, FloatArray]:
+    """Pairs without ties, with ties inside, across, with zeros of one side and of both, and all equal."""
+    rng = np.random.default_rng([n, m])
+    x, y = rng.lognormal(0.3, 0.4, (8, n)), rng.lognormal(0.0, 0.4, (8, m))
+    x[1], y[2] = np.round(x[1], 1), np.round(y[2], 1)
+    x[3], y[3] = np.round(x[3]), np.round(y[3])
+    x[4, : n // 2], x[5, : n // 2 + 1], y[5, : m // 2 + 1] = 0.0, 0.0, 0.0
+    x[6], y[6] = 3.0, 3.0
+    x[7], y[7] = 0.0, 0.0
+    return x, y
+
+
+def spread_of(x: FloatArray, y: FloatArray) -> float:
+    """The deviation of the rank sum when nothing ties across the samples."""
+    n, m = x.size, y.size
+    runs = [int(c) for side in (x, y) for c in np.unique(side, return_counts=True)[1]]
+    size = n + m
+    variance = n * m / 12 * (size + 1 - sum(c**3 - c for c in runs) / (size * (size - 1)))
+    return math.sqrt(max(variance, 0.0))
+
+
+def ratios_of(x: FloatArray, y: FloatArray) -> list[float]:
+    """In order; that of two zeros is 1."""
+    return sorted(a / b if b else math.inf if a else 1.0 for a in x.tolist() for b in y.tolist())
+
+
+def shifted(x: FloatArray, y: FloatArray, gamma: float, exact: bool) -> tuple[float, float]:
+    """Both p-values at a gamma that no ratio equals."""
+    n, m = x.size, y.size
+    sd, ratios = spread_of(x, y), ratios_of(x, y)
+    found = []
+    for won in (sum(r > gamma for r in ratios), sum(r < gamma for r in ratios)):
+        if exact:
+            found.append(float(rank_sum_tail(n, m)[won]))
+        else:
+            centred = won - 0.5 * n * m
+            found.append(float(stats.norm.sf((centred - 0.5) / sd)) if sd > 1e-6 else float(centred < 0.5))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize(("n", "m"), SIZES)
+def test_pvalues_at_every_gamma(n: int, m: int) -> None:
+    """Of many pairs at once, and what is known of gamma = 1 may be handed on."""
+    x, y = rows(n, m)
+    test = rank_sum(x, y)
+    for gamma in (0.31, 0.8573, 1.1717, 3.7):
+        found = ratio_of_medians_test(x, y, gamma)
+        again = ratio_of_medians_test(x, y, gamma, at_one=test)
+        np.testing.assert_array_equal([found.above, found.below], [again.above, again.below])
+        larger, smaller = (min, max) if gamma < 1 else (max, min)
+        for row in range(8):
+            above, below = shifted(x[row], y[row], gamma, bool(test.exact[row]))
+            assert found.above[row] == pytest.approx(larger(above, float(test.pvalue[row])), rel=1e-9)
+            assert found.below[row] == pytest.approx(smaller(below, float(test.pvalue_less[row])), rel=1e-9)
+    at_one = ratio_of_medians_test(x, y, 1.0)
+    np.testing.assert_array_equal([at_one.above, at_one.below], [test.pvalue, test.pvalue_less])
+
+
+@pytest.mark.parametrize("alpha", [1e-9, 0.02, 0.3, 0.7])
+@pytest.mark.parametrize(("n", "m"), SIZES)
+def test_bounds_are_where_a_scan_stops(n: int, m: int, alpha: float) -> None:
+    """Between neighbouring ratios the test above, up to the first gamma that it does not reject, held at 1."""
+    x, y = rows(n, m)
+    test = rank_sum(x, y)
+    found = ratio_of_medians(x, y, alpha)
+    again = ratio_of_medians(x, y, alpha, at_one=test)
+    np.testing.assert_array_equal([found.low, found.high], [again.low, again.high])
+    for row in range(8):
+        ratios = np.unique(ratios_of(x[row], y[row]))
+        inner = ratios[np.isfinite(ratios) & (ratios > 0.0)].tolist()
+        marks = [0.0, *inner, math.inf]
+        middles = [math.sqrt(a * b) for a, b in itertools.pairwise(inner)]
+        gammas = [inner[0] / 2, *middles, inner[-1] * 2] if inner else [1.0]
+        rejects = [[p <= alpha for p in shifted(x[row], y[row], g, bool(test.exact[row]))] for g in gammas]
+        k = next((k for k, (above, _) in enumerate(rejects) if not above), len(gammas))
+        low = marks[k]
+        k = next((k for k, (_, below) in enumerate(rejects[::-1]) if not below), len(gammas))
+        high = marks[::-1][k]
+        faster, slower = bool(test.pvalue[row] <= alpha), bool(test.pvalue_less[row] <= alpha)
+        low = max(low, math.nextafter(1.0, 2.0)) if faster else min(low, 1.0)
+        high = min(high, math.nextafter(1.0, 0.0)) if slower else max(high, 1.0)
+        assert [found.low[row], found.high[row]] == pytest.approx([low, high], rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "m"), [(60, 55), (50, 8), (180, 130), (700, 400)])
+def test_how_many_ratios_a_risk_needs(n: int, m: int) -> None:
+    """The first count with a p-value of at most alpha, also where alpha is such a p-value or next to it."""
+    rng = np.random.default_rng(n)
+    x, y = rng.lognormal(0.5, 0.2, n), rng.lognormal(0.0, 0.2, m)
+    ratios, sd = np.sort((x[:, None] / y).ravel()), rank_sum_sd(n, m, np.zeros(()))
+    pvalues = rank_sum_normal(np.arange(n * m + 1.0) - 0.5 * n * m, sd)
+    for count in range(n * m // 2 + n, n * m - n, max(37, n * m // 60)):
+        p = float(pvalues[count])
+        for alpha in (p, np.nextafter(p, 0.0), np.nextafter(p, 1.0), p * (1 - 1e-12)):
+            needed = int(np.argmax(pvalues <= alpha))
+            bounds = ratio_of_medians(x, y, float(alpha))
+            low, high = ratios[n * m - needed], ratios[needed - 1]
+            assert (float(bounds.low), float(bounds.high)) == (low, max(high, 1.0))
+
+
+EDGES = (0.3, 0.98, 1.02, 2.5)
+
+
+def ratio(a: float, b: float) -> float:
+    return 1.0 if a == b == 0.0 else math.inf if b == 0.0 else a / b
+
+
+def samples() -> list[tuple[FloatArray, FloatArray]]:
+    """Few distinct values with zeros, and many; none, some and all of either side are zeros."""
+    rng = np.random.default_rng(3)
+    found = []
+    for case in range(60):
+        n, m = rng.integers(2, 13, 2)
+        x, y = rng.integers(0, 4, n) * (1.0, 0.37)[case % 2], rng.integers(0, 4, m) * 1.0
+        if case % 3 == 0:
+            x, y = x * rng.lognormal(0.0, 0.3, n), y * rng.lognormal(0.0, 0.3, m)
+        found.append((x * (case % 5 > 0), y * (case % 7 > 0)))
+    return found
+
+
+def test_order_statistics_and_medians_are_those_of_all_ratios() -> None:
+    """Sorted by hand, with two zeros at 1 among the others."""
+    for x, y in samples():
+        ratios = sorted(ratio(a, b) for a in x for b in y)
+        assert ratio_order_statistics(x, y, range(len(ratios))) == pytest.approx(ratios, rel=1e-12)
+        lower, upper = ratios[(len(ratios) - 1) // 2], ratios[len(ratios) // 2]
+        middle = lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
+        assert median_ratio(x, y) == pytest.approx(middle, nan_ok=True)
+        assert typical_ratio(x, y, 0.05).estimate == pytest.approx(middle, nan_ok=True)
+
+
+@pytest.mark.parametrize("n", [4, 6, 10, 400])
+def test_against_zero_every_margin_is_decided(n: int) -> None:
+    """0 against 1 lies below every gamma, 1 against 0 above, 0 against 0 at 1: as surely as there can be."""
+    zero, one = np.zeros(n), np.ones(n)
+    least = typical_ratio_test(2.0 * one, one, 1.0).above
+    for x, y, expected in (
+        (zero, one, 0.0),
+        (one, zero, math.inf),
+        (zero, zero, 1.0),
+        (3.0 * one, 3.0 * one, 1.0),
+    ):
+        found = typical_ratio(x, y, 0.05)
+        assert (float(found.estimate), float(found.low), float(found.high)) == (expected,) * 3
+        bounds = ratio_of_medians(x, y, 0.05)
+        assert (float(bounds.low), float(bounds.high)) == (expected,) * 2
+        for gamma in EDGES:
+            for test in (typical_ratio_test(x, y, gamma), ratio_of_medians_test(x, y, gamma)):
+                assert (bool(test.above <= 0.05), bool(test.below <= 0.05)) == (
+                    gamma < expected,
+                    gamma > expected,
+                )
+            typical = typical_ratio_test(x, y, gamma)
+            assert min(typical.above, typical.below) == pytest.approx(least)
+        if n < 400:
+            steps = np.zeros((1, 2))
+            paired = paired_ratio(x[None], y[None], 0.1, steps=steps)
+            assert [paired.estimate[0], paired.low[0], paired.high[0]] == [expected] * 3
+            for gamma in EDGES:
+                at = paired_ratio_test(x[None], y[None], gamma, steps=steps)
+                assert (at.above[0] <= 0.1, at.below[0] <= 0.1) == (gamma < expected, gamma > expected)
+
+
+def test_pairs_of_sessions_with_zeros() -> None:
+    """A ratio of two sessions may be 0, infinite or 1; what an average of 0 and infinity is nobody knows."""
+    steps = np.zeros((1, 2))
+    x, y = np.array([[0.0, 0.0, 1.0, 2.0, 3.0, 0.0]]), np.array([[0.0, 1.0, 0.0, 1.0, 1.0, 2.0]])
+    logs = np.array([0.0, -math.inf, math.inf, math.log(2.0), math.log(3.0), -math.inf])
+    i, j = np.triu_indices(6)
+    with np.errstate(invalid="ignore"):
+        averages = 0.5 * (logs[i] + logs[j])
+    signs, at_one = (
+        [sum(ranks) for ranks in itertools.product(*((0, k) for k in range(1, 7)))],
+        paired_ratio_test(x, y, 1.0, steps=steps),
+    )
+    for gamma in EDGES:
+        found = paired_ratio_test(x, y, gamma, steps=steps)
+        above, below = (
+            np.mean([s >= count for s in signs])
+            for count in ((averages > math.log(gamma)).sum(), (averages < math.log(gamma)).sum())
+        )
+        up, down = (min, max) if gamma < 1.0 else (max, min)  # as what holds at 1 demands
+        assert found.above[0] == pytest.approx(up(above, at_one.above[0]))
+        assert found.below[0] == pytest.approx(down(below, at_one.below[0]))
+    bounds = paired_ratio(x, y, 0.3, steps=steps)
+    assert math.isnan(bounds.estimate[0])
+    assert bounds.low[0] == 0.0
+
+
+def test_zeros_of_which_a_reading_leaves_half_a_step() -> None:
+    """0 of a clock may be half a tick: nothing is known of two of them, and 1 may be the same."""
+    zero, one, far = np.zeros(10), np.ones(10), np.full(10, 5.0)
+    for steps in ((1.0, 1.0), (0.4, 0.4)):
+        found = typical_ratio(zero, zero, 0.05, steps=steps)
+        assert (float(found.low), float(found.high)) == (0.0, math.inf)
+    assert float(typical_ratio(zero, one, 0.05, steps=(1.0, 1.0)).high) == np.nextafter(1.0, 0.0)
+    assert float(typical_ratio(zero, far, 0.05, steps=(1.0, 1.0)).high) == pytest.approx(0.5 / 4.5)
+    assert float(typical_ratio(far, zero, 0.05, steps=(1.0, 1.0)).low) == pytest.approx(4.5 / 0.5)
+
+
+def test_scaled_values_compare_as_their_ratios() -> None:
+    """X against gamma Y, row by row; without zeros on both sides nothing but the product is made."""
+    x, y = np.array([0.0, 0.0, 2.0, 1.0]), np.array([0.0, 3.0, 0.0, 1.0])
+    for gamma in EDGES:
+        a, b = scaled(x, y, gamma)
+        for i, j in itertools.product(range(4), repeat=2):
+            assert (a[i] > b[j], a[i] < b[j]) == (ratio(x[i], y[j]) > gamma, ratio(x[i], y[j]) < gamma)
+    rows = scaled(np.zeros((2, 1)), np.zeros((2, 1)), np.array([[0.5], [2.0]]))
+    assert [(rows[0] > rows[1]).tolist(), (rows[0] < rows[1]).tolist()] == [
+        [[True], [False]],
+        [[False], [True]],
+    ]
+    at_one = scaled(x, y, 1.0)
+    assert (at_one[0].tolist(), at_one[1].tolist()) == (x.tolist(), y.tolist())
+    assert scaled(y + 1.0, x, 2.0)[1].tolist() == (2.0 * x).tolist()

@@ -1,9 +1,8 @@
 """Values that were rounded: the step is found, and the bounds hold the truth behind the readings."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -13,9 +12,26 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.protocols.asking import stop_rules
 
+from speedproof.arrays import FloatArray
 from speedproof.protocols.sequential import SequentialComparison
+from speedproof.stats import fixed_pairs, sequential
+from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1
+from speedproof.stats.normality import shapiro_wilk
+from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
 from speedproof.stats.resolution import Resolution, coarse_step, coarse_steps
+from speedproof.stats.scaling import (
+    exponent,
+    location_ratio,
+    location_ratios,
+    mean,
+    median,
+    usual,
+    with_headroom,
+)
 from speedproof.stats.sequential import PairedSequence
+from speedproof.stats.smirnov import ks_location
+from speedproof.stats.superiority import typical_ratio, typical_ratio_test
+from speedproof.stats.ttests import variance_ratio, welch
 
 
 def watched(values: list[float]) -> float:
@@ -156,3 +172,215 @@ def test_readings_of_two_sides_by_definition() -> None:
     assert len(kinds) >= 6
     assert coarse_steps(x[0], y[0]).shape == (1, 2)
     assert coarse_steps([1.0], [1.0, 1.0]).tolist() == [[0.0, 1.0]]
+
+
+SIZES = [(2, 7), (4, 4), (6, 9), (7, 5), (25, 20)]
+GAMMAS = (1.001, 1.1, 1.3)
+
+
+def drawn(n: int, m: int, rows: int, step: float, low: float = 0.3) -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng([n, m])
+    x = low + 1.3 * rng.lognormal(0.0, 0.3, (rows, n))
+    y = low + rng.lognormal(0.0, 0.2, (rows, m))
+    return (np.round(x / step) * step, np.round(y / step) * step) if step else (x, y)
+
+
+def worst(x: FloatArray, y: FloatArray, steps: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The least that X and the most that Y may have been."""
+    return np.maximum(x - steps[:, :1] / 2, 0.0), y + steps[:, 1:] / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [0.0, 0.01, 0.25, 1.0])
+@pytest.mark.parametrize(("n", "m"), SIZES)
+def test_pvalues_are_of_the_worst_values(n: int, m: int, step: float) -> None:
+    """Beyond 1 for "more", below it for "less"; no less than what the verdicts about either say."""
+    x, y = drawn(n, m, 4, min(step, 0.05))
+    steps = np.tile([step, step / 2], (4, 1))
+    low, high = worst(x, y, steps), worst(y, x, steps[:, ::-1])[::-1]
+    at_one, of_low, of_high = (typical_ratio_test(*pair, 1.0) for pair in ((x, y), low, high))
+    for gamma in GAMMAS:
+        above = typical_ratio_test(x, y, gamma, steps=steps).above
+        expected = np.maximum(typical_ratio_test(*low, gamma).above, at_one.above)
+        told = ~np.isnan(expected)  # half of a side at zero means no ratio
+        assert np.maximum(above, of_low.above)[told] == pytest.approx(expected[told], rel=1e-9)
+        below = typical_ratio_test(x, y, 1 / gamma, steps=steps).below
+        expected = np.maximum(typical_ratio_test(*high, 1 / gamma).below, at_one.below)
+        told = ~np.isnan(expected)
+        assert np.maximum(below, of_high.below)[told] == pytest.approx(expected[told], rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [0.0, 0.01, 0.2])
+@pytest.mark.parametrize(("n", "m"), SIZES)
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+def test_bounds_are_of_the_worst_values(n: int, m: int, step: float, alpha: float) -> None:
+    x, y = drawn(n, m, 4, min(step, 0.05))
+    steps = np.tile([step, step / 2], (4, 1))
+    found = typical_ratio(x, y, alpha, steps=steps)
+    low = typical_ratio(*worst(x, y, steps), alpha).low
+    high = typical_ratio(*worst(y, x, steps[:, ::-1])[::-1], alpha).high
+    proven = found.pvalue <= alpha
+    assert np.where(proven, np.maximum(low, 1.0), low) == pytest.approx(found.low, rel=1e-9)
+    proven = found.pvalue_less <= alpha
+    assert np.where(proven, np.minimum(high, 1.0), high) == pytest.approx(found.high, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [4, 5, 9, 20])
+def test_pairs_of_sessions_are_of_the_worst_values(n: int) -> None:
+    x, y = drawn(n, n, 6, 0.05)
+    steps = np.tile([0.1, 0.05], (6, 1))
+    none = np.zeros((6, 2))
+    low, high = worst(x, y, steps), worst(y, x, steps[:, ::-1])[::-1]
+    for gamma in GAMMAS:
+        above = paired_ratio_test(x, y, gamma, steps=steps).above
+        assert above == pytest.approx(paired_ratio_test(*low, gamma, steps=none).above, rel=1e-9)
+        below = paired_ratio_test(x, y, 1 / gamma, steps=steps).below
+        assert below == pytest.approx(paired_ratio_test(*high, 1 / gamma, steps=none).below, rel=1e-9)
+    for alpha in (0.2, 0.05, 0.01):
+        found = paired_ratio(x, y, alpha, steps=steps)
+        least, most = paired_ratio(*low, alpha, steps=none).low, paired_ratio(*high, alpha, steps=none).high
+        proven = found.pvalue <= alpha
+        assert np.where(proven, np.maximum(least, 1.0), least) == pytest.approx(found.low, rel=1e-9)
+        proven = found.pvalue_less <= alpha
+        assert np.where(proven, np.minimum(most, 1.0), most) == pytest.approx(found.high, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", [sequential.PairedSequence, fixed_pairs.FixedPairs])
+def test_blocks_read_in_steps(kind: type[sequential.PairedSequence]) -> None:
+    """Evidence beyond 1 is that of the least X and greatest Y; a bound can hardly pass their median ratio."""
+    rng = np.random.default_rng(3)
+    x, y = np.round(12 + rng.standard_normal(30), 1), np.round(10 + rng.standard_normal(30), 1)
+    read, low, high = kind(alpha=0.05), kind(alpha=0.05), kind(alpha=0.05)
+    for a, b in zip(x.tolist(), y.tolist(), strict=True):
+        read.add(a, b, resolution=0.1)
+        low.add(a - 0.05, b + 0.05)
+        high.add(a + 0.05, b - 0.05)
+    for sequence in (read, low, high):
+        if isinstance(sequence, fixed_pairs.FixedPairs):
+            sequence.close()
+    assert (read.stepped, low.stepped) == (True, False)
+    exact = kind(alpha=0.05)
+    for a, b in zip(x.tolist(), y.tolist(), strict=True):
+        exact.add(a, b)
+    if isinstance(exact, fixed_pairs.FixedPairs):
+        exact.close()
+    for side in (1, -1):  # at a ratio of 1 readings count as they are
+        assert read.log_evidence(1.0, side=side) == pytest.approx(
+            exact.log_evidence(1.0, side=side), abs=1e-12
+        )
+    assert read.blocks == 30
+    middles = [np.exp(np.median(np.log(a / b))) for a, b in ((x - 0.05, y + 0.05), (x + 0.05, y - 0.05))]
+    assert read.attainable(1) == pytest.approx(middles[0], rel=1e-9)
+    assert read.attainable(-1) == pytest.approx(middles[1], rel=1e-9)
+    if isinstance(read, fixed_pairs.FixedPairs):  # no stakes, so that the scale of the bets has no part
+        for gamma in (1.05, 1.1, 1.3):
+            assert read.log_evidence(gamma, side=1) == pytest.approx(low.log_evidence(gamma, side=1))
+            assert read.log_evidence(1 / gamma, side=-1) == pytest.approx(
+                high.log_evidence(1 / gamma, side=-1)
+            )
+        assert read.result().low == pytest.approx(low.result().low, rel=1e-9)
+        assert read.result().high == pytest.approx(high.result().high, rel=1e-9)
+    else:
+        assert read.result().low <= low.attainable(1) * 1.05
+        assert low.attainable(1) == pytest.approx(read.attainable(1))
+
+
+LARGEST = float(np.finfo(np.float64).max)
+POWERS = (-1060, -900, -540, 500, 540, 1013)
+
+
+def random_sample(rng: np.random.Generator) -> np.ndarray:
+    """Values of one size, of all sizes, or of a few sizes, with ties and zeros."""
+    sizes = rng.choice(
+        [0.0, 5e-324, 1e-320, 1e-308, 1e-160, 1e-100, 1.0, 1e100, 1e154, 1e300, LARGEST / 1.2], 3
+    )
+    return rng.choice(sizes, rng.integers(1, 12)) * (1 + 0.1 * rng.random() * rng.integers(0, 2))
+
+
+def test_locations_against_rational_numbers() -> None:
+    """Mean and median to rounding; subnormal ones to the smallest step there is."""
+    rng = np.random.default_rng(1)
+    for _ in range(600):
+        x = random_sample(rng)
+        exact = sorted(map(Fraction, x.tolist()))
+        middle = (exact[(x.size - 1) // 2] + exact[x.size // 2]) / 2
+        assert median(x) == pytest.approx(float(middle), rel=1e-15, abs=1e-322)
+        assert mean(x) == pytest.approx(float(sum(exact) / x.size), rel=1e-14, abs=2e-323)
+
+
+def test_ratios_against_rational_numbers() -> None:
+    """To rounding, also where the locations have a few bits only; infinite beyond the largest double."""
+    rng = np.random.default_rng(5)
+    seen = {"inf": 0, "subnormal": 0}
+    for _ in range(2000):
+        power = int(rng.integers(-1074, 1000))
+        other = power + int(rng.integers(0, 13)) if rng.random() < 0.5 else int(rng.integers(-1074, 1013))
+        x, y = (np.ldexp(rng.integers(1, 1024, rng.integers(1, 9)), p) for p in (power, other))
+        first, second = (sorted(map(Fraction, s.tolist())) for s in (x, y))
+        of_means = (sum(first) / x.size) / (sum(second) / y.size)
+        of_medians = (first[(x.size - 1) // 2] + first[x.size // 2]) / (
+            second[(y.size - 1) // 2] + second[y.size // 2]
+        )
+        for location, expected in ((mean, of_means), (median, of_medians)):
+            found = location_ratio(location, x, y)
+            if expected > Fraction(LARGEST):
+                assert found == np.inf
+                seen["inf"] += 1
+            else:
+                assert found == pytest.approx(float(expected), rel=1e-13, abs=5e-324)
+                seen["subnormal"] += bool(max(x.max(), y.max()) < 1e-307)
+    assert min(seen.values()) > 5
+    assert np.isnan(location_ratio(mean, [1.0], [0.0]))
+    assert np.isnan(location_ratio(median, [-1.0], [2.0]))
+
+
+@pytest.mark.parametrize("location", [mean, median])
+def test_ratios_of_rows_are_those_of_samples(location: Callable[[FloatArray], float]) -> None:
+    """To the bit: rows of usual, very large and very small values, with negative locations among them."""
+    rng = np.random.default_rng(6)
+    powers = rng.choice([0, -30, 60, 300, 1000, -1000], (2, 200, 1))
+    x, y = np.ldexp(rng.normal(rng.choice([0, 5], (200, 1)), 1, (2, 200, 7)), powers)
+    with np.errstate(over="ignore"):
+        one_by_one = [location_ratio(location, *rows) for rows in zip(x, y, strict=True)]
+    assert np.isnan(one_by_one).any()
+    np.testing.assert_array_equal(location_ratios(location, x, y), one_by_one)
+
+
+def test_shifts_lose_nothing() -> None:
+    """Multiplied back, a sample of one size is the same; shifted values can be added."""
+    rng = np.random.default_rng(2)
+    for power in POWERS:
+        x = np.ldexp(np.round(1 + rng.random(20), 2), power)
+        shift = exponent(x)
+        np.testing.assert_array_equal(np.ldexp(np.ldexp(x, shift), -shift), x)
+        assert 0.4 < np.abs(usual(x)).max() <= 1
+        (near,) = with_headroom(x)
+        assert np.isfinite(near.sum())
+    x = rng.normal(size=(3, 5))
+    assert usual(x) is x
+    assert with_headroom(x)[0] is x
+
+
+def test_rows_are_scaled_by_themselves() -> None:
+    x = np.array([[1e308, 1e300], [1.0, 3.0], [5e-324, 0.0], [0.0, 0.0]])
+    assert np.abs(usual(x)).max(axis=1).tolist() == [float(np.ldexp(1e308, -1024)), 3.0, 0.5, 0.0]
+
+
+def test_whatever_the_sizes_nothing_warns() -> None:
+    """Mixed sizes have no digits to compare; the statistics are numbers or NaN, without a warning."""
+    rng = np.random.default_rng(4)
+    for _ in range(150):
+        x, y = random_sample(rng), random_sample(rng)
+        for test in (
+            shapiro_wilk(x),
+            lag1(x),
+            drift(x),
+            welch(x, y),
+            ks_location(x, y),
+            variance_ratio(x, y),
+        ):
+            p = float(test.pvalue)
+            assert np.isnan(p) or 0 <= p <= 1 + 1e-12
+        drift_within(np.resize(x, 15), np.arange(15) // 3)
+        hurst_factor(x)

@@ -1,7 +1,5 @@
 """The simulation study of studies/ on its telling cells, and the document that holds its tables."""
 
-from __future__ import annotations
-
 import importlib
 from fractions import Fraction
 from math import comb

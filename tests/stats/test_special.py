@@ -1,16 +1,16 @@
 """Distribution functions against closed forms and against SciPy."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from scipy import optimize, special, stats
 from scipy import special as scipy_special
 from scipy import stats as scipy_stats
 
+from speedproof.stats.gamma import digamma, gamma_cdf, gamma_shape
 from speedproof.stats.special import (
     beta_ppf,
     betainc,
@@ -200,3 +200,25 @@ def test_terms_that_tell_nothing_more_end_the_fraction() -> None:
     for df in (1e4, 1e5, 1e6, 1e7):
         close(t_sf(t, df), scipy_stats.t.sf(t, df), 2e-13)
         close([float(t_sf(one, df)) for one in t], scipy_stats.t.sf(t, df), 2e-13)
+
+
+def test_digamma() -> None:
+    """Of small and large numbers."""
+    x = np.geomspace(1e-3, 1e6, 50)
+    assert digamma(x) == pytest.approx(special.digamma(x), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [0.1, 1.0, 50.0, 199.0, 200.0, 1e4, 1e7])
+def test_distribution_function(shape: float) -> None:
+    """Exact by the series; beyond shapes of 200 to 1e-6."""
+    x = stats.gamma.ppf(np.linspace(1e-4, 1 - 1e-4, 200), shape)
+    assert gamma_cdf(x, shape) == pytest.approx(
+        special.gammainc(shape, x), abs=1e-12 if shape < 200 else 1e-6
+    )
+
+
+@pytest.mark.parametrize("gap", [1e-7, 0.01, 0.5, 3.0])
+def test_shape(gap: float) -> None:
+    """The root of the likelihood's derivative."""
+    root = optimize.brentq(lambda k: np.log(k) - special.digamma(k) - gap, 1e-3, 1e9, xtol=1e-14)
+    assert float(gamma_shape(gap)) == pytest.approx(root, rel=1e-7)

@@ -5,19 +5,16 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from msgspec import structs
 from scipy import special, stats
 from tests.stats.test_permutation import deviate, naive, sums_of
 
+from speedproof.arrays import FloatArray
 from speedproof.stats.bounds import chance_bounds, probability_greater
 from speedproof.stats.permutation import Studentised, null_distribution, one_order, tied_pvalue
 from speedproof.stats.ratio import RatioTest
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
-
-FloatArray = npt.NDArray[np.float64]
-
 
 FLOOR = 0.85
 

@@ -1,7 +1,5 @@
 """A line through estimates with errors, against Berkey's published values, SciPy and simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import optimize, stats

@@ -1,7 +1,5 @@
 """Two levels of short series against counting, simulation and the step that nobody may overlook."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """The papers' experiments: every printed number has a verdict, each can fail, and the page is what they give."""
 
-from __future__ import annotations
-
 import dis
 import inspect
 import json

@@ -13,17 +13,23 @@ from msgspec.structs import replace
 from speedproof import __version__
 from speedproof.api.given import alpha_of, proportion_given
 from speedproof.api.history_files import (
+    ALL,
     add_all,
     as_one,
     commit_of,
+    deciding,
     digest_of,
     has_versions,
+    measured_in,
     named_commit,
+    no_store,
+    opened,
     renamed,
     start_of,
+    tracks_in,
+    user,
     version_named,
 )
-from speedproof.api.history_reading import ALL, deciding, measured_in, no_store, opened, tracks_in, user
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.asked import CommandOptions
+from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import joint_of, load_chosen, report_leftovers
@@ -100,7 +100,7 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
 
 def run(asked: ModelOptions, console: Console) -> int:
     """Carry the command out."""
-    output, modelling = asked.output, asked.modelling
+    output = asked.output
     check_outputs(output, *asked.files)
     if asked.joint is not None:
         joint = joint_of(asked.joint, asked.files, asked.reading, asked.choosing, console)
@@ -114,22 +114,9 @@ def run(asked: ModelOptions, console: Console) -> int:
         result = sp.model(
             suite,
             metric="all",
-            components=asked.components,
-            max_components=modelling.max_components,
-            compatible=asked.compatible,
-            family=asked.family,
-            bootstrap=asked.bootstrap,
-            distance=asked.distance,
-            fast=asked.fast,
+            **handed(sp.model, asked, asked.modelling),
             rounding=not asked.ignore_rounding,
-            undersampling=asked.undersampling,
-            seed=modelling.seed,
-            jobs=modelling.jobs,
             quantiles=asked.quantile,
-            below=asked.below,
-            metrics=asked.metrics,
-            delta=asked.delta,
-            observations=asked.observations,
             done=ticker.advance,
         )
     for problem in result.problems:

@@ -25,7 +25,7 @@ from speedproof.corpus.hpt import first_level
 from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.read import fetched, rows_of, tables_of
 from speedproof.corpus.schema import opened, suite_of
-from speedproof.data.order import pairing
+from speedproof.data.record import pairing
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pairing, Suite
 from speedproof.errors import FormatError, UsageError

@@ -11,9 +11,15 @@ from typing import NamedTuple
 from speedproof.data.session_file import EndLine, PlannedBenchmark, PlannedVersion, StoredSession
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.plan import as_built
-from speedproof.measuring.results import Decider, Limits, Measured, Progress
-from speedproof.measuring.runs import Block, RunLoop
-from speedproof.measuring.schedule import BuildOrder, block_order
+from speedproof.measuring.runs import (
+    Block,
+    BuildOrder,
+    Decider,
+    Measured,
+    Progress,
+    RunLoop,
+    block_order,
+)
 
 # "Steady": the median of the last three rounds is not below 98 % of that of the three before, for any version.
 _STEADY_ROUNDS = 3
@@ -46,19 +52,24 @@ class Session:
         runs: RunLoop,
         deciders: Mapping[str, Decider],
         *,
-        limits: Limits,
+        max_blocks: int | None,
+        max_time: float | None,
+        in_rounds: bool = False,
         warmup: int | None,
         changed: Callable[[], Iterable[tuple[str, str, str]]],
         repeats: int,
         spent: float = 0.0,
     ) -> None:
-        """``spent`` are seconds of the time allowed that others took before."""
+        """A benchmark ends after ``max_blocks``, whatever was found; open ones share ``max_time`` seconds.
+
+        ``in_rounds``, they take turns instead of one after the other; others took ``spent`` of the seconds before.
+        """
         self._before = spent
         self._runs, self._head, self._clock = runs, runs.head, runs.clock
         self._groups = [self._head.benchmarks] if runs.together else [(b,) for b in self._head.benchmarks]
         self._names = {b.name: [version.name for version in b.versions] for b in self._head.benchmarks}
         self._deciders = deciders
-        self._limits = limits
+        self._max_blocks, self._max_time, self._in_rounds = max_blocks, max_time, in_rounds
         self._warmup = warmup
         self._changed = changed
         self._repeats = repeats
@@ -195,10 +206,10 @@ class Session:
 
     def _turns(self) -> Iterator[_Turn]:
         """One group after the other, each with its share of the time; in rounds, those that are still open."""
-        longest, blocks = self._limits.max_time, _FIRST_ROUND
+        longest, blocks = self._max_time, _FIRST_ROUND
         groups = list(enumerate(self._groups))
         while groups := [(number, group) for number, group in groups if self._still_open(group)]:
-            most = blocks if self._limits.in_rounds and len(groups) > 1 else math.inf
+            most = blocks if self._in_rounds and len(groups) > 1 else math.inf
             for place, (number, group) in enumerate(groups):
                 left = math.inf if longest is None else longest - self._spent()
                 yield _Turn(number, group, self._clock(), left / (len(groups) - place), most)
@@ -219,7 +230,7 @@ class Session:
         # The first block is always measured: without it there is nothing to say.
         some = all(self._deciders[benchmark.name].blocks for benchmark in turn.group)
         late = self._clock() - turn.start >= turn.seconds and some
-        if late and not self._limits.in_rounds:
+        if late and not self._in_rounds:
             self._why.update({benchmark.name: self._late() for benchmark in self._still_open(turn.group)})
         return [] if done >= turn.blocks or (late and done > first) else self._still_open(turn.group)
 
@@ -345,7 +356,7 @@ class Session:
                 if len(decider.runners) <= 2 or name == names[0]:
                     return reason
                 decider.drop(name, reason)
-        most, longest = self._limits.max_blocks, self._limits.max_time
+        most, longest = self._max_blocks, self._max_time
         if most is not None and decider.blocks >= most:
             each = " of each version" if len(names) > 1 else ""
             return f"{most} run{'s' * (most != 1)}{each} {'was' if most == 1 else 'were'} allowed"
@@ -355,7 +366,7 @@ class Session:
 
     def _late(self) -> str:
         together = " for all benchmarks" if len(self._names) > 1 else ""
-        return f"{self._limits.max_time:g} s were allowed{together}"
+        return f"{self._max_time:g} s were allowed{together}"
 
     def _hopeless(self, benchmark: str, version: str) -> bool:
         tally = self._runs.tallies[benchmark, version]

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.order import Order, order_of_measuring
+from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 from speedproof.protocols.checks import same_values
