@@ -3,13 +3,15 @@
     python benchmarks/history.py [--benchmarks 3299] [--commits 502] [--store FILE] [COMMAND ...]
 
 Half of the benchmarks have one to four steps. Every command runs in a process of its own: seconds of processor
-time, the most memory that it held, and a digest of its answer, which tells whether two versions answer alike.
+time, the most memory that it held, and a digest of its answer, which tells whether two versions answer alike. What
+"add" reads are 20 files of asv's results, of 1,000 benchmarks each.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -30,6 +32,7 @@ COMMANDS = {
     "json": ["-m", "speedproof", "history", "--json"],
     "watch": ["-m", "speedproof", "history", "watch", "--json"],
     "page": ["-m", "speedproof", "history", "page", "-o", "site"],
+    "add": ["-m", "speedproof", "history", "add", "results", "--store", "new.db"],
 }
 
 
@@ -67,6 +70,31 @@ def fill(where: Path, benchmarks: int, commits: int) -> None:
             store.insert(connection, samples, [{"observations": values, "processes": None}] * benchmarks)
 
 
+def results(folder: Path, files: int = 20, benchmarks: int = 1000) -> None:
+    """A folder of asv's results, as its second format has them."""
+    rng, machine = np.random.default_rng(7), folder / "machine"
+    machine.mkdir(parents=True)
+    names = [f"group{k % 7}.time_bench{k:04d}" for k in range(benchmarks)]
+    columns = [
+        "result",
+        "params",
+        "version",
+        "started_at",
+        "duration",
+        "stats_ci_99_a",
+        "stats_ci_99_b",
+        "samples",
+    ]
+    for i in range(files):
+        times = np.exp(rng.normal(-5.0, 1.0, (benchmarks, 10)))
+        date = 1_600_000_000_000 + i * 86_400_000
+        rows = [[[row[0]], [], "1", date, 2.0, [row[1]], [row[2]], [row]] for row in times.tolist()]
+        told = {"commit_hash": f"{i:040x}", "date": date, "params": {"cpu": "a", "os": "Linux", "ram": "1"},
+                "env_name": "v", "python": "3.12", "requirements": {}, "result_columns": columns,
+                "results": dict(zip(names, rows, strict=True)), "version": 2}  # fmt: skip
+        (machine / f"{i:08x}-v.json").write_text(json.dumps(told), encoding="utf-8")
+
+
 def answer(folder: Path, printed: bytes) -> bytes:
     """What a command printed, or the pages that it wrote, but for the moment when."""
     pages = sorted(folder.glob("site/data/*.js"))
@@ -93,6 +121,8 @@ def main() -> None:
             folder = Path(name, command)
             folder.mkdir()
             (folder / "speedproof.db").symlink_to(store)
+            if command == "add":
+                results(folder / "results")
             with (folder / "out").open("wb") as out:
                 words = [sys.executable, *COMMANDS[command]]
                 child = subprocess.Popen(words, cwd=folder, stdout=out, env=environment)

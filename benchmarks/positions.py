@@ -25,7 +25,7 @@ from scipy import stats
 from speedproof.data.session_file import RunLine
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
-from speedproof.measuring.schedule import block_order
+from speedproof.measuring.runs import block_order
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import StopRules

@@ -26,14 +26,13 @@ from pathlib import Path
 
 from scipy import stats
 
+from speedproof.api.measurement import Measurement
 from speedproof.data.session_file import SCHEMA, RunLine, SessionLine
 from speedproof.measuring.execute import Job, execute
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
-from speedproof.measuring.runs import RunLoop
-from speedproof.measuring.store import ResultsFile, read_sessions
+from speedproof.measuring.store import read_sessions
 from speedproof.protocols.stopping import SessionQuestion, StopRules
-from speedproof.sessions import ComparedSession
 
 COMMANDS = {"about 1 ms": (("/bin/true",), 300), "100 ms": (("/bin/sleep", "0.1"), 20)}
 BATCHES = 5
@@ -161,10 +160,8 @@ def equal_binaries() -> None:
         rules = StopRules(0.05, min_blocks=BLOCKS, max_blocks=BLOCKS, max_time=None)
         path = Path(folder) / "aa.jsonl"
         start, spent = time.perf_counter(), time.process_time()
-        with ResultsFile(path) as store:
-            runs = RunLoop(head, CommandExecutor(), time.monotonic, store.append)
-            session = ComparedSession(runs, SessionQuestion(rules))
-            (finding,) = session.run().findings
+        session = Measurement(head, CommandExecutor(), SessionQuestion(rules), path=path)
+        (finding,) = session.run().findings
         seconds, spent = time.perf_counter() - start, time.process_time() - spent
         (stored,) = read_sessions(path)
     blocks: dict[int, list[RunLine]] = {}

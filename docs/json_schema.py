@@ -16,6 +16,7 @@ import msgspec
 import msgspec.inspect
 from msgspec import defstruct
 
+from speedproof.api.session_results import SessionOrigin
 from speedproof.corpus.changes import CorpusChanges
 from speedproof.corpus.conclude import Conclusion
 from speedproof.corpus.info import CorpusInfo
@@ -24,14 +25,13 @@ from speedproof.history.alarms import ToldAlarms
 from speedproof.history.result import ToldHistory
 from speedproof.history.rows import Added, QueriedSample
 from speedproof.mixture.results import Analysis, Indices
-from speedproof.protocols.calibration import Calibration
+from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.gate import GateDecision
 from speedproof.protocols.hpt import Hpt, HptClaims
 from speedproof.protocols.inputs import OverInputs
 from speedproof.protocols.joint import JointModel
-from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.protocols.modes import ModeComparison
-from speedproof.protocols.planning import RunPlan
+from speedproof.protocols.planning import Calibration, RunPlan
 from speedproof.protocols.power import PowerPlan
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.run_ranking import RunRanking
@@ -42,7 +42,6 @@ from speedproof.protocols.why import Why
 from speedproof.reporting.bisection import ToldBisection
 from speedproof.reporting.json import SCHEMA_VERSION
 from speedproof.reporting.stored import Context, StoredSuite
-from speedproof.sessions import SessionOrigin
 
 PAGE = Path(__file__).with_name("schema.json")
 

@@ -5,11 +5,13 @@ Histories of 64 commits with 1 % noise a run; the place of the change is drawn. 
 remain"; of the open ones where something changed, the share whose set of commits holds a change.
 
     python -m studies.bisection [--histories 1000] [--noise NAME] [--cell 0] [--pairs 200]
+    python -m studies.bisection --fewest    what a search that knew the distribution of the noise would take
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -20,6 +22,7 @@ from speedproof.protocols.bisection import Bisection, BisectionOutcome
 COMMITS = 64
 NOISE = 0.01
 MOST_PAIRS = 200
+_DRAWN = 200_000
 Noise = Callable[[], float]
 
 
@@ -108,6 +111,28 @@ def bisected(
     return History(nothing or (claimed and bool(true)), wrong, 2 * search.pairs, len(built), found.more, held)
 
 
+def fewest(noise: str, change: float, alpha: float = 0.05, ends: int = 4) -> float:
+    """Runs on average that no search can do without, where independent noise is known and the ends take 4 pairs.
+
+    A pair tells no more of the place than the mutual information of its difference and the side of the step, and a
+    proof against all symmetric differences takes log(1 / alpha) over the divergence from the nearest of these
+    (A. Wald, Sequential Analysis, 1947).
+    """
+    rng = np.random.default_rng(20)
+    draw = NOISES[noise](rng)
+    runs = np.array([draw() for _ in range(2 * _DRAWN)])
+    difference = runs[::2] - runs[1::2]
+    edges = np.linspace(-30.0, 30.0, 601)
+    same, apart = (
+        np.convolve(np.histogram(difference + shift, edges)[0] / _DRAWN, np.ones(5) / 5, "same") + 1e-12
+        for shift in (0.0, np.log1p(change) / NOISE)
+    )
+    middle, symmetric = 0.5 * (same + apart), 0.5 * (apart + apart[::-1])
+    bits = sum(0.5 * float(part @ np.log2(part / middle)) for part in (same, apart))
+    growth = float(apart @ np.log(apart / symmetric))
+    return 2.0 * (ends + math.log2(COMMITS - 1) / bits + math.log(1.0 / alpha) / growth)
+
+
 def _main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -118,7 +143,12 @@ def _main() -> None:
         "--cell", type=int, choices=range(len(CELLS)), action="append", help="a row of a noise"
     )
     parser.add_argument("--pairs", type=int, default=MOST_PAIRS, help="of runs, at most")
+    parser.add_argument("--fewest", action="store_true")
     asked = parser.parse_args()
+    if asked.fewest:
+        for noise in ("normal", "t(3)", "spikes"):
+            print(f"{noise}: at 2 % {fewest(noise, 0.02):.0f} runs, at 5 % {fewest(noise, 0.05):.0f}")
+        return
     rows_of = dict.fromkeys(NOISES, CELLS) | dict.fromkeys(LAYOUTS, CELLS[:3])
     print(
         "| noise | histories | change | broken | right | wrong | open | runs | median | 90 % | built | more "

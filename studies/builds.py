@@ -16,7 +16,6 @@ import functools
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,12 +23,11 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
+from speedproof.api.measurement import Measurement
 from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedBuild, PlannedVersion, SessionLine
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
-from speedproof.measuring.runs import RunLoop
 from speedproof.protocols.stopping import SessionQuestion, StopRules
-from speedproof.sessions import ComparedSession
 from speedproof.stats.signed_rank import signed_rank
 
 FLAGS = ["-O1", "-ffunction-sections", "-falign-functions=1", "-falign-loops=1", "-fno-align-jumps"]
@@ -112,17 +110,10 @@ def compared(sides: dict[str, list[str]], seed: int, *, repeats: int, blocks: in
         versions.append(PlannedVersion(name, ("./bench",), "./bench", cwd=trees[0], builds=builds))
     fixed = len(versions[0].builds) > 1
     rules = StopRules(0.05, stop_at_proof=True, min_blocks=10, max_blocks=blocks, max_time=None, fixed=fixed)
-    session = ComparedSession(
-        RunLoop(
-            SessionLine(
-                SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, (PlannedBenchmark("b", tuple(versions)),)
-            ),
-            Processor(),
-            time.monotonic,
-            lambda line: None,
-        ),
-        SessionQuestion(rules, repeats=repeats),
+    head = SessionLine(
+        SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, (PlannedBenchmark("b", tuple(versions)),)
     )
+    session = Measurement(head, Processor(), SessionQuestion(rules, repeats=repeats))
     return session.run().findings[0].verdict.value
 
 

@@ -36,8 +36,7 @@ from scipy import stats
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import StopRules
-from speedproof.stats.betting import LOG_WEIGHTS, log_factors
-from speedproof.stats.forecast import growth
+from speedproof.stats.betting import LOG_WEIGHTS, growth, log_factors
 from speedproof.stats.sequential import PairedSequence
 
 FloatArray = npt.NDArray[np.float64]

@@ -19,6 +19,8 @@ from tests.command import speedproof
 from tests.protocols.asking import stop_rules
 
 import speedproof as sp
+from speedproof.api.measurement import Measurement
+from speedproof.api.session_results import RaceResult
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.session_file import (
     SCHEMA,
@@ -34,9 +36,7 @@ from speedproof.data.session_file import (
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Run, RunError
-from speedproof.measuring.results import Progress
-from speedproof.measuring.runs import Executor, Harness, RunLoop
-from speedproof.measuring.schedule import block_order
+from speedproof.measuring.runs import Executor, Harness, Progress, block_order
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import gate as gate_of
@@ -47,7 +47,6 @@ from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import compare_suite
 from speedproof.protocols.summaries import summarise
 from speedproof.reporting.session import decision_of
-from speedproof.sessions import ComparedSession, SessionResult
 
 Times = dict[str, float | Callable[[int], float]]
 
@@ -116,17 +115,9 @@ def head(*benchmarks: PlannedBenchmark, session: str = "s", seed: int = 7) -> Se
 
 
 def compared(
-    head: SessionLine,
-    question: SessionQuestion,
-    executor: Executor | Harness,
-    *,
-    clock: Callable[[], float] | None = None,
-    append: Callable[[Line], None] = lambda line: None,
-    ignore_failure: bool = False,
-    **options: Any,
-) -> ComparedSession:
-    runs = RunLoop(head, executor, clock or FakeClock(), append, question.metric, ignore_failure)
-    return ComparedSession(runs, question, **options)
+    head: SessionLine, question: SessionQuestion, executor: Executor | Harness, **options: Any
+) -> Measurement:
+    return Measurement(head, executor, question, **{"clock": FakeClock(), **options})
 
 
 class Bench:
@@ -152,10 +143,10 @@ class Bench:
             clock=self.clock,
             append=self.lines.append,
             warmup=warmup,
-            **options,  # type: ignore[arg-type]
+            **options,
         )
 
-    def run(self) -> SessionResult:
+    def run(self) -> RaceResult:
         return self.session.run(lambda progress, _: self.seen.append(progress))
 
     @property
@@ -435,7 +426,7 @@ class LayoutExecutor(FakeExecutor):
 
 def in_pieces(
     plan: PlannedBenchmark, cuts: list[float], *, repeats: int, fails: bool = False
-) -> tuple[ComparedSession, list[StoredSession]]:
+) -> tuple[Measurement, list[StoredSession]]:
     """A session of builds that Ctrl-C, or a failed run, ended at these runs, gone on with under other seeds."""
     count = len(plan.versions[0].builds)
     rules = stop_rules(min_blocks=count, max_blocks=count, max_time=None, fixed=True)

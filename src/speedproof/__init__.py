@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from speedproof.api.history_results import HistoryResult as HistoryResult
     from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
-    from speedproof.api.inputs import OverResult as OverResult
-    from speedproof.api.joints import JointResult as JointResult
-    from speedproof.api.joints import joint as joint
+    from speedproof.api.models import JointResult as JointResult
     from speedproof.api.models import ModelResult as ModelResult
+    from speedproof.api.models import joint as joint
     from speedproof.api.models import model as model
     from speedproof.api.pairs import PairResult as PairResult
     from speedproof.api.pairs import compare as compare
     from speedproof.api.pictures import pictures as pictures
     from speedproof.api.plans import PlanResult as PlanResult
     from speedproof.api.plans import plan as plan
-    from speedproof.api.race_results import RaceResult as RaceResult
     from speedproof.api.rankings import RankResult as RankResult
     from speedproof.api.rankings import rank as rank
-    from speedproof.api.reports import report as report
+    from speedproof.api.session_results import RaceResult as RaceResult
     from speedproof.api.sessions import measure as measure
     from speedproof.api.sessions import race as race
+    from speedproof.api.shown import report as report
     from speedproof.api.speedup_test import SpeedupTestResult as SpeedupTestResult
     from speedproof.api.speedup_test import speedup_test as speedup_test
     from speedproof.api.suites import SuiteResult as SuiteResult
     from speedproof.api.suites import compare_suite as compare_suite
+    from speedproof.api.whys import OverResult as OverResult
     from speedproof.api.whys import WhyResult as WhyResult
     from speedproof.api.whys import why as why
     from speedproof.data.given import sample as sample
@@ -59,51 +59,36 @@ if TYPE_CHECKING:
     from speedproof.formats.suites import read as read
     from speedproof.protocols.results import Verdict as Verdict
 
-# Where each public name comes from; one that is a module itself is named alone.
-_HOME = {
-    "Assumption": "data.notes",
-    "Corpus": "api.corpus",
-    "BisectResult": "api.bisections",
-    "GateResult": "api.gates",
-    "History": "api.history",
-    "HistoryResult": "api.history_results",
-    "HptResult": "api.hpt",
-    "JointResult": "api.joints",
-    "ModelResult": "api.models",
-    "OverResult": "api.inputs",
-    "PairResult": "api.pairs",
-    "PlanResult": "api.plans",
-    "RaceResult": "api.race_results",
-    "RankResult": "api.rankings",
-    "Sample": "data.sample",
-    "SpeedproofError": "errors",
-    "SpeedupTestResult": "api.speedup_test",
-    "Suite": "data.suite",
-    "SuiteResult": "api.suites",
-    "Verdict": "protocols.results",
-    "WhyResult": "api.whys",
-    "bisect": "api.bisections",
-    "compare": "api.pairs",
-    "compare_suite": "api.suites",
-    "formats": "",
-    "gate": "api.gates",
-    "hpt": "api.hpt",
-    "joint": "api.joints",
-    "measure": "api.sessions",
-    "mixture": "",
-    "model": "api.models",
-    "pictures": "api.pictures",
-    "plan": "api.plans",
-    "plot": "",
-    "race": "api.sessions",
-    "rank": "api.rankings",
-    "read": "formats.suites",
-    "remarks": "data.remarks",
-    "report": "api.reports",
-    "sample": "data.given",
-    "speedup_test": "api.speedup_test",
-    "why": "api.whys",
+# Where each public name comes from; those that are modules themselves are named alone.
+_HOMES = {
+    "": "formats mixture plot",
+    "api.bisections": "BisectResult bisect",
+    "api.corpus": "Corpus",
+    "api.gates": "GateResult gate",
+    "api.history": "History",
+    "api.history_results": "HistoryResult",
+    "api.hpt": "HptResult hpt",
+    "api.models": "JointResult ModelResult joint model",
+    "api.pairs": "PairResult compare",
+    "api.pictures": "pictures",
+    "api.plans": "PlanResult plan",
+    "api.rankings": "RankResult rank",
+    "api.session_results": "RaceResult",
+    "api.sessions": "measure race",
+    "api.shown": "report",
+    "api.speedup_test": "SpeedupTestResult speedup_test",
+    "api.suites": "SuiteResult compare_suite",
+    "api.whys": "OverResult WhyResult why",
+    "data.given": "sample",
+    "data.notes": "Assumption",
+    "data.remarks": "remarks",
+    "data.sample": "Sample",
+    "data.suite": "Suite",
+    "errors": "SpeedproofError",
+    "formats.suites": "read",
+    "protocols.results": "Verdict",
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = ["__version__", *_HOME]
 
 
@@ -124,4 +109,4 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: Any) -> None:
     """Give a notebook ``%%speedproof``; called by ``%load_ext speedproof``."""
-    import_module(f"{__name__}.api.notebook").load(shell)
+    import_module(f"{__name__}.api.sessions").load_magics(shell)

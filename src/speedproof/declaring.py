@@ -46,13 +46,8 @@ class Option(NamedTuple):
         return self.parse or KINDS.get(self.metavar)
 
 
-class Mark(Enum):
-    """Which help an option is in: marks of a field."""
-
-    FIRST = "also in the short help of a command with many options: everybody uses it first"
-
-
-FIRST: Final = Mark.FIRST
+FIRST: Final = True
+"""Marks an option that everybody uses first: it is also in the short help of a command with many options."""
 
 
 class Title(str):

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import speedproof as sp
-from speedproof.api.notebook import race_cell, race_line
 from speedproof.api.run_plan import Request
-from speedproof.api.sessions import raced
+from speedproof.api.sessions import race_cell, race_line, raced
 from speedproof.options import Measuring
 
 pytest_plugins = ["pytester"]

@@ -17,11 +17,9 @@ from tests.command import speedproof
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
-from speedproof.data.session_file import PlannedVersion, RunLine
-from speedproof.measuring.commits import BisectRequest, Recalled, head_of, recalled
+from speedproof.data.session_file import PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
-from speedproof.measuring.store import ResultsFile
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -295,35 +293,6 @@ def test_single_failures_may_be_forgiven(
     assert (found["culprit"], set(found["skipped"]) <= {2}) == (5, True)
     again = json.loads(bisect("--resume", "b.jsonl", "--json")[1])["results"][0]["finding"]
     assert again == found
-
-
-def test_an_end_that_failed_once_is_no_commit_left_out(tmp_path: Path) -> None:
-    """Of earlier sessions: pairs that are whole, the older first, and the failed commits between the ends."""
-    names = ("a", "b", "c", "d")
-    request = BisectRequest("/r", "", names, "./bench", seed=3, runs=2)
-    head = head_of(request, names, ())
-    # By block: version, seconds (0 for a failure), warm-up.
-    runs = [
-        [("d", 9.0, True), ("d", 4.0, False), ("a", 1.0, False), ("d", 5.0, False), ("a", 2.0, False)],
-        [("a", 1.0, False), ("d", 0.0, False)],
-        [("a", 0.0, False)],
-        [("c", 0.0, False), ("b", 1.0, False)],
-        [("b", 0.0, True)],
-        [("b", 1.0, False), ("a", 1.0, False), ("b", 1.0, False)],
-    ]
-    with ResultsFile(tmp_path / "b.jsonl") as store:
-        store.append(head)
-        for block, lines in enumerate(runs):
-            for place, (name, time, warmup) in enumerate(lines):
-                build = {"d": 7, "a": block}.get(name)
-                kept = ({"time": time}, int(not time), False, warmup, 0, build)
-                store.append(RunLine(head.session, "command", name, block, place, 0.0, *kept))
-    found = recalled(tmp_path / "b.jsonl", request, names)
-    assert found.found == ((0, 3, 1.5, 4.5), 2, 1)
-    assert (found.block, found.builds, found.sessions) == (6, {"a": 6, "d": 8}, (head.session,))
-    with pytest.raises(sp.SpeedproofError, match="belongs to another bisection"):
-        recalled(tmp_path / "b.jsonl", structs.replace(request, runs=1), names)
-    assert recalled(tmp_path / "none.jsonl", request, names) == Recalled()
 
 
 def test_why_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

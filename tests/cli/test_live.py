@@ -13,14 +13,13 @@ from speedproof.cli.console import Console
 from speedproof.cli.live import Watcher
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.measuring.execute import Run
-from speedproof.measuring.results import Progress
-from speedproof.protocols.calibration import Calibration
+from speedproof.measuring.runs import Progress
+from speedproof.protocols.planning import Calibration
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import StopRules
-from speedproof.reporting import calibration
+from speedproof.reporting.planning import calibrated
 from speedproof.reporting.text import render
-from speedproof.stats.sequential import PairedSequence
 
 PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))
 
@@ -134,34 +133,11 @@ def test_calibration_in_words() -> None:
         0.2,
         ((10.0, 50.0, 1.01), (600.0, 3.0, math.inf)),
     )
-    quiet = render(calibration.report(c, found([(1.0, 1.1), (1.1, 1.0)])))
+    quiet = render(calibrated(c, found([(1.0, 1.1), (1.1, 1.0)])))
     assert "single runs vary" in quiet
     assert "Neighbouring runs: rank correlation +0.30 (p = 0.001); pairs in random order" in quiet
     assert "Drift with the order: rank correlation undefined (p = -)" in quiet
     assert re.search(r"^ +10 min +3 +none$", quiet, re.MULTILINE)
     assert max(map(len, quiet.splitlines())) <= 80
-    alarm = render(calibration.report(c, found([(2.0, 1.0)] * 10)))
+    alarm = render(calibrated(c, found([(2.0, 1.0)] * 10)))
     assert "The second copy was found 1.99x to 2.01x faster" in alarm
-
-
-def test_forecasts_to_a_precision_and_a_margin() -> None:
-    """Width shrinks with the root of the number of blocks; a margin needs both of its sides."""
-    pairs = [(1.0 + 0.01 * (i % 5), 1.0) for i in range(40)]
-    precise = found(pairs, stop_rules(precision=0.0001, min_blocks=5))
-    width = precise.result.precision
-    assert precise.blocks_to_go == pytest.approx(40 * ((width / 0.0001) ** 2 - 1))
-    # Nothing is forecast from few blocks, nor while a bound is missing.
-    assert math.isnan(found(pairs[:9], stop_rules(precision=1e-9, min_blocks=1)).blocks_to_go)
-    assert math.isnan(
-        found([(1.0, 1.0)] * 12, stop_rules(precision=0.01, min_blocks=99, alpha=1e-6)).blocks_to_go
-    )
-    assert found([(1.0, 1.0)] * 40, stop_rules(precision=0.01, min_blocks=99)).blocks_to_go == 0.0
-    both = [(1.0, 1.02), (1.02, 1.0)] * 6
-    assert math.isinf(found(both, stop_rules(margin=1e-6, min_blocks=5)).blocks_to_go)
-    assert math.isfinite(found(both, stop_rules(min_blocks=5)).blocks_to_go)  # to the same within 1 %
-    assert math.isfinite(found(both, stop_rules(margin=0.03, min_blocks=99)).blocks_to_go)
-    assert math.isnan(found(both[:9], stop_rules(margin=0.005, min_blocks=99)).blocks_to_go)
-    # One of the margin's two sides is proven; that says nothing of the other, for which it is too early.
-    apart = [(1.4, 1.0), (0.8, 1.0)] * 4
-    assert PairedSequence.of(*zip(*apart, strict=True), alpha=0.2).blocks_to_go(gamma=1 / 1.39, side=1) == 0.0
-    assert math.isnan(found(apart, stop_rules(margin=0.39, min_blocks=99, alpha=0.2)).blocks_to_go)

@@ -28,29 +28,6 @@ def bimodal(tmp_path: Path) -> str:
     return write(tmp_path / "times.txt", TWO.rvs(80, seed=1))
 
 
-def test_table_tells_components_states_and_test(bimodal: str) -> None:
-    code, out, _ = speedproof("model", bimodal, "--unit", "ms", "--bootstrap", "50")
-    assert code == 0
-    told = " ".join(out.split())
-    assert told.startswith("times: 2 modes, ")
-    assert "fit not rejected (p = " in told
-    assert "20." in out
-    assert "ms" in out
-    assert "█" in out
-
-
-def test_json_carries_the_model(bimodal: str) -> None:
-    code, out, _ = speedproof("model", bimodal, "--unit", "ms", "--bootstrap", "50", "--json")
-    assert code == 0
-    (result,) = json.loads(out)["results"]
-    components = result["model"]["components"]
-    assert [round(1e3 * c["mean"]) for c in components] == [10, 20]
-    assert sum(c["weight"] for c in components) == pytest.approx(1.0)
-    assert result["unit"] == "s"
-    assert 0 <= result["model"]["test"]["pvalue"] <= 1
-    assert result["model"]["order"]["kind"] == "mixed"
-
-
 AMMP = Path(__file__).parents[1] / "data" / "oracle_mixture" / "ammp-c2.txt"
 
 

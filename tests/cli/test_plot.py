@@ -21,18 +21,6 @@ def write(path: Path, values: object) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["histogram", "density", "cdf", "order", "violins", "qq"])
-def test_every_kind_is_written(tmp_path: Path, kind: str) -> None:
-    source = write(tmp_path / "t.txt", MODEL.rvs(60, 1))
-    target = tmp_path / f"{kind}.svg"
-    code, _, err = speedproof("plot", source, "--unit", "ms", "--kind", kind, "-o", str(target))
-    assert code == 0
-    assert "<svg" in target.read_text(encoding="utf-8")
-    assert "time (ms)" in target.read_text(encoding="utf-8")
-    assert f"wrote {target}" in err
-
-
-@pytest.mark.slow
 def test_versions_share_a_picture_and_benchmarks_do_not(tmp_path: Path) -> None:
     """The default picture of a benchmark holds all its versions; several benchmarks get names of their own."""
     table = tmp_path / "long.csv"

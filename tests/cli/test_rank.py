@@ -80,13 +80,6 @@ def test_too_few_resamples_and_one_version_are_refused(pair: list[str]) -> None:
     assert speedproof("rank", pair[0])[0] == 2
 
 
-def test_constant_version_is_ranked(pair: list[str], tmp_path: Path) -> None:
-    flat = write(tmp_path / "flat.txt", [3.0] * 10)
-    code, out, _ = speedproof("rank", pair[0], flat)
-    assert code == 0
-    assert places(out)[0] == ["1", "flat"]
-
-
 def runs_file(path: Path, times: Mapping[str, npt.ArrayLike]) -> str:
     """What hyperfine exports of several commands."""
     results = [{"command": name, "times": np.asarray(values).tolist()} for name, values in times.items()]

@@ -107,12 +107,6 @@ def test_a_verdict_is_given_again() -> None:
         assert speedproof(*words)[1].splitlines() == out[:-1]
 
 
-def test_one_run_a_side_is_plain_ratios() -> None:
-    code, out, _ = speedproof("run", SLOW, FAST, "--runs", "1")
-    assert code == 0
-    assert "One run" in out or "one run" in out
-
-
 def test_results_are_read_by_compare_and_show() -> None:
     speedproof("run", SLOW, FAST, "--save", "r.jsonl")
     code, out, _ = speedproof("compare", "r.jsonl")
@@ -157,11 +151,7 @@ def test_a_gate_that_measures(seconds: str, runs: str, code: int, said: str) -> 
     assert speedproof("run", "--review", "r.jsonl", "--junit", "junit.xml")[0] == code
     assert [
         Path("junit.xml").read_text().count(f"<{kind}") for kind in ("testcase", "failure", "skipped")
-    ] == [
-        1,
-        code == 1,
-        code == 3,
-    ]
+    ] == [1, code == 1, code == 3]
 
 
 def test_gate_over_a_suite_measures() -> None:
@@ -334,12 +324,6 @@ def test_versions_may_differ_by_their_path() -> None:
     (session,) = read_sessions(Path("r.jsonl"))
     assert {(run.version, run.metrics["score"]) for run in session.runs} == {("a", 1.0), ("b", 5.0)}
     assert [Path(p).parent.name for p in session.head.files] == ["a", "b"]
-
-
-def test_timeout_is_a_failure() -> None:
-    code, _, err = speedproof("run", "sleep 5", "true", "--timeout", "0.1")
-    assert code == 2
-    assert "took longer than its time-out" in err
 
 
 def test_resume_goes_on() -> None:

@@ -177,14 +177,6 @@ def test_a_timeout_leaves_some_time(value: str) -> None:
     assert f"invalid value for '--timeout': '{value}' " in err
 
 
-def test_names_of_metrics_are_taken_once() -> None:
-    assert "--metric time: the runner measures that itself" in refused("true", "--metric", "time=x (.)")
-    assert "--metric energy: the runner" in refused("true", "--metric", "energy=x (.)", "--energy")
-    assert "--metric n: given twice" in refused("true", "--metric", "n=x (.)", "--metric", "n:ms=y (.)")
-    both = ("--metric", "cycles=x (.)", "--perf", "instructions, cycles")
-    assert "--metric cycles: a counter of --perf has that name" in refused("true", *both)
-
-
 def test_every_metric_that_is_recorded_may_decide() -> None:
     """What each run of the file holds, and no other; memory is there when it exceeds the runner's own."""
     run("true", "true", "--max-runs", "2", "--metric", "n=(x)", "--save", "r.jsonl")

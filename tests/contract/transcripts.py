@@ -105,7 +105,6 @@ TRANSCRIPTS: dict[str, list[str]] = {
         "corpus info corpus",
         "corpus compare corpus --reference O2 --candidate O3 --workers 1",
         "corpus compare corpus --reference O2 --candidate O3 --workers 1 --details",
-        "corpus model corpus --fast --bootstrap-samples 0 --workers 1",
         "corpus query corpus 'select version, sum(n) from corpus group by 1 order by 1'",
         "compare corpus",
     ],

@@ -78,10 +78,7 @@ def test_every_format_comes_back(tmp_path: Path) -> None:
     expected = [(f"x:{r.version}" if r.version else "x", r) for f in read_files([FILES]) for r in f.records]
     sp.Corpus.build([f"x={FILES}"], tmp_path / "c")
     assert len(expected) > 20
-    alike(
-        suite_of(list(read_records(str(tmp_path / "c")))),
-        Suite.from_records(expected),
-    )
+    alike(suite_of(list(read_records(str(tmp_path / "c")))), Suite.from_records(expected))
 
 
 @pytest.mark.usefixtures("small_leaves")

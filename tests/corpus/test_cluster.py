@@ -25,7 +25,7 @@ from speedproof.errors import SpeedproofError, UsageError
 distributed = pytest.importorskip("distributed")
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore"),  # of Dask's own while its processes die
+    pytest.mark.filterwarnings("ignore")  # of Dask's own while its processes die
 ]
 
 

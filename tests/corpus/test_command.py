@@ -45,14 +45,7 @@ def gcc(tmp_path: Path, speedproof: Callable[..., Outcome]) -> Path:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["compare"],
-        ["compare", "--explain"],
-        ["hpt"],
-        ["rank"],
-        ["model", "--bootstrap", "0"],
-        ["show"],
-    ],
+    [["compare"], ["compare", "--explain"], ["hpt"], ["rank"], ["model", "--bootstrap", "0"], ["show"]],
 )
 def test_a_corpus_stands_for_its_files(
     gcc: Path, speedproof: Callable[..., Outcome], command: list[str]

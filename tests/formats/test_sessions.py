@@ -11,7 +11,7 @@ import pytest
 from tests.protocols.asking import compare_typical
 
 import speedproof as sp
-from speedproof.data.order import Order, order_of_measuring
+from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.formats.suites import read as read_suite

@@ -458,6 +458,23 @@ def test_versions_that_begin_with_a_commit(repository: Path, tmp_path: Path) -> 
     assert known[sha].subject == git(repository, "show", "-s", "--format=%s", sha)
 
 
+def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Path, tmp_path: Path) -> None:
+    """Releases may be measured where no tag names them; beside commits, only those are drawn."""
+    known = git(repository, "rev-list", "HEAD").split()[3]
+    for name in ("v1.2", known[:10]):
+        (tmp_path / f"{name}.txt").write_text("1\n2\n3\n")
+    given = [f"{name}={tmp_path / name}.txt" for name in ("v1.2", known[:10])]
+    for folder, remarks in ((repository, 1), (tmp_path, 0)):
+        out, err = io.StringIO(), io.StringIO()
+        words = ["history", "add", *given, "--unit", "s", "--store", str(tmp_path / f"{remarks}.db")]
+        assert main([*words, "--repository", str(folder)], Console(out, err)) == 0
+        assert err.getvalue().count("git knows no v1.2 here: the history of a branch shows") == remarks
+        assert err.getvalue().count("\n") == remarks
+    found = sp.History(tmp_path / "1.db", repository)
+    assert {commit.sha for commit in found.store.commits()} == {"v1.2", known}
+    assert [commit.sha for commit in found.changes().commits] == [known]
+
+
 def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error that names the file and what makes it, and no file."""
     monkeypatch.chdir(tmp_path)

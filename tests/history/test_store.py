@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def test_the_same_file_twice_is_once(where: str) -> None:
     store = HistoryStore(where)
     for _ in range(2):
         added = store.add(suite_of("v", 1.0, 2.0), {"v": Commit("a")}, path="f", digest="1")
-    assert added.known
+    assert (added.known, added.samples, added.commits) == (True, 0, ())
     store.add(suite_of("v", 1.0, 2.0), {"v": Commit("b")}, path="f", digest="1")
     assert shas(store) == ["a", "b"]
 
@@ -243,6 +244,45 @@ def test_forgetting_a_commit_forgets_its_files(where: str) -> None:
     assert not store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1").known
     with pytest.raises(UsageError, match="no commit c"):
         store.forget("c")
+
+
+def test_commits_of_one_file_may_be_forgotten_at_once(where: str) -> None:
+    """Writers wait for each other: no figures of a commit come back that another one took out."""
+    store, names = HistoryStore(where), [f"c{i}" for i in range(8)]
+    records = [(name, Record(f"bench{k}", np.array([1.0 + k]))) for name in names for k in range(40)]
+    store.add(Suite.from_records(records), {name: Commit(name) for name in names}, path="f", digest="1")
+    with ThreadPoolExecutor(7) as threads:
+        assert list(threads.map(HistoryStore.forget, [store] * 7, names)) == [40] * 7
+    assert set(shas(store)) == {"c7"}
+    assert figures_of(where) == table_of(where)
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("UPDATE block SET figures = substr(figures, 1, 30)", "a block of figures is cut short"),
+        ("UPDATE \"commit\" SET id = 9 WHERE sha = 'b'", "figures are of a commit, session or benchmark"),
+        (
+            "UPDATE \"commit\" SET id = 1000000 WHERE sha = 'a'",
+            "figures are of a commit, session or benchmark",
+        ),
+        ("DELETE FROM series", "figures are of a commit, session or benchmark"),
+        ("DELETE FROM session WHERE id = 1", "figures are of a commit, session or benchmark"),
+    ],
+)
+def test_damaged_figures_are_named(tmp_path: Path, statement: str, what: str) -> None:
+    """Reading and forgetting name the store and what helps; no figure goes to another commit."""
+    where = tmp_path / "s.db"
+    store = HistoryStore(str(where))
+    for name in "ab":
+        store.add(suite_of("v", 1.0, 2.0), {"v": Commit(name)}, path=name, digest=name)
+    with closing(sqlite3.connect(where)) as connection, connection:
+        connection.execute(statement)
+    with pytest.raises(SpeedproofError, match=rf"s\.db: is damaged: {what}.*backup"):
+        store.measurements()
+    if "block" in statement:
+        with pytest.raises(SpeedproofError, match="cut short"):
+            store.forget("a")
 
 
 def table_of(where: str) -> list[tuple[object, ...]]:

@@ -20,9 +20,9 @@ from speedproof.errors import UsageError
 from speedproof.measuring import build
 from speedproof.measuring.build import Build, BuildCache, CachedBuild, build_all, tools
 from speedproof.measuring.execute import RunError
-from speedproof.measuring.processes import watch
 from speedproof.measuring.revisions import Revision
 from speedproof.measuring.store import ResultsFile
+from speedproof.measuring.system import watch
 
 # Carried out in a folder that holds the revision's name: "a", "b" and so on.
 FAILS_AT = "! grep -q '[{}]' name"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from speedproof.measuring.cache import cache_folder, untold
+from speedproof.measuring.store import cache_folder, untold
 
 
 @pytest.fixture(autouse=True)

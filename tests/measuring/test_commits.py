@@ -252,16 +252,5 @@ def test_what_a_bisection_does_not_say_is_as_the_library_has_it() -> None:
     """So that a file may be short; nothing is built, no shell, no time-out, one run a side."""
     known = inspect.signature(bisect).parameters
     assert BisectRequest("r", "", ("a",), "c") == BisectRequest(
-        "r",
-        "",
-        ("a",),
-        "c",
-        "",
-        (),
-        "",
-        known["confidence"].default,
-        known["min_change"].default,
-        None,
-        0,
-        1,
+        "r", "", ("a",), "c", "", (), "", known["confidence"].default, known["min_change"].default, None, 0, 1
     )

@@ -18,23 +18,16 @@ from scipy import stats
 from tests.command import speedproof
 from tests.protocols.asking import stop_rules
 
+from speedproof.api.measurement import Measurement
 from speedproof.cli import run_session
-from speedproof.data.session_file import (
-    SCHEMA,
-    PlannedBenchmark,
-    PlannedVersion,
-    RunLine,
-    SessionLine,
-)
+from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.drivers import DRIVERS, ToolExecutor, planned
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.executor import CommandExecutor
-from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.stopping import SessionQuestion
-from speedproof.sessions import ComparedSession
 
 # Loaded beforehand: when a thread does so while another parses, early releases of Python 3.11 fail.
 for _name in run_session.LOADED_LATE:
@@ -284,36 +277,6 @@ def test_words_that_ask_for_a_file(tool: str, words: list[str], asked: list[str]
     assert DRIVERS[tool].printed is (tool == "go")
 
 
-@pytest.mark.slow
-def test_a_filter_that_loses_a_benchmark_is_given_up() -> None:
-    command = stand_in("google-benchmark")
-    script = (
-        Path("google-benchmark")
-        .read_text()
-        .replace('or ".", n)]', 'or ".", n) and (n != "Sum/8" or len(words) == 2)]')
-    )
-    Path("google-benchmark").write_text(script)
-    code, out, err = run(
-        *(
-            "--driver",
-            "google-benchmark",
-            "--name",
-            "old",
-            "--name",
-            "new",
-            "--stop-at-proof",
-            "--max-runs",
-            "15",
-        ),
-        *("--env", "old:SIDE=old", "--env", "new:SIDE=new", "--env", "new:SLOW=Sort<int>/8"),
-        *("--save", "r.jsonl", "--seed", "1", command, command),
-    )
-    assert code == 0, err
-    assert "1 slower, 2 undecided of 3" in out
-    (session,) = read_sessions(Path("r.jsonl"))
-    assert all("time" in line.metrics for line in session.runs)
-
-
 def sides(*names: str) -> list[PlannedVersion]:
     return [PlannedVersion(name, (name,), name) for name in names]
 
@@ -462,11 +425,7 @@ def scripted(
 ) -> ToolExecutor:
     RESULTS.parent.mkdir(exist_ok=True)
     return ToolExecutor(
-        driver,
-        Scripted(does=does),
-        RESULTS.parent,
-        lambda path: json.loads(path.read_text()),
-        aliases or {},
+        driver, Scripted(does=does), RESULTS.parent, lambda path: json.loads(path.read_text()), aliases or {}
     )
 
 
@@ -543,11 +502,7 @@ def test_a_tools_versions_are_set_up_and_cleaned_up() -> None:
 def test_what_a_tool_prints_is_its_file(kept: bool) -> None:
     """Blank output is none, nor is that of a run that failed; captured as well when that is asked for."""
     runs = iter(
-        [
-            Run({}, stdout=json.dumps(FOUND).encode()),
-            Run({}, stdout=b" \n"),
-            Run({}, stdout=b"{}", exit=1),
-        ]
+        [Run({}, stdout=json.dumps(FOUND).encode()), Run({}, stdout=b" \n"), Run({}, stdout=b"{}", exit=1)]
     )
 
     def does(version: PlannedVersion, capture: bool) -> Run:
@@ -631,14 +586,12 @@ def test_false_alarms_of_every_benchmark_are_held() -> None:
     for seed in range(sessions):
         harness = FakeHarness(names, seed)
         lines: list[object] = []
-        session = ComparedSession(
-            RunLoop(
-                SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan),
-                harness,
-                harness.clock,
-                lines.append,
-            ),
+        session = Measurement(
+            SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan),
+            harness,
             SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=40, max_time=None)),
+            clock=harness.clock,
+            append=lines.append,
             warmup=0,
         )
         wrong.update(finding.verdict for finding in session.run().findings)

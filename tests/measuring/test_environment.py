@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from speedproof import __version__
-from speedproof.measuring.environment import busy, differences, disturbances, load_of, snapshot
+from speedproof.measuring.system import busy, differences, disturbances, load_of, snapshot
 
 
 @pytest.fixture
@@ -49,41 +49,6 @@ def test_facts_are_read(tree: Path) -> None:
         "load": "7.50",
     }
     assert {name: facts[name] for name in expected} == expected
-
-
-def test_every_disturbance_has_a_remedy(tree: Path) -> None:
-    found = disturbances({**snapshot(tree), "cpus": "4"})
-    for word in (
-        "governor",
-        "turbo",
-        "load is 7.5 on 4",
-        "hyper-threads",
-        "ASLR",
-        "battery",
-        "virtual",
-        "'hpet'",
-    ):
-        assert sum(word in sentence for sentence in found) == 1, word
-    assert len(found) == 8
-
-
-def test_amd_boost(tree: Path) -> None:
-    (tree / "sys/devices/system/cpu/intel_pstate/no_turbo").unlink()
-    (tree / "sys/devices/system/cpu/cpufreq").mkdir()
-    (tree / "sys/devices/system/cpu/cpufreq/boost").write_text("0\n")
-    assert snapshot(tree)["turbo"] == "off"
-
-
-def test_a_bare_machine_is_silent(tmp_path: Path) -> None:
-    facts = snapshot(tmp_path)
-    assert "governor" not in facts
-    assert disturbances(facts) == ()
-
-
-def test_differences_are_named() -> None:
-    one, other = {"kernel": "6.1", "cpu": "A", "load": "1"}, {"kernel": "6.8", "cpu": "A", "turbo": "on"}
-    assert differences(one, other) == ("kernel: '6.1' and '6.8'", "turbo: '' and 'on'")
-    assert differences(one, one) == ()
 
 
 @pytest.mark.parametrize(

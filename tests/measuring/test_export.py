@@ -14,7 +14,7 @@ from speedproof.data.session_file import (
     SessionLine,
     StoredSession,
 )
-from speedproof.measuring.export import to_hyperfine
+from speedproof.measuring.store import to_hyperfine
 
 PLAN = (
     PlannedBenchmark("b n=1", tuple(PlannedVersion(v, (v,), f"./{v}") for v in "XYZ"), {"n": "1"}),

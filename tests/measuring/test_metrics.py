@@ -13,15 +13,16 @@ from speedproof.data.session_file import PlannedVersion
 from speedproof.data.units import Direction
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Job, Run, RunError, execute
-from speedproof.measuring.executor import CommandExecutor, shell_start
-from speedproof.measuring.metrics import (
+from speedproof.measuring.executor import (
     ACCOUNTED,
+    CommandExecutor,
     Energy,
     PerfStat,
     check_names,
     energy_meter,
     parse_metric,
     perf_counters,
+    shell_start,
     units_of,
     whole_ticks,
 )
@@ -403,7 +404,3 @@ def test_a_run_under_perf_has_its_counters_alone(
     own = {"cycles": 7.0, "time": 3.0, "score": 4.0, "energy": pytest.approx(3e-6)}
     assert run.metrics == ({"time": 9.0, "user": 1.0} if failed else own)
     assert next(readings, None) == ("8" if failed else None)
-
-
-def test_start_of_a_shell_takes_time() -> None:
-    assert 0 < shell_start(("sh", "-c", "")) < 1

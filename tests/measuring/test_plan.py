@@ -29,13 +29,6 @@ def test_commands_are_split_as_a_shell_would() -> None:
     ]
 
 
-def test_parameters_make_benchmarks() -> None:
-    plan = plan_commands(["old {n} {k}", "new {n} {k}"], [], {"n": ["1", "2"], "k": ["a"]}, Hooks())
-    assert [b.name for b in plan] == ["command n=1 k=a", "command n=2 k=a"]
-    assert plan[1].versions[1].command == ("new", "2", "a")
-    assert plan[1].parameters == {"n": "2", "k": "a"}
-
-
 def test_first_parameter_of_one_command_makes_versions() -> None:
     (one, two) = plan_commands(["run-{v} {n}"], [], {"v": ["old", "new"], "n": ["1", "2"]}, Hooks())
     assert [v.name for v in one.versions] == ["v=old", "v=new"]
@@ -45,15 +38,6 @@ def test_first_parameter_of_one_command_makes_versions() -> None:
 def test_other_braces_stay() -> None:
     (benchmark,) = plan_commands(["awk '{print $1}' {file}"], [], {"file": ["f"]}, Hooks())
     assert benchmark.versions[0].command == ("awk", "{print $1}", "f")
-
-
-def test_shell_and_hooks() -> None:
-    hooks = Hooks(shell="bash", env={"A": "{version}"}, prepare="rm -f {n}", cwd="/tmp")
-    (benchmark,) = plan_commands(["ls | wc {n}"], ["l"], {"n": ["-l"]}, hooks)
-    version = benchmark.versions[0]
-    assert (Path(version.command[0]).name, *version.command[1:]) == ("bash", "-c", "ls | wc -l")
-    assert version.env == {"A": "l"}
-    assert version.prepare == "rm -f -l"
 
 
 def test_a_repeated_command_gets_a_number() -> None:
@@ -318,10 +302,7 @@ def test_labels_of_commands_that_occur_again() -> None:
 def test_parameters_of_words_and_of_twos() -> None:
     """A list of words has placeholders, too; of values given twice the first is named."""
     (benchmark,) = plan_commands([["x", "{n} y"], "z"], [], {"n": ["1"]}, Hooks())
-    assert [(v.name, v.command) for v in benchmark.versions] == [
-        ("x '{n} y'", ("x", "1 y")),
-        ("z", ("z",)),
-    ]
+    assert [(v.name, v.command) for v in benchmark.versions] == [("x '{n} y'", ("x", "1 y")), ("z", ("z",))]
     with pytest.raises(UsageError, match="the parameter n has the value '2' twice"):
         plan_commands(["x {n}"], [], {"n": ["1", "2", "2", "1", "3"]}, Hooks())
     many = plan_commands(["x {n} {k}", "y {n} {k}"], [], {"n": ["1", "2"], "k": ["a", "b", "c"]}, Hooks())
@@ -337,10 +318,7 @@ def test_a_parameter_that_is_idle_for_one_version_in_one_of_its_benchmarks() -> 
         else b
         for b in plan
     ]
-    assert {name: list(found) for name, found in idle_parameters(same).items()} == {
-        "n": ["x"],
-        "k": ["y"],
-    }
+    assert {name: list(found) for name, found in idle_parameters(same).items()} == {"n": ["x"], "k": ["y"]}
 
 
 @pytest.mark.parametrize(("folder", "expected"), [(".", ""), ("sub", "sub")])

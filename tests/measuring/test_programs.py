@@ -98,13 +98,6 @@ def test_working_directory_and_path_of_the_version_count() -> None:
     assert list(found) == [str(own)]
 
 
-def test_large_and_unreadable_files_are_told_by_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = program("tool")
-    monkeypatch.setattr(programs, "HASHED_BYTES", 3)
-    facts = path.stat()
-    assert fingerprints(plan("./tool")) == {str(path): f"size:{facts.st_size} changed:{facts.st_mtime_ns}"}
-
-
 @pytest.mark.parametrize("readable", [False, True])
 @pytest.mark.parametrize("more", [0, 1])
 def test_files_up_to_256_mib_that_can_be_read_are_hashed(

@@ -423,18 +423,6 @@ def test_builds_move_the_stack_by_up_to_a_page() -> None:
     assert found == set(range(1, 4097))
 
 
-@pytest.mark.slow
-def test_builds_are_kept_by_what_they_are_made_of(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = BuildCache()
-    first = built(repo, cache, "main~1", "main")
-    assert [cached for cached, _ in first] == [False, False]
-    assert len({len(str(folder)) for _, folder in first}) == 1
-    assert [cached for cached, _ in built(repo, cache, "main~1", "main", "main~2")] == [True, True, False]
-    assert not any(cached for cached, _ in built(repo, cache, "main~1", "main", command=f"{BUILD}; true"))
-    monkeypatch.setenv("CFLAGS", "-O3")
-    assert not any(cached for cached, _ in built(repo, cache, "main~1", "main"))
-
-
 def test_an_unfinished_build_is_made_anew_and_tidied_up(repo: Path) -> None:
     cache = BuildCache()
     (_, folder), _ = built(repo, cache, "main~1", "main")
@@ -445,33 +433,6 @@ def test_an_unfinished_build_is_made_anew_and_tidied_up(repo: Path) -> None:
     (folder.parent / "built.json").unlink()
     cache.trim()
     assert not folder.exists()
-
-
-def test_the_longest_unused_go_first_and_none_in_use(repo: Path) -> None:
-    cache = BuildCache()
-    built(repo, cache, "main~2", "main~1")
-    for build in cache.builds():
-        os.utime(build.folder / "built.json", (1, 1))
-    with cache.builder(repo, BUILD, tell=str) as builder:
-        build_all(builder, resolve(repo, ["main~1", "main"]), str)
-        assert [build.name.partition(" ")[2] for build in cache.trim(0)] == ["main~2"]
-    assert len(cache.builds()) == 2
-    assert len(cache.trim(0)) == 2
-    assert cache.builds() == []
-
-
-def test_a_failing_build_is_shown_and_left_out(repo: Path) -> None:
-    told: list[str] = []
-    failing = "seq 40; grep -q 0.012 source || exit 3"
-    with pytest.raises(
-        RunError, match=r"main: the build .* exited with code 3; the end of .*build.log:\n  26\n"
-    ):
-        built(repo, BuildCache(), "main~1", "main", command=failing)
-    commit(repo, "0.012", "Slow again")
-    with BuildCache().builder(repo, failing, tell=told.append) as builder:
-        builds = build_all(builder, resolve(repo, ["main", "main~1", "main~2"]), told.append)
-        assert [build.revision.name.partition(" ")[2] for build in builds] == ["main", "main~2"]
-    assert any(text.startswith("left out: ") and "main~1" in text for text in told)
 
 
 def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 from scipy import stats
 
-from speedproof.measuring.schedule import BuildOrder, block_order, seed_or_new
+from speedproof.measuring.runs import BuildOrder, block_order, seed_or_new
 
 
 def test_every_order_is_as_likely() -> None:
@@ -27,13 +27,6 @@ def test_neighbouring_blocks_are_independent() -> None:
     assert stats.chisquare(list(counts.values())).pvalue > 0.001
 
 
-def test_order_depends_on_seed_benchmark_and_block_only() -> None:
-    again = [block_order("ABC", seed=3, benchmark=1, block=b) for b in range(50)]
-    assert again == [block_order("ABC", seed=3, benchmark=1, block=b) for b in range(50)]
-    assert again != [block_order("ABC", seed=4, benchmark=1, block=b) for b in range(50)]
-    assert again != [block_order("ABC", seed=3, benchmark=2, block=b) for b in range(50)]
-
-
 def drawn(n: int, *place: int) -> list[int]:
     digests = [hashlib.blake2b(" ".join(map(str, (*place, i))).encode()).digest() for i in range(n)]
     return [digests.index(digest) for digest in sorted(digests)]
@@ -44,10 +37,6 @@ def test_an_order_is_that_of_digests() -> None:
     for seed, benchmark, block, names in ((5, 0, 0, "XY"), (0, 2, 1, "XYZ"), (2**32 - 1, 1, 3, "ABCDE")):
         order = block_order(names, seed=seed, benchmark=benchmark, block=block)
         assert order == tuple(names[i] for i in drawn(len(names), seed, benchmark, block))
-
-
-def test_one_version() -> None:
-    assert block_order(["only"], seed=0, benchmark=0, block=0) == ("only",)
 
 
 def test_every_build_has_its_turn_before_any_comes_again() -> None:

@@ -21,9 +21,7 @@ from speedproof.data.session_file import (
     StoredSession,
 )
 from speedproof.measuring.execute import Run, RunError
-from speedproof.measuring.results import Limits, Tally
-from speedproof.measuring.runs import RunLoop
-from speedproof.measuring.schedule import BuildOrder, block_order
+from speedproof.measuring.runs import BuildOrder, Limits, RunLoop, Tally, block_order
 from speedproof.measuring.session import Session
 from speedproof.options import Measuring
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedproof.measuring.shell_syntax import shell_syntax
+from speedproof.measuring.plan import shell_syntax
 
 
 @pytest.mark.parametrize(

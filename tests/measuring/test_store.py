@@ -88,16 +88,6 @@ def test_sync_is_rare_and_final(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(calls) == 11
 
 
-def test_who_may_read_a_new_file_is_the_user_s_affair(tmp_path: Path) -> None:
-    """Nothing but the mask of the process takes rights from it."""
-    before = os.umask(0)
-    try:
-        ResultsFile(tmp_path / "r.jsonl").close()
-    finally:
-        os.umask(before)
-    assert (tmp_path / "r.jsonl").stat().st_mode & 0o777 == 0o666
-
-
 def test_an_empty_file_is_begun(tmp_path: Path) -> None:
     """As ``mktemp`` leaves it."""
     path = tmp_path / "r.jsonl"

@@ -14,10 +14,16 @@ import pytest
 
 from speedproof.api.run_start import pin
 from speedproof.errors import UsageError
-from speedproof.measuring import processes
-from speedproof.measuring.environment import snapshot
+from speedproof.measuring import system
 from speedproof.measuring.execute import Job, execute
-from speedproof.measuring.system import ChildEnd, bytes_of_peak, listed_processes, memory_file, usable_cpus
+from speedproof.measuring.system import (
+    ChildEnd,
+    bytes_of_peak,
+    listed_processes,
+    memory_file,
+    snapshot,
+    usable_cpus,
+)
 
 
 class Queue:
@@ -62,7 +68,7 @@ def macos(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("FILTER_PROC", -5), ("EV_ADD", 1), ("EV_ONESHOT", 16), ("NOTE_EXIT", 1 << 31)):
         monkeypatch.setattr(select, f"KQ_{name}", value, raising=False)
     monkeypatch.setattr(sys, "platform", "darwin")
-    processes.guard_of.cache_clear()
+    system.guard_of.cache_clear()
     monkeypatch.setattr(Queue, "missing", False)
 
 

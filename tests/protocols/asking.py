@@ -12,15 +12,8 @@ from studies.scores import entries_of_scores
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.options import DETAILS
-from speedproof.protocols import (
-    aggregates,
-    hpt,
-    modes,
-    planning,
-    ranking,
-    run_ranking,
-    speedup_test,
-)
+from speedproof.protocols import aggregates, hpt, modes, planning, ranking, run_ranking, speedup_test
+from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, UNNAMED, Rules
 from speedproof.protocols.questions import ask
@@ -34,7 +27,7 @@ compare_2009 = partial(ask, "touati2009")
 compare_modes = partial(modes.compare_modes, alpha=0.05)
 rank_runs = partial(run_ranking.rank_runs, alpha=0.05, K_max=9, resamples=200, seed=0, jobs=1)
 plan_runs = partial(planning.plan_runs, alpha=0.05)
-claims = partial(hpt.claims, alpha=0.05, literal_signs=False)
+
 article_mean = partial(speedup_test.finding, "mean")
 article_median = partial(speedup_test.finding, "median")
 original_mean = partial(article_mean, original=True)
@@ -86,6 +79,17 @@ def hpt_of_scores(
     **options: Any,
 ) -> hpt.Hpt:
     return hpt.hpt(entries_of_scores(x, y, names, level), **options)
+
+
+def claims(
+    entries: Sequence[hpt.HptEntry],
+    *,
+    confidence: float = 0.95,
+    speedups: Sequence[float] = (),
+    rule: HptRule = "exact",
+) -> hpt.HptClaims:
+    answer = hpt.hpt(entries, [confidence], rule=rule)
+    return hpt.claims(entries, answer, speedups=speedups, rule=rule, literal_signs=False)
 
 
 def hpt_of_pairs(pairs: Sequence[Pair], *, level: float | None = None, **options: Any) -> hpt.Hpt:

@@ -12,16 +12,18 @@ from scipy import stats
 from studies.bisection import bisected
 
 from speedproof.protocols import bisection
-from speedproof.protocols.bisection import Bisection, BisectionFinding, BisectionOutcome, Stage
-from speedproof.protocols.bisection_outlook import (
+from speedproof.protocols.bisection import (
+    Bisection,
+    BisectionFinding,
+    BisectionOutcome,
     noise_of,
     outlook_of_ends,
     outlook_of_search,
     residuals_of,
 )
 from speedproof.reporting.bisection import EndedBisection, bisection_report
+from speedproof.stats.betting import blocks_for_proof, smallest_provable
 from speedproof.stats.culprit import StepPosterior
-from speedproof.stats.forecast import blocks_for_proof, smallest_provable
 from speedproof.stats.sequential import PairedSequence
 
 
@@ -97,14 +99,6 @@ def test_too_few_runs_prove_nothing() -> None:
     found = searched([1.0] * 9, 0.05, most=8)
     assert found.outcome is BisectionOutcome.UNPROVEN
     assert found.open
-
-
-def test_before_the_first_pair() -> None:
-    """There is nothing to tell yet."""
-    search = Bisection(5)
-    assert search.stage() is Stage.ENDS
-    assert search.next() == (0, 4)
-    assert search.finding().outcome is BisectionOutcome.UNPROVEN
 
 
 def test_commits_that_do_not_build_end_as_a_set() -> None:

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from speedproof.errors import DataError
-from speedproof.protocols.calibration import calibrate
+from speedproof.protocols.planning import calibrate
 
 
 def test_noise_that_was_put_in_is_found() -> None:
@@ -25,15 +25,6 @@ def test_noise_that_was_put_in_is_found() -> None:
     assert (few, many) == pytest.approx((100, 1000))
     # Evidence grows with the square of the effect: ten times the blocks, a third of the speedup.
     assert (large - 1) / (small - 1) == pytest.approx(math.sqrt(10), rel=0.25)
-
-
-def test_drift_and_dependence_are_found() -> None:
-    rng = np.random.default_rng(4)
-    times = 0.1 * np.exp(np.cumsum(0.01 * rng.standard_normal(400)) + 0.001 * np.arange(400))
-    c = calibrate([(a, b) for a, b in times.reshape(-1, 2).tolist()], times.tolist(), 42.0)
-    assert c.autocorrelation > 0.8
-    assert c.autocorrelation_pvalue < 1e-6
-    assert c.drift > 0.3
 
 
 def test_the_correlation_is_the_tested_one() -> None:

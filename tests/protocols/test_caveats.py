@@ -113,13 +113,7 @@ def test_of_one_process_twice_the_same_and_stopped() -> None:
 
 
 def decided(n: int, m: int, **fields: Any) -> Any:
-    usual = {
-        "protocol": "typical",
-        "paired": False,
-        "repeated": "run",
-        "alpha": 0.05,
-        "benchmark": "b",
-    }
+    usual = {"protocol": "typical", "paired": False, "repeated": "run", "alpha": 0.05, "benchmark": "b"}
     made = SimpleNamespace(
         reference=SimpleNamespace(n=n), candidate=SimpleNamespace(n=m), **{**usual, **fields}
     )

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import speedproof as sp
-from speedproof.api.suites import DETAILS
 from speedproof.data.notes import Assumption
-from speedproof.options import Location
+from speedproof.options import DETAILS, Location
 from speedproof.reporting import text
 
 PER_OP = "allocs/op"

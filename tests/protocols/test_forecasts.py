@@ -78,6 +78,8 @@ def test_forecasts(turned: bool) -> None:
             [fake_sides(n, m, turned)], slow[None, :n], fast[None, :m], Rules(), [0],
             lambda *_, **__: RunsNeeded(np.array([x]), np.array([y])),
         )[0]  # fmt: skip
+        never = min(n, m) > 2 and not (math.isfinite(x) and math.isfinite(y))
+        assert (found.reason == "no difference was observed, so no number of runs can be named") == never
         return (found.candidate, found.reference) if turned else (found.reference, found.candidate)
 
     assert told(30.0, 40.0) == (30, 40)
@@ -87,6 +89,7 @@ def test_forecasts(turned: bool) -> None:
     assert told(100_001.0, 7.0) == (None, None)
     assert told(7.0, 100_001.0) == (None, None)
     assert told(math.inf, math.inf) == (None, None)
+    assert told(math.nan, 40.0) == told(30.0, math.nan) == (None, None)
     assert told(30.0, 40.0, 3, 3) == (30, 40)
     assert told(30.0, 40.0, 2, 3) == (None, None)
     assert told(30.0, 40.0, 3, 2) == (None, None)

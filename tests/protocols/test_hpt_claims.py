@@ -178,7 +178,9 @@ def test_claims_of_medians_of_any_size(size: float) -> None:
     """Rivals by SciPy, in any unit; of equal versions the candidate is the winner, by a factor of 1 at most."""
     rng = np.random.default_rng(4)
     a, b = 1.4 * rng.lognormal(0, 0.1, (7, 1)), rng.lognormal(0, 0.1, (7, 1))
-    found = claims(entries_of_scores((b * size).tolist(), (a * size).tolist()), alpha=0.1, speedups=[1.1])
+    found = claims(
+        entries_of_scores((b * size).tolist(), (a * size).tolist()), confidence=0.9, speedups=[1.1]
+    )
     expected = stats.ttest_rel(a[:, 0], b[:, 0], alternative="greater").pvalue
     assert found.t_confidence == pytest.approx(1 - expected)
     assert found.confidence == 0.9

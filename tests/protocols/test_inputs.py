@@ -171,14 +171,6 @@ def test_several_candidates_have_a_row_each() -> None:
     assert [row.name for report in result.reports() for row in report.tables[0].rows] == ["new", "newest"]
 
 
-def test_the_picture_shows_every_input() -> None:
-    """On logarithmic axes, the line dashed."""
-    ax = sp.compare_suite(suite()).over("n").plot()
-    assert (ax.get_xscale(), ax.get_yscale(), ax.get_xlabel()) == ("log", "log", "n")
-    assert ax.containers[0][0].get_xdata().tolist() == list(SIZES)
-    assert [line.get_linestyle() for line in ax.lines].count("--") == 1
-
-
 @pytest.mark.parametrize("k", [3, 8])
 def test_the_risk_for_inputs_like_these(k: int) -> None:
     """Inputs whose speedups scatter about 1: each verdict at most as often as the risk allows."""

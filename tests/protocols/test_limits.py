@@ -11,43 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import stats
 from tests.protocols.asking import rank_suite
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.data.units import Direction
-from speedproof.protocols.bisection import Bisection, BisectionOutcome, Stage
-from speedproof.protocols.bisection_outlook import residuals_of
-from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
-from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import answers
+from speedproof.protocols.bisection import Bisection, BisectionOutcome, Stage, residuals_of
+from speedproof.protocols.pair import PreparedPairs
 from speedproof.protocols.results import LogSpeedup
 from speedproof.protocols.speedup_test import significant_risks
-from speedproof.stats.forecast import blocks_for_proof, smallest_provable
-from speedproof.stats.session_spread import SessionSpread
-
-
-@pytest.mark.parametrize(("one", "other"), list(itertools.product((1, 2, 3), repeat=2)))
-@pytest.mark.parametrize("alpha", [0.05, 0.2])
-def test_sessions_of_either_side_count(one: int, other: int, alpha: float) -> None:
-    """The variance of a difference of two means is the sum of each side's over its own number of sessions."""
-    rng = np.random.default_rng(7)
-    x, y = (
-        Sample(
-            rng.normal(10.0, 0.1, 12),
-            sessions=np.repeat(np.arange(count), 12 // count),
-            session_names=tuple(f"{name}{k}" for k in range(count)),
-        )
-        for name, count in (("x", one), ("y", other))
-    )
-    floor = NoiseFloor("store", {}, {"time": SessionSpread(3e-4, 6.0, 0.0, 4)})
-    pair, deviation = Pair(Key("b"), x, y), math.sqrt(3e-4 / one + 3e-4 / other)
-    assert between_sessions(pair, floor) == pytest.approx((deviation, 6.0))
-    for protocol in ("typical", "mean", "median"):
-        (found,) = answers(protocol, PreparedPairs([pair], Rules(alpha, floor=floor)))
-        assert found.floor is not None
-        assert found.floor.reach == pytest.approx(math.expm1(stats.t.ppf(1 - alpha, 6.0) * deviation))
+from speedproof.stats.betting import blocks_for_proof, smallest_provable
 
 
 @pytest.mark.parametrize("version", "abc")

@@ -14,7 +14,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.formats.suites import read as read_suite
-from speedproof.protocols.machine_speeds import common_speeds, machine_speeds, slower_processes, two_speeds_of
+from speedproof.protocols.caveats import common_speeds, machine_speeds, slower_processes, two_speeds_of
 from speedproof.reporting.notes import two_speeds
 from speedproof.reporting.text import render
 
@@ -250,10 +250,3 @@ def test_speeds_that_most_benchmarks_share(both: int, alone: int, of: int, sides
         == (found if both else type(found)(found.factor, found.benchmarks, of, found.speedup, "candidate"))
         or both == 0
     )
-
-
-def test_speeds_within_a_tenth_are_one() -> None:
-    rows = np.array([(0.2, 0.2, 0.0)] * 3 + [(0.2, 0.2195, 0.0), (0.2, 0.2205, 0.0), (0.1795, 0.2, 0.0)])
-    found = common_speeds(rows, 6)
-    assert found is not None
-    assert found.benchmarks == 4

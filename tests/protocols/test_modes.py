@@ -53,11 +53,6 @@ def test_moved_modes() -> None:
     assert found.conclusion.startswith("modes moved: runs")
 
 
-def test_both() -> None:
-    rng = np.random.default_rng(3)
-    assert "and runs fall" in compared(bimodal(rng, 0.2), bimodal(rng, 0.6, 0.8)).conclusion
-
-
 def test_a_mode_may_have_no_partner() -> None:
     rng = np.random.default_rng(4)
     gone = compared(bimodal(rng, 0.3), rng.normal(10, 0.1, 150))

@@ -8,9 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.protocols.asking import (
-    stop_rules,
-)
+from tests.protocols.asking import stop_rules
 
 from speedproof.data.notes import Assumption
 from speedproof.protocols.claims import Demand, Outcome

@@ -140,37 +140,6 @@ def test_where_the_article_decides_otherwise(capsys: pytest.CaptureFixture[str])
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "x", "y", "by_the_article"),
-    [("small_x_wider", (31, 10.36, 1.2), (200, 10.2, 1.0), False),
-     ("small_y_narrower", (200, 10.32, 1.0), (31, 10.2, 0.83), True)],
-)  # fmt: skip
-def test_where_student_and_welch_decide_otherwise(
-    name: str,
-    x: tuple[int, float, float],
-    y: tuple[int, float, float],
-    by_the_article: bool,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Large samples with the quantiles of exponential ones (size, floor, scale): the verdict flips at 0.95."""
-    samples = []
-    for side, (size, floor, scale) in (("x", x), ("y", y)):
-        sample = floor + scale * scipy_stats.expon.ppf((np.arange(size) + 0.5) / size)
-        assert scipy_stats.shapiro(sample).pvalue < 0.001
-        np.savetxt(tmp_path / f"{side}.txt", sample, fmt="%.17g")
-        samples.append(sample)
-    article, original = (deciding_test(*samples, tool_of_2010=tool) for tool in (False, True))
-    assert (article[0], original[0]) == ("Welch", "Student")
-    assert (article[1] <= 0.05, original[1] <= 0.05) == (by_the_article, not by_the_article)
-    config = tmp_path / "flip.csv"
-    config.write_text(f"Name,Sample1,Sample2,ConfLevel,Coef\n{name},x.txt,y.txt,,\n", encoding="utf-8")
-    given = ("--conf-level", "0.95")
-    report = suite_json(capsys, str(config), *given), suite_json(capsys, str(config), "--original", *given)
-    assert report[0]["rows"][0]["mean"]["significant"] == by_the_article
-    assert differences(*report) == {(name, "mean significant")}
-
-
 def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The .out file is CSV as R writes it: quoted names, TRUE and FALSE, NA; four files are written."""
     import csv

@@ -12,11 +12,11 @@ from tests.protocols.asking import plan_runs
 
 from speedproof.errors import DataError
 from speedproof.protocols import planning
-from speedproof.protocols.calibration import calibrate
+from speedproof.protocols.planning import calibrate
 from speedproof.stats.allocation import variance_components
+from speedproof.stats.betting import smallest_provable
 from speedproof.stats.dependence import drift, lag1
 from speedproof.stats.fixed_pairs import blocks_needed
-from speedproof.stats.forecast import smallest_provable
 
 
 def test_noise_written_out() -> None:

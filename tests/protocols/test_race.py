@@ -8,9 +8,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from tests.protocols.asking import (
-    stop_rules,
-)
+from tests.protocols.asking import stop_rules
 
 from speedproof.data.notes import Assumption
 from speedproof.protocols.claims import Demand

@@ -8,13 +8,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 from scipy import stats
-from tests.protocols.asking import (
-    compare_typical,
-    geometric_means,
-    log_ratios,
-    rank_runs,
-    rank_suite,
-)
+from tests.protocols.asking import compare_typical, geometric_means, log_ratios, rank_runs, rank_suite
 
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
@@ -118,23 +112,6 @@ def test_groups_against_brute_force() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", ["s", "1/s"])
-def test_two_versions_agree_with_the_headline(unit: str) -> None:
-    """Holm doubles the smaller of two p-values: the verdict is that of the pair at half the risk."""
-    rng = np.random.default_rng(3)
-    for _ in range(100):
-        samples = {v: Sample(10 + rng.normal(0, 1, 15) + rng.integers(0, 3), unit) for v in "xy"}
-        (pair,) = rank_runs(samples, resamples=0).pairs
-        single = compare_typical(samples[pair.reference], samples[pair.candidate], Rules(alpha=0.05))
-        assert pair.estimate == single.chance
-        smaller = min(single.pvalue, single.pvalue_slower)
-        assert (pair.verdict is not Verdict.UNDECIDED) == (2 * smaller <= 0.05)
-        if pair.verdict is not Verdict.UNDECIDED:
-            assert pair.verdict is single.verdict
-    assert (Sample(np.ones(2), unit).direction is Direction.HIGHER) == (unit != "s")
-
-
-@pytest.mark.slow
 def test_equal_versions_are_rarely_told_apart() -> None:
     """Five equal versions of 12 runs: any verdict at all in at most 5 % of the rankings."""
     rng = np.random.default_rng(4)
@@ -207,17 +184,6 @@ def test_copies_are_doubted() -> None:
     kinds = {v.version: [c.kind for c in v.undermining] for v in twice.versions}
     copied = [Assumption.TWO_MEASUREMENTS]
     assert kinds == {"a": copied, "b": copied, "c": []}
-
-
-def test_nested_values_are_tested_by_process() -> None:
-    """Ten processes of equal values tell no more apart than ten runs of those values."""
-    rng = np.random.default_rng(7)
-    x, y = rng.normal(10, 1, 10), rng.normal(11, 1, 10)
-    nested = {
-        n: Sample(np.repeat(v, 5), processes=np.repeat(np.arange(10), 5)) for n, v in (("x", x), ("y", y))
-    }
-    single = rank_runs({"x": Sample(x), "y": Sample(y)}, resamples=0)
-    assert rank_runs(nested, resamples=0).pairs == single.pairs
 
 
 def test_places_of_a_cycle() -> None:
@@ -323,16 +289,6 @@ def test_how_far_apart_versions_may_be_in_size() -> None:
     for other in (Sample(one.values, "B"), Sample(one.values, "s", Direction.HIGHER)):
         with pytest.raises(DataError, match="different units or directions"):
             rank_runs({"a": one, "b": other}, resamples=0)
-
-
-@pytest.mark.parametrize("n", [200, 2000])
-def test_large_bimodal_and_skewed_samples_are_ranked(n: int) -> None:
-    """The sizes and shapes of the report's own samples."""
-    rng = np.random.default_rng(10)
-    found = rank_runs(
-        {"two": Sample(FAST.rvs(n, 1)), "skewed": Sample(10 + rng.lognormal(0, 1, n))}, resamples=20
-    )
-    assert sum(v.mixture_chance.value for v in found.versions if v.mixture_chance) == pytest.approx(1.0)
 
 
 def test_medians_of_nested_values_are_those_of_processes() -> None:

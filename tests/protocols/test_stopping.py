@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 from tests.protocols.asking import stop_rules
 
 from speedproof.errors import UsageError
-from speedproof.protocols.bisection_outlook import BisectionOutlook, outlook_of_ends
+from speedproof.protocols.bisection import BisectionOutlook, outlook_of_ends
 from speedproof.protocols.claims import Demand, Outcome, overall
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
@@ -41,11 +41,6 @@ def test_blocks_that_cannot_be_measured(least: int, most: int | None, told: str)
     with pytest.raises(UsageError) as error:
         StopRules(0.05, min_blocks=least, max_blocks=most)
     assert str(error.value) == told
-
-
-def test_the_edge_of_a_gate() -> None:
-    """What lost a margin of a quarter runs at four fifths of the speed."""
-    assert [Demand(margin=margin).edges for margin in (0.25, 1.0)] == [(0.8,), (0.5,)]
 
 
 def test_what_few_pairs_tell_of_a_bisection() -> None:

@@ -76,16 +76,6 @@ def test_published_validity() -> None:
     assert not accelerated(34, 34, 0.1, 0.05).valid
 
 
-def test_custom_weights_fall_back_to_equal_ones() -> None:
-    """Missing, negative and all-zero weights are replaced by equal ones, with a remark."""
-    for custom in ([None, None], [1.0, None], [-1.0, 2.0], [0.0, 0.0], [float("nan"), 1.0]):
-        weights, remark = weigh("custom", [2.0, 3.0], custom)
-        assert weights == (1.0, 1.0)
-        assert remark
-    assert weigh("custom", [2.0, 3.0], [0.0, 2.0]) == ((0.0, 2.0), "")
-    assert weigh("fraction", [2.0, 3.0], [None, None]) == ((2.0, 3.0), "")
-
-
 def test_a_total_of_zero_has_no_speedup() -> None:
     """Counts may be zero on both sides; their ratio is not a number rather than a crash."""
     assert np.isnan(overall_gain([0.0], [0.0], [1.0]).speedup)

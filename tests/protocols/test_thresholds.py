@@ -103,28 +103,6 @@ def test_samples_of_thirty_are_small(n: int, lacks: bool) -> None:
         assert getattr(decide_mean(tests, float(own) * (1 - 1e-9)), name)
 
 
-def test_the_pooled_test_needs_both_normal_and_equal_variances() -> None:
-    rng = np.random.default_rng(2)
-    normal, wide = 10 + rng.standard_normal((2, 40)), 10 + 5 * rng.standard_normal(40)
-    skewed = 10 + rng.exponential(size=40)
-    for x, y, pooled in ((normal[0], normal[1], True), (normal[0], wide, False), (wide, normal[0], False),
-                         (normal[0], skewed, False), (skewed, normal[0], False)):  # fmt: skip
-        assert bool(decide_mean(mean_tests(x, y), 0.01).equal_variances) is pooled
-        assert not decide_mean(mean_tests(x, y), 0.01, always_welch=True).equal_variances
-
-
-@pytest.mark.parametrize(("n", "state"), [(29, State2009.NOT_NORMAL), (30, State2009.NO_SPEEDUP)])
-def test_fewer_than_thirty_must_be_normal_in_2009(n: int, state: State2009) -> None:
-    rng = np.random.default_rng(0)
-    while True:
-        x = rng.exponential(size=n) ** 2
-        if decide_2009(x, x + 0.0, 0.05).hurst[0] > 0.5:
-            break
-    assert decide_2009(x, x, 0.05).state is state
-    y = np.sort(10 + rng.standard_normal(n))
-    assert decide_2009(x, y, 0.05).failing == (n < 30, False)
-
-
 @pytest.mark.parametrize(("n", "state"), [(99, State2009.HUNDRED_NEEDED), (100, State2009.NO_STATISTICS)])
 def test_a_hundred_runs_should_be_independent_in_2009(n: int, state: State2009) -> None:
     alternating = 10 + np.tile([0.0, 1.0], 50)[:n]

@@ -75,9 +75,7 @@ def test_states_against_r(case: dict[str, Any], confidence: float) -> None:
 
 def compare(x: list[float], y: list[float], alpha: float = 0.05, *, bootstrap: bool = False) -> Comparison:
     return compare_2009(
-        Sample(np.array(x), label="P"),
-        Sample(np.array(y), label="P'"),
-        Rules(alpha, bootstrap=bootstrap),
+        Sample(np.array(x), label="P"), Sample(np.array(y), label="P'"), Rules(alpha, bootstrap=bootstrap)
     )
 
 
@@ -114,10 +112,6 @@ class TestExamplesOfTheText:
         found = accelerated_2009(17, 30, 0.1, 0.05)
         assert (round(found.proportion.low, 7), round(found.proportion.high, 7)) == (0.4027157, 0.7184049)
         assert accelerated_2009(17, 30, 0.05, 0.05).benchmarks_needed == 378
-
-    @pytest.mark.parametrize(("count", "valid"), [(9, False), (10, True)])
-    def test_condition_of_section_4(self, count: int, valid: bool) -> None:
-        assert accelerated_2009(count, 30, 0.05, 0.05).valid is valid
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite["id"])
@@ -182,22 +176,6 @@ class TestBootstrap:
             error = 4 * math.sqrt(share * (1 - share) / 20000)
             assert np.mean(drawn <= at + 1e-12) == pytest.approx(share, abs=error)
 
-    def test_verdict_and_bound_agree(self) -> None:
-        """The certified speedup exceeds 1 exactly when the p-value is at most alpha."""
-        rng = np.random.default_rng(2)
-        seen = set()
-        for _ in range(40):
-            x, y = 10 + rng.pareto(2.5, 12) * 0.9, 9.7 + rng.pareto(2.5, 15) * 0.9
-            found = compare(x.tolist(), y.tolist(), 0.05, bootstrap=True)
-            if found.test.startswith("bootstrap"):
-                assert (found.speedup.low > 1) == (found.pvalue <= 0.05)
-                assert (found.speedup.high < 1) == (found.pvalue_slower <= 0.05)
-                assert found.difference is not None
-                assert (found.difference.low > 0) == (found.pvalue <= 0.05)
-                assert (found.difference.high < 0) == (found.pvalue_slower <= 0.05)
-                seen.add(found.verdict)
-        assert {Verdict.FASTER, Verdict.UNDECIDED} <= seen
-
     def test_it_is_used_only_where_the_text_allows_it(self) -> None:
         assert compare(T1, T2, bootstrap=True).test == "Welch's t test"
         dependent = list(np.tile([1.0, 2.0], 10) + np.arange(20) * 1e-6)
@@ -205,16 +183,6 @@ class TestBootstrap:
 
 
 class TestComparison:
-    def test_exchanging_the_sides(self) -> None:
-        """Swapped samples give the mirrored p-values and the reciprocal speedup."""
-        for case in CASES:
-            one, other = compare(case["t1"], case["t2"]), compare(case["t2"], case["t1"])
-            assert (one.pvalue, one.pvalue_slower) == pytest.approx(
-                (other.pvalue_slower, other.pvalue), nan_ok=True
-            )
-            assert one.speedup.value == pytest.approx(1 / other.speedup.value)
-            assert one.speedup.low == pytest.approx(1 / other.speedup.high, rel=1e-6, nan_ok=True)
-
     def test_higher_is_better(self) -> None:
         """Rates are compared with the sides exchanged, and the sample at fault keeps its own name."""
         slow, fast = (Sample(np.array(v), "1/s", Direction.HIGHER) for v in (T2, T1))
@@ -255,13 +223,6 @@ class TestComparison:
         assert found.speedup.value < found.speedup.low
         assert "medians and means agree" in [c.name for c in found.failed_checks]
 
-    def test_processes_are_the_unit(self) -> None:
-        processes = np.repeat(np.arange(5), 20)
-        x, y = (Sample(np.repeat(v, 20), processes=processes) for v in (T1, T2))
-        found = compare_2009(x, y)
-        assert found.reference.n == 5
-        assert found.pvalue == pytest.approx(compare(T1, T2).pvalue)
-
     @pytest.mark.parametrize("x", [[1.0], [1.0, 2.0], [3.0] * 10])
     def test_undefined(self, x: list[float]) -> None:
         found = compare(x, T2)
@@ -275,28 +236,11 @@ class TestComparison:
         assert found.state is State.UNDEFINED
         assert found.checks[0].held
 
-    def test_units_must_agree(self) -> None:
-        with pytest.raises(ValueError, match="two units"):
-            compare_2009(Sample(np.array(T1)), Sample(np.array(T2), "B"))
-
-    @pytest.mark.parametrize("unit", [1e-9, 1e9])
-    def test_units_do_not_matter(self, unit: float) -> None:
-        one, other = compare(T1, T2), compare((np.array(T1) * unit).tolist(), (np.array(T2) * unit).tolist())
-        assert (one.pvalue, one.speedup.low) == pytest.approx((other.pvalue, other.speedup.low), rel=1e-9)
-
 
 def test_the_risk_itself_proves_a_speedup() -> None:
     pvalue = decide_2009(T1, T2, 0.05).pvalue
     for alpha, state in ((pvalue, State2009.SPEEDUP), (pvalue * (1 - 1e-9), State2009.NO_SPEEDUP)):
         assert decide_2009(T1, T2, alpha).state is state
-
-
-@pytest.mark.parametrize(("unit", "better"), [("s", "lower"), ("1/s", "higher")])
-def test_what_is_asked(unit: str, better: str) -> None:
-    direction = Direction.LOWER if unit == "s" else Direction.HIGHER
-    found = compare_2009(Sample(np.array(T1), unit, direction), Sample(np.array(T2), unit, direction))
-    asked = f"is the mean of the candidate {better}?"
-    assert (found.protocol, found.question) == ("touati2009", asked)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 29, 30, 31])

@@ -11,26 +11,20 @@ import numpy.typing as npt
 import pytest
 from msgspec.structs import replace
 from scipy import signal, stats
-from tests.protocols.asking import (
-    compare_samples,
-    compare_single_runs,
-    compare_typical,
-)
+from tests.protocols.asking import compare_samples, compare_single_runs, compare_typical
 
 import speedproof as sp
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
-from speedproof.data.units import Direction
 from speedproof.options import QuestionName
 from speedproof.protocols.caveats import caveats_of
-from speedproof.protocols.figures import fewest, forecasts
+from speedproof.protocols.figures import fewest
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.results import State, Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.typical import typical_runs
-from speedproof.protocols.units import paired_units, typical_units
+from speedproof.protocols.units import paired_units
 from speedproof.stats.dependence import variance_inflation
-from speedproof.stats.power import RunsNeeded
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 from speedproof.stats.typical_error import typical_error
 
@@ -52,42 +46,6 @@ def test_separated_samples_are_decided_whatever_their_shape() -> None:
         assert compare_typical(Sample(2.0 + rng.exponential(0.3, n)), Sample(y)).verdict is Verdict.FASTER
 
 
-def test_higher_is_better_turns_the_ratio() -> None:
-    rng = np.random.default_rng(2)
-    x, y = rng.normal(100.0, 1.0, 12), rng.normal(110.0, 1.0, 12)
-    time = compare_typical(Sample(x), Sample(y))
-    rate = compare_typical(
-        Sample(x, unit="op/s", direction=Direction.HIGHER), Sample(y, unit="op/s", direction=Direction.HIGHER)
-    )
-    assert time.verdict is Verdict.SLOWER
-    assert rate.verdict is Verdict.FASTER
-    assert rate.speedup.value == pytest.approx(1 / time.speedup.value)
-    assert rate.speedup.low == pytest.approx(1 / time.speedup.high)
-    assert rate.pvalue == pytest.approx(time.pvalue_slower)
-
-
-def test_equivalence_is_that_of_two_tests() -> None:
-    rng = np.random.default_rng(3)
-    x, y = Sample(rng.normal(100.0, 1.0, 40)), Sample(rng.normal(100.0, 1.0, 40))
-    assert compare_typical(x, y, Rules(margin=0.02)).verdict is Verdict.EQUIVALENT
-    assert compare_typical(x, y, Rules(margin=0.001)).verdict is Verdict.UNDECIDED
-    result = compare_typical(x, y, Rules(margin=0.02))
-    assert result.at_margin is not None
-    assert result.at_margin.equivalent <= 0.05
-    assert result.speedup.low > 1 / 1.02
-    assert result.speedup.high < 1.02
-
-
-def test_one_value_a_process() -> None:
-    rng = np.random.default_rng(4)
-    processes = np.repeat(np.arange(10), 5)
-    x = Sample(10.0 + np.repeat(rng.normal(0, 1, 10), 5) + rng.normal(0, 0.1, 50), processes=processes)
-    y = Sample(10.0 + np.repeat(rng.normal(0, 1, 10), 5) + rng.normal(0, 0.1, 50), processes=processes)
-    result = compare_typical(x, y)
-    assert (result.reference.n, result.reference.observations) == (10, 50)
-    assert result.pvalue == compare_typical(x.per_process("median"), y.per_process("median")).pvalue
-
-
 def test_iterations_of_one_process_get_a_verdict_and_a_caveat() -> None:
     rng = np.random.default_rng(5)
     one = np.zeros(20, dtype=np.int64)
@@ -97,28 +55,6 @@ def test_iterations_of_one_process_get_a_verdict_and_a_caveat() -> None:
     assert result.undermining == ()
     (caveat,) = caveats_of([Pair(Key("b"), x, y)], ("old", "new"))
     assert (caveat.kind, caveat.versions) == (Assumption.SEVERAL_PROCESSES, ("old", "new"))
-
-
-def test_unequal_processes_that_warm_up_are_cut_to_what_both_have() -> None:
-    """The first 20 values of each process on both sides, where one side has 40."""
-    rng = np.random.default_rng(6)
-
-    def sample(count: int) -> Sample:
-        warm = 1.0 + 0.5 * np.exp(-np.arange(count) / 2.0)
-        values = np.concatenate([warm * rng.normal(1.0, 0.005) for _ in range(12)])
-        return Sample(values, processes=np.repeat(np.arange(12), count), traits=ORDER)
-
-    long, short = sample(40), sample(20)
-    pair = Pair(Key("b"), long, short)
-    kept = typical_units(pair)[0].values
-    expected = [np.median(long.values[40 * k : 40 * k + 20]) for k in range(12)]
-    assert kept.tolist() == pytest.approx(expected)
-    result = compare_typical(long, short)
-    assert result.reference.median == pytest.approx(np.median(expected))
-    assert (
-        "those at the last places" in next(c for c in result.checks if c.kind is Assumption.NESTING).message
-    )
-    assert result.candidate.median == pytest.approx(np.median(short.per_process("median").values))
 
 
 def test_processes_are_compared_place_by_place() -> None:
@@ -159,47 +95,6 @@ def test_no_proof_against_every_value_of_real_processes() -> None:
         verdict = answers[pair.key.benchmark].verdict
         assert (new < old).any() or verdict is not Verdict.FASTER
         assert (new > old).any() or verdict is not Verdict.SLOWER
-
-
-def test_values_that_alternate_are_no_change() -> None:
-    """The same code, 3 values a process here and 10 there: each second value is slow on both sides."""
-    rng = np.random.default_rng(4)
-
-    def side(values: int) -> Sample:
-        slow = (np.arange(values) + rng.integers(2)) % 2
-        noise = np.exp(0.001 * rng.standard_normal((12, values)))
-        values_of = np.asarray((1 + 0.1 * slow) * noise, dtype=np.float64).ravel()
-        return Sample(values_of, processes=np.repeat(np.arange(12), values))
-
-    for _ in range(8):
-        x, y = typical_units(Pair(Key("b"), side(3), side(10)))
-        assert np.median(x.values) / np.median(y.values) == pytest.approx(1, abs=0.005)
-
-
-def test_four_sessions_are_the_unit_and_fewer_are_told() -> None:
-    rng = np.random.default_rng(7)
-
-    def sample(sessions: int, level: float, start: float) -> Sample:
-        values = np.concatenate(
-            [level * rng.normal(1.0, 0.05) + rng.normal(0, 0.001, 10) for _ in range(sessions)]
-        )
-        return Sample(
-            values,
-            sessions=np.repeat(np.arange(sessions), 10),
-            session_names=tuple(f"{start}{i}" for i in range(sessions)),
-            span=(start, start + 1),
-            tool="hyperfine",
-        )
-
-    x, y = sample(5, 1.0, 0.0), sample(4, 1.0, 10.0)
-    result = compare_typical(x, y)
-    assert (result.reference.n, result.candidate.n) == (5, 4)
-    assert caveats_of([Pair(Key("b"), x, y)], ("old", "new")) == ()
-    few = [Pair(Key("b"), sample(2, 1.0, 0.0), sample(2, 1.0, 10.0))]
-    assert [c.kind for c in caveats_of(few, ("old", "new"))] == [
-        Assumption.INTERLEAVED,
-        Assumption.SEVERAL_SESSIONS,
-    ]
 
 
 def test_four_sessions_are_the_unit_of_mean_and_median_too() -> None:
@@ -357,53 +252,12 @@ def test_a_forecast_with_a_margin_is_for_equivalence() -> None:
     assert 0.7 < share < 0.98
 
 
-def test_inflation_of_an_autoregressive_series() -> None:
-    """Theory: (1 + r) / (1 - r); independent series of any distribution have about 1."""
-    rng = np.random.default_rng(9)
-    for r in (0.3, 0.6):
-        series = autoregressive(rng, 200, 1000, r)
-        found = np.median(variance_inflation(series[::2], series[1::2]))
-        ranks = 6 / np.pi * np.arcsin(r / 2)  # Spearman's correlation of a bivariate normal distribution
-        assert found == pytest.approx((1 + ranks) / (1 - ranks), rel=0.05)
-    independent = stats.expon.rvs(size=(400, 30), random_state=1)
-    factors = variance_inflation(independent[::2], independent[1::2])
-    assert np.mean(factors == 1.0) > 0.6  # a normal deviate is below 1/2 in 69 %
-    assert np.mean(factors > 1.5) < 0.1
-
-
 def test_randomised_order_is_not_adjusted() -> None:
     rng = np.random.default_rng(10)
     x, y = (
         Sample(np.sort(rng.normal(m, 1.0, 12)), traits=ORDER | {Trait.RANDOM_ORDER}) for m in (10.0, 10.5)
     )
     assert compare_typical(x, y).pvalue == compare_typical(Sample(x.values), Sample(y.values)).pvalue
-
-
-def test_edges() -> None:
-    """One run, no spread, zeros: never a crash, never a verdict that the runs do not give."""
-    one = compare_typical(Sample(np.array([1.0])), Sample(np.array([2.0])))
-    assert one.verdict is Verdict.UNDECIDED
-    assert one.state is State.NOT_SIGNIFICANT
-    assert one.needed is not None
-    assert one.needed.reference == 3
-    equal = compare_typical(Sample(np.full(10, 0.25)), Sample(np.full(10, 0.25)))
-    assert equal.verdict is Verdict.UNDECIDED
-    assert equal.speedup.value == 1.0
-    zero = compare_typical(Sample(np.array([1.0, 2.0, 3.0, 4.0])), Sample(np.zeros(4)))
-    assert zero.verdict is Verdict.FASTER
-    assert zero.speedup.value == np.inf
-    huge = compare_typical(Sample(np.array([1.5e308, 1.6e308, 1.7e308, 1.4e308])), Sample(np.full(4, 1e308)))
-    assert huge.speedup.value == pytest.approx(1.55, rel=0.01)
-    with pytest.raises(ValueError, match="two units"):
-        compare_typical(Sample(np.ones(3)), Sample(np.ones(3), unit="B"))
-
-
-def test_too_few_runs_have_no_forecast() -> None:
-    """With one run a side nothing is known of the spread: 3 runs are the fewest that can decide at 5 %."""
-    needed = compare_typical(Sample(np.array([1.0, 2.0])), Sample(np.array([3.0]))).needed
-    assert needed is not None
-    assert needed.least
-    assert (needed.reference, needed.candidate) == (3, 3)
 
 
 def of_sessions(values: npt.ArrayLike, version: str) -> Sample:
@@ -461,20 +315,7 @@ def test_the_side_with_too_few_runs_is_named(n: int, m: int) -> None:
         assert ([told.reference, told.candidate], told.least) == (runs, True)
 
 
-@pytest.mark.parametrize(("x", "y"), [(math.inf, 5.0), (5.0, math.inf), (math.nan, 5.0), (5.0, math.nan)])
-def test_a_side_that_never_has_enough_runs_has_no_number(x: float, y: float) -> None:
-    sides = [SimpleNamespace(turned=False, x=SimpleNamespace(n=4), y=SimpleNamespace(n=4))]
-    values = np.array([[1.0, 2.0, 3.0, 4.0]])
-    needed = RunsNeeded(np.array([x]), np.array([y]))
-    told = forecasts(sides, values, values, Rules(), [0], lambda *_: needed)[0]  # type: ignore[arg-type]
-    assert (told.reference, told.candidate) == (None, None)
-    assert told.reason == "no difference was observed, so no number of runs can be named"
-
-
 KEY = Key("b")
-
-
-BOTH = pytest.mark.parametrize("direction", [Direction.LOWER, Direction.HIGHER])
 
 
 def wandering(rng: np.random.Generator, n: int, step: float) -> FloatArray:
@@ -519,17 +360,6 @@ def test_what_can_decide_at_all_at_equality() -> None:
         assert (one.needed.reference, one.needed.candidate, one.needed.least) == (least, least, True)
 
 
-@BOTH
-def test_the_bounds_of_a_typical_run_have_its_confidence(direction: Direction) -> None:
-    """Those of the speedup and of the chance."""
-    for x, y in (([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0]), ([1.0, 4.0, 3.0], [2.0, 3.5, 0.5, 2.5])):
-        for sides in ((x, y), (y, x)):
-            samples = [Sample(np.array(side), "u", direction) for side in sides]
-            found = compare_typical(samples[0], samples[1], Rules(0.02))
-            assert found.chance is not None
-            assert found.speedup.confidence == found.chance.confidence == 0.98
-
-
 def sessions(names: list[str], numbers: list[int], **fields: Any) -> Sample:
     """One value a session, told by its name; ``numbers`` is the order in which they appear."""
     return Sample(
@@ -550,10 +380,7 @@ def test_sessions_are_paired_by_their_names(forms: tuple[str, str]) -> None:
             y = sessions([forms[1].format(letters[k]) for k in order], appears)
             found = paired_units(Pair(KEY, x, y))
             assert found is not None
-            names = [
-                [int(v - 10) for v in found[0].values],
-                [order[int(v - 10)] for v in found[1].values],
-            ]
+            names = [[int(v - 10) for v in found[0].values], [order[int(v - 10)] for v in found[1].values]]
             assert names[0] == names[1]
             assert sorted(names[0]) == [0, 1, 2, 3]
             for side in found:

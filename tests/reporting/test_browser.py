@@ -95,8 +95,7 @@ def open_page(chromium: webdriver.Chrome, tmp_path: Path) -> Iterator[Opener]:
 
     def open_report(made: Made) -> webdriver.Chrome:
         page.write_text(
-            html_report(made, Context("speedproof compare", {"speedproof": "1"})),
-            encoding="utf-8",
+            html_report(made, Context("speedproof compare", {"speedproof": "1"})), encoding="utf-8"
         )
         chromium.get(page.as_uri())
         # Under load the driver may come back while the page is still read.

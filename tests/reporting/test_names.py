@@ -91,11 +91,7 @@ def test_benchmarks_are_counted_not_samples(tmp_path: Path) -> None:
 
 def test_a_column_returns_where_there_is_room() -> None:
     """The one that goes first is narrow; it comes back when a wide one has gone, too."""
-    columns = (
-        Column("name", names=True),
-        Column("wide", drop=1),
-        Column("narrow", drop=2),
-    )
+    columns = (Column("name", names=True), Column("wide", drop=1), Column("narrow", drop=2))
     table = Table.of(columns, iter([(Cell("a"), Cell("x" * 40), Cell("1"))]))
     told = render(Report("", (), (table,)), 40)
     assert "narrow" in told.splitlines()[1]

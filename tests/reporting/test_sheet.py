@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from speedproof.data.suite import Suite
-from speedproof.protocols.machine_speeds import MachineSpeeds
+from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite

@@ -175,9 +175,7 @@ def test_several_benchmarks() -> None:
         for version, time, faults in zip("ab", found["time"], found["faults"], strict=True):
             records.append((name, version, "time", "s", time))
             records.append((name, version, "faults", "", faults))
-    columns = [
-        [(*row[:4], value) for row in records for value in row[4].tolist()],
-    ]
+    columns = [[(*row[:4], value) for row in records for value in row[4].tolist()]]
     names = ("benchmark", "version", "metric", "unit", "value")
     frame = dict(zip(names, map(list, zip(*columns[0], strict=True)), strict=True))
     suite = sp.Suite.from_frame(

@@ -12,7 +12,7 @@ from scipy import stats
 from speedproof.stats import jumps
 from speedproof.stats.alarms import alarms, all_alarms
 from speedproof.stats.cusum import Alarm, first_alarms, run_limit
-from speedproof.stats.jumps import first_jump, newest_jump
+from speedproof.stats.jumps import first_jumps, newest_jump
 
 Series = npt.NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def naive_jump(x: Series, mean: float) -> Alarm | None:
 def test_jumps_of_few_values_that_rise_against_a_loop(mean: float) -> None:
     """Neighbours so alike that Student's distribution has the fewest degrees of freedom, two."""
     x = np.append(np.arange(10.0) + 0.5 * np.random.default_rng(2).standard_normal(10), [40.0, 41.0])
-    assert first_jump(x, mean) == naive_jump(x, mean)
+    assert first_jumps(x[None], mean)[0] == naive_jump(x, mean)
 
 
 @pytest.mark.parametrize("n", [1, 11, 12, 30, 140])
@@ -86,8 +86,8 @@ def test_jumps_against_a_loop(n: int, mean: float) -> None:
         )
         expected = naive_jump(x, mean)
         for unit in (1.0, 1e-9):
-            assert first_jump(unit * x, mean) == expected
-    assert first_jump(np.ones(n), mean) is None
+            assert first_jumps(unit * x[None], mean)[0] == expected
+    assert first_jumps(np.ones((1, n)), mean) == [None]
 
 
 @pytest.mark.parametrize("n", [1, 11, 12, 60, 140])
@@ -111,8 +111,9 @@ def test_jumps_of_the_newest_values_against_a_loop(n: int, mean: float) -> None:
 def test_unconfirmed_alarms_are_as_rare_as_stated(kind: str, benchmarks: int) -> None:
     """One in 50 commits of so many benchmarks: of 6,000 values at most 120, or 12, and four deviations of that."""
     x, mean = noise(kind, np.random.default_rng(9), (30, 200)), 50.0 * benchmarks
-    count = sum(
-        len({since for new in (1, 2) for *_, since in jumps.jumps(row, mean, new, 4.0 / mean)}) for row in x
+    found = [jumps.jumps(x, mean, new, 4.0 / mean) for new in (1, 2)]
+    count = len(
+        {place for row, *_, since in found for place in zip(row.tolist(), since.tolist(), strict=True)}
     )
     expected = x.size / mean
     assert count <= expected + 4 * math.sqrt(expected)
@@ -170,7 +171,7 @@ def test_the_earlier_of_both_kinds_counts() -> None:
     alarm = alarms(x, 500.0)[0]
     slow = first_alarms(x[None], run_limit(1000.0))[0]
     assert slow is not None
-    assert first_jump(x, 1000.0) is None
+    assert first_jumps(x[None], 1000.0) == [None]
     assert (alarm.raised, alarm.up) == (slow.raised, True)
     assert abs(alarm.since - 60) <= 10
     assert alarms([], 500.0) == ()

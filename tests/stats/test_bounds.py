@@ -6,7 +6,6 @@ test_bounds_inversion.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,17 +16,11 @@ from hypothesis.extra.numpy import arrays
 
 from speedproof.stats.bounds import probability_greater
 from speedproof.stats.ranks import brunner_munzel, rank_sum
-from speedproof.stats.ratio import Interval
 from speedproof.stats.ratio_means import ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.ttests import student, welch
 
 ALPHAS = st.sampled_from([0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.8])
-BOUNDS: list[Callable[[Any, Any, float], Interval]] = [
-    ratio_of_medians,
-    lambda x, y, alpha: ratio_of_means(x, y, alpha, True),
-    lambda x, y, alpha: ratio_of_means(x, y, alpha, False),
-]
 # Values on a coarse grid: ties inside and across samples, zeros, constants.
 COUNTS = st.integers(1, 12).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 6).map(float)))
 TIMES = st.integers(2, 12).flatmap(
@@ -73,13 +66,6 @@ def test_median_bounds_of_zeros() -> None:
     assert float(ratio_of_medians(y, x, 0.05).high) == 0.0
     both = ratio_of_medians(y, y, 0.05)
     assert (float(both.low), float(both.high)) == (1.0, 1.0)
-
-
-def test_exchanging_the_samples_inverts_the_bounds() -> None:
-    rng = np.random.default_rng(4)
-    x, y = rng.lognormal(0.1, 0.2, (50, 12)), rng.lognormal(0, 0.3, (50, 15))
-    for of in BOUNDS:
-        np.testing.assert_allclose(of(x, y, 0.05).low, 1.0 / of(y, x, 0.05).high, rtol=1e-11)
 
 
 @pytest.mark.slow

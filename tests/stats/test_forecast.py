@@ -7,8 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from speedproof.stats.betting import LOG_WEIGHTS, log_factors, scale_of
-from speedproof.stats.forecast import blocks_for_proof, blocks_until, growth, smallest_provable
+from speedproof.stats.betting import (
+    LOG_WEIGHTS,
+    blocks_for_proof,
+    blocks_until,
+    growth,
+    log_factors,
+    scale_of,
+    smallest_provable,
+)
 
 
 def test_growth_and_what_is_missing() -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from speedproof.arrays import FloatArray
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
@@ -23,12 +22,6 @@ def test_against_r() -> None:
     np.testing.assert_allclose(benjamini_hochberg(P), R_BH, rtol=1e-15)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_benjamini_hochberg_against_scipy(seed: int) -> None:
-    p = np.random.default_rng(seed).beta(0.4, 1, 40).round(2)
-    np.testing.assert_allclose(benjamini_hochberg(p), stats.false_discovery_control(p), rtol=1e-14)
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_holm_is_the_closed_test_with_bonferroni(seed: int) -> None:
     """Theorem: the adjusted p-value is the largest Bonferroni p-value of all sets that hold the hypothesis."""
@@ -43,18 +36,6 @@ def test_holm_is_the_closed_test_with_bonferroni(seed: int) -> None:
         for i in range(7)
     ]
     np.testing.assert_allclose(holm(p), closed, rtol=1e-14)
-
-
-@pytest.mark.parametrize("adjust", [holm, benjamini_hochberg])
-def test_order_does_not_matter_and_larger_stays_larger(adjust: object) -> None:
-    assert callable(adjust)
-    rng = np.random.default_rng(4)
-    p = rng.beta(0.4, 1, 30).round(2)
-    shuffled = rng.permutation(30)
-    adjusted = adjust(p)
-    np.testing.assert_array_equal(adjust(p[shuffled]), adjusted[shuffled])
-    assert (np.diff(adjusted[np.argsort(p)]) >= 0).all()
-    assert (adjusted >= p).all()
 
 
 @pytest.mark.parametrize("adjust", [holm, benjamini_hochberg])
@@ -78,21 +59,3 @@ def test_the_significant_ones_of_a_family_decide(adjust: Callable[..., FloatArra
 def test_not_a_p_value(p: list[float]) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         holm(p)
-
-
-def test_error_rates_on_correlated_tests() -> None:
-    """Half of 20 positively correlated tests are of true hypotheses: Holm keeps the family-wise error, and
-    Benjamini and Hochberg the false discovery rate, below 5 %.
-    """
-    rng = np.random.default_rng(11)
-    repeats, true = 2000, np.arange(20) < 10
-    shift = np.where(true, 0.0, 2.5)
-    z = 0.7 * rng.normal(size=(repeats, 1)) + np.sqrt(1 - 0.49) * rng.normal(size=(repeats, 20)) + shift
-    p = stats.norm.sf(z)
-    wrong = sum(bool((holm(row) <= 0.05)[true].any()) for row in p)
-    assert wrong <= stats.binom.ppf(0.999, repeats, 0.05)
-    false_share = []
-    for row in p:
-        claimed = benjamini_hochberg(row) <= 0.05
-        false_share.append(claimed[true].sum() / max(claimed.sum(), 1))
-    assert np.mean(false_share) <= 0.025 + 4 * np.std(false_share) / np.sqrt(repeats)

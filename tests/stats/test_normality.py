@@ -53,16 +53,6 @@ def test_size(n: int) -> None:
         assert abs(share - alpha) < 4 * np.sqrt(alpha * (1 - alpha) / 5000) + 0.1 * alpha
 
 
-def test_invariance_and_edges() -> None:
-    """Units and offsets change nothing; constant and tiny samples have no test; p falls with the distance."""
-    x = np.random.default_rng(4).exponential(size=25)
-    for moved in (x * 1e-200, x * 1e300, 1e6 + x):
-        assert float(lilliefors(moved).statistic) == pytest.approx(float(lilliefors(x).statistic), abs=1e-8)
-    assert np.isnan(lilliefors([1.0, 1.0, 1.0, 1.0]).pvalue)
-    assert np.isnan(lilliefors([1.0, 2.0, 4.0]).pvalue)
-    assert lilliefors([[1.0, 2.0, 4.0, 9.0], [1.0, 2.0, 3.0, 4.0]]).pvalue.shape == (2,)
-
-
 STEPHENS = [
     (0.302, (1.0,)),
     (0.5, (2.76773, -19.828315, 80.709644, -138.55152, 81.218052)),
@@ -85,12 +75,6 @@ def test_the_published_polynomials(n: int) -> None:
             tail = next(tail for limit, tail in STEPHENS if by_root * d <= limit)
             expected = math.fsum(c * (by_root * d) ** k for k, c in enumerate(tail))
         assert found == pytest.approx(expected, rel=1e-9)
-
-
-def test_large_pvalues_of_normal_samples_are_uniform() -> None:
-    """Nine in ten are below 0.9, within five binomial errors: the formula for the tail would say eight."""
-    p = lilliefors(np.random.default_rng(1).normal(size=(10_000, 20))).pvalue
-    assert float((p <= 0.9).mean()) == pytest.approx(0.9, abs=0.015)
 
 
 @pytest.mark.parametrize("n", [4, 50, 100, 101, 150, 1000])

@@ -32,15 +32,6 @@ def samples(seed: int, n: int, m: int, rows: int = 1) -> tuple[Any, Any]:
     return rng.lognormal(0.1, 0.3, (rows, n)), rng.lognormal(0.0, 0.4, (rows, m))
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 6, 7, 11, 12, 31, 200, 5000])
-def test_shapiro_wilk_against_scipy(n: int) -> None:
-    for sample in samples(n, n, 5, rows=10)[0]:
-        expected = scipy_stats.shapiro(sample)
-        result = shapiro_wilk(sample)
-        assert float(result.statistic) == pytest.approx(expected.statistic, abs=1e-8)
-        assert float(result.pvalue) == pytest.approx(expected.pvalue, rel=1e-5, abs=1e-12)
-
-
 def test_shapiro_wilk_beyond_5000(oracle: Any) -> None:
     """R refuses the sample of 5001; SciPy computes it with a warning about the p-value, and so do we."""
     case = next(c for c in oracle("pairs_edges")["cases"] if c["n"] > 5000)
@@ -57,16 +48,6 @@ def test_shapiro_wilk_of_three_is_exact() -> None:
     assert float(result.statistic) == pytest.approx(0.75, abs=1e-15)
     assert float(result.pvalue) == pytest.approx(0.0, abs=1e-7)
     assert float(shapiro_wilk([1.0, 2.0, 3.0]).pvalue) == pytest.approx(1.0, abs=1e-7)
-
-
-@given(
-    x=arrays(np.float64, 12, elements=st.integers(-50, 50).map(float)),
-    location=st.sampled_from([0.0, 1e6, 1e12]),
-    factor=st.sampled_from([1e-12, 1.0, 1e9]),
-)
-def test_shapiro_wilk_does_not_depend_on_location_and_unit(x: Any, location: float, factor: float) -> None:
-    here, there = shapiro_wilk(x), shapiro_wilk(factor * (x + location))
-    np.testing.assert_allclose(here.statistic, there.statistic, atol=1e-3 if location > 1e6 else 1e-7)
 
 
 @pytest.mark.parametrize(("n", "m"), [(2, 2), (5, 7), (31, 31), (300, 40)])
@@ -100,30 +81,6 @@ def test_rank_sum_distribution_against_brute_force(n: int, m: int) -> None:
         counts[sum(places) - n * (n - 1) // 2] += 1
     upper = np.append(np.cumsum((counts / counts.sum())[::-1])[::-1], 0.0)
     np.testing.assert_allclose(rank_sum_tail(n, m), upper, rtol=1e-14)
-
-
-@pytest.mark.parametrize(("n", "m"), [(31, 31), (49, 49), (12, 40)])
-def test_rank_sum_distribution_against_theory(n: int, m: int) -> None:
-    """Smallest tail 1 / C(n + m, n), mean n m / 2, variance n m (n + m + 1) / 12."""
-    tail = rank_sum_tail(n, m)
-    assert tail[n * m] == pytest.approx(1.0 / math.comb(n + m, n), rel=1e-12)
-    pmf, w = -np.diff(tail), np.arange(n * m + 1)
-    assert pmf @ w == pytest.approx(n * m / 2)
-    assert pmf @ (w - n * m / 2) ** 2 == pytest.approx(n * m * (n + m + 1) / 12)
-
-
-@pytest.mark.parametrize(
-    ("n", "m", "digits"), [(5, 7, 9), (31, 31, 9), (31, 31, 1), (60, 20, 9), (60, 55, 1)]
-)
-def test_rank_sum_against_scipy(n: int, m: int, digits: int) -> None:
-    x, y = (v.round(digits) for v in samples(3, n, m, rows=30))
-    result = rank_sum(x, y)
-    for row in range(30):
-        method = "exact" if result.exact[row] else "asymptotic"
-        for pvalue, side in ((result.pvalue, "greater"), (result.pvalue_less, "less")):
-            expected = scipy_stats.mannwhitneyu(x[row], y[row], alternative=side, method=method)
-            assert float(result.statistic[row]) == expected.statistic
-            assert float(pvalue[row]) == pytest.approx(expected.pvalue, rel=1e-10)
 
 
 def smirnov_by_arrangements(u: Any, v: Any) -> tuple[float, float]:
@@ -182,21 +139,6 @@ def test_kolmogorov_smirnov_against_rational_numbers(
         assert bool(result.ties) == (len(pool) < n + m)
 
 
-@pytest.mark.parametrize(("n", "m"), [(4, 6), (30, 30), (98, 102), (2, 4000), (120, 90)])
-def test_kolmogorov_smirnov_against_scipy(n: int, m: int) -> None:
-    """Even sizes do not tie at 0: both rules are exact below n m = 10000, and SciPy has the same path counts."""
-    x, y = samples(4, n, m, rows=4)
-    y[0] *= 40.0  # a tiny p-value as well
-    result = ks_location(x, y)
-    for row in range(4):
-        u, v = x[row] - np.median(x[row]), y[row] - np.median(y[row])
-        expected = scipy_stats.ks_2samp(u, v, method="exact" if n * m < 10000 else "asymp")
-        assert float(result.statistic[row]) == pytest.approx(expected.statistic, abs=1e-14)
-        if result.exact[row]:
-            assert float(result.pvalue[row]) == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-15)
-        np.testing.assert_array_equal(ks_location(x, y, rule="r422").pvalue[row], result.pvalue[row])
-
-
 def test_near_ties_of_centring_are_merged() -> None:
     """The same hundredths, shifted by 0.37: in exact arithmetic the centred samples are equal, D = 0."""
     x = np.round(np.random.default_rng(7).uniform(10, 11, 40), 2)
@@ -217,31 +159,6 @@ def test_a_side_of_one_value_is_merged_beside_a_wide_one(sign: float, swapped: b
     sides = sign * np.array([0.3, 0.1 + 0.2] * 3), sign * np.array([0.3] * 7 + [5.1])
     found = ks_location(*(sides[::-1] if swapped else sides))
     assert (float(found.statistic), bool(found.merged)) == (1 / 8, True)
-
-
-@pytest.mark.parametrize(("n", "m", "digits"), [(5, 7, 9), (31, 31, 9), (31, 20, 1)])
-def test_brunner_munzel_against_scipy(n: int, m: int, digits: int) -> None:
-    x, y = (v.round(digits) for v in samples(5, n, m, rows=20))
-    result = brunner_munzel(x, y)
-    for row in range(20):
-        if result.se[row] == 0.0:
-            continue
-        for pvalue, side in ((result.pvalue, "greater"), (result.pvalue_less, "less")):
-            expected = scipy_stats.brunnermunzel(x[row], y[row], alternative=side)
-            assert float(pvalue[row]) == pytest.approx(expected.pvalue, rel=1e-9)
-        assert (result.pvalue[row] < 0.5) == (result.estimate[row] > 0.5)
-
-
-def test_brunner_munzel_under_separation_and_ties() -> None:
-    """p = 2^-min(n, m) is what the least favourable pair of distributions reaches."""
-    assert float(brunner_munzel([5.0, 6.0, 7.0], [1.0, 2.0]).pvalue) == 0.25
-    assert float(brunner_munzel([1.0, 2.0], [5.0, 6.0, 7.0]).pvalue_less) == 0.25
-    assert float(brunner_munzel([1.0, 2.0], [5.0, 6.0, 7.0]).pvalue) == 1.0
-    equal = brunner_munzel([3.0, 3.0, 3.0], [3.0, 3.0])
-    assert (float(equal.estimate), float(equal.pvalue), float(equal.pvalue_less)) == (0.5, 1.0, 1.0)
-    single = brunner_munzel([3.0], [1.0, 4.0])
-    assert np.isnan(single.pvalue)
-    assert float(brunner_munzel([3.0], [1.0, 2.0]).pvalue) == 0.5
 
 
 def test_undefined_rows_do_not_exhaust_the_continued_fraction(monkeypatch: pytest.MonkeyPatch) -> None:

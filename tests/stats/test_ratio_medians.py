@@ -102,7 +102,7 @@ def test_bounds_are_where_a_scan_stops(n: int, m: int, alpha: float) -> None:
         assert [found.low[row], found.high[row]] == pytest.approx([low, high], rel=1e-12)
 
 
-@pytest.mark.parametrize(("n", "m"), [(60, 55), (50, 8), (180, 130)])
+@pytest.mark.parametrize(("n", "m"), [(60, 55), (50, 8), (180, 130), (700, 400)])
 def test_how_many_ratios_a_risk_needs(n: int, m: int) -> None:
     """The first count with a p-value of at most alpha, also where alpha is such a p-value or next to it."""
     rng = np.random.default_rng(n)

@@ -8,8 +8,6 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from speedproof.stats.ratio_means import ratio_of_means, ratio_of_means_test
@@ -40,22 +38,6 @@ def test_welch_against_scipy(gamma: float, n: int, m: int) -> None:
     assert float(found.below) == pytest.approx(keep_below(below), rel=1e-9, abs=1e-14)
 
 
-@pytest.mark.parametrize("gamma", GAMMAS)
-def test_student_against_a_linear_model(gamma: float) -> None:
-    """Fieller's statistic is that of the contrast (1, -gamma) in the least-squares fit of two group means."""
-    x, y = draw(3, 12, 7, 1.05)
-    design = np.zeros((19, 2))
-    design[:12, 0] = design[12:, 1] = 1
-    values = np.concatenate([x, y])
-    beta, rest, _, _ = np.linalg.lstsq(design, values, rcond=None)
-    contrast = np.array([1.0, -gamma])
-    error = np.sqrt(rest[0] / 17 * contrast @ np.linalg.inv(design.T @ design) @ contrast)
-    t = contrast @ beta / error
-    found = ratio_of_means_test(x, y, gamma, True)
-    assert float(found.above) == pytest.approx(scipy_stats.t.sf(t, 17), rel=1e-9)
-    assert float(found.below) == pytest.approx(scipy_stats.t.cdf(t, 17), rel=1e-9)
-
-
 @pytest.mark.parametrize(("n", "m"), [(1, 2), (2, 1), (1, 3), (7, 1), (2, 2), (5, 9)])
 def test_few_runs_of_one_variance(n: int, m: int) -> None:
     """Down to one degree of freedom: Fieller's statistic, and its bounds where that is the quantile."""
@@ -83,51 +65,6 @@ def test_few_runs_of_one_variance(n: int, m: int) -> None:
                 assert statistic(float(bounds.high)) == pytest.approx(-quantile, rel=1e-9, abs=1e-9)
             assert (bounds.low > 0) == (x.mean() > quantile * np.sqrt(pooled / n))
             assert (bounds.high < np.inf) == (y.mean() > quantile * np.sqrt(pooled / m))
-
-
-@pytest.mark.parametrize("gamma", GAMMAS)
-@pytest.mark.parametrize(("n", "m"), [(4, 6), (30, 20), (60, 55)])
-def test_ranks_against_scipy(gamma: float, n: int, m: int) -> None:
-    """Without ties the p-values are those of the Mann-Whitney test on the scaled sample."""
-    x, y = draw(n + 1, n, m, 1.1)
-    method = "exact" if max(n, m) < 50 else "asymptotic"
-    found = ratio_of_medians_test(x, y, gamma)
-    for p, side in ((found.above, "greater"), (found.below, "less")):
-        oracle = scipy_stats.mannwhitneyu(x, gamma * y, alternative=side, method=method).pvalue
-        assert float(p) == pytest.approx(oracle, rel=1e-9)
-
-
-def test_zeros_of_both_samples_have_the_ratio_one() -> None:
-    """Above every smaller gamma and below every larger one; each side's zeros are a run of equal values."""
-    rng = np.random.default_rng(9)
-    x = np.r_[np.zeros(9), rng.integers(1, 30, 20)].astype(float)
-    y = np.r_[np.zeros(6), rng.integers(1, 30, 25)].astype(float)
-    for gamma in (0.97, 1.013):
-        w = sum(gamma < 1 if a == b == 0 else a > gamma * b for a in x for b in y)
-        n, m, size = x.size, y.size, x.size + y.size
-        runs = [9.0, 6.0]
-        for v in (x[x > 0], y[y > 0]):
-            runs += np.unique(v, return_counts=True)[1].astype(float).tolist()
-        variance = n * m / 12 * (size + 1 - sum(c**3 - c for c in runs) / (size * (size - 1)))
-        shifted = scipy_stats.norm.sf((w - n * m / 2 - 0.5) / np.sqrt(variance))
-        at_one = float(ratio_of_medians_test(x, y, 1.0).above)
-        kept = min(shifted, at_one) if gamma < 1 else max(shifted, at_one)
-        assert float(ratio_of_medians_test(x, y, gamma).above) == pytest.approx(kept, rel=1e-9)
-        assert at_one != pytest.approx(shifted, rel=1e-3)
-
-
-@pytest.mark.slow
-@given(seed=st.integers(0, 10**6), pooled=st.booleans(), gamma=st.sampled_from(GAMMAS))
-def test_mean_bounds_agree(seed: int, pooled: bool, gamma: float) -> None:
-    """The same for the means; the risks do not meet a p-value exactly."""
-    rng = np.random.default_rng(seed)
-    n, m = rng.integers(4, 40, 2)
-    x, y = draw(seed, int(n), int(m), float(rng.uniform(0.8, 1.3)))
-    p = ratio_of_means_test(x, y, gamma, pooled)
-    for alpha in (0.01, 0.05, 0.2):
-        bounds = ratio_of_means(x, y, alpha, pooled)
-        assert (p.above <= alpha) == (bounds.low > gamma)
-        assert (p.below <= alpha) == (bounds.high < gamma)
 
 
 @pytest.mark.parametrize("unlike", ["x", "y", "both"])
@@ -203,14 +140,6 @@ def test_memory_grows_with_the_sum_of_sizes() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6
-
-
-def test_equal_constants_are_not_worse() -> None:
-    """A count that never varies (instructions, allocations) is above 0.98 at every pair, and at 1 says nothing."""
-    five = np.full(10, 5.0)
-    assert ratio_of_medians_test(five, five, 1 / 1.02).above < 1e-4
-    assert ratio_of_medians_test(five, five, 1.02).below < 1e-4
-    assert ratio_of_medians_test(five, five, 1.0).above == 1.0
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.2, 0.01, 1e-4, 1e-6])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.forecast import growth, smallest_provable
+from speedproof.stats.betting import growth, smallest_provable
 from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 
@@ -113,23 +113,6 @@ def test_against_brute_force(differences: list[float], shift: float) -> None:
     assert sequence.log_evidence(gamma, side=-1) == pytest.approx(math.log(mirrored), abs=1e-9)
 
 
-def test_bounds_agree_with_the_verdict() -> None:
-    rng = np.random.default_rng(5)
-    sequence = PairedSequence()
-    for block in range(300):
-        sequence.add(1.02 * math.exp(0.03 * rng.standard_normal()), math.exp(0.03 * rng.standard_normal()))
-        if block % 7 < 6 and block < 299:
-            continue
-        result = sequence.result()
-        low, high = result.low, result.high
-        assert (result.faster, result.slower) == (low >= 1, high <= 1)
-        assert low <= sequence.estimate() <= high
-    assert result.faster
-    assert result.equivalent(0.1)
-    assert not result.equivalent(0.005)
-    assert result.precision == pytest.approx(math.sqrt(high / low) - 1)
-
-
 @pytest.mark.parametrize("factor", [1e-300, 1e-9, 1.0, 1e9, 1e300])
 def test_unit_does_not_matter(factor: float) -> None:
     rng = np.random.default_rng(8)
@@ -138,15 +121,6 @@ def test_unit_does_not_matter(factor: float) -> None:
     plain = PairedSequence.of(x, y).result()
     scaled = PairedSequence.of(x * factor, y * factor).result()
     assert (scaled.low, scaled.high) == pytest.approx((plain.low, plain.high), rel=1e-8)
-
-
-def test_sides_mirror_each_other() -> None:
-    rng = np.random.default_rng(9)
-    x, y = np.exp(0.05 * rng.standard_normal((2, 60)))
-    one, other = PairedSequence.of(x, y), PairedSequence.of(y, x)
-    assert one.result().low == pytest.approx(1 / other.result().high, rel=1e-12)
-    assert one.result().pvalue_faster == pytest.approx(other.result().pvalue_slower, rel=1e-12)
-    assert one.estimate() == pytest.approx(1 / other.estimate(), rel=1e-6)
 
 
 def test_no_blocks_prove_nothing() -> None:
@@ -200,14 +174,6 @@ def test_ties_bet_nothing() -> None:
     # That all of them tie is strong evidence against any other speedup.
     assert result.equivalent(1e-6)
     assert sequence.estimate() == pytest.approx(1.0)
-
-
-def test_constant_ratio_is_found() -> None:
-    """Noise-free times: certified up to rounding as soon as the coins suffice, and no overflow later."""
-    sequence = PairedSequence.of([2.0] * 2000, [1.0] * 2000)
-    assert sequence.result().low == pytest.approx(2.0, rel=1e-8)
-    assert sequence.result().high == pytest.approx(2.0, rel=1e-8)
-    assert sequence.estimate() == pytest.approx(2.0)
 
 
 def test_a_proof_that_later_blocks_speak_against_is_given_up() -> None:
@@ -295,25 +261,12 @@ def test_smallest_provable_is_provable(study: ModuleType) -> None:
     assert 0.25 < float(np.mean(np.array(took) <= blocks)) < 0.85
 
 
-def test_smallest_provable_of_lopsided_noise() -> None:
-    """A stray offset or skew of the noise is no speedup: what is provable shrinks with the root of the blocks."""
-    noise = 0.02 * np.random.default_rng(3).exponential(size=300)
-    few, many = (smallest_provable(noise, blocks, alpha=0.05) - 1 for blocks in (100, 10_000))
-    assert few / many == pytest.approx(10, rel=0.4)
-
-
 def test_tiny_differences_do_not_overflow() -> None:
     """A bound that nearly meets a difference divides by almost nothing."""
     sequence = PairedSequence.of([1.0 + 1e-15, 1.5, 2.0, 1.2], [1.0, 1.0, 1.0, 1.0])
     assert math.isfinite(sequence.log_evidence(1.0 + 1e-15, side=1))
     assert math.isfinite(sequence.log_evidence(math.exp(math.log(1.5) + 5e-324), side=1))
     assert sequence_of([5e-324, 1.0, -1.0]).log_evidence(1.0, side=1) < math.inf
-
-
-def test_smallest_provable_without_noise() -> None:
-    assert smallest_provable([0.0, 0.0, 0.0], 100, alpha=0.05) == 1.0
-    assert math.isinf(smallest_provable([0.0, 0.0, 0.0], 4, alpha=0.05))
-    assert math.isinf(smallest_provable([0.01, -0.01, 0.02], 4, alpha=0.05))
 
 
 def naive_closed_test(evalues: list[float], alpha: float) -> list[bool]:
@@ -370,12 +323,6 @@ def test_differences_are_of_the_values_whatever_their_resolution() -> None:
     np.testing.assert_allclose(sequence.differences, np.log([1.5, 1.0, 0.25]), rtol=1e-15)
     sequence.differences[:] = 0.0  # a copy
     assert sequence.differences[0] > 0.0
-
-
-@pytest.mark.parametrize("n", range(1, 9))
-def test_the_middle_is_the_median(n: int) -> None:
-    d = np.random.default_rng(n).standard_normal(n)
-    assert sequence_of(d.tolist()).middle() == pytest.approx(math.exp(float(np.median(d))), rel=1e-12)
 
 
 @pytest.mark.parametrize(("noise", "speedup"), [("normal", 1.05), ("spiked", 1.1)])

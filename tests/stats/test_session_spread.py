@@ -13,16 +13,6 @@ from scipy import optimize, special, stats
 from speedproof.stats.session_spread import SessionSpread, session_spreads, widened
 
 
-def test_one_series_is_the_pooled_deviation() -> None:
-    """Against numpy: commits of two and three sessions."""
-    values = np.array([1.0, 1.2, 2.0, 2.1, 2.5, 9.0])
-    group = np.array([0, 0, 1, 1, 1, 2])
-    found, other = session_spreads(np.zeros(6, int), group, np.arange(6), values, np.full(6, np.nan))
-    squares = 1 * np.var(values[:2], ddof=1) + 2 * np.var(values[2:5], ddof=1)
-    assert found[0].variance == pytest.approx(squares / 3)
-    assert (found[0].degrees, found[0].sessions, other) == (3.0, 5, None)
-
-
 def test_no_commit_with_two_sessions_tells_nothing() -> None:
     """No estimate from single sessions."""
     number, value = np.arange(3), np.arange(3, dtype=np.float64)

@@ -19,7 +19,6 @@ from speedproof.stats.special import (
     ndtri,
     normal_quantile,
     t_ppf,
-    t_quantile,
     t_sf,
     t_sf_pdf,
 )
@@ -69,12 +68,6 @@ def test_t_against_scipy() -> None:
     assert off(t_sf(t, df), scipy_special.stdtr(df, -t), t, df) < 1.0
 
 
-def test_t_against_the_normal_limit() -> None:
-    """At df = 1e12 Student's distribution is normal but for a relative t^4 / (4 df)."""
-    t = np.linspace(-3.0, 6.0, 40)
-    close(t_sf(t, 1e12), ndtr(-t), 1e-9)
-
-
 def test_t_quantile_against_scipy() -> None:
     df, q = np.meshgrid(
         [1.0, 2.0, 3.5, 10.0, 60.0, 1e3], [1e-12, 1e-4, 0.01, 0.05, 0.3, 0.5, 0.77, 0.95, 0.9999]
@@ -90,28 +83,12 @@ def test_t_quantile_inverts_the_tail(df: float) -> None:
     close(t_sf(-t_ppf(p, df), df), p, 1e-12)
 
 
-def test_t_at_the_ends() -> None:
-    np.testing.assert_array_equal(t_sf([np.inf, -np.inf, 0.0], 3.0), [0.0, 1.0, 0.5])
-    assert np.isnan(t_sf([np.nan] * 20, 3.0)).all()
-    assert np.isnan(t_sf(1.0, np.nan))
-    np.testing.assert_array_equal(t_ppf([0.0, 0.5, 1.0], 3.0), [-np.inf, 0.0, np.inf])
-    assert t_quantile(0.95, 9.0) == float(t_ppf(0.95, 9.0))
-
-
 def test_beta_against_scipy() -> None:
     a, b, x = np.meshgrid(
         [0.3, 0.5, 1.0, 2.0, 15.0, 30.5, 500.0], [0.5, 1.0, 7.0, 15.0, 900.0], np.linspace(0, 1, 41)
     )
     expected = scipy_special.betainc(a, b, x)
     np.testing.assert_allclose(betainc(a, b, x), expected, rtol=5e-12, atol=1e-290)
-
-
-def test_beta_against_the_binomial() -> None:
-    """I_p(k, n - k + 1) is the probability of at least k successes in n trials: a finite sum."""
-    n, p = 12, 0.3
-    pmf = np.array([scipy_special.comb(n, k, exact=True) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
-    for k in range(1, n + 1):
-        assert float(betainc(k, n - k + 1, p)) == pytest.approx(pmf[k:].sum(), rel=1e-13)
 
 
 def test_beta_quantile_against_scipy() -> None:

@@ -170,13 +170,6 @@ def test_the_chance_after_complete_separation_is_what_disjoint_pairs_prove(
         assert (proven > 0.5) == (2.0 ** -min(n, m) < alpha)
 
 
-def test_too_few_runs_decide_nothing() -> None:
-    for n, m in [(1, 1), (1, 50), (2, 2)]:
-        found = typical_ratio(np.full(n, 2.0), np.full(m, 1.0), 0.05)
-        assert [float(found.estimate), float(found.low), float(found.high)] == [2.0, 0.0, math.inf]
-        assert found.pvalue > 0.05
-
-
 @pytest.mark.parametrize("sizes", [(4, 4), (10, 7), (25, 30), (400, 500)])
 @pytest.mark.parametrize("digits", [None, 1])
 def test_pvalue_at_gamma_is_what_the_bounds_invert(sizes: tuple[int, int], digits: int | None) -> None:
@@ -226,26 +219,6 @@ def test_one_pair_lost_is_more_than_the_least_pvalue() -> None:
     assert typical_ratio_test(x, y, gamma).above == pytest.approx(2 / math.comb(9, 4))
 
 
-def test_exchanging_the_samples_turns_everything_around() -> None:
-    rng = np.random.default_rng(3)
-    for n, m in [(5, 4), (12, 20), (380, 400)]:
-        x, y = rng.lognormal(0.1, 0.2, n), rng.lognormal(0.0, 0.1, m)
-        one, other = typical_ratio(x, y, 0.05), typical_ratio(y, x, 0.05)
-        assert one.estimate == pytest.approx(1 / other.estimate, rel=1e-4)
-        assert one.low == pytest.approx(1 / other.high, rel=1e-9)
-        assert one.pvalue == pytest.approx(other.pvalue_less, rel=1e-9)
-        assert one.chance_low == pytest.approx(1 - other.chance_high, rel=1e-9)
-
-
-def test_ties_at_gamma_one_count_one_half() -> None:
-    x, y = np.array([2.0, 2.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0, 2.0])
-    found = typical_ratio(x, y, 0.1)
-    assert found.chance == 0.875
-    assert found.pvalue == pytest.approx(5 / 70)
-    seen = naive_score(x, y, variance_of_equals(divisions(np.concatenate([x, y]), 4)))
-    assert tied_pvalue((3, 5), 4, seen) == pytest.approx(5 / 70)
-
-
 def test_a_coarse_step_widens_the_bounds_and_leaves_the_verdict() -> None:
     x, y = np.full(30, 3.0), np.full(30, 2.0)
     exact, coarse = typical_ratio(x, y, 0.05), typical_ratio(x, y, 0.05, steps=(1.0, 1.0))
@@ -254,16 +227,6 @@ def test_a_coarse_step_widens_the_bounds_and_leaves_the_verdict() -> None:
     assert coarse.low > 1.0
     assert coarse.high == pytest.approx(3.5 / 1.5)
     assert coarse.pvalue == exact.pvalue <= 0.05
-
-
-def test_inflated_variances_widen() -> None:
-    rng = np.random.default_rng(6)
-    x, y = rng.normal(11.0, 1.0, 30), rng.normal(10.0, 1.0, 30)
-    plain = typical_ratio(x, y, 0.05)
-    inflated = typical_ratio(x, y, 0.05, inflation=(2.0, 1.5))
-    assert inflated.low < plain.low < plain.high < inflated.high
-    assert inflated.pvalue > plain.pvalue
-    assert inflated.estimate == plain.estimate
 
 
 def test_zeros_negatives_and_the_ends_of_the_range() -> None:
@@ -279,11 +242,6 @@ def test_zeros_negatives_and_the_ends_of_the_range() -> None:
     assert found.pvalue_less <= 0.05
     found = typical_ratio([1.5e308] * 4, [1e308] * 4, 0.05)
     assert found.estimate == pytest.approx(1.5)
-
-
-def test_a_gamma_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="positive gamma"):
-        typical_ratio_test([1.0, 2.0], [1.0, 2.0], 0.0)
 
 
 @pytest.mark.parametrize("n", [12, 370])

@@ -18,13 +18,12 @@ from speedproof.data.session_file import EndLine
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.measuring.commits import BisectRequest as BisectRequest
 from speedproof.measuring.commits import CommitRunner, FailedRunError, head_of, recalled
-from speedproof.measuring.environment import busy
 from speedproof.measuring.execute import RunError
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.revisions import resolve
-from speedproof.measuring.runs import RunLoop
-from speedproof.measuring.schedule import block_order, seed_or_new
+from speedproof.measuring.runs import RunLoop, block_order, seed_or_new
 from speedproof.measuring.store import ResultsFile
+from speedproof.measuring.system import busy
 from speedproof.protocols.bisection import Bisection, Stage
 from speedproof.protocols.bisection import BisectionFinding as BisectionFinding
 from speedproof.reporting.bisection import EndedBisection, bisection_report

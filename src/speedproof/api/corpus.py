@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, floor_of, no_step, options_of, rules_of, version_given
+from speedproof.corpus.compare import pairs_in_file as pairs_in_file
+from speedproof.corpus.read import query as query
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
+from speedproof.data.record import FileResults, Record
 from speedproof.errors import UsageError
+from speedproof.formats.source import ReadOptions
+from speedproof.formats.stream import read_files
+from speedproof.formats.versions import named, stem_of
 from speedproof.options import ASKED, Judging, QuestionName
 
 if TYPE_CHECKING:
@@ -22,7 +30,6 @@ if TYPE_CHECKING:
     from speedproof.corpus.build import Builder
     from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.schema import Manifest
-    from speedproof.data.record import FileResults
     from speedproof.data.suite import Suite
     from speedproof.protocols.pair import Rules
 
@@ -103,7 +110,6 @@ class Corpus:
         SpeedproofError
             A complete corpus, other files in the folder, a full disk; nothing could be read.
         """
-        from speedproof.api.corpus_files import labelled
         from speedproof.corpus.build import build
         from speedproof.corpus.place import Place
         from speedproof.formats.source import ReadOptions
@@ -332,3 +338,78 @@ def _metric(manifest: Manifest, name: str | None) -> str:
     if name is not None and name not in known:
         raise UsageError(f"there is no metric {name}; available: {', '.join(known)}")
     return name or ("time" if "time" in known else max(known, key=known.__getitem__, default="time"))
+
+
+def labelled(
+    files: Iterable[str | os.PathLike[str]],
+    format: str | None,
+    options: ReadOptions,
+    by: tuple[str, ...],
+    known: Callable[[str], bool],
+) -> Iterator[tuple[str, FileResults]]:
+    """What each file holds, with the version of records that name none."""
+    waiting = iter(files)
+    first = list(islice(waiting, 2))
+    if not first:
+        raise UsageError("name result files, folders or archives; the list names none")
+    several = len(first) > 1
+    for argument in chain(first, waiting):
+        own = named(argument)
+        for path in own.paths:
+            found = read_files([path], format=format, options=options, skip=known)
+            for results in _whole(found) if by else found:
+                label = own.name or _label(path, results.path, several)
+                yield label, _versioned(results, own.name, label, by)
+
+
+def _whole(found: Iterable[FileResults]) -> Iterator[FileResults]:
+    """All parts of a file together: which field tells its versions apart depends on all of them."""
+    parts: list[FileResults] = []
+    for part in found:
+        parts.append(part)
+        if not part.more:
+            yield replace(
+                part,
+                records=tuple(r for p in parts for r in p.records),
+                skipped=tuple(s for p in parts for s in p.skipped),
+            )
+            parts = []
+
+
+def _label(argument: str, path: str, several: bool) -> str:
+    """A folder is one version among several arguments; of one alone, and of an archive, the files are."""
+    if several and Path(argument).is_dir():
+        return stem_of(argument)
+    stem = stem_of(path)
+    inside = PurePath(path).parent.parts[len(PurePath(argument).parts) :]
+    return "/".join((*inside, stem))
+
+
+def _versioned(results: FileResults, name: str, label: str, by: tuple[str, ...]) -> FileResults:
+    if by:
+        from speedproof.formats.versions import onto_versions
+
+        found = onto_versions(label, results.records, by)
+        return replace(
+            results, records=tuple(replace(r, version=v) for v, r in found if isinstance(r, Record))
+        )
+    if not name:
+        return results
+    # The other versions of the same argument are not known yet: a name alone might pool them.
+    return replace(
+        results,
+        records=tuple(
+            replace(r, version=name if r.version is None else f"{name}:{r.version}") for r in results.records
+        ),
+    )
+
+
+def listed(path: str) -> Iterator[str]:
+    """The names of files in a list, one a line; ``-`` is standard input."""
+    import sys
+
+    try:
+        with sys.stdin if path == "-" else Path(path).open(encoding="utf-8") as lines:
+            yield from (name for line in lines if (name := line.strip("\r\n")))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,35 +10,27 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
+from speedproof.api.session_results import RaceResult, SessionOrigin, comparisons_of
 from speedproof.api.whys import WhyResult, why
 from speedproof.data.notes import Assumption
 from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
 from speedproof.data.units import PROCESSOR_TIMES, format_value
 from speedproof.formats import read
-from speedproof.measuring.environment import load_of
-from speedproof.measuring.executor import CommandExecutor
-from speedproof.measuring.export import to_hyperfine
-from speedproof.measuring.runs import RunLoop
-from speedproof.measuring.store import read_sessions
-from speedproof.options import ASKED, UNNAMED, quantile_name
-from speedproof.protocols.calibration import calibrate
+from speedproof.measuring.store import read_sessions, to_hyperfine
+from speedproof.measuring.system import load_of
+from speedproof.options import UNNAMED
 from speedproof.protocols.in_blocks import share_of_runs
-from speedproof.protocols.pair import Rules
-from speedproof.protocols.planning import RunPlan, plan_runs
+from speedproof.protocols.planning import RunPlan, calibrate, plan_runs
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
-from speedproof.protocols.stopping import SessionQuestion
-from speedproof.protocols.suite import SuiteComparison, compare_suite
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import summaries_of, summarise
-from speedproof.reporting import calibration as of_calibration
 from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
 from speedproof.reporting.numbers import plural
-from speedproof.sessions import ComparedSession, SessionOrigin
-from speedproof.sessions import SessionResult as SessionResult
 
 _OF_BLOCKS = (Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
 
@@ -47,7 +38,7 @@ _OF_BLOCKS = (Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
 class EndedSession:
     """What a file and the session's own test say of its runs."""
 
-    def __init__(self, path: Path, names: Collection[str], outcome: SessionResult) -> None:
+    def __init__(self, path: Path, names: Collection[str], outcome: RaceResult) -> None:
         """``names``: the sessions of the file that went on with each other."""
         self.path, self.outcome, self.question = path, outcome, outcome.question
         self.sessions = [session for session in read_sessions(path) if session.head.session in names]
@@ -118,7 +109,7 @@ class EndedSession:
         if self.plan is not None:
             return of_planning.report(self.plan)
         if self.calibration is not None:
-            return of_calibration.report(self.calibration, self.findings[0])
+            return of_planning.calibrated(self.calibration, self.findings[0])
         spent = Suite.from_records(
             [(v, item) for v, item in self._records if "time" == self.question.metric != item.metric]
         )
@@ -195,35 +186,12 @@ def who(version: str, benchmark: str) -> str:
     return version if benchmark == UNNAMED else f"{version} ({benchmark})"
 
 
-def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> SessionResult:
-    """The verdict on what a file holds; it is valid whenever, and for whatever reason, measuring stopped."""
-    runs = RunLoop(stored[-1].head, CommandExecutor(), time.monotonic, lambda line: None, question.metric)
-    session = ComparedSession(runs, question)
-    session.recall(stored)
-    return session.review()
-
-
 def _at_once(f: CandidateResult, c: Comparison) -> CandidateResult:
     """A finding as one test of all runs has it."""
     p = {"pvalue_faster": c.pvalue, "pvalue_slower": c.pvalue_slower}
     result = replace(f.result, low=c.certified.low, high=c.certified.high, **p)
     kept = tuple(check for check in f.warnings if check.kind not in _OF_BLOCKS)
     return replace(f, verdict=c.verdict, estimate=c.speedup.value, result=result, warnings=kept)
-
-
-def comparisons_of(suite: Suite, question: SessionQuestion) -> list[SuiteComparison]:
-    """What the runs of a session say of each candidate, as files of them would."""
-    if len(suite.versions) < 2:
-        return []
-    first, *others = suite.versions
-    # Candidates share the risk, as those of the session do.
-    rules = Rules(alpha=question.rules.alpha / len(others), margin=question.rules.margin)
-    q = question.rules.quantile
-    asked = ASKED if q is None else (quantile_name(q),)
-    return [
-        compare_suite(suite.pair(first, other), (first, other), question.metric, rules, asked)
-        for other in others
-    ]
 
 
 def _calibration_runs(

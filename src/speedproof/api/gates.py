@@ -23,11 +23,7 @@ from speedproof.data.checked import checked
 from speedproof.data.names import wanted as wanted
 from speedproof.data.suite import Suite
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import Location as Location
-from speedproof.options import Multiplicity as Multiplicity
-from speedproof.options import Policy as Policy
-from speedproof.options import quantile_name
-from speedproof.protocols.claims import MULTIPLICITIES as MULTIPLICITIES
+from speedproof.options import Location, Multiplicity, Policy, quantile_name
 from speedproof.protocols.claims import Demand as Demand
 from speedproof.protocols.claims import Outcome as Outcome
 from speedproof.protocols.gate import GateDecision as GateDecision
@@ -218,7 +214,7 @@ def gate(
     floor = None if store is None else floor_of(store)
 
     def kept(name: str) -> Demand:
-        before = earlier.get(name) or usual_demand(suite)
+        before = earlier.get(name) or usual_demand(suite, name)
         return Demand(Policy(policy or before.policy), share or before.margin)
 
     def given(name: str) -> Demand | None:
@@ -233,7 +229,7 @@ def gate(
     if after is None:
         usual = multiplicity or "holm", deciding or quantile_measured(suite) or "typical"
         if alpha is None:
-            alpha = alpha_of(suite.question.get("confidence", 0.95))
+            alpha = alpha_of(suite.question.confidence or 0.95)
         rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1)
         return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)
     again = set(_asked_again(after, suite, versions[0]))
@@ -247,10 +243,11 @@ def gate(
     return GateResult(together(after.decision, now), suite)
 
 
-def usual_demand(suite: Suite) -> Demand:
-    """What a benchmark must prove by default, with the margin that the suite's sessions were measured by."""
-    margin = suite.question.get("margin")
-    return Demand() if margin is None else Demand(margin=float(margin))
+def usual_demand(suite: Suite, benchmark: str) -> Demand:
+    """What a benchmark must prove by default: what the suite's sessions were measured to prove."""
+    asked, usual = suite.question, Demand()
+    usual = Demand(asked.policy or usual.policy, asked.margin or usual.margin)
+    return usual.of(benchmark, asked.benchmark) or usual
 
 
 def _asked_again(after: GateResult, suite: Suite, reference: str) -> tuple[str, ...]:

@@ -8,20 +8,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from speedproof import __version__
 from speedproof.api.given import alpha_of, proportion_given
 from speedproof.api.history_files import (
+    ALL,
     add_all,
     as_one,
     commit_of,
+    deciding,
     digest_of,
     has_versions,
+    measured_in,
     named_commit,
+    no_store,
+    opened,
     renamed,
     start_of,
+    tracks_in,
+    user,
     version_named,
 )
-from speedproof.api.history_reading import ALL, deciding, measured_in, no_store, opened, tracks_in, user
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
@@ -170,7 +178,8 @@ class History:
             version: commit_of(versions, version, commit, path, self.repository)
             for version in versions.versions
         }
-        return self.made().add(
+        branch = current_branch(self.repository)
+        added = self.made().add(
             versions,
             commits,
             path=path,
@@ -178,9 +187,11 @@ class History:
             session=session,
             anchor=anchor,
             started=started or start_of(versions),
-            branch=current_branch(self.repository),
+            branch=branch,
             machine=machine,
         )
+        unknown = dict.fromkeys(c.sha for c in commits.values() if branch and not c.subject)
+        return replace(added, unknown=tuple(unknown))
 
     @checked()
     def export(self, path: StrPath) -> int:

@@ -14,7 +14,7 @@ from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair, Suite
 from speedproof.errors import Parameter, UsageError
-from speedproof.protocols.caveats import caveats_of
+from speedproof.protocols.caveats import MachineSpeeds, caveats_of, machine_speeds
 from speedproof.protocols.hpt import (
     AS_GIVEN,
     CONFIDENCES,
@@ -27,7 +27,6 @@ from speedproof.protocols.hpt import (
 from speedproof.protocols.hpt import hpt as tested
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.hpt_speedup import RSpeedup
-from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.units import independent_units
 from speedproof.reporting import hpt as words
 from speedproof.reporting.model import Report
@@ -223,8 +222,6 @@ def hpt(
     kind = AS_GIVEN if given else RELATIVE
     test = partial(tested, entries, rule=rule, literal_signs=literal_signs, scores=kind)
     answer = test(levels)  # which refuses confidences that no double tells from 0
-    said = claims(
-        entries, alpha=alpha_at(levels[0]), speedups=speedups, rule=rule, literal_signs=literal_signs
-    )
+    said = claims(entries, answer, speedups=speedups, rule=rule, literal_signs=literal_signs)
     suite, machine = suite.select(metric=metric), machine_speeds(pairs, alpha_at(levels[0]))
     return HptResult(first, second, answer, said, pairs, problems, test, machine, suite)

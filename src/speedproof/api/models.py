@@ -1,11 +1,11 @@
-"""The Gaussian mixture behind every sample of a suite, tested by bootstrap."""
+"""The Gaussian mixture behind every sample of a suite, tested by bootstrap; states by several metrics at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import asdict
@@ -20,9 +20,14 @@ from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse, answers, indices
 from speedproof.mixture.goodness import Distance
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
+from speedproof.protocols.joint import JointModel, joint_models, states_of_runs
 from speedproof.reporting import mixtures
+from speedproof.reporting.joint import report
 from speedproof.reporting.model import Report
 from speedproof.values import share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class ModelResult(Shown, Struct, frozen=True, dict=True):
@@ -141,7 +146,7 @@ def model(
         Of the test: Kolmogorov and Smirnov's, the same at the observations only (what ``compatible`` takes),
         Cramer and von Mises' or Anderson and Darling's.
     fast : bool
-        Stop adding components early in the bootstrap.
+        Fit 3,000 quantiles of a larger sample, and stop adding components early in the bootstrap.
     undersampling : float, optional
         Bootstrap samples hold this share of the values, 1 at most.
     rounding : bool
@@ -238,3 +243,117 @@ def _shared_out(
         return
     with ThreadPoolExecutor(jobs) as pool:
         yield from pool.map(one, samples)
+
+
+class JointResult(Shown, Struct, frozen=True):
+    """The states of runs. ``print`` shows what ``speedproof model --joint`` shows.
+
+    Attributes
+    ----------
+    models : tuple of JointModel
+        Of each benchmark and version.
+    suite : Suite
+        The samples.
+    metrics : tuple of str
+        By which runs fall into states.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> found = sp.joint(sp.read("examples/faults/session.jsonl"), ["time", "minor-faults"])
+    >>> found
+    <JointResult: 2 samples by time and minor-faults>
+    >>> 0 < found.models[1].others[0].better < 1
+    True
+    """
+
+    models: tuple[JointModel, ...]
+    suite: Suite
+    metrics: tuple[str, ...]
+
+    def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
+        """The result in words, for every format."""
+        return [report(self.models)]
+
+    def to_json(self) -> str:
+        """What ``speedproof model --joint --json`` writes."""
+        from speedproof.reporting.json import to_json
+
+        return to_json("model", self.models)
+
+    def pictures(self) -> list[tuple[str, Axes]]:
+        """The runs of each version by the first two metrics, and an ellipse for each state."""
+        from speedproof.data.units import scale_of
+        from speedproof.plot.samples import ellipses
+
+        drawn = []
+        for m in self.models:
+            samples = [self.suite.samples[Key(m.benchmark, name), m.version] for name in self.metrics]
+            scales = [scale_of(float(abs(s.values).max()), s.unit) for s in samples[:2]]
+            axes = [
+                f"{name} in {unit}" if unit else name
+                for name, (_, unit) in zip(m.metrics, scales, strict=False)
+            ]
+            x, y = (s.values / factor for s, (factor, _) in zip(samples, scales, strict=False))
+            title = f"{m.benchmark} ({m.version})"
+            drawn.append(
+                (title, ellipses(x, y, states_of_runs(samples), axes=(axes[0], axes[1]), title=title))
+            )
+        return drawn
+
+    def __repr__(self) -> str:
+        return f"<JointResult: {len(self.models)} samples by {' and '.join(self.metrics)}>"
+
+
+@checked()
+def joint(suite: Suite, metrics: Sequence[str]) -> JointResult:
+    """Fit the states that runs fall into by several metrics at once, and compare versions in all of them.
+
+    A mixture of normal distributions, independent within a state, no narrower than the metrics' resolution; the
+    number of states is chosen by ICL.
+
+    Parameters
+    ----------
+    suite : Suite
+        With several metrics of the same runs.
+    metrics : sequence of str
+        Two or more of them; the first orders the states.
+
+    Returns
+    -------
+    JointResult
+        The states of each version of each benchmark that has these metrics.
+
+    Raises
+    ------
+    SpeedproofError
+        Fewer than two metrics, or one that the suite lacks; metrics of other runs.
+
+    References
+    ----------
+    J. Worms, S. Touati: "Modelling program's performance with Gaussian mixtures for parametric statistics", 2016,
+    section 8.1.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> found = sp.joint(sp.read("examples/faults/session.jsonl"), ["time", "minor-faults"])
+    >>> [sorted({round(state.means[1]) for state in m.states}) for m in found.models]
+    [[53, 2101], [53, 2101]]
+    """
+    names = tuple(dict.fromkeys(metrics))
+    if len(names) < 2:
+        raise UsageError(f"joint states take two metrics or more; there are {', '.join(suite.metrics)}")
+    for name in names:
+        suite.select(metric=name)  # says what there is
+    models: list[JointModel] = []
+    for benchmark in suite.benchmarks:
+        versions = {
+            version: [suite.samples[Key(benchmark, name), version] for name in names]
+            for version in suite.versions
+            if all((Key(benchmark, name), version) in suite.samples for name in names)
+        }
+        models += joint_models(benchmark, versions, names)
+    if not models:
+        raise UsageError(f"no benchmark has {' and '.join(names)}")
+    return JointResult(tuple(models), suite, names)

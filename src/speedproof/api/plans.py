@@ -17,7 +17,7 @@ from speedproof.options import Judging, quantile_name
 from speedproof.protocols.power import PowerPlan, plan_power
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.reporting.model import Report
-from speedproof.reporting.power import report
+from speedproof.reporting.planning import of_power
 
 
 class PlanResult(Shown, Struct, frozen=True):
@@ -55,7 +55,7 @@ class PlanResult(Shown, Struct, frozen=True):
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [report(self.plans, self.problems)]
+        return [of_power(self.plans, self.problems)]
 
     def to_json(self) -> str:
         """Everything, in the envelope of all results."""

@@ -18,7 +18,7 @@ from speedproof.protocols.ranking import SuiteRanking, rank_suite
 from speedproof.protocols.run_ranking import RankedRun, rank_runs
 from speedproof.reporting import ranking as words
 from speedproof.reporting.model import Report
-from speedproof.reporting.ranking import BenchmarkRanking as BenchmarkRanking
+from speedproof.reporting.ranking import BenchmarkRanking
 from speedproof.values import proportion
 
 _LEAST_RESAMPLES = 10

@@ -20,8 +20,6 @@ from speedproof.declaring import refuse
 from speedproof.errors import UsageError
 from speedproof.measuring.build import BuildCache as BuildCache
 from speedproof.measuring.build import build_all
-from speedproof.measuring.cache import latest_session as latest_session
-from speedproof.measuring.cache import new_session as new_session
 from speedproof.measuring.plan import (
     Hooks,
     idle_parameters,
@@ -32,6 +30,8 @@ from speedproof.measuring.plan import (
     read_plan,
 )
 from speedproof.measuring.programs import lacks, not_found
+from speedproof.measuring.store import latest_session as latest_session
+from speedproof.measuring.store import new_session as new_session
 from speedproof.options import Measuring
 
 Plan = tuple[PlannedBenchmark, ...]

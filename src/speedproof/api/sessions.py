@@ -1,11 +1,13 @@
-"""Measuring until it is proven: commands, or Python functions."""
+"""Measuring until it is proven: commands, Python functions, pieces of code in a notebook."""
 
 from __future__ import annotations
 
+import ast
 import math
+import re
+import textwrap
 import time
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from numbers import Real
@@ -15,137 +17,23 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from speedproof.api.given import callable_given, options_of
-from speedproof.api.race_results import RaceResult as RaceResult
-from speedproof.api.race_results import RaceState as RaceState
-from speedproof.api.race_results import suite_of
+from speedproof.api.measurement import Measurement
 from speedproof.api.run_plan import Request, plan_of
 from speedproof.api.run_start import begun, question_of
+from speedproof.api.session_results import RaceResult
 from speedproof.data.checked import checked
 from speedproof.data.session_file import (
-    Line,
     PlannedBenchmark,
     PlannedVersion,
-    RunLine,
-    SessionLine,
-    StoredSession,
 )
 from speedproof.errors import UsageError
 from speedproof.measuring.callables import CallableExecutor, calls_needed
-from speedproof.measuring.programs import fingerprints, replaced
-from speedproof.measuring.results import Progress as Progress
-from speedproof.measuring.runs import Executor, Harness, RunLoop
-from speedproof.measuring.store import ResultsFile, new_head
+from speedproof.measuring.store import new_head
 from speedproof.options import Measuring
-from speedproof.protocols.sequential import SequentialComparison as SequentialComparison
-from speedproof.protocols.stopping import SessionQuestion
-from speedproof.sessions import ComparedSession, SessionResult
-from speedproof.values import rest
 
-
-class Measurement:
-    """A session that measures while it is iterated; :meth:`result` measures what is left.
-
-    Leaving the loop early ends the session; what was measured is in the result.
-    """
-
-    def __init__(
-        self,
-        head: SessionLine,
-        executor: Executor | Harness,
-        question: SessionQuestion,
-        *,
-        stored: Sequence[StoredSession] = (),
-        path: str | Path | None = None,
-        warmup: int | None = 1,
-        ignore_failure: bool = False,
-        clock: Callable[[], float] = time.monotonic,
-        calls: Mapping[str, int] | None = None,
-        spent: float = 0.0,
-    ) -> None:
-        """``stored`` are the sessions that it goes on with; at ``path`` is every run before the next one.
-
-        ``spent`` are seconds of the time allowed that are over already.
-        """
-        rules = question.rules
-        self._known = rest(rules.alpha), rules.margin, calls or {}
-        self._times: dict[tuple[str, str], list[tuple[float, int]]] = {
-            (b.name, v.name): [] for b in head.benchmarks for v in b.versions
-        }
-        self._held = ExitStack()
-        try:
-            self._file = None if path is None else self._held.enter_context(ResultsFile(Path(path)))
-        except OSError as error:
-            raise UsageError(f"cannot save to {path}: {error.strerror}") from None
-        runs = RunLoop(head, executor, clock, self._append, question.metric, ignore_failure)
-        self._session = ComparedSession(
-            runs, question, warmup=warmup, changed=lambda: _changed(head), spent=spent
-        )
-        self.recalled = self._session.recall(stored)  # how many blocks
-        self._states = self._run()
-        self._result: RaceResult | None = None
-
-    def _append(self, line: Line) -> None:
-        if isinstance(line, RunLine) and not (line.warmup or line.failed) and "time" in line.metrics:
-            self._times[line.benchmark, line.version].append((line.metrics["time"], line.block))
-        if self._file is not None:
-            self._file.append(line)
-
-    def __iter__(self) -> Iterator[RaceState]:
-        return self._states
-
-    def _run(self) -> Generator[RaceState, None, None]:
-        steps = self._session.steps()
-        result: SessionResult | None = None
-        seen, elapsed = Counter[str](), 0.0
-        try:
-            while result is None:
-                try:
-                    elapsed = next(steps).elapsed
-                except StopIteration as end:
-                    result = end.value
-                # A block is complete when the next one has begun, or the session has ended.
-                for comparison in self._session.comparisons.values():
-                    if comparison.blocks > seen[comparison.benchmark]:
-                        seen[comparison.benchmark] = comparison.blocks
-                        findings = comparison.findings()
-                        still = [f for f in findings if not f.reason] or findings
-                        yield RaceState(still[0], findings, elapsed)
-        finally:
-            steps.close()
-            self._finish(result)
-
-    def _finish(self, found: SessionResult | None) -> RaceResult:
-        self._held.close()
-        comparisons = self._session.comparisons.values()
-        findings = found.findings if found else tuple(f for c in comparisons for f in c.findings())
-        self._result = RaceResult(findings, suite_of(self._times), *self._known)
-        return self._result
-
-    def __reduce__(self) -> str:
-        raise UsageError("a session that measures cannot be pickled: pickle what it found, .result()")
-
-    def __repr__(self) -> str:
-        names = "; ".join(f"{c.benchmark}: {c.blocks} blocks" for c in self._session.comparisons.values())
-        return f"<Measurement: {names or 'not begun'}>"
-
-    def close(self) -> None:
-        """Measure no more."""
-        self._states.close()
-
-    def result(self) -> RaceResult:
-        """What is proven, after measuring what is left."""
-        for _ in self._states:
-            pass
-        return self._result or self._finish(None)  # which is to be done when it was closed before it began
-
-    def run(self, watch: Callable[[Progress, SequentialComparison], None]) -> SessionResult:
-        """Measure to the end for a watcher who is told of every run, and say how it went."""
-        with self._held:
-            return self._session.run(watch)
-
-
-def _changed(head: SessionLine) -> Iterable[tuple[str, str, str]]:
-    return replaced(head.benchmarks, head.files, fingerprints(head.benchmarks)) if head.files else ()
+_SEPARATOR = re.compile(r"^(?:#[ \t]*)?---+[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+_OPTIONS = ("confidence", "margin", "max_seconds", "precision")
+_LEADING = re.compile(rf"\s*(?:-*(?:{'|'.join(_OPTIONS).replace('_', '[_-]')})=\S+\s+)*")
 
 
 @checked("commands")
@@ -391,10 +279,63 @@ def raced(
 
 def _names(functions: Sequence[Callable[..., object]]) -> list[str]:
     """Their own names; numbered where two are the same."""
-    names_of_functions = [
-        str(getattr(f, "__name__", f"function {i}")) for i, f in enumerate(functions, start=1)
-    ]
-    return [
-        f"{n} {i}" if names_of_functions.count(n) > 1 else n
-        for i, n in enumerate(names_of_functions, start=1)
-    ]
+    own = [str(getattr(f, "__name__", f"function {i}")) for i, f in enumerate(functions, start=1)]
+    return [f"{n} {i}" if own.count(n) > 1 else n for i, n in enumerate(own, start=1)]
+
+
+def race_line(line: str, namespace: dict[str, Any]) -> RaceResult:
+    """Race the pieces of a line, which ``---`` separates, behind the options."""
+    first = _LEADING.match(line)
+    options = first[0] if first else ""
+    return race_cell(options, line[len(options) :].replace(" --- ", "\n---\n"), namespace)
+
+
+def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
+    r"""Race the pieces of a cell, which lines of dashes separate; a name may follow the dashes."""
+    options: dict[str, Any] = {}
+    for word in line.split():
+        name, equals, value = word.partition("=")
+        name = name.lstrip("-").replace("-", "_")
+        if not equals or name not in _OPTIONS:
+            known = ", ".join(f"{n}=..." for n in _OPTIONS)
+            raise UsageError(f"%%speedproof {word}: the options are {known}")
+        options[name] = _seconds(word, value) if name == "max_seconds" else value
+    first, *rest = _SEPARATOR.split(cell)
+    named = [("reference", first), *zip(rest[::2], rest[1::2], strict=True)]
+    pieces = [(name or f"candidate {i}" if i > 1 or len(named) > 2 else name or "candidate", code)
+              for i, (name, code) in enumerate(named)]  # fmt: skip
+    pieces = [(name, code) for name, code in pieces if code.strip()]
+    if len(pieces) < 2:
+        raise UsageError("%%speedproof races pieces of code: separate them by a line '---'")
+    functions = [_function(name, code, namespace) for name, code in pieces]
+    return race(functions[0], *functions[1:], names=[name for name, _ in pieces], **options)
+
+
+def _seconds(word: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise UsageError(f"%%speedproof {word}: expected a number of seconds") from None
+
+
+def _function(name: str, code: str, namespace: dict[str, Any]) -> Callable[[], object]:
+    """The code as a function whose globals are the notebook's."""
+    local: dict[str, Any] = {}
+    whole = ast.parse("def piece(): pass")
+    [function] = whole.body
+    assert isinstance(function, ast.FunctionDef)
+    # As a tree: indented as text, a string of several lines would be another one.
+    function.body = ast.parse(textwrap.dedent(code), f"<{name}>").body + function.body
+    exec(compile(whole, f"<{name}>", "exec"), namespace, local)
+    found: Callable[[], object] = local["piece"]
+    return found
+
+
+def load_magics(shell: Any) -> None:
+    """Register ``%speedproof`` and ``%%speedproof``: what ``%load_ext speedproof`` does."""
+
+    def speedproof(line: str, cell: str | None = None) -> RaceResult:
+        """Race pieces of code until one is proven faster: ``%speedproof f() --- g()``, in a cell lines '---'."""
+        return race_line(line, shell.user_ns) if cell is None else race_cell(line, cell, shell.user_ns)
+
+    shell.register_magic_function(speedproof, "line_cell")

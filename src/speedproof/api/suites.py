@@ -27,14 +27,11 @@ from speedproof.data.checked import checked, one_of
 from speedproof.data.notes import Note
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, Parameter, UsageError
-from speedproof.options import ASKED as ASKED
-from speedproof.options import DETAILS as DETAILS
-from speedproof.options import Judging, quantile_of
-from speedproof.options import QuestionName as QuestionName
+from speedproof.options import DETAILS, Judging, QuestionName, quantile_of
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
-from speedproof.protocols.questions import QUESTIONS as QUESTIONS
+from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.ranking import SuiteRanking
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
@@ -46,8 +43,8 @@ from speedproof.reporting.versions import reports
 
 if TYPE_CHECKING:
     from speedproof.api.hpt import HptResult
-    from speedproof.api.inputs import OverResult
     from speedproof.api.pictures import ResultPlots
+    from speedproof.api.whys import OverResult
     from speedproof.protocols.modes import ModeComparison
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
@@ -245,7 +242,7 @@ class SuiteResult(Shown, Struct, frozen=True):
         >>> round(found.slope.value, 2), found.slope.low > 0.09, found.verdict.value
         (0.1, True, 'faster')
         """
-        from speedproof.api.inputs import over
+        from speedproof.api.whys import over
 
         return over(self.suite, self.results, parameter)
 

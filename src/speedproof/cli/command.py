@@ -255,8 +255,8 @@ def common() -> list[ClickOption]:
 class Command(click.Command, Generic[A]):
     """A command."""
 
-    def __init__(self, kind: type[A], run: Callable[[A, Console], int]) -> None:
-        description, _, examples = cleandoc(kind.__doc__ or "").partition("\n\n    ")
+    def __init__(self, kind: type[A], run: Callable[[A, Console], int], help: str = "") -> None:
+        description, _, examples = cleandoc(help or kind.__doc__ or "").partition("\n\n    ")
         examples = "\n".join(line[2:] for line in f"    {examples}".split("\n")) if examples else ""
         super().__init__(
             None,

@@ -11,8 +11,7 @@ from speedproof.api.given import as_measured, quantile_measured
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import load_chosen, report_leftovers, report_no_floor
-from speedproof.cli.options import FAILING, rules_of
+from speedproof.cli.inputs import FAILING, load_chosen, report_leftovers, report_no_floor, rules_of
 from speedproof.cli.outputs import check_outputs, context_of, outputs_wanted, write_answer
 from speedproof.declaring import FIRST, Excludes, Needs, Taken, Title
 from speedproof.options import (
@@ -171,9 +170,9 @@ def run(asked: CompareOptions, console: Console) -> int:
             sheets = by_inputs.beside(tuple(sheets), over)
         yield from sheets
         for name, found in plans.items():
-            from speedproof.reporting import power
+            from speedproof.reporting import planning
 
-            yield power.report(found.plans, found.problems, f" of {name}" if len(plans) > 1 else "")
+            yield planning.of_power(found.plans, found.problems, f" of {name}" if len(plans) > 1 else "")
         if asked.modes:
             from speedproof.reporting import modes as of_modes
 

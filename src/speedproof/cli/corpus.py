@@ -11,11 +11,10 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof import values
 from speedproof.api.given import confidence_of
-from speedproof.cli.asked import CommandOptions
+from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import columns_of, report_no_floor
-from speedproof.cli.options import rules_of
+from speedproof.cli.inputs import columns_of, report_no_floor, rules_of
 from speedproof.cli.outputs import check_outputs, write_outputs
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
@@ -126,7 +125,7 @@ class ModelCorpusOptions(WorkOptions, frozen=True, kw_only=True):
 
     components: Annotated[int, "K", "largest number of components (default: 9)", Title("modelling")] = 9
     bootstrap_samples: Annotated[int, "N", "of the test; 0: no test (default: 200)"] = 200
-    fast: Annotated[bool, "stop adding components early in the bootstrap"] = False
+    fast: Annotated[bool, "fit 3,000 quantiles of larger samples; end the bootstrap's fits early"] = False
     seed: Annotated[int, "SEED", "of all random numbers (default: 0)"] = 0
     json: Json = False
 
@@ -154,7 +153,7 @@ def _kept(console: Console) -> Iterator[None]:
 
 
 def _build(asked: BuildOptions, console: Console) -> int:
-    from speedproof.api.corpus_files import listed
+    from speedproof.api.corpus import listed
 
     if not asked.files and asked.files_from is None:
         raise UsageError("name result files, folders or archives, or --files-from LIST")
@@ -167,11 +166,8 @@ def _build(asked: BuildOptions, console: Console) -> int:
             asked.output,
             append=asked.append,
             by=asked.by.split(",") if asked.by else (),
-            format=reading.format,
-            unit=reading.unit,
             columns=columns_of(reading),
-            wide=reading.wide,
-            higher_is_better=reading.higher_is_better,
+            **handed(sp.Corpus.build, reading),
             done=ticker.advance,
             unchanged=lambda: left_out.append(None),
         )
@@ -198,7 +194,7 @@ def _info(asked: InfoOptions, console: Console) -> int:
 
 
 def _compare(asked: CompareCorpusOptions, console: Console) -> int:
-    from speedproof.api.corpus_files import pairs_in_file
+    from speedproof.api.corpus import pairs_in_file
 
     output = asked.output
     check_outputs(output)
@@ -216,9 +212,6 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
         pairs=asked.pairs if known or asked.pairs is None else pairs_in_file(asked.pairs),
         rules=rules_of(asked, asked.judging, protocols),
         protocols=protocols,
-        reference=asked.reference,
-        candidate=asked.candidate,
-        store=asked.store,
     )
     counted = answers.conclusion.sessions is not None
     report_no_floor(asked.store, answers.keys(), console, counted=counted)
@@ -246,17 +239,12 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
 
 
 def _model(asked: ModelCorpusOptions, console: Console) -> int:
-    if asked.bootstrap_samples == 0:
-        asked.refuse("fast", because="--bootstrap-samples 0 tests nothing")
     models = _worked(
         "modelling parts",
         sp.Corpus.model,
         asked,
         console,
         bootstrap=asked.bootstrap_samples,
-        components=asked.components,
-        fast=asked.fast,
-        seed=asked.seed,
     )
     return _shown("model", models.models, models.reports(), console, json=asked.json)
 
@@ -269,7 +257,6 @@ def _changes(asked: CorpusChangesOptions, console: Console) -> int:
         console,
         confidence=confidence_of(asked.risk),
         correction="bh" if asked.fdr else "holm",
-        repository=asked.repository,
     )
     reports = changes.reports(everything=asked.all)
     return _shown("changes", changes.changes, reports, console, json=asked.json)
@@ -286,14 +273,10 @@ def _worked(
     with _kept(console), console.progress(title, None) as ticker:
         return work(
             corpus,
-            metric=asked.metric,
-            where=asked.where,
-            workers=asked.workers,
-            dask=asked.dask,
             out=asked.answers,
             started=ticker.of,
             done=ticker.advance,
-            **more,
+            **{**handed(work, asked), **more},
         )
 
 
@@ -321,7 +304,7 @@ def _whole(answers: Any) -> int:
 
 
 def _query(asked: SqlOptions, console: Console) -> int:
-    from speedproof.api.corpus_files import query
+    from speedproof.api.corpus import query
 
     table = query(asked.corpus, asked.sql)
     if asked.json:

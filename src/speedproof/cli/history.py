@@ -4,14 +4,16 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import chdir
 from datetime import datetime
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 import speedproof as sp
-from speedproof.cli.asked import CommandOptions
+from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import STDOUT, write_whole
@@ -29,18 +31,20 @@ if TYPE_CHECKING:
 
 FAILED = 1
 
-Benchmark = Annotated[str | None, "NAME", "only this one"]
-Machine = Annotated[str | None, "NAME", "only this machine, as '*Xeon*'"]
-Metric = Annotated[str | None, "NAME", "the metric that decides, or all (default: time)"]
-Commit = Annotated[str | None, "REV", "only this commit, a row a benchmark"]
-Branch = Annotated[str, "REV", "follow the first parents of this (default: HEAD)"]
-Confidence = Annotated[float, "LEVEL", "default: 0.95"]
-Fdr = Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"]
-FailOnChange = Annotated[bool, "exit 1 when a slowdown is shown that nobody has decided about"]
-Json = Annotated[bool, "write JSON"]
-All = Annotated[bool, "show every change"]
-Stored = Annotated[str | None, "NAME", "only this metric"]
-Target = Annotated[str, Argument("FILE", "a .jsonl.gz file; - is standard output or input")]
+
+class Shared(Struct, frozen=True, kw_only=True):
+    """What several actions ask in the same words."""
+
+    commit: Annotated[str | None, "REV", "only this commit, a row a benchmark"] = None
+    benchmark: Annotated[str | None, "NAME", "only this one"] = None
+    machine: Annotated[str | None, "NAME", "only this machine, as '*Xeon*'"] = None
+    metric: Annotated[str | None, "NAME", "the metric that decides, or all (default: time)"] = None
+    branch: Annotated[str, "REV", "follow the first parents of this (default: HEAD)"] = "HEAD"
+    confidence: Annotated[float, "LEVEL", "default: 0.95"] = 0.95
+    fdr: Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"] = False
+    fail_on_change: Annotated[bool, "exit 1 when a slowdown is shown that nobody has decided about"] = False
+    all: Annotated[bool, "show every change"] = False
+    json: Annotated[bool, "write JSON"] = False
 
 
 class HistoryOptions(CommandOptions, frozen=True, kw_only=True):
@@ -81,29 +85,17 @@ class ChangesOptions(HistoryOptions, frozen=True, kw_only=True):
         Literal["stands", "undone", "blessed", "fixed"] | None,
         "only changes that stand, are undone or decided",
     ] = None
-    commit: Commit = None
-    benchmark: Benchmark = None
-    machine: Machine = None
-    metric: Metric = None
-    branch: Branch = "HEAD"
-    confidence: Confidence = 0.95
-    fdr: Fdr = False
-    fail_on_change: FailOnChange = False
-    all: All = False
-    json: Json = False
+    shared: Annotated[
+        Shared,
+        Taken("options", "commit benchmark machine metric branch confidence fdr fail_on_change all json"),
+    ]
 
 
 class ShowBenchmarkOptions(HistoryOptions, frozen=True, kw_only=True):
     """Show one benchmark, commit by commit."""
 
     benchmark: Annotated[str | None, Argument("[BENCHMARK]", "its name", is_file=False)] = None
-    machine: Machine = None
-    metric: Metric = None
-    branch: Branch = "HEAD"
-    confidence: Confidence = 0.95
-    fdr: Fdr = False
-    fail_on_change: FailOnChange = False
-    json: Json = False
+    shared: Annotated[Shared, Taken("options", "machine metric branch confidence fdr fail_on_change json")]
 
 
 class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -116,12 +108,7 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
         "CMD",
         "let sh carry this out when there are undecided alarms, what --json writes as its input",
     ] = None
-    benchmark: Benchmark = None
-    machine: Machine = None
-    metric: Metric = None
-    branch: Branch = "HEAD"
-    all: All = False
-    json: Json = False
+    shared: Annotated[Shared, Taken("options", "benchmark machine metric branch all json")]
 
 
 class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -139,7 +126,7 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()  # after --
     build: Annotated[str, "CMD", "builds a commit, in a tree of its own"] = ""
     machine: Annotated[str, "NAME", "name of the machine, where it was added by one"] = ""
-    benchmark: Benchmark = None
+    shared: Annotated[Shared, Taken("options", "benchmark")]
 
 
 class PageOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -151,10 +138,7 @@ class PageOptions(HistoryOptions, frozen=True, kw_only=True):
     ] = ()
     output: Annotated[str, "-o, --output DIR", "the folder of the pages", place]
     compare: Annotated[tuple[str, ...], "REV", "another branch to draw; may be repeated"] = ()
-    metric: Metric = None
-    branch: Branch = "HEAD"
-    confidence: Confidence = 0.95
-    fdr: Fdr = False
+    shared: Annotated[Shared, Taken("options", "metric branch confidence fdr")]
 
 
 class QueryOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -164,24 +148,22 @@ class QueryOptions(HistoryOptions, frozen=True, kw_only=True):
         tuple[str, ...], Argument("[PATTERNS...]", "benchmarks, as 'json/*'", is_file=False)
     ] = ()
     output: Annotated[str | None, "-o, --output FILE", "a .csv or .parquet file"] = None
-    commit: Annotated[str | None, "REV", "only of this commit"] = None
-    machine: Machine = None
-    benchmark: Benchmark = None
-    metric: Stored = None
-    all: Annotated[bool, "every row"] = False
-    json: Json = False
+    shared: Annotated[
+        Shared,
+        Taken(
+            "options",
+            "commit benchmark machine metric all json",
+            commit="only of this commit",
+            metric="only this metric",
+            all="every row",
+        ),
+    ]
 
 
-class ExportOptions(HistoryOptions, frozen=True, kw_only=True):
-    """Write the whole store to one file."""
+class TransferOptions(HistoryOptions, frozen=True, kw_only=True):
+    """Write the whole store to one file, or read what a store wrote."""
 
-    file: Target
-
-
-class ImportOptions(HistoryOptions, frozen=True, kw_only=True):
-    """Read what a store wrote."""
-
-    file: Target
+    file: Annotated[str, Argument("FILE", "a .jsonl.gz file; - is standard output or input")]
 
 
 class DecideOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -189,19 +171,7 @@ class DecideOptions(HistoryOptions, frozen=True, kw_only=True):
 
     commit: Annotated[str, Argument("COMMIT", "the commit", is_file=False)]
     reason: Annotated[tuple[str, ...], Argument("[REASON...]", "why", is_file=False)] = ()
-    benchmark: Benchmark = None
-
-
-class BlessOptions(DecideOptions, frozen=True, kw_only=True):
-    """Accept a change."""
-
-
-class InvalidOptions(DecideOptions, frozen=True, kw_only=True):
-    """Leave out the measurements of a commit."""
-
-
-class FixedOptions(DecideOptions, frozen=True, kw_only=True):
-    """Say that a later commit undid the change."""
+    shared: Annotated[Shared, Taken("options", "benchmark")]
 
 
 class NoteOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -210,7 +180,7 @@ class NoteOptions(HistoryOptions, frozen=True, kw_only=True):
     commit: Annotated[str, Argument("COMMIT", "the commit", is_file=False)]
     remark: Annotated[tuple[str, ...], Argument("[REMARK...]", "what is known", is_file=False)] = ()
     assign: Annotated[str | None, "WHO", "who looks after them"] = None
-    benchmark: Benchmark = None
+    shared: Annotated[Shared, Taken("options", "benchmark")]
 
 
 class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -221,21 +191,14 @@ class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
 
 def _watch(asked: WatchOptions, console: Console) -> int:
     history = asked.history
-    result = history.alarms(
-        every=asked.every,
-        last=asked.last,
-        metric=asked.metric,
-        benchmark=asked.benchmark,
-        machine=asked.machine,
-        branch=asked.branch,
-    )
-    _remark_metrics(history, asked.metric, asked.benchmark, console)
+    result = history.alarms(**handed(sp.History.alarms, asked, asked.shared))
+    _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
     if asked.on_alarm is not None and result.undecided:
         _carry_out(asked.on_alarm, result.to_json())
-    if asked.json:
+    if asked.shared.json:
         console.out.write(result.to_json())
     else:
-        console.write(*result.reports(everything=asked.all))
+        console.write(*result.reports(everything=asked.shared.all))
     return FAILED if result.confirmed else 0
 
 
@@ -245,7 +208,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     from speedproof.cli.main import main
 
     history = asked.history
-    known = history.alarms(benchmark=asked.benchmark)
+    known = history.alarms(benchmark=asked.shared.benchmark)
     sha = None if asked.commit is None else history.find(asked.commit)
     wanted = known.undecided if sha is None else known.alarms
     alarm = next((a for a in wanted if (not a.confirmed if sha is None else a.bad.sha == sha)), None)
@@ -278,16 +241,13 @@ def _page(asked: PageOptions, console: Console) -> int:
     folder, size = Path(asked.output), 0
     for name, history in _projects(asked.stores) if asked.stores else [("", asked.history)]:
         with console.progress(
-            f"drawing {name}".strip(), len(history.store.all_series(metric=asked.metric))
+            f"drawing {name}".strip(), len(history.store.all_series(metric=asked.shared.metric))
         ) as ticker:
             size += history.page(
                 folder / name,
-                confidence=asked.confidence,
-                correction="bh" if asked.fdr else "holm",
-                metric=asked.metric,
-                branch=asked.branch,
-                compare=asked.compare,
+                correction="bh" if asked.shared.fdr else "holm",
                 done=ticker.advance,
+                **handed(sp.History.page, asked, asked.shared),
             )
     if asked.stores:
         from speedproof.reporting.site import write_projects
@@ -323,15 +283,7 @@ def _add(asked: AddOptions, console: Console) -> int:
             try:
                 added = history.add(
                     path,
-                    commit=asked.commit,
-                    session=asked.session,
-                    anchor=asked.anchor,
-                    machine=asked.machine,
-                    benchmark=asked.benchmark,
-                    format=asked.reading.format,
-                    unit=asked.reading.unit,
-                    higher_is_better=asked.reading.higher_is_better,
-                    where=asked.reading.where,
+                    **handed(sp.History.add, asked, asked.reading),
                     done=ticker.of if len(files) == 1 else lambda of, done: None,
                 )
             except sp.SpeedproofError as error:
@@ -350,6 +302,10 @@ def _add(asked: AddOptions, console: Console) -> int:
             ticker.advance()
     if asked.json:
         console.out.write(to_json("history", done))
+    if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
+        console.remark(
+            f"git knows no {enumerate_names(unknown, 3)} here: the history of a branch shows commits that it knows"
+        )
     for cause, paths in failed.items():
         console.remark(f"error: {cause if paths[0] in cause else f'{enumerate_names(paths, 3)}: {cause}'}")
     if failed:
@@ -386,21 +342,21 @@ def _tell(asked: ChangesOptions, console: Console) -> int:
 
     history = asked.history
     result = _changed(history, asked)
-    sha = None if asked.commit is None else history.find(asked.commit)
+    sha = None if asked.shared.commit is None else history.find(asked.shared.commit)
     kept = tuple(
         change
         for change in result.changes
         if sha in (None, change.commit.sha) and asked.state in (None, result.state(change))
     )
-    chosen = None if asked.commit is asked.state is None else len(result.changes)
+    chosen = None if asked.shared.commit is asked.state is None else len(result.changes)
     result = replace(result, changes=kept)
     _remark_branches(history, result, console)
-    _remark_metrics(history, asked.metric, asked.benchmark, console)
-    if asked.json:
+    _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
+    if asked.shared.json:
         console.out.write(result.to_json())
     else:
-        each = asked.commit is not None or asked.benchmark is not None
-        console.write(overview(result, everything=asked.all, each=each, of=chosen))
+        each = asked.shared.commit is not None or asked.shared.benchmark is not None
+        console.write(overview(result, everything=asked.shared.all, each=each, of=chosen))
     return _code(result, asked)
 
 
@@ -410,12 +366,14 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
 
     history = asked.history
     if asked.benchmark is None:
-        known = list(dict.fromkeys(s.key.benchmark for s in history.store.all_series(metric=asked.metric)))
+        known = list(
+            dict.fromkeys(s.key.benchmark for s in history.store.all_series(metric=asked.shared.metric))
+        )
         raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
     result = _changed(history, asked)
     _remark_branches(history, result, console)
-    _remark_metrics(history, asked.metric, asked.benchmark, console)
-    if asked.json:
+    _remark_metrics(history, asked.shared.metric, asked.benchmark, console)
+    if asked.shared.json:
         console.out.write(result.to_json())
     else:
         console.write(track_report(result))
@@ -423,19 +381,13 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
 
 
 def _changed(history: "sp.History", asked: ChangesOptions | ShowBenchmarkOptions) -> "sp.HistoryResult":
-    return history.changes(
-        confidence=asked.confidence,
-        correction="bh" if asked.fdr else "holm",
-        metric=asked.metric,
-        benchmark=asked.benchmark,
-        machine=asked.machine,
-        branch=asked.branch,
-    )
+    correction: Literal["bh", "holm"] = "bh" if asked.shared.fdr else "holm"
+    return history.changes(correction=correction, **handed(sp.History.changes, asked.shared, asked))
 
 
 def _code(result: "sp.HistoryResult", asked: ChangesOptions | ShowBenchmarkOptions) -> int:
     open_ones = [c for c in result.changes if result.slower(c) and result.decision(c) is None]
-    return FAILED if asked.fail_on_change and open_ones else 0
+    return FAILED if asked.shared.fail_on_change and open_ones else 0
 
 
 def _query(asked: QueryOptions, console: Console) -> int:
@@ -445,21 +397,17 @@ def _query(asked: QueryOptions, console: Console) -> int:
     if asked.output:
         asked.refuse("all", "json", because=f"the rows go to {asked.output}, all of them")
     history = asked.history
-    last = None if asked.output or asked.json or asked.all else LISTED
-    patterns = [*asked.patterns, *filter(None, [asked.benchmark])]
-    metric, commit, machine = asked.metric, asked.commit, asked.machine
-    rows = history.query(*patterns, metric=metric, commit=commit, machine=machine, last=last)
+    last = None if asked.output or asked.shared.json or asked.shared.all else LISTED
+    patterns = [*asked.patterns, *filter(None, [asked.shared.benchmark])]
+    chosen = handed(sp.History.count, asked.shared)
+    rows = history.query(*patterns, last=last, **chosen)
     if asked.output:
         _write(rows, asked.output)
         console.say(f"{asked.output}: {plural(len(rows), 'sample')}")
-    elif asked.json:
+    elif asked.shared.json:
         console.out.write(to_json("history", rows))
     else:
-        many = (
-            history.count(*patterns, metric=metric, commit=commit, machine=machine)
-            if len(rows) == last
-            else len(rows)
-        )
+        many = history.count(*patterns, **chosen) if len(rows) == last else len(rows)
         console.write(measured_report(rows, asked.store, many))
     return 0
 
@@ -484,7 +432,7 @@ def _write(rows: list["QueriedSample"], output: str) -> None:
         raise UsageError(f"{output}: rows are written as .csv or .parquet")
 
 
-def _export(asked: ExportOptions, console: Console) -> int:
+def _export(asked: TransferOptions, console: Console) -> int:
     to_stdout = asked.file == STDOUT
     if to_stdout and console.terminal:
         raise UsageError("what is exported is compressed; name a file, or add '| PROGRAM'")
@@ -494,15 +442,14 @@ def _export(asked: ExportOptions, console: Console) -> int:
     return 0
 
 
-def _import(asked: ImportOptions, console: Console) -> int:
+def _import(asked: TransferOptions, console: Console) -> int:
     console.say(f"{plural(asked.history.import_(asked.file), 'new sample')} from {asked.file}")
     return 0
 
 
-def _decide(asked: DecideOptions, console: Console) -> int:
-    state = _STATES[type(asked)]
+def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions, console: Console) -> int:
     reason = " ".join(asked.reason)
-    asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.benchmark or "")
+    asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
     console.say(f"{asked.commit} is {state}")
     return 0
 
@@ -516,7 +463,7 @@ def _note(asked: NoteOptions, console: Console) -> int:
         raise UsageError("give a remark, or --assign WHO")
     for state, what in said.items():
         if what:
-            asked.history.decide(asked.commit, state, reason=what, benchmark=asked.benchmark or "")
+            asked.history.decide(asked.commit, state, reason=what, benchmark=asked.shared.benchmark or "")
             console.say(f"{asked.commit} is {state}: {what}")
     return 0
 
@@ -526,12 +473,6 @@ def _forget(asked: ForgetOptions, console: Console) -> int:
         console.say(f"{plural(asked.history.forget(commit), 'sample')} of {commit} forgotten")
     return 0
 
-
-_STATES: dict[type[CommandOptions], Literal["blessed", "invalid", "fixed"]] = {
-    BlessOptions: "blessed",
-    InvalidOptions: "invalid",
-    FixedOptions: "fixed",
-}
 
 COMMAND = Group(
     "Keep result files of commits in a store and tell what changed since: after which commit, by how much, "
@@ -558,11 +499,15 @@ COMMAND = Group(
         "confirm": Command(ConfirmOptions, _confirm),
         "page": Command(PageOptions, _page),
         "query": Command(QueryOptions, _query),
-        "export": Command(ExportOptions, _export),
-        "import": Command(ImportOptions, _import),
-        "bless": Command(BlessOptions, _decide),
-        "invalid": Command(InvalidOptions, _decide),
-        "fixed": Command(FixedOptions, _decide),
+        "export": Command(TransferOptions, _export, "Write the whole store to one file."),
+        "import": Command(TransferOptions, _import, "Read what a store wrote."),
+        "bless": Command(DecideOptions, partial(_decide, "blessed"), "Accept a change."),
+        "invalid": Command(
+            DecideOptions, partial(_decide, "invalid"), "Leave out the measurements of a commit."
+        ),
+        "fixed": Command(
+            DecideOptions, partial(_decide, "fixed"), "Say that a later commit undid the change."
+        ),
         "note": Command(NoteOptions, _note),
         "forget": Command(ForgetOptions, _forget),
     },

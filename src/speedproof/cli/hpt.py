@@ -1,11 +1,9 @@
 """``speedproof hpt``: does the candidate outperform the reference over the whole suite."""
 
-from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.asked import CommandOptions
+from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load_chosen, report_leftovers
@@ -13,7 +11,6 @@ from speedproof.cli.outputs import check_outputs, write_answer
 from speedproof.declaring import Title
 from speedproof.errors import UsageError
 from speedproof.options import Choosing, Output, Reading, ReferenceFirst, answer
-from speedproof.reporting.model import Report
 from speedproof.values import proportion
 
 
@@ -78,6 +75,8 @@ def run(asked: HptOptions, console: Console) -> int:
     check_outputs(asked.output, *asked.files)
     if asked.choosing.metric == "all":
         raise UsageError("--metric all: scores of different metrics do not make a suite; name one metric")
+    from speedproof.reporting.json import to_json
+
     suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
     reference, candidates = suite.sides(reference)
     report_leftovers(suite, console)
@@ -87,28 +86,21 @@ def run(asked: HptOptions, console: Console) -> int:
             suite,
             reference=reference,
             candidate=candidate,
-            scores=asked.scores,
-            alpha_benchmark=asked.alpha_benchmark,
-            rule=asked.rule,
-            literal_signs=asked.literal_signs,
             confidences=asked.r,
             speedups=asked.speedup,
+            **handed(sp.hpt, asked),
         )
         for problem in result.problems:
             console.remark(problem)
         results.append(result)
-    write_answer(asked, asked.output, console, partial(_reports, results), partial(_json, results))
+    write_answer(
+        asked,
+        asked.output,
+        console,
+        lambda **shown: (report for result in results for report in result.reports(**shown)),
+        lambda: to_json("hpt", [result.as_record() for result in results]),
+    )
     return 0
-
-
-def _json(results: Sequence["sp.HptResult"]) -> str:
-    from speedproof.reporting.json import to_json
-
-    return to_json("hpt", [result.as_record() for result in results])
-
-
-def _reports(results: Sequence["sp.HptResult"], **asked: bool) -> Iterable[Report]:
-    return (report for result in results for report in result.reports(**asked))
 
 
 COMMAND = Command(HptOptions, run)

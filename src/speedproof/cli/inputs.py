@@ -1,18 +1,26 @@
-"""From options to a suite, and what is said of it."""
+"""From options and settings of a project to suites, rules and demands, and what is said of a suite."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 import speedproof as sp
+from speedproof.api.given import rules_of as rules_given
 from speedproof.api.given import version_given
+from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
-from speedproof.options import Choosing, Reading
+from speedproof.options import BenchmarkSettings, Choosing, Gating, Judging, Reading
 from speedproof.reporting.names import enumerate_names
+
+if TYPE_CHECKING:
+    from speedproof.api.suites import Rules
+
 
 _ANYTHING = Choosing()
 _LEFT_OUT = 10  # as many are named
@@ -22,13 +30,8 @@ def load(paths: Sequence[str], reading: Reading, choosing: Choosing = _ANYTHING)
     """Read all files of a command into one suite."""
     return sp.read(
         *paths,
-        format=reading.format,
-        unit=reading.unit,
-        wide=reading.wide,
-        where=reading.where,
-        first=reading.first,
+        **handed(sp.read, reading),
         columns=columns_of(reading),
-        higher_is_better=reading.higher_is_better,
         by=choosing.by or (),
         rows=choosing.rows or (),
         match=choosing.match or "name",
@@ -97,3 +100,51 @@ def report_no_floor(store: str | None, keys: Iterable[Any], console: Console, *,
         console.remark(
             f"note: {store} has no commit with two sessions of these benchmarks: sessions are not counted in"
         )
+
+
+FAILING = {
+    "slower": frozenset({"slower"}),
+    "undecided": frozenset({"undecided"}),
+    "not-faster": frozenset({"slower", "equivalent", "undecided"}),
+}
+"""The verdicts that each condition of ``--fail-on`` names."""
+
+
+_RULES_OF = {
+    "always_welch": ("mean", "the protocol of the mean: --protocol mean"),
+    "ks_rule": ("median", "the protocol of the median: --protocol median, or --details"),
+    "bootstrap": ("touati2009", "the protocol of 2009: --protocol touati2009"),
+}
+
+
+def rules_of(asked: CommandOptions, judging: Judging, protocols: Sequence[str]) -> Rules:
+    """The rules that are asked for; one of a protocol that is not asked is refused."""
+    for name, (protocol, whose) in _RULES_OF.items():
+        if protocol not in protocols and name in asked.given:
+            raise UsageError(
+                f"{asked.given[name]} is a rule of a protocol that is not asked for: ask for {whose}"
+            )
+    return rules_given(judging)
+
+
+FILE = "speedproof.toml"
+"""Read from the working directory when no other file is named."""
+
+
+class GateSettings(Gating, frozen=True, kw_only=True):
+    """The ``[gate]`` table; None where it is silent."""
+
+    benchmark: tuple[BenchmarkSettings, ...] = ()
+
+
+class _Settings(Struct, frozen=True):
+    """The whole file."""
+
+    gate: GateSettings = GateSettings()
+
+
+def read_settings(path: str | Path) -> GateSettings:
+    """Read the settings of the gate."""
+    from speedproof.tables import read_toml
+
+    return read_toml(_Settings, path).gate

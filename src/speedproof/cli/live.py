@@ -16,7 +16,7 @@ from speedproof.reporting.numbers import plural
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from speedproof.api.sessions import Progress, SequentialComparison
+    from speedproof.api.measurement import Progress, SequentialComparison
 
 _SHOWN = 30
 # Redrawing happens between runs only, never during one: no thread of the runner's disturbs the program.

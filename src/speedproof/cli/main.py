@@ -27,7 +27,12 @@ ERROR = 2
 INTERRUPTED = 130
 CLOSED_PIPE = 141
 
-# A command is a module of this package with ``COMMAND`` and ``run(args, console) -> int``.
+# A command is COMMAND of the module of its name, or in COMMANDS of the module that is named here.
+_HOME = {
+    **dict.fromkeys(["cache", "formats", "completion", "help"], "about"),
+    "report": "show",
+    "show": "show",
+}
 COMMANDS = {
     "run": "measure versions in random order until the comparison is proven",
     "bisect": "find the commit that changed the speed, or learn that none did",
@@ -87,7 +92,8 @@ class Program(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        command: Command[Any] | Group = import_module(f"speedproof.cli.{cmd_name}").COMMAND
+        module = import_module(f"speedproof.cli.{_HOME.get(cmd_name, cmd_name)}")
+        command: Command[Any] | Group = module.COMMANDS[cmd_name] if cmd_name in _HOME else module.COMMAND
         command.name = cmd_name
         return command
 

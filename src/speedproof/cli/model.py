@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.asked import CommandOptions
+from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import joint_of, load_chosen, report_leftovers
@@ -49,7 +49,9 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
     bootstrap: Annotated[
         int, "N", "bootstrap samples of the test; 0: no test (default: 200)", Title("testing")
     ] = 200
-    fast: Annotated[bool, "stop adding components early in the bootstrap; p may shift a little"] = False
+    fast: Annotated[
+        bool, "fit 3,000 quantiles of larger samples; end the bootstrap's fits early; p may shift a little"
+    ] = False
     undersampling: Annotated[
         float | None,
         "C",
@@ -98,36 +100,23 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
 
 def run(asked: ModelOptions, console: Console) -> int:
     """Carry the command out."""
-    output, modelling = asked.output, asked.modelling
+    output = asked.output
     check_outputs(output, *asked.files)
     if asked.joint is not None:
         joint = joint_of(asked.joint, asked.files, asked.reading, asked.choosing, console)
         write_answer(asked, output, console, joint.reports, joint.to_json)
         return 0
     if asked.bootstrap == 0:
-        of_test = ("fast", "distance", "undersampling", "ignore_rounding")
+        of_test = ("distance", "undersampling", "ignore_rounding")
         asked.refuse(*of_test, because="--bootstrap 0 tests nothing")
     suite, _ = load_chosen(asked.files, asked.reading, asked.choosing, console)
     with console.progress("modelling", len(suite.samples)) as ticker:
         result = sp.model(
             suite,
             metric="all",
-            components=asked.components,
-            max_components=modelling.max_components,
-            compatible=asked.compatible,
-            family=asked.family,
-            bootstrap=asked.bootstrap,
-            distance=asked.distance,
-            fast=asked.fast,
+            **handed(sp.model, asked, asked.modelling),
             rounding=not asked.ignore_rounding,
-            undersampling=asked.undersampling,
-            seed=modelling.seed,
-            jobs=modelling.jobs,
             quantiles=asked.quantile,
-            below=asked.below,
-            metrics=asked.metrics,
-            delta=asked.delta,
-            observations=asked.observations,
             done=ticker.advance,
         )
     for problem in result.problems:

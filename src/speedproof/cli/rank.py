@@ -3,7 +3,7 @@
 from typing import Annotated
 
 import speedproof as sp
-from speedproof.cli.asked import CommandOptions
+from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load_chosen, report_leftovers
@@ -46,7 +46,7 @@ class RankOptions(CommandOptions, frozen=True, kw_only=True):
 
 def run(asked: RankOptions, console: Console) -> int:
     """Carry the command out."""
-    output, modelling = asked.output, asked.modelling
+    output = asked.output
     check_outputs(output, *asked.files)
     mixtures = output.details or output.json or outputs_wanted(output)
     if not mixtures:
@@ -58,12 +58,8 @@ def run(asked: RankOptions, console: Console) -> int:
             suite,
             reference=reference,
             metric="all",
-            confidence=asked.confidence,
             mixtures=mixtures,
-            resamples=asked.resamples,
-            max_components=modelling.max_components,
-            seed=modelling.seed,
-            jobs=modelling.jobs,
+            **handed(sp.rank, asked, asked.modelling),
             done=ticker.advance,
         )
     for problem in result.problems:

@@ -32,7 +32,7 @@ from speedproof.api.run_start import (
     stored_chain,
 )
 from speedproof.cli.console import Console
-from speedproof.cli.options import FAILING
+from speedproof.cli.inputs import FAILING
 from speedproof.cli.outputs import check_outputs, write_outputs, write_whole
 from speedproof.cli.run import RunOptions, refuse_file_of_json
 from speedproof.declaring import LATEST
@@ -41,7 +41,8 @@ from speedproof.options import UNNAMED
 from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:
-    from speedproof.api.ended_sessions import EndedSession, SessionResult
+    from speedproof.api.ended_sessions import EndedSession
+    from speedproof.api.session_results import RaceResult
 
 FAILED = 1
 ERROR = 2
@@ -49,7 +50,7 @@ INTERRUPTED = 130
 _SAME_EVENT_SECONDS = 1.0
 # In the order in which it is needed; the last two are what NumPy loads at its first median and random number.
 LOADED_LATE = (
-    "speedproof.api.sessions", "speedproof.formats", "speedproof.cli.live", "speedproof.protocols.suite",
+    "speedproof.api.measurement", "speedproof.formats", "speedproof.cli.live", "speedproof.protocols.suite",
     "numpy.ma", "numpy.random",
 )  # fmt: skip
 
@@ -101,7 +102,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                 check_tests(m, len(head.benchmarks), candidates, unaffected=len(question.unaffected))
             if len(head.benchmarks) > 1 and (longest := question.rules.max_time) is not None:
                 console.remark(f"{len(head.benchmarks)} benchmarks share {longest:g} s (--max-time)")
-            from speedproof.api.sessions import Measurement
+            from speedproof.api.measurement import Measurement
             from speedproof.cli.live import Watcher
 
             with Watcher(console, metric=question.metric) as watcher:
@@ -109,7 +110,6 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                     head,
                     executor,
                     question,
-                    stored=stored,
                     path=path,
                     warmup=warmup,
                     ignore_failure=m.ignore_failure,
@@ -118,7 +118,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                 if stored:
                     from speedproof.reporting.numbers import plural
 
-                    console.remark(f"{plural(session.recalled, 'block')} taken over from {path}")
+                    console.remark(f"{plural(session.recall(stored), 'block')} taken over from {path}")
                 outcome = session.run(watcher)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session, named)
@@ -152,7 +152,7 @@ def _loading() -> Iterator[None]:
 
 def _review(options: RunOptions, asked: Request, file: str, console: Console) -> int:
     """The verdict on what a file holds."""
-    from speedproof.api.ended_sessions import reviewed
+    from speedproof.api.measurement import reviewed
 
     stored, asked = _stored(options, asked, console, file)
     head, end = stored[-1].head, stored[-1].end
@@ -222,7 +222,7 @@ def _stored(
     return chain, asked
 
 
-def _exit_code(options: RunOptions, outcome: SessionResult) -> int:
+def _exit_code(options: RunOptions, outcome: RaceResult) -> int:
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
     if outcome.measured.interrupted:
         return INTERRUPTED
@@ -241,7 +241,7 @@ def _report(
     console: Console,
     path: Path,
     names: Collection[str],
-    outcome: SessionResult,
+    outcome: RaceResult,
     named: str | None,
 ) -> int:
     """Write everything that was asked for; the exit code of the command."""

@@ -1,12 +1,16 @@
-"""``speedproof show``: what was read from files, before anything is concluded from it."""
+"""``speedproof show``: what was read from files; ``speedproof report``: the reports of comparisons made before."""
 
-from typing import Annotated
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
 
 from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.inputs import load
-from speedproof.declaring import Taken
+from speedproof.cli.outputs import check_outputs, write_answer
+from speedproof.declaring import Argument, Taken
 from speedproof.options import Choosing, Output, Reading, ResultFiles
 
 
@@ -33,8 +37,7 @@ class ShowOptions(CommandOptions, frozen=True, kw_only=True):
     reading: Reading
 
 
-def run(asked: ShowOptions, console: Console) -> int:
-    """Carry the command out."""
+def _show(asked: ShowOptions, console: Console) -> int:
     choosing = asked.choosing
     suite = load(asked.files, asked.reading).select(choosing.only, choosing.skip, choosing.metric or "all")
     if asked.output.json:
@@ -49,4 +52,36 @@ def run(asked: ShowOptions, console: Console) -> int:
     return 0
 
 
-COMMAND = Command(ShowOptions, run)
+class ReportOptions(CommandOptions, frozen=True, kw_only=True):
+    """Report comparisons that 'speedproof compare --json' wrote, without computing them again.
+
+    With the samples in it (--with-samples) the HTML report draws them, too.
+
+        speedproof compare old.json new.json --json --with-samples > results.json
+        speedproof report results.json                        the answer again
+        speedproof report results.json --html report.html
+        speedproof report results.json --markdown - --junit tests.xml
+    """
+
+    results: Annotated[str, Argument("RESULTS.json", "output of 'compare --json'; - reads standard input")]
+    output: Annotated[Output, Taken(leave="json")]
+
+
+def _report(asked: ReportOptions, console: Console) -> int:
+    from speedproof.reporting.stored import read_document
+    from speedproof.reporting.versions import reports
+
+    check_outputs(asked.output, asked.results)
+    stdin = asked.results == "-"
+    text = sys.stdin.buffer.read() if stdin else Path(asked.results).read_bytes()
+    document, suite = read_document(text, "stdin" if stdin else asked.results)
+    made = partial(reports, document.results, document.rankings)
+    known = {"suite": suite, "context": document.context, "results": document.results}
+    write_answer(asked, asked.output, console, made, str, **known)
+    return 0
+
+
+COMMANDS: dict[str, Command[Any]] = {
+    "show": Command(ShowOptions, _show),
+    "report": Command(ReportOptions, _report),
+}

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.asked import CommandOptions
+from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.outputs import check_outputs, write_answer
@@ -61,17 +61,7 @@ class SuiteOptions(CommandOptions, frozen=True, kw_only=True):
 def run(asked: SuiteOptions, console: Console) -> int:
     """Carry the command out."""
     check_outputs(asked.output, asked.config)
-    result = sp.speedup_test(
-        asked.config,
-        weighting=asked.weight,
-        confidence=asked.confidence,
-        precision=asked.precision,
-        original=asked.original,
-        always_welch=asked.always_welch,
-        ks_rule=asked.ks_rule,
-        unit=asked.reading.unit,
-        higher_is_better=asked.reading.higher_is_better,
-    )
+    result = sp.speedup_test(weighting=asked.weight, **handed(sp.speedup_test, asked, asked.reading))
     prefix = asked.save
     if prefix is None and asked.original and not asked.output.json and asked.config != "-":
         prefix = asked.config.removesuffix(".csv")  # the tool always wrote its files

@@ -25,13 +25,13 @@ from speedproof.corpus.hpt import first_level
 from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.read import fetched, rows_of, tables_of
 from speedproof.corpus.schema import opened, suite_of
-from speedproof.data.order import pairing
+from speedproof.data.record import pairing
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pairing, Suite
 from speedproof.errors import FormatError, UsageError
 from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.protocols.aggregates import LogRatios, log_ratios
-from speedproof.protocols.machine_speeds import two_speeds_of
+from speedproof.protocols.caveats import two_speeds_of
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
@@ -240,7 +240,7 @@ class Seen(msgspec.Struct):
 
 
 SPEEDS = ("speeds_reference", "speeds_candidate", "speeds_within")
-"""What :func:`speedproof.protocols.machine_speeds.two_speeds_of` finds."""
+"""What :func:`speedproof.protocols.caveats.two_speeds_of` finds."""
 SIDES = ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad")
 FLOOR = ("deviation", "degrees", "sessions", "reach")
 _REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]

@@ -24,7 +24,7 @@ from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.suite import Suite
 from speedproof.protocols.aggregates import GeometricMeans
-from speedproof.protocols.machine_speeds import MachineSpeeds, common_speeds
+from speedproof.protocols.caveats import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
 from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict

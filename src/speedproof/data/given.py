@@ -16,8 +16,7 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.checked import checked
 from speedproof.data.groups import numbered
 from speedproof.data.names import enumerate_names, joined
-from speedproof.data.order import Key, order_traits
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Key, Record, Skipped, order_traits
 from speedproof.data.sample import Sample, Trait, written_in
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction, Unit, direction_of, is_known, metric_of, misspelt, parse_unit

@@ -70,7 +70,7 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True
     # Unit and direction of each metric beyond the built-in ones, ``{"score": ("ops/s", "higher")}``
     units: dict[str, tuple[str, str]] = {}
     options: dict[str, str] = {}  # those of :data:`STORED` as JSON texts, and the folder it was started in
-    environment: dict[str, str] = {}  # the machine, see :mod:`speedproof.measuring.environment`
+    environment: dict[str, str] = {}  # the machine, see :mod:`speedproof.measuring.system`
     warnings: tuple[str, ...] = ()  # what may disturb the measurements
     # What the commands consist of, by path: :mod:`speedproof.measuring.programs` says how a file is known again
     files: dict[str, str] = {}

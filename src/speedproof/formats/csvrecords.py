@@ -17,8 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.data.order import order_traits
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record, Skipped, order_traits
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of
 from speedproof.formats import text

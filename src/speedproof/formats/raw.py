@@ -14,8 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
-from speedproof.data.order import order_traits
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record, Skipped, order_traits
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.formats import text

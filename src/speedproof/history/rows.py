@@ -25,6 +25,7 @@ class Added(Struct, frozen=True):
     known: bool  # whether the same file had been added before
     problems: tuple[str, ...] = ()  # of another tool's history, why parts of it could not be added
     benchmarks: tuple[str, ...] = ()  # those of the new samples
+    unknown: tuple[str, ...] = ()  # commits that git does not know, where there is a repository
 
 
 class StoredSeries(Struct, frozen=True):

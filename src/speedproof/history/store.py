@@ -84,9 +84,7 @@ class HistoryStore:
             remedy = next((told for sign, told in _REMEDIES.items() if sign in cause.lower()), "")
             raise SpeedproofError(f"{self.where}: {cause}{remedy}") from error
         except UnicodeDecodeError as error:
-            raise SpeedproofError(
-                f"{self.where}: is damaged: it holds text that is none ({error})"
-            ) from error
+            raise self._damaged(f"it holds text that is none ({error})") from error
 
     def add(
         self,
@@ -240,21 +238,41 @@ class HistoryStore:
         with self.transaction() as connection:
             known = connection.execute(select(schema.commits).order_by(schema.commits.c.id)).all()
             sittings = {row.id: row.machine for row in connection.execute(select(schema.sessions))}
+            named = connection.execute(select(schema.series.c.id)).scalars().all()
             figures = np.concatenate([np.zeros(0, FIGURES), *self._blocks(connection, wanted)])
         order = np.argsort((figures["series"].astype(np.int64) << 32) + figures["sample"])
         figures = figures[order]
         del order
         columns = {name: np.ascontiguousarray(figures[name]) for name in FIGURES.names or ()}
         del figures
-        columns["machine"] = _numbered(sittings.keys(), sittings.values())[columns["session"]]
-        columns["commit"] = _numbered((row.id for row in known), range(len(known)))[columns["commit"]]
+        columns["series"] = self._found(columns["series"], dict(zip(named, named, strict=True)))
+        columns["machine"] = self._found(columns["session"], sittings)
+        columns["commit"] = self._found(columns["commit"], {row.id: i for i, row in enumerate(known)})
         return Measurements(**columns, commits=tuple(Commit(row.sha, row.subject, row.date) for row in known))
 
     def _blocks(self, connection: Connection, wanted: Sequence[int] | None) -> Iterator[npt.NDArray[np.void]]:
         """The figures of some series or all, as they were added."""
         for (figures,) in connection.execute(select(schema.blocks.c.figures).order_by(schema.blocks.c.id)):
-            block = np.frombuffer(figures, FIGURES)
+            block = self._unpacked(figures)
             yield block if wanted is None else block[np.isin(block["series"], wanted)]
+
+    def _unpacked(self, figures: bytes) -> npt.NDArray[np.void]:
+        if len(figures) % FIGURES.itemsize:
+            raise self._damaged("a block of figures is cut short")
+        return np.frombuffer(figures, FIGURES)
+
+    def _found(self, numbers: npt.NDArray[np.int32], values: Mapping[int, int]) -> npt.NDArray[np.int32]:
+        """Values by their numbers in the store."""
+        known = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
+        known[list(values)] = list(values.values())
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= known.size or known[numbers].min() < 0):
+            raise self._damaged("figures are of a commit, session or benchmark that it does not hold")
+        return known[numbers]
+
+    def _damaged(self, what: str) -> SpeedproofError:
+        return SpeedproofError(
+            f"{self.where}: is damaged: {what}; take a backup, or add the files to a new store"
+        )
 
     def samples(self, numbers: Sequence[int]) -> list[Sample]:
         """Whole samples by their numbers, in that order."""
@@ -298,8 +316,10 @@ class HistoryStore:
     def _forget_figures(self, connection: Connection, commit: int) -> None:
         """Blocks without the figures of a commit, or none."""
         b = schema.blocks
-        for number, figures in connection.execute(select(b.c.id, b.c.figures)).all():
-            block = np.frombuffer(figures, FIGURES)
+        # PostgreSQL has several writers.
+        locked = select(b.c.id, b.c.figures).order_by(b.c.id).with_for_update()
+        for number, figures in connection.execute(locked).all():
+            block = self._unpacked(figures)
             left = block[block["commit"] != commit]
             if not left.size:
                 connection.execute(delete(b).where(b.c.id == number))
@@ -358,14 +378,6 @@ _REMEDIES = {
 def _kind(of: Sample | StoredSeries) -> str:
     """The unit and the direction, in words."""
     return f"{of.unit or 'plain numbers'}, {'more' if of.higher_is_better else 'less'} being better"
-
-
-def _numbered(numbers: Iterable[int], values: Iterable[int]) -> npt.NDArray[np.int32]:
-    """Values by their numbers in the store."""
-    known = dict(zip(numbers, values, strict=True))
-    by_number = np.zeros(max(known, default=0) + 1, dtype=np.int32)
-    by_number[list(known)] = list(known.values())
-    return by_number
 
 
 def _insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

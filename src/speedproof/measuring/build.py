@@ -17,10 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.errors import UsageError
-from speedproof.measuring.cache import cache_folder
 from speedproof.measuring.execute import RunError, shell_command, signal_name
-from speedproof.measuring.processes import adopting, end, watch
 from speedproof.measuring.revisions import Revision, check_out
+from speedproof.measuring.store import cache_folder
+from speedproof.measuring.system import adopting, end, watch
 
 # Of those that are there, the version is a part of what a build is made of.
 _TOOLS = ("cc", "c++", "gcc", "g++", "clang", "ld", "rustc", "cargo", "go", "javac", "make", "cmake")

@@ -21,9 +21,8 @@ from speedproof.data.session_file import (
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.build import BuildCache
-from speedproof.measuring.environment import snapshot
 from speedproof.measuring.execute import RunError
-from speedproof.measuring.metrics import (
+from speedproof.measuring.executor import (
     ACCOUNTED,
     OutputMetric,
     check_decider,
@@ -34,9 +33,9 @@ from speedproof.measuring.metrics import (
 from speedproof.measuring.plan import Hooks, as_built, plan_trees
 from speedproof.measuring.programs import lacks, not_found
 from speedproof.measuring.revisions import Revision, repository, resolve
-from speedproof.measuring.runs import RunLoop
-from speedproof.measuring.schedule import seed_or_new
+from speedproof.measuring.runs import RunLoop, seed_or_new
 from speedproof.measuring.store import new_head, read_sessions
+from speedproof.measuring.system import snapshot
 
 _BENCHMARK = "command"
 _PAIR = 2

@@ -18,8 +18,16 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.errors import Parameter, SpeedproofError
-from speedproof.measuring.processes import adopting, children, end, left_behind, watch
-from speedproof.measuring.system import ChildEnd, bytes_of_peak, memory_file
+from speedproof.measuring.system import (
+    ChildEnd,
+    adopting,
+    bytes_of_peak,
+    children,
+    end,
+    left_behind,
+    memory_file,
+    watch,
+)
 
 # Python ignores these, and a child would inherit that: a benchmark in a pipe must still die of SIGPIPE.
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import itertools
 import os
 import re
@@ -16,7 +17,6 @@ from msgspec.structs import replace
 from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
 from speedproof.errors import FormatError, Parameter, UsageError
 from speedproof.measuring.execute import shell_command
-from speedproof.measuring.shell_syntax import shell_syntax
 from speedproof.tables import read_toml, read_value
 
 # Only its length matters: it moves the stack.
@@ -317,3 +317,40 @@ def _planned(
         return _version(label, command, benchmark.hooks(shell, inside, env), known, _SHELL_MEMBER)
 
     return _combined(title, benchmark.parameters, lambda values: (version(label, values) for label in labels))
+
+
+_TOKEN = re.compile(
+    r"""
+    (?P<blank>\s+)
+    | (?P<quoted>\\. | '[^']*' | "(?:\\.|[^"\\])*")
+    | (?P<piece>
+        (?: (?<!\S)\d+ )? (?: <<<? | <> | [<>]& | >> | >\| | [<>] ) (?: (?<=&)(?:\d+|-) )?  # 2>&1
+        | &>>? | \|\| | \|& | \| | && | & | ;+
+        | \$ (?: \{[^}]*\}? | \([^)]*\)? | \w+ | [?@*\#$!] )
+        | `[^`]*`?
+        | (?<!\S) ~ (?:/\S*)? (?=\s|$)
+    )
+    | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def shell_syntax(text: str, folder: str = "") -> str:
+    r"""The first piece of a command that a shell would carry out or replace, and splitting into words does not."""
+    start, pattern, magic = 0, "", False
+    for match in _TOKEN.finditer(text + " "):
+        kind, found = match.lastgroup, match[0]
+        if kind == "piece":
+            return found
+        if kind == "blank":
+            # Not Path.glob, which takes no absolute pattern.
+            if magic and any(glob.iglob(pattern, root_dir=folder or None)):  # noqa: PTH207
+                return text[start : match.start()]
+            start, pattern, magic = match.end(), "", False
+        elif kind == "quoted":
+            pattern += glob.escape("".join(shlex.split(found)))
+        else:
+            pattern += found
+            magic = magic or found in "*?["
+    return ""

@@ -1,10 +1,14 @@
-"""The runs of a session: each is executed at its place, stored, and counted."""
+"""The runs of a session: drawn in a random order, each executed at its place, stored and counted."""
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
+
+from msgspec import Struct, field
 
 from speedproof.data.session_file import (
     Line,
@@ -17,7 +21,164 @@ from speedproof.data.session_file import (
 from speedproof.data.units import PROCESSOR_TIMES
 from speedproof.errors import Parameter
 from speedproof.measuring.execute import Run, RunError
-from speedproof.measuring.results import Tally
+
+T = TypeVar("T")
+
+
+def seed_or_new(seed: int | None) -> int:
+    """The seed that was given; else one of 32 bits that nobody foresees."""
+    return int.from_bytes(os.urandom(4)) if seed is None else seed
+
+
+def block_order(versions: Sequence[T], *, seed: int, benchmark: int, block: int) -> tuple[T, ...]:
+    """The order of one block; the same for the same seed whatever ran before."""
+    return tuple(versions[i] for i in _permutation(len(versions), seed, benchmark, block))
+
+
+def _permutation(n: int, seed: int, *place: int) -> list[int]:
+    drawn = hashlib.blake2b(" ".join(map(str, (seed, *place))).encode())
+
+    def key(i: int) -> bytes:
+        own = drawn.copy()
+        own.update(b" %d" % i)
+        return own.digest()
+
+    return sorted(range(n), key=key)
+
+
+class BuildOrder:
+    """Which builds the next block has: all of a version's in random order, before any comes again.
+
+    Every version has an order of its own, so that the builds of a block are paired at random. A session that goes
+    on with another keeps its seed here, and tells which builds that one has used: it then has the others, in the
+    same pairs as if nothing had come between.
+    """
+
+    def __init__(self, counts: Mapping[str, int], *, seed: int, benchmark: int) -> None:
+        self.seed = seed
+        self._benchmark = benchmark
+        self._uses = {name: [0] * count for name, count in counts.items()}
+
+    def __bool__(self) -> bool:
+        """Whether there are several builds."""
+        return any(self._uses.values())
+
+    def upcoming(self) -> dict[str, int | None]:
+        """The builds of the next block, by version; None where there is but one."""
+        return {
+            name: self._next(version, uses) if uses else None
+            for version, (name, uses) in enumerate(self._uses.items())
+        }
+
+    def _next(self, version: int, uses: Sequence[int]) -> int:
+        turn = min(uses)
+        order = _permutation(len(uses), self.seed, self._benchmark, turn, version, len(uses))
+        return next(build for build in order if uses[build] == turn)
+
+    def use(self, builds: Mapping[str, int | None]) -> bool:
+        """Take note of a block; False, and not taken, when a build of it has had its turn already."""
+        for name, build in builds.items():
+            if (uses := self._uses[name]) and (
+                build is None or build >= len(uses) or uses[build] > min(uses)
+            ):
+                return False
+        for name, build in builds.items():
+            if build is not None:
+                self._uses[name][build] += 1
+        return True
+
+
+class Decider(Protocol):
+    """Who says when a benchmark has been measured enough; measuring itself decides nothing."""
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks it was given."""
+
+    @property
+    def runners(self) -> tuple[str, ...]:
+        """The versions of the next block: the reference, and the candidates that are still there."""
+
+    def add(self, block: Mapping[str, float]) -> None:
+        """Take the values of a block, by version."""
+
+    def drop(self, candidate: str, reason: str) -> None:
+        """Let a candidate leave for a reason that is none of its values."""
+
+    def stopped(self) -> tuple[str, ...]:
+        """The candidates that left because of their values."""
+
+
+class Limits(Struct, frozen=True):
+    """What ends a benchmark whatever was found."""
+
+    max_blocks: int | None  # blocks after which it ends
+    max_time: float | None  # seconds of one session, shared by those that are open
+    in_rounds: bool = False  # whether benchmarks take turns, instead of one after the other
+
+
+class Progress(Struct, frozen=True):
+    """What a watcher is told after each run."""
+
+    benchmark: PlannedBenchmark  # what is measured
+    version: str  # what ran
+    run: Run  # its measurements
+    warmup: bool  # whether it was a warm-up run
+    elapsed: float  # seconds since the benchmark's start
+    together: int  # how many benchmarks are measured at once, and open
+
+
+class Tally(Struct):
+    """What became of the runs of one version of one benchmark, warm-up not counted."""
+
+    # Whose
+    benchmark: str
+    version: str
+    runs: int = 0  # all of them, those of sessions that this one goes on with included
+    failed: int = 0  # ended with an error or by the time-out, and left out
+    lacking: int = 0  # succeeded, but lacked the deciding metric, and left out
+    left_behind: int = 0  # runs that left processes running
+    metrics: tuple[str, ...] = ()  # every metric that some run had, in order of appearance
+    # Metrics that were asked for and that a run of this session lacked, and why the first of them did
+    absent: dict[str, str] = field(default_factory=dict)
+
+    def count(self, run: Run | RunLine, *, deciding: bool) -> None:
+        """Take note of a run."""
+        self.runs += 1
+        self.failed += run.failed
+        self.lacking += not run.failed and not deciding
+        self.left_behind += run.left_behind > 0
+        self.metrics = tuple(dict.fromkeys((*self.metrics, *run.metrics)))
+
+    @property
+    def useless(self) -> bool:
+        """Whether there were runs and not one of them counts."""
+        return 0 < self.runs == self.failed + self.lacking
+
+
+class Measured(Struct, frozen=True):
+    """How a session went."""
+
+    reasons: tuple[tuple[str, str], ...]  # benchmark, and why it ended
+    interrupted: bool  # whether Ctrl-C ended the session
+    # What became of the runs, for every version of every benchmark that was measured
+    tallies: tuple[Tally, ...]
+    # By benchmark, the candidates that were measured no longer because of what was seen of them
+    on_result: dict[str, tuple[str, ...]]
+    # By benchmark, the versions whose program was replaced during the session
+    changed: dict[str, tuple[str, ...]]
+    unfinished: tuple[str, ...] = ()  # cleanups that did not end well, in sentences
+    # By benchmark, how many blocks of earlier sessions were cut short, and how many there were
+    cut: dict[str, int] = field(default_factory=dict)
+    recalled: dict[str, int] = field(default_factory=dict)
+    # By benchmark, the candidates that lack it, or were not built
+    absent: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def fruitless(self) -> tuple[Tally, ...]:
+        """The versions of which not one run counts."""
+        return tuple(tally for tally in self.tallies if tally.useless)
+
 
 Block = dict[str, dict[str, list[RunLine]]]
 """The runs of one block, by benchmark and version."""

@@ -11,9 +11,16 @@ from typing import NamedTuple
 from speedproof.data.session_file import EndLine, PlannedBenchmark, PlannedVersion, StoredSession
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.plan import as_built
-from speedproof.measuring.results import Decider, Limits, Measured, Progress
-from speedproof.measuring.runs import Block, RunLoop
-from speedproof.measuring.schedule import BuildOrder, block_order
+from speedproof.measuring.runs import (
+    Block,
+    BuildOrder,
+    Decider,
+    Limits,
+    Measured,
+    Progress,
+    RunLoop,
+    block_order,
+)
 
 # "Steady": the median of the last three rounds is not below 98 % of that of the three before, for any version.
 _STEADY_ROUNDS = 3

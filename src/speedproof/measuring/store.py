@@ -1,26 +1,31 @@
-"""The results file: every line is handed to the kernel before the next run starts.
+"""Sessions on disk: where they are kept, the results file, the form of another tool.
 
-A ``kill -9`` of the runner therefore loses the run under way and nothing else. A power cut loses what the
-kernel had not written yet, at most about a second: ``fsync`` runs once a second, between runs, because its
-disk traffic would disturb the measurements after every single one.
+Every line of a results file is handed to the kernel before the next run starts. A ``kill -9`` of the runner
+therefore loses the run under way and nothing else. A power cut loses what the kernel had not written yet, at most
+about a second: ``fsync`` runs once a second, between runs, because its disk traffic would disturb the measurements
+after every single one.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import statistics
 import time
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
 
 from speedproof.data import session_file
-from speedproof.data.session_file import Line, PlannedBenchmark, SessionLine, StoredSession
-from speedproof.errors import FormatError, Parameter
-from speedproof.measuring.schedule import seed_or_new
+from speedproof.data.session_file import Line, PlannedBenchmark, RunLine, SessionLine, StoredSession
+from speedproof.errors import FormatError, Parameter, UsageError
+from speedproof.measuring.runs import seed_or_new
 
 _SYNC_SECONDS = 1.0
 
@@ -119,3 +124,108 @@ def read_sessions(
     for damage in unusable:
         left_out(f"{path}: {damage}")
     return sessions
+
+
+_KEPT_SESSIONS = 100
+
+
+def cache_folder() -> Path:
+    """Where it is: ``$XDG_CACHE_HOME/speedproof``, by default ``~/.cache/speedproof``."""
+    return _of_user("XDG_CACHE_HOME", ".cache")
+
+
+def sessions_folder() -> Path:
+    """Where sessions are: ``$XDG_STATE_HOME/speedproof/sessions``, by default in ``~/.local/state``."""
+    return _of_user("XDG_STATE_HOME", ".local/state") / "sessions"
+
+
+def _of_user(variable: str, usual: str) -> Path:
+    base = os.environ.get(variable, "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / usual) / "speedproof"
+
+
+def new_session(what: str, started: datetime) -> Path:
+    """A file that is not there yet, though another session may have begun in the same second.
+
+    Of those that are there the latest are kept.
+    """
+    folder = sessions_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in sorted(folder.glob("*.jsonl"), key=_changed)[: 1 - _KEPT_SESSIONS]:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: no session can be kept there: {error.strerror}; give --save FILE"
+        ) from None
+    stem = f"{what}-{started:%Y%m%d-%H%M%S}"
+    names = (folder / f"{stem}{suffix}.jsonl" for suffix in chain([""], map("-{}".format, count(2))))
+    return next(name for name in names if not name.exists())
+
+
+def latest_session(what: str) -> Path:
+    """The file of the session of a command that was measured last."""
+    folder = sessions_folder()
+    if not (found := [*folder.glob(f"{what}-*.jsonl")]):
+        raise UsageError(f"@last: no session is in {folder}, where 'speedproof {what}' keeps the latest")
+    return max(found, key=_changed)
+
+
+def _changed(path: Path) -> tuple[float, str]:
+    with suppress(OSError):
+        return path.stat().st_mtime, path.name
+    return 0.0, path.name
+
+
+def untold(notes: Sequence[str], *, today: date | None = None) -> tuple[str, ...]:
+    """Those of the notes that were not told today yet; they count as told from now on."""
+    day = (today or date.today()).isoformat()
+    path = cache_folder() / "told.json"
+    told: dict[str, str] = {}
+    with suppress(OSError, ValueError, AttributeError):
+        told = {
+            note: when for note, when in json.loads(path.read_text(encoding="utf-8")).items() if when == day
+        }
+    fresh = tuple(note for note in notes if note not in told)
+    if fresh:
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(told | dict.fromkeys(fresh, day)), encoding="utf-8")
+    return fresh
+
+
+def to_hyperfine(sessions: Sequence[StoredSession]) -> str:
+    """The JSON of hyperfine's ``--export-json``: one result for each version of each benchmark."""
+    runs: dict[tuple[str, str], list[RunLine]] = {}
+    for run in (run for session in sessions for run in session.runs):
+        if not (run.warmup or run.timed_out) and "time" in run.metrics:
+            runs.setdefault((run.benchmark, run.version), []).append(run)
+    planned = {
+        (benchmark.name, version.name): (version.text, benchmark.parameters)
+        for session in sessions
+        for benchmark in session.head.benchmarks
+        for version in benchmark.versions
+    }
+    results = [_result(*told, runs[place]) for place, told in planned.items() if place in runs]
+    return msgspec.json.format(msgspec.json.encode({"results": results}), indent=2).decode() + "\n"
+
+
+def _result(text: str, parameters: Mapping[str, str], runs: Sequence[RunLine]) -> dict[str, object]:
+    times = [run.metrics["time"] for run in runs]
+    memory = [run.metrics["memory"] for run in runs if "memory" in run.metrics]
+    return {
+        "command": text,
+        "mean": statistics.fmean(times),
+        "stddev": statistics.stdev(times) if len(times) > 1 else None,
+        "median": statistics.median(times),
+        # Zero where perf stood between the runner and the program.
+        "user": statistics.fmean(run.metrics.get("user", 0.0) for run in runs),
+        "system": statistics.fmean(run.metrics.get("system", 0.0) for run in runs),
+        "min": min(times),
+        "max": max(times),
+        "times": times,
+        **({"memory_usage_byte": [int(m) for m in memory]} if len(memory) == len(runs) else {}),
+        # hyperfine writes null for a process that a signal ended.
+        "exit_codes": [run.exit if run.exit >= 0 else None for run in runs],
+        **({"parameters": parameters} if parameters else {}),
+    }

@@ -67,13 +67,14 @@ def analyse(
     used, note = independent(sample)
     shift = exponent(used.values)  # to a unit in which densities and squares are doubles, and back
     x = np.ldexp(used.values, shift)
-    fitted, test = fit(x, components=components, K_max=K_max, compatible=compatible), None
+    fitted = fit(x, components=components, K_max=K_max, compatible=compatible, fast=fast)
+    test = None
     if N > 0 and components is None and not used.nested:
         drawn, some, of_some = None, x, fitted
         if x.size > MOST_TESTED:
             drawn = MOST_TESTED
             some = np.random.default_rng(seed).choice(x, drawn, replace=False)
-            of_some = fit(some, K_max=K_max, compatible=compatible)
+            of_some = fit(some, K_max=K_max, compatible=compatible, fast=fast)
         result = goodness_of_fit(some, of_some, N=N, seed=seed, c=c, fast=fast, jobs=jobs, distance=distance)
         if (
             rounding

@@ -46,7 +46,7 @@ from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.options import Multiplicity
 from speedproof.protocols.aggregates import MeanLogRatio, log_ratios
-from speedproof.protocols.caveats import caveats_of, few_runs, one_layout
+from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
 from speedproof.protocols.claims import (
     CLAIMED,
     MULTIPLICITIES,
@@ -61,7 +61,6 @@ from speedproof.protocols.claims import (
 )
 from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
 from speedproof.protocols.in_blocks import blocks_of
-from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers

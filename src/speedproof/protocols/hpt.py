@@ -262,30 +262,24 @@ class HptClaims(Struct, frozen=True):
 
 def claims(
     entries: Sequence[HptEntry],
+    answer: Hpt,
     *,
-    alpha: float,
     speedups: Sequence[float] = (),
     rule: HptRule = "exact",
     literal_signs: bool,
 ) -> HptClaims:
-    """Put the geometric mean, the paired t test and any speedups of interest to HPT.
+    """Put the geometric mean, the paired t test and any speedups of interest to HPT, beside its first r-speedup.
 
     Both rivals are given the medians of the runs' scores, as HPT's second level is. The geometric mean is that
     of the ratios; the t test's speedup is the largest factor by which the other side's scores can be multiplied
     and the winner's still exceed them at risk alpha = 1 - r.
     """
-    confidence = alpha_at(alpha)
-    duels = duels_of(entries, [confidence])
+    found, candidate_wins = answer.speedups[0], answer.winner is not Winner.REFERENCE
+    confidence, alpha = found.confidence, alpha_at(found.confidence)
+    ahead = [entry.duel if candidate_wins else entry.duel.reversed() for entry in entries]
     for speedup in speedups:
         if not 0 < speedup < math.inf:
             raise UsageError(f"speedups={speedup}: expected factors, positive and finite")
-    turned = [duel.reversed() for duel in duels]
-    of_candidate, of_reference = (
-        confidence_at(sides, Fraction(1), rule, literal=literal_signs) for sides in (duels, turned)
-    )
-    candidate_wins = of_candidate >= of_reference
-    ahead = duels if candidate_wins else turned
-    (found,) = r_speedup(ahead, [confidence], rule, literal=literal_signs)
 
     def claim(method: str, speedup: float | None) -> HptClaim:
         if speedup is None:

@@ -34,7 +34,7 @@ from speedproof.protocols.hpt_levels import (
 )
 from speedproof.protocols.hpt_steps import FREE, OPEN, Steps, level1_steps
 from speedproof.stats.crossings import crossing_limit, crossing_pairs
-from speedproof.stats.signed_rank import COUNTS_BELOW, squares_of_runs, table_pvalue, tails_above
+from speedproof.stats.signed_rank import COUNTS_BELOW, least_sums, squares_of_runs, table_pvalue
 
 # Breakpoints nearer than this, relatively, are judged together; their floating-point error is far below it.
 _TOGETHER = 1e-11
@@ -93,9 +93,8 @@ def r_speedup(
     literal: bool,
     at_one: float | None = None,
 ) -> tuple[RSpeedup, ...]:
-    """Find the r-speedups of A over B; the p-value at a speedup of 1 may be known."""
-    if at_one is None:
-        at_one = _pvalue_at(duels, Fraction(1), rule, literal)
+    """Find the r-speedups of A over B, whose p-value at a speedup of 1 may be known."""
+    at_one = _pvalue_at(duels, Fraction(1), rule, literal) if at_one is None else at_one
     alphas = [float(1 - decimal(r)) for r in confidences]
     if all(at_one > alpha for alpha in alphas):
         return tuple(RSpeedup(r) for r in confidences)
@@ -104,7 +103,10 @@ def r_speedup(
     # A long line is searched for each risk by itself: between two of them lie thousands of breakpoints.
     groups = [[alpha] for alpha in within] if _is_long(duels, literal) else [within]
     lines = {
-        a: line for group in groups for line in [_Line(duels, rule, literal, group, steps)] for a in group
+        a: line
+        for group in groups
+        for line in [_Line(duels, rule, literal, within, steps, group)]
+        for a in group
     }
     return tuple(
         RSpeedup(r) if at_one > alpha else lines[alpha].solve(r, alpha)
@@ -146,9 +148,13 @@ class _Line:
         rule: HptRule,
         literal: bool,
         alphas: Sequence[float],
-        steps: Sequence[Steps] | None = None,
+        steps: Sequence[Steps],
+        sought: Sequence[float],
     ) -> None:
         self.duels, self.rule, self.literal = duels, rule, literal
+        self.alphas = tuple(
+            sorted(alphas)
+        )  # which bounds of p-values tell apart; ``sought`` is within the line
         self.a = np.array([float(duel.a) for duel in duels])
         self.b = np.array([float(duel.b) for duel in duels])
         # Both medians as whole numbers over one denominator.
@@ -157,13 +163,13 @@ class _Line:
             for duel in duels
             for unit in [lcm(duel.a.denominator, duel.b.denominator)]
         ]
-        self.steps = steps or level1_steps(duels, rule)
+        self.steps = steps
         # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
         self._low, self._high = 1.0, float((self.a / self.b).max()) * (1 + _TOGETHER)
         pairs = [(*np.triu_indices(len(duels)), sign) for sign in (-1, 1)]  # one's own medians are a sum, too
         self._last = np.inf  # where the line is cut off
         if _is_long(duels, literal):
-            self._bracket(min(alphas), max(alphas))
+            self._bracket(min(sought), max(sought))
             pairs = self._crossing_pairs()
         self._find_breakpoints(pairs)
         self._bound()
@@ -359,7 +365,8 @@ class _Line:
     ) -> tuple[FloatArray, FloatArray]:
         """Least and most p-value of positive rank sums (zeros' halves not counted in) that are off by a slack.
 
-        Nothing but zeros ties. Of the normal distribution ties may move them further, as far as ``squares`` allow.
+        Nothing but zeros ties. Of the normal distribution ties may move them further, as far as ``squares`` allow;
+        the exact one is asked at the risks alone, which bound what lies between them.
         """
         n = len(self.duels)
         sums = np.stack((positive + slack, positive - slack))
@@ -371,10 +378,15 @@ class _Line:
             ]
             return lower, upper
         pvalues = np.empty(sums.shape)
-        many = n - zeros >= COUNTS_BELOW
-        for z, tail in tails_above(np.unique(zeros[~many]).tolist(), n):
-            rows = zeros == z
-            pvalues[:, rows] = tail[np.clip(np.ceil(sums[:, rows]), 0, tail.size - 1).astype(int)]
+        moving = n - zeros
+        many = moving >= COUNTS_BELOW
+        if not many.all():
+            most = int(moving[~many].max())
+            enough = least_sums(n, min(1 << most.bit_length(), COUNTS_BELOW, n + 1) - 1, self.alphas)
+            kept = (np.ceil(sums[:, ~many]) >= enough[:, None, moving[~many]]).sum(axis=0)
+            # As many risks as are kept, the largest of them first.
+            above, upto = np.array([*self.alphas[::-1], 0.0]), np.array([1.0, *self.alphas[::-1]])
+            pvalues[0, ~many], pvalues[1, ~many] = np.nextafter(above[kept[0]], 1.0), upto[kept[1]]
         ranks, below = n * (n + 1), zeros * (zeros + 1)
         whole = (ranks * (2 * n + 1) - below * (2 * zeros + 1)) / 6  # squares of the ranks above the zeros
         # A group of t ties lessens the sum of squares by (t^3 - t) / 12.

@@ -20,9 +20,8 @@ from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.quantile import quantiles_of, slowest_begin
 from speedproof.protocols.results import AtMargin, Comparison, State, Verdict
 from speedproof.protocols.sequential import TEST, block_checks, needed_of, pvalue_at
-from speedproof.stats.betting import scale_of
+from speedproof.stats.betting import FORECAST_FROM, scale_of
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.forecast import FORECAST_FROM
 from speedproof.stats.paired_ratio import paired_error
 from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.ranks import tied_share

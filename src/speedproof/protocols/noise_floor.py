@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from speedproof.data.order import Order, order_of_measuring
+from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.results import AtMargin, Comparison, Needed, SessionFloor, State, Verdict

@@ -16,9 +16,8 @@ from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
-from speedproof.protocols.caveats import caveats_of, few_runs, one_layout
+from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
 from speedproof.protocols.hpt import Hpt, entries_of_pairs, hpt
-from speedproof.protocols.machine_speeds import MachineSpeeds, machine_speeds
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from speedproof.arrays import IntArray
 from speedproof.data.groups import Groups
 from speedproof.data.names import begin_alike
-from speedproof.data.order import Order, order_of_measuring
+from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 

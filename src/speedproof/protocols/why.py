@@ -11,7 +11,7 @@ states in each version and their mean times t
 each bracket being the mean of both orders in which one can change the weights and the times, so that nothing is
 left over (A. F. Shorrocks, Journal of Economic Inequality 11, 2013). The first is what goes with the metric, the
 second the speedup at equal state. The two speeds of a machine that a suite shows
-(:mod:`speedproof.protocols.machine_speeds`) are states, too. Intervals are percentiles of a bootstrap over what
+(:mod:`speedproof.protocols.caveats`) are states, too. Intervals are percentiles of a bootstrap over what
 repeats independently, runs or processes (D. B. Rubin, "The Bayesian bootstrap", Annals of Statistics 9, 1981).
 
 It is observation, no experiment: a metric goes with time, and only changing it shows whether it is the cause.
@@ -30,7 +30,7 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.mixture.states import RunStates, joint_states, states_of, step_of
-from speedproof.protocols.machine_speeds import MachineSpeeds, slower_processes
+from speedproof.protocols.caveats import MachineSpeeds, slower_processes
 from speedproof.stats.association import associations
 from speedproof.stats.dependence import lag1
 from speedproof.stats.estimate import Estimate

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from speedproof.data.notes import Note
+from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.hpt import AS_GIVEN, Hpt, HptBenchmark, HptClaim, HptClaims, Winner
 from speedproof.protocols.hpt_speedup import RSpeedup
-from speedproof.protocols.machine_speeds import MachineSpeeds
 from speedproof.reporting.model import (
     Cell,
     Column,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from speedproof.data.notes import Assumption, Note
-from speedproof.protocols.machine_speeds import MachineSpeeds
+from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting.model import Text
 from speedproof.reporting.names import nicknames

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from speedproof.data.units import format_value
-from speedproof.protocols.planning import RunPlan
-from speedproof.reporting.model import Column, Report, Table, Text, right
-from speedproof.reporting.numbers import percent, plural
+from speedproof.protocols.planning import Calibration, RunPlan
+from speedproof.protocols.power import MOST_RUNS, PowerPlan, RunsForPower
+from speedproof.protocols.sequential import CandidateResult
+from speedproof.reporting.model import Column, Report, Row, Table, Text, right
+from speedproof.reporting.names import benchmark_column
+from speedproof.reporting.numbers import factor, p_is, percent, plural, rough, share
+from speedproof.reporting.words import CHANGED, asked_of, several, span
 
 
 def report(plan: RunPlan) -> Report:
@@ -48,3 +55,93 @@ def _duration(seconds: float) -> str:
     if seconds < 120.0:
         return format_value(seconds, "s", 3)
     return f"{seconds / 60:.0f} min" if seconds < 7200.0 else f"{seconds / 3600:.1f} h"
+
+
+def calibrated(c: Calibration, finding: CandidateResult) -> Report:
+    """What the runs of one command tell, measured against itself."""
+    between = span(finding.certified)
+    itself = Text(f"Against itself: {finding.verdict}, {between}")
+    if finding.verdict in CHANGED:
+        again = "Chance does that at the stated risk; found again, it is something that tells the two apart."
+        itself = Text(f"The second copy was found {between}. {again}", "bad")
+    elif finding.result.contradictory:
+        changed = "no single speedup fits all runs; the machine changed meanwhile."
+        itself = Text(f"Against itself: {changed}", "warning")
+    rows = (
+        (
+            format_value(seconds, "s") if seconds < 60 else f"{seconds / 60:g} min",
+            f"{blocks:.0f}",
+            factor(speedup, 1) if math.isfinite(speedup) else "none",
+        )
+        for seconds, blocks, speedup in c.provable
+    )
+    return Report(
+        "Calibration",
+        (
+            Text(
+                f"{plural(c.runs, 'run')} of one command, median {format_value(c.median, 's')}: single runs vary "
+                f"by {percent(c.noise, 2)}, the ratio within a pair by {percent(c.block_noise, 2)}",
+                "strong",
+            ),
+            itself,
+            _order("Neighbouring runs", c.autocorrelation, c.autocorrelation_pvalue),
+            _order("Drift with the order", c.drift, c.drift_pvalue),
+        ),
+        (Table.of(right("measuring for", "pairs", "proves"), rows),),
+        (Text("About half of all sessions of that length prove a speedup of that size.", "dim"),),
+        command="run",
+        data=c,
+    )
+
+
+def _order(what: str, correlation: float, p: float) -> Text:
+    value = "undefined" if math.isnan(correlation) else f"{correlation:+.2f}"
+    seen = p <= 0.05
+    cure = "; pairs in random order, as 'run' measures, take care of it" if seen else ""
+    return Text(f"{what}: rank correlation {value} ({p_is(p)}){cure}", "warning" if seen else "")
+
+
+def of_power(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: str = "") -> Report:
+    """What finds an effect (of a candidate, ``whose`` it is) in 8 and in 9 of 10 comparisons."""
+    notes = tuple(Text(problem, "warning") for problem in problems)
+    if not plans:
+        return Report("power", (Text("No pilot to plan from.", "bad"),), notes=notes, command="compare")
+    first = plans[0]
+    asked = f"({asked_of(first.protocol)}, risk {percent(first.alpha)})"
+    what, runs = f"To find {share(first.effect)}{whose} in 8 of 10 comparisons", several(first.repeated)
+    about = Report(f"power at {share(first.effect)}", (), notes=notes, command="compare", data=tuple(plans))
+    if len(plans) == 1:
+        often, oftener = first.sizes
+        sentence = f"{what}: about {_runs(often)} {runs} of each{_range(often)}; in 9 of 10: {_runs(oftener)}"
+        return Report(
+            about.title, (Text(sentence, "strong", asked),), notes=notes, command="compare", data=about.data
+        )
+    column, named = benchmark_column([plan.benchmark for plan in plans])
+    rows = [
+        Row.of(
+            named(plan.benchmark),
+            str(min(plan.pilot)),
+            _runs(plan.sizes[0]),
+            _range(plan.sizes[0]).strip(" ()"),
+            _runs(plan.sizes[1]),
+            name=plan.benchmark,
+        )
+        for plan in sorted(plans, key=lambda plan: -(plan.sizes[0].runs or MOST_RUNS))
+    ]
+    columns = (column, *right("pilot", "8 of 10", "between", "9 of 10"))
+    return Report(
+        about.title,
+        (Text(f"{what}: {runs} of each version", "strong", asked),),
+        (Table.of(columns, rows),),
+        notes,
+        command="compare",
+        data=about.data,
+    )
+
+
+def _runs(size: RunsForPower) -> str:
+    return f"more than {MOST_RUNS}" if size.runs is None else rough(size.runs)
+
+
+def _range(size: RunsForPower) -> str:
+    return "" if size.runs is None else f" ({rough(int(size.low))} to {rough(int(size.high))})"

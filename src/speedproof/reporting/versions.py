@@ -14,7 +14,7 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.sequential import TEST
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
-from speedproof.reporting import metrics, sheet, words
+from speedproof.reporting import sheet, words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, hint_of_all, right
 from speedproof.reporting.names import (
     benchmark_column,
@@ -52,13 +52,13 @@ def reports(
     for result in results:
         by_metric.setdefault(result.metric, []).append(result)
     if short and len(by_metric) > 1 and len(by_metric) == len(results) and not any(asked.values()):
-        return [metrics.report(results)]
+        return [sheet.of_metrics(results)]
     ranked = rankings or {}
     made = {
         metric: report(of, ranked.get(metric), **asked) if len(of) > 1 else sheet.report(of[0], **asked)
         for metric, of in by_metric.items()
     }
-    return metrics.named(made) if len(made) > 1 else [*made.values()]
+    return sheet.named(made) if len(made) > 1 else [*made.values()]
 
 
 class _Versions:

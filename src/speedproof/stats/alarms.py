@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.stats.change_points import place_of_step
 from speedproof.stats.cusum import Alarm, first_alarms, run_limit
-from speedproof.stats.jumps import first_jump
+from speedproof.stats.jumps import first_jumps
 
 _ROWS = 256  # series at a time
 
@@ -36,10 +36,9 @@ def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, .
             values = np.zeros((len(part), levels[-1].size))
             for row, level in zip(values, levels, strict=True):
                 row[: level.size] = level
-            for i, level, small in zip(part, levels, first_alarms(values, limit), strict=True):
-                within = small is not None and small.raised < level.size
-                both = first_jump(level, 2.0 * mean), small if within else None
-                raised = [alarm for alarm in both if alarm is not None]
+            first = zip(first_jumps(values, 2.0 * mean), first_alarms(values, limit), strict=True)
+            for i, level, both in zip(part, levels, first, strict=True):
+                raised = [alarm for alarm in both if alarm is not None and alarm.raised < level.size]
                 if not raised:
                     continue
                 alarm = min(raised, key=lambda alarm: alarm.raised)

@@ -41,12 +41,18 @@ def mean_run(limit: float, slack: float = _SLACK) -> float:
     "Determination of A.R.L. and a contour nomogram for cusum charts to control normal mean", Technometrics 13,
     1971.
     """
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = _nodes()
     y = np.concatenate([[0.0], (nodes + 1.0) * limit / 2.0])
     w = np.concatenate([[0.0], weights * limit / 2.0])
     density = np.exp(-0.5 * np.square(y + slack - y[:, None])) / math.sqrt(2.0 * math.pi) * w
     density[:, 0] += ndtr(slack - y)
     return float(np.linalg.solve(np.eye(y.size) - density, np.ones(y.size))[0]) / 2.0
+
+
+@lru_cache(maxsize=1)
+def _nodes() -> tuple[FloatArray, FloatArray]:
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return nodes, weights
 
 
 @lru_cache(maxsize=256)

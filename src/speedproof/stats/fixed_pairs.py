@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.forecast import FORECAST_FROM
+from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.sequential import PairedSequence, SequentialResult, bounds_of
 from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, upper_tail
 from speedproof.stats.special import ndtri

@@ -15,51 +15,78 @@ import numpy as np
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.cusum import Alarm
-from speedproof.stats.scaling import usual
+from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import t_sf
 
 _FIRST = 10  # values of a level before it can be left
 _NEW, _NEWEST = (2, 3, 4, 5), (1, 2)
 _BEFORE = 100
 _MOST_DEPENDENT = 0.9
+_AT_ONCE = 4096  # p-values
 # By simulation (studies/history_alarms.py): of the p-value, for looks at all lengths and dependent values; of the
 # chance of such ranks and its power of the mean, for outliers; of that of the newest values
 _STRICTER, _RANKS, _POWER, _RANKS_OF_NEWEST = 2.0, 8700.0, 1.8, 4.0
 
 
-def first_jump(x: FloatArray, mean: float) -> Alarm | None:
-    """The first jump of values that come in, where false ones are as rare as one in so many values."""
-    found = [jump for new in _NEW for jump in jumps(x, mean, new, _RANKS / mean**_POWER)[:1]]
-    if not found:
-        return None
-    shown, _, since = min(found)
-    return Alarm(shown, since, bool(x[since] > x[since - 1]))
+def first_jumps(x: FloatArray, mean: float) -> list[Alarm | None]:
+    """Of each of several series of equal length, shape (rows, n), the first jump of values that come in.
+
+    False ones are as rare as one in so many values. Nothing depends on later values: shorter series may be filled
+    up.
+    """
+    found = [jumps(x, mean, new, _RANKS / mean**_POWER) for new in _NEW]
+    row, shown, pvalue, since = (np.concatenate(column) for column in zip(*found, strict=True))
+    first: list[Alarm | None] = [None] * len(x)
+    for i in np.lexsort((since, pvalue, shown, row))[::-1].tolist():
+        r, k = int(row[i]), int(since[i])
+        first[r] = Alarm(int(shown[i]), k, bool(x[r, k] > x[r, k - 1]))
+    return first
 
 
 def newest_jump(x: FloatArray, mean: float) -> int | None:
     """Where the newest one or two values jump, how many are before; false ones once in so many values."""
-    part = x[-_BEFORE - max(_NEWEST) :]
-    found = [
-        (pvalue, since)
-        for new in _NEWEST
-        for shown, pvalue, since in jumps(part, mean, new, _RANKS_OF_NEWEST / mean)
-        if shown == part.size - 1
-    ]
-    return x.size - part.size + min(found)[1] if found else None
+    found = []
+    for new in _NEWEST:
+        fewest, since = _fewest_before(new, _RANKS_OF_NEWEST / mean), x.size - new
+        if fewest is None or since < fewest:
+            continue
+        before, after = x[max(0, since - _BEFORE) : since], x[since:]
+        if after.min() > before.max() or after.max() < before.min():
+            pvalue = float(_pvalues(x[None], np.zeros(1, np.int64), np.array([since]), new)[0])
+            found += [(pvalue, since)] if pvalue * mean * _STRICTER <= 1.0 else []
+    return min(found)[1] if found else None
 
 
-def jumps(x: FloatArray, mean: float, new: int, most: float) -> list[tuple[int, float, int]]:
-    """Every jump of so many values, its ranks of such a chance at most: its last value, p-value, first value."""
+def jumps(
+    x: FloatArray, mean: float, new: int, most: float
+) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
+    """Every jump of so many values, its ranks of such a chance at most: row, last value, p-value, first value."""
     fewest = _fewest_before(new, most)  # the chance falls with what is before
-    if fewest is None or fewest > x.size - new:
-        return []
-    ends = np.arange(fewest, x.size - new + 1)
-    pvalues = _pvalues(usual(x), ends, new)
-    small = pvalues * mean * _STRICTER <= 1.0
-    return [
-        (end + new - 1, pvalue, end)
-        for end, pvalue in zip(ends[small].tolist(), pvalues[small].tolist(), strict=True)
-    ]
+    if fewest is None or fewest > x.shape[1] - new:
+        none = np.zeros(0, np.int64)
+        return none, none, np.zeros(0), none
+    before, after = slice(fewest - 1, x.shape[1] - new), slice(fewest + new - 1, None)
+    beyond = (-_largest(-x, new)[:, after] > _largest(x, _BEFORE)[:, before]) | (
+        _largest(x, new)[:, after] < -_largest(-x, _BEFORE)[:, before]
+    )
+    row, at = np.nonzero(beyond)
+    since = at + fewest
+    pvalue = np.ones(row.size)
+    for k in range(0, row.size, _AT_ONCE):
+        part = slice(k, k + _AT_ONCE)
+        pvalue[part] = _pvalues(x, row[part], since[part], new)
+    small = pvalue * mean * _STRICTER <= 1.0
+    return row[small], since[small] + new - 1, pvalue[small], since[small]
+
+
+def _largest(x: FloatArray, width: int) -> FloatArray:
+    """Of every value the largest among it and those before it, so many together; a row a series."""
+    found, wide = x.copy(), 1
+    while wide < width:
+        more = min(wide, width - wide)
+        found[:, more:] = np.maximum(found[:, more:], found[:, :-more])
+        wide += more
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -70,37 +97,25 @@ def _fewest_before(new: int, most: float) -> int | None:
     return next((before for before, chance in zip(counts, chances, strict=True) if chance <= most), None)
 
 
-def _sums(v: FloatArray) -> FloatArray:
-    return np.concatenate([[0.0], np.cumsum(v)])
-
-
-def _pvalues(x: FloatArray, ends: IntArray, new: int) -> FloatArray:
-    """Of so many values from each place on, against up to a hundred before it; 1 where one is not beyond."""
-    starts = np.maximum(ends - _BEFORE, 0)
-    count = (ends - starts).astype(np.float64)
-    centred = x - np.median(x)
-    plain, squares = _sums(centred), _sums(centred * centred)
-    products = np.concatenate([[0.0], _sums(centred[1:] * centred[:-1])])
-    level = (plain[ends] - plain[starts]) / count
-    power = np.maximum(squares[ends] - squares[starts] - count * level**2, 0.0)
-    pairs = products[ends] - products[starts + 1]
-    ends_of_sum = 2.0 * (plain[ends] - plain[starts]) - centred[starts] - centred[ends - 1]
-    lagged = pairs - level * ends_of_sum + (count - 1.0) * level**2
+def _pvalues(x: FloatArray, row: IntArray, since: IntArray, new: int) -> FloatArray:
+    """Of so many values of a row from a place on, all beyond up to a hundred before it: of their mean."""
+    places = since[:, None] + np.arange(-_BEFORE, 0)
+    there = places >= 0
+    before = np.where(there, x[row[:, None], np.maximum(places, 0)], 0.0)
+    before, after = in_common_unit(before, x[row[:, None], since[:, None] + np.arange(new)])
+    count = there.sum(axis=1).astype(np.float64)
+    level = before.sum(axis=1) / count
+    rest = np.where(there, before - level[:, None], 0.0)
+    power, lagged = (rest * rest).sum(axis=1), (rest[:, 1:] * rest[:, :-1]).sum(axis=1)
     raw = np.divide(lagged, power, out=np.zeros_like(power), where=power > 0.0)
     rho = np.clip(raw + (1.0 + 3.0 * np.maximum(raw, 0.0)) / count, 0.0, _MOST_DEPENDENT)
-    of_level, of_new = _of_mean(rho, count), _of_mean(rho, np.full(ends.size, float(new)))
+    of_level, of_new = _of_mean(rho, count), _of_mean(rho, np.full(count.size, float(new)))
     variance = power / (count * np.maximum(1.0 - of_level, 0.1))
-    after = (plain[ends + new] - plain[ends]) / new
-    windows = np.lib.stride_tricks.sliding_window_view(centred, new)[ends]
-    longest = np.concatenate([np.full(_BEFORE, np.nan), centred])
-    before = np.lib.stride_tricks.sliding_window_view(longest, _BEFORE)[ends]
-    beyond = (windows.min(axis=1) > np.nanmax(before, axis=1)) | (
-        windows.max(axis=1) < np.nanmin(before, axis=1)
-    )
     spread = np.sqrt(variance * (of_level + of_new))
-    distance = np.divide(np.abs(after - level), spread, out=np.full(ends.size, np.inf), where=spread > 0.0)
+    apart = np.abs(after.mean(axis=1) - level)
+    distance = np.divide(apart, spread, out=np.full(count.size, np.inf), where=spread > 0.0)
     degrees = np.maximum(count * (1.0 - rho) / (1.0 + rho) - 1.0, 2.0)
-    pvalues: FloatArray = np.where(beyond, 2.0 * t_sf(distance, degrees), 1.0)
+    pvalues: FloatArray = 2.0 * t_sf(distance, degrees)
     return pvalues
 
 

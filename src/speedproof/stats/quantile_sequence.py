@@ -21,7 +21,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.forecast import FORECAST_FROM
+from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.quantile_ratio import Quantiles
 from speedproof.stats.root import halved
 from speedproof.stats.sequential import PairedSequence, bounds_of

@@ -17,7 +17,8 @@ from speedproof.stats.ratio import Interval, RatioTest, edges, hold, monotone, s
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import normal_quantile
 
-_MOST_RATIOS = 1 << 14  # of one pair; above that they are not all made
+# Of one pair; above that they are not all made, or not even where all may be equal
+_MOST_RATIOS, _MOST_COMPILED = 1 << 14, 1 << 18
 _CACHED = 32_768  # ratios sorted at a time: they fit a core's cache
 
 
@@ -91,18 +92,17 @@ def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> tuple[Float
     x = np.broadcast_to(x, (*rank.shape, n)).reshape(-1, n)
     y = np.broadcast_to(y, (*rank.shape, m)).reshape(-1, m)
     at = np.stack([n * m - rank.ravel(), rank.ravel() - 1], axis=-1)
-    if n * m > _MOST_RATIOS:
+    compiled = merging.COMPILED if n * m <= _MOST_COMPILED else None
+    if compiled is not None and (x > 0.0).all() and (y > 0.0).all():
+        statistics: FloatArray = np.empty(at.shape)
+        places = np.clip(at, 0, n * m - 1)
+        compiled.ratios(np.sort(x, axis=1), n, np.sort(y, axis=1), m, places, statistics)
+    elif n * m <= _MOST_RATIOS:
+        statistics = _of_all_ratios(x, y, np.clip(at, 0, n * m - 1))
+    else:
         rows = zip(x, y, at.tolist(), strict=True)
         statistics = np.array([_two_of_many(*row) for row in rows]).reshape(-1, 2)
-    else:
-        places = np.clip(at, 0, n * m - 1)
-        positive = bool((x > 0.0).all() and (y > 0.0).all())
-        if positive and merging.COMPILED is not None:
-            statistics = np.empty(at.shape)
-            merging.COMPILED.ratios(np.sort(x, axis=1), n, np.sort(y, axis=1), m, places, statistics)
-        else:
-            statistics = _of_all_ratios(x, y, places)
-        statistics = np.where(at < 0, 0.0, np.where(at >= n * m, np.inf, statistics))
+    statistics = np.where(at < 0, 0.0, np.where(at >= n * m, np.inf, statistics))
     return statistics[:, 0].reshape(rank.shape), statistics[:, 1].reshape(rank.shape)
 
 

@@ -18,8 +18,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.betting import LOG_WEIGHTS, BettingMartingale, log_factors, mix, scale_of
-from speedproof.stats.forecast import blocks_until
+from speedproof.stats.betting import LOG_WEIGHTS, BettingMartingale, blocks_until, log_factors, mix, scale_of
 from speedproof.stats.location import hodges_lehmann
 from speedproof.stats.root import decreasing_roots
 from speedproof.stats.scaling import middle
@@ -234,7 +233,7 @@ class PairedSequence:
         return _speedup(hodges_lehmann(self._rows[2, : self._n])) if self._n else math.nan
 
     def blocks_to_go(self, *, gamma: float = 1.0, side: int) -> float:
-        """About how many more blocks reject gamma; see :func:`~speedproof.stats.forecast.blocks_until`."""
+        """About how many more blocks reject gamma; see :func:`~speedproof.stats.betting.blocks_until`."""
         missing = self._threshold - self.log_evidence(gamma, side=side)
         shift = math.log(gamma)
         differences = self._rows[self._row(side, shift), : self._n]

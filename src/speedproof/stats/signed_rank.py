@@ -13,7 +13,6 @@ distributions are offered:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -86,9 +85,10 @@ def upper_tail(doubled_ranks: tuple[int, ...]) -> FloatArray:
     step = math.gcd(*doubled_ranks) or 1
     most = sum(doubled_ranks) // step
     ways, spare = np.zeros(most // 2 + 1), np.empty(most // 2 + 1)
-    ways[0] = 1.0
+    ways[0], reached = 1.0, 0
     for rank in doubled_ranks:
-        _add_rank(ways, spare, rank // step)
+        reached += rank // step
+        _add_rank(ways[: reached + 1], spare, rank // step)
     tail = _tail(ways, most, len(doubled_ranks))
     # Between two multiples of the step lies no sum: there the tail is that of the next multiple.
     sparse: FloatArray = np.repeat(tail, step)[step - 1 :]
@@ -137,15 +137,21 @@ def squares_of_runs(marks: BoolArray) -> FloatArray:
     return np.bincount(starts // (columns + 2), weights=squares, minlength=rows).astype(np.float64)
 
 
-def tails_above(zeros: Sequence[int], n: int) -> Iterator[tuple[int, FloatArray]]:
-    """P[S >= s], s = 0, 1, ..., for the ranks above those of z zeros, for several z: each from the next larger."""
-    least = min(zeros, default=n)
-    half = (n * (n + 1) - least * (least + 1)) // 4
-    ways, spare = np.zeros(half + 1), np.empty(half + 1)
-    ways[0] = 1.0
-    last = n
-    for z in sorted(zeros, reverse=True):
-        for rank in range(last, z, -1):
-            _add_rank(ways, spare, rank)
-        last = z
-        yield z, np.append(_tail(ways, (n * (n + 1) - z * (z + 1)) // 2, n - z), 0.0)
+@lru_cache(maxsize=64)
+def least_sums(n: int, most: int, alphas: tuple[float, ...]) -> IntArray:
+    """For z = n, n - 1, ..., n - most zeros the least sums s of the ranks above them with P[S >= s] <= alpha.
+
+    A row for each of the ascending alphas; beyond the largest sum where even that has too large a share.
+    """
+    every = (n * (n + 1) - (n - most) * (n - most + 1)) // 2
+    below = np.ones((every // 2 if alphas[-1] <= 0.5 else every) + 1)  # ways to reach a sum at most
+    spare = np.empty_like(below)
+    found = np.empty((len(alphas), most + 1), dtype=np.int64)
+    largest = 0
+    for count in range(most + 1):
+        if count:
+            _add_rank(below, spare, n + 1 - count)
+            largest += n + 1 - count
+        found[:, count] = largest + 1 - np.searchsorted(below, np.ldexp(alphas, count), "right")
+    found.flags.writeable = False
+    return found

@@ -18,6 +18,7 @@ from speedproof.history.tracks import Track
 from speedproof.history.triage import STANDS
 from speedproof.reporting.history import at_least, between_sessions, size_of
 from speedproof.reporting.triage import headline_of, today_of
+from speedproof.stats.scaling import middle
 
 _STEPS = 4096  # a track's values are kept to this part of their range, finer than any screen
 _COARSEST = 1e-4  # and never coarser than this share of a value
@@ -39,23 +40,23 @@ def encode_track(track: Track, commits: Sequence[Commit], *, branch: str = "") -
         low, high, level, places = low[kept], high[kept], level[kept], places[kept]
     least, most = float(np.fmin(low, level).min()), float(np.fmax(high, level).max())
     step = min(_COARSEST, (most - least) / _STEPS) or _COARSEST
-    middle = float(np.median(level))
+    centre = float(middle(level))
     encoded: dict[str, Any] = {
         "b": track.basis,
         "a": int(track.anchored),
-        "o": middle,
+        "o": centre,
         "q": float(f"{step:.3g}"),
     }
     step = encoded["q"]
-    encoded["v"] = np.rint((level - middle) / step).astype(int).tolist()
+    encoded["v"] = np.rint((level - centre) / step).astype(int).tolist()
     if not np.isnan(low).all():
         encoded["l"] = _steps(level - low, step)
         encoded["h"] = _steps(high - level, step)
     if branch:
         encoded["br"] = branch
         encoded["cm"] = names
-    ends = np.flatnonzero(np.diff(places) != 1) + 1
-    encoded["k"] = [[int(run[0]), int(run.size)] for run in np.split(places, ends)]
+    first = np.flatnonzero(np.diff(places, prepend=-2) != 1)
+    encoded["k"] = np.stack([places[first], np.diff(first, append=places.size)], axis=1).tolist()
     joints = [] if branch else [start for start, _ in track.stretches()[1:]]
     if joints:
         encoded["j"] = [
@@ -66,9 +67,7 @@ def encode_track(track: Track, commits: Sequence[Commit], *, branch: str = "") -
 
 def _steps(distances: FloatArray, step: float) -> list[int]:
     known = ~np.isnan(distances)
-    steps: list[int] = (
-        np.where(known, np.rint(np.where(known, distances, 0.0) / step), -1.0).astype(int).tolist()
-    )
+    steps: list[int] = np.where(known, np.rint(distances / step), -1.0).astype(int).tolist()
     return steps
 
 

@@ -1,22 +1,26 @@
-"""What measuring has proven so far, and at its end."""
+"""What measuring has proven so far, at its end, and looked at again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
 from msgspec import Struct, field
 
-from speedproof.api.ended_sessions import comparisons_of
 from speedproof.api.pairs import Bound
 from speedproof.api.shown import Shown
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
+from speedproof.measuring.runs import Measured, Tally
+from speedproof.options import ASKED, quantile_name
+from speedproof.protocols.claims import Outcome, overall
+from speedproof.protocols.negative_controls import is_control
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
+from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.summaries import summaries_of
 from speedproof.reporting import session
 from speedproof.reporting.model import Report
@@ -24,9 +28,21 @@ from speedproof.stats.estimate import Estimate
 from speedproof.values import rest
 
 
-class _HasFinding(Protocol):
-    @property
-    def finding(self) -> CandidateResult: ...
+class SessionOrigin(Struct, frozen=True):
+    """How findings came to be, for readers of JSON."""
+
+    file: str  # the results file
+    sessions: tuple[str, ...]  # the sessions in it that the findings rest on
+    metric: str  # what was compared
+    alpha: float  # of each side of a benchmark, for all its candidates together
+    # The margin within which versions are the same, or of a policy; the precision that was asked for
+    margin: float | None
+    precision: float | None
+    reasons: dict[str, str]  # by benchmark, why measuring ended; empty when it was only looked at again
+    interrupted: bool  # whether a signal ended it
+    tallies: tuple[Tally, ...]  # what became of the runs
+    outcome: Outcome | None = None  # of a policy
+    exit_code: int | None = None  # what the command ends with
 
 
 class WithVerdict:
@@ -35,27 +51,32 @@ class WithVerdict:
     __slots__ = ()
 
     @property
-    def verdict(self: _HasFinding) -> Verdict:
+    def finding(self) -> CandidateResult:
+        """The comparison that is spoken of."""
+        raise NotImplementedError
+
+    @property
+    def verdict(self) -> Verdict:
         """Faster, slower, equivalent (within the margin) or undecided."""
         return self.finding.verdict
 
     @property
-    def speedup(self: _HasFinding) -> float:
+    def speedup(self) -> float:
         """The typical speedup X / Y: above 1 the candidate is faster; NaN before the first block."""
         return self.finding.estimate
 
     @property
-    def lower(self: _HasFinding) -> Bound:
+    def lower(self) -> Bound:
         """The speedup is at least this."""
         return Bound(self.finding.result.low, 1 - self.finding.result.alpha)
 
     @property
-    def upper(self: _HasFinding) -> Bound:
+    def upper(self) -> Bound:
         """The speedup is at most this."""
         return Bound(self.finding.result.high, 1 - self.finding.result.alpha)
 
     @property
-    def blocks(self: _HasFinding) -> int:
+    def blocks(self) -> int:
         """How many blocks were measured: runs of each version."""
         return self.finding.result.blocks
 
@@ -86,15 +107,15 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
 
     Attributes
     ----------
+    question : SessionQuestion
+        What was asked of the runs.
     findings : tuple of CandidateResult
-        For every candidate of every benchmark.
+        For every candidate of every benchmark that was measured.
+    measured : Measured
+        How the session went.
     suite : Suite
         Every run, for ``compare_suite``, pictures and mixtures. Measuring stopped on what they showed, so only
         this result's own verdict keeps its risk.
-    confidence : float
-        Of each direction and each bound.
-    margin : float or None
-        Of equivalence.
     calls : dict of str to int
         By version, how many calls made one run of a Python function; empty for commands.
 
@@ -106,11 +127,33 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
     ('new', 'faster', ('old', 'new'))
     """
 
+    question: SessionQuestion
     findings: tuple[CandidateResult, ...]
+    measured: Measured
     suite: Suite
-    confidence: float
-    margin: float | None = None
     calls: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def confidence(self) -> float:
+        """Of each direction and each bound."""
+        return rest(self.question.rules.alpha)
+
+    @property
+    def margin(self) -> float | None:
+        """Of equivalence."""
+        return self.question.rules.margin
+
+    @property
+    def judged(self) -> list[CandidateResult]:
+        """The findings that are asked for: not of a second build of the reference, nor of what cannot differ."""
+        return [f for f in self.findings if not is_control(f, self.question)]
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What a gate's policy says of all together; nothing without one."""
+        if self.question.rules.demand is None:
+            return None
+        return overall((f.outcome for f in self.judged if f.outcome), incomplete=bool(self.measured.absent))
 
     @property
     def finding(self) -> CandidateResult:
@@ -129,18 +172,15 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
         """Every finding, as the command line writes those of a session."""
         from speedproof.reporting.json import to_json
 
-        sides, alpha = summaries_of(self.suite, self._metric), rest(self.confidence)
-        return to_json("run", [f.answer(sides, alpha) for f in self.findings])
+        sides = summaries_of(self.suite, self.question.metric)
+        return to_json("run", [f.answer(sides, self.question.rules.alpha) for f in self.findings])
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
-        question = SessionQuestion(StopRules(rest(self.confidence), self.margin), self._metric)
-        sides, sheets = summaries_of(self.suite, self._metric), comparisons_of(self.suite, question)
+        asked, metric = self.question.rules, self.question.metric
+        question = SessionQuestion(StopRules(asked.alpha, asked.margin), metric)
+        sides, sheets = summaries_of(self.suite, metric), comparisons_of(self.suite, question)
         return [session.report(self.findings, sides, question, sheets)]
-
-    @property
-    def _metric(self) -> str:
-        return self.findings[0].metric if self.findings else "time"
 
     def __repr__(self) -> str:
         shown = "; ".join(
@@ -158,3 +198,18 @@ def suite_of(times: Mapping[tuple[str, str], Sequence[tuple[float, int]]]) -> Su
         if found
         for values, blocks in [zip(*found, strict=True)]
     )
+
+
+def comparisons_of(suite: Suite, question: SessionQuestion) -> list[SuiteComparison]:
+    """What the runs of a session say of each candidate, as files of them would."""
+    if len(suite.versions) < 2:
+        return []
+    first, *others = suite.versions
+    # Candidates share the risk, as those of the session do.
+    rules = Rules(alpha=question.rules.alpha / len(others), margin=question.rules.margin)
+    q = question.rules.quantile
+    asked = ASKED if q is None else (quantile_name(q),)
+    return [
+        compare_suite(suite.pair(first, other), (first, other), question.metric, rules, asked)
+        for other in others
+    ]

@@ -1,0 +1,155 @@
+"""The commands that are about the program itself: its help, formats, completion, and the builds that it keeps."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import click
+
+from speedproof.cli.asked import CommandOptions
+from speedproof.cli.command import Command, unknown_command
+from speedproof.cli.console import Console
+from speedproof.declaring import Argument, Excludes
+
+_SIZE = 1e6
+
+
+class HelpOptions(CommandOptions, frozen=True, kw_only=True):
+    """Show the help of a command, or of the program.
+
+    It is what the command shows with --help.
+
+        speedproof help
+        speedproof help compare
+    """
+
+    command: Annotated[str | None, Argument("[COMMAND]", "the command", is_file=False)] = None
+
+
+def _help(asked: HelpOptions, console: Console) -> int:
+    from speedproof.cli.main import COMMANDS, PROGRAM
+
+    program = click.Context(PROGRAM, info_name="speedproof", obj=console)
+    context = program
+    if asked.command is not None:
+        command = PROGRAM.get_command(program, asked.command)
+        if command is None:
+            raise unknown_command(asked.command, list(COMMANDS), program)
+        context = click.Context(command, info_name=asked.command, parent=program)
+    console.out.write(context.get_help() + "\n")
+    return 0
+
+
+class FormatsOptions(CommandOptions, frozen=True, kw_only=True):
+    """List the result files that are read.
+
+    A file's format is found by its content; --format NAME overrides that.
+
+        speedproof formats
+        speedproof show results.txt --format raw --unit ms
+    """
+
+
+def _formats(asked: FormatsOptions, console: Console) -> int:
+    import speedproof as sp
+    from speedproof.reporting.model import Cell, Column, Report, Table, Text
+
+    rows = ((Cell(f.name, "strong"), Cell(f.title), Cell(f.description)) for f in sp.formats.FORMATS)
+    columns = (Column("--format"), Column("tool"), Column("what is read"))
+    note = Text("Each may be compressed with gzip; - reads standard input.")
+    console.write(Report("", (), (Table.of(columns, rows),), (note,)))
+    return 0
+
+
+class CompletionOptions(CommandOptions, frozen=True, kw_only=True):
+    """Print a script for a shell.
+
+    It completes speedproof's commands, options and files.
+
+        eval "$(speedproof completion bash)"       in ~/.bashrc
+        eval "$(speedproof completion zsh)"        in ~/.zshrc
+        speedproof completion fish > ~/.config/fish/completions/speedproof.fish
+    """
+
+    shell: Annotated[Literal["bash", "zsh", "fish"], Argument("", "the shell to write for")]
+
+
+def _completion(asked: CompletionOptions, console: Console) -> int:
+    from click.shell_completion import ShellComplete, get_completion_class
+
+    from speedproof.cli.main import PROGRAM
+
+    kind = get_completion_class(asked.shell)
+    assert kind is not None
+    # The shell's own check of its version would start the shell.
+    script = ShellComplete.source(kind(PROGRAM, {}, "speedproof", "_SPEEDPROOF_COMPLETE"))
+    console.out.write(script + "\n")
+    return 0
+
+
+def _megabytes(text: str) -> float:
+    """A size: finite and not negative."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{text!r} is no size in MB")
+    return value
+
+
+class CacheOptions(CommandOptions, frozen=True, kw_only=True):
+    """List the builds that 'speedproof run --revisions' and 'speedproof bisect' keep, or remove them.
+
+    The longest unused comes first. Builds in use by a session stay.
+
+        speedproof cache
+        speedproof cache --limit 500
+        speedproof cache --clear
+    """
+
+    limit: Annotated[float | None, "MB", "remove the longest unused until it is no larger", _megabytes] = None
+    clear: Annotated[bool, "remove all", Excludes("limit")] = False
+
+
+def _cache(asked: CacheOptions, console: Console) -> int:
+    from speedproof.api.run_plan import BuildCache
+    from speedproof.reporting.model import Cell, Column, Report, Table, Text
+    from speedproof.reporting.numbers import plural
+
+    cache = BuildCache()
+    if asked.clear or asked.limit is not None:
+        gone = cache.trim(0 if asked.clear or asked.limit is None else int(asked.limit * _SIZE))
+        freed = sum(build.size for build in gone) / _SIZE
+        console.write(Report("", (Text(f"{plural(len(gone), 'build')} removed, {freed:.1f} MB"),)))
+        return 0
+    builds = cache.builds()
+    if not builds:
+        console.write(Report("", (Text("No build is kept. 'speedproof run --revisions' makes some."),)))
+        return 0
+    rows = (
+        (
+            Cell(build.name),
+            Cell(f"{build.size / _SIZE:.1f} MB"),
+            Cell(f"{datetime.fromtimestamp(build.used):%Y-%m-%d %H:%M}"),
+            Cell(str(build.folder)),
+        )
+        for build in builds
+    )
+    columns = (
+        Column("revision", names=True),
+        Column("size", right=True),
+        Column("last used"),
+        Column("folder"),
+    )
+    total = sum(build.size for build in builds) / _SIZE
+    told = Text(f"{plural(len(builds), 'build')}, {total:.1f} MB")
+    console.write(Report("", (told,), (Table.of(columns, rows),)))
+    return 0
+
+
+COMMANDS: dict[str, Command[Any]] = {
+    "cache": Command(CacheOptions, _cache),
+    "formats": Command(FormatsOptions, _formats),
+    "completion": Command(CompletionOptions, _completion),
+    "help": Command(HelpOptions, _help),
+}
