@@ -6,14 +6,16 @@ the checks of ``speedproof.toml``; annotations are read as they stand, so this m
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated, Literal, cast
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal, cast
 
 from msgspec import Meta, Struct
 
 from speedproof import values
 from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Taken, Title
+from speedproof.errors import UsageError
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
 """The questions of two samples, in the order in which they are shown."""
@@ -151,7 +153,12 @@ class Choosing(Struct, frozen=True, kw_only=True):
         Literal["name", "position"] | None,
         "how the benchmarks of several files are matched (default: by name)",
     ] = None
-    metric: Annotated[str | None, "NAME", "the metric to compare, or 'all' (default: time)", FIRST] = None
+    metric: Annotated[
+        str | None,
+        "NAME",
+        "the metric to compare, or 'all' (default: time, or what decided the session)",
+        FIRST,
+    ] = None
     only: Annotated[
         tuple[str, ...], "PATTERN", "only benchmarks that match, as 'json_*'; may be repeated", FIRST
     ] = ()
@@ -171,7 +178,9 @@ class Risk(Struct, frozen=True, kw_only=True):
         "risk of a wrong verdict, in each direction (default: 0.05)",
         Excludes("confidence"),
     ] = None
-    confidence: Annotated[float | None, "LEVEL", "1 - alpha: how sure every bound is (default: 0.95)"] = None
+    confidence: Annotated[
+        float | None, "LEVEL", "1 - alpha: how sure every bound is (default: 0.95, or the session's)"
+    ] = None
 
 
 class Judging(Struct, frozen=True, kw_only=True):
@@ -222,12 +231,14 @@ class Gating(Struct, frozen=True, kw_only=True):
     margin: Annotated[
         float | None,
         "SHARE",
-        "speedups down to 1/(1+SHARE) are no regression (default: 2%)",
+        "speedups down to 1/(1+SHARE) are no regression (default: 2%, or the session's)",
         _gate_margin,
         FIRST,
     ] = None
     confidence: Annotated[
-        float | None, "LEVEL", "1 - the risk of a false pass, and of a false fail (default: 0.95)"
+        float | None,
+        "LEVEL",
+        "1 - the risk of a false pass, and of a false fail (default: 0.95, or the session's)",
     ] = None
     multiplicity: Annotated[
         Multiplicity | None,
@@ -257,6 +268,53 @@ class Gating(Struct, frozen=True, kw_only=True):
         values.quantile,
         Excludes("protocol"),
     ] = None
+
+
+class BenchmarkSettings(Struct, frozen=True):
+    """What is asked of the benchmarks that a pattern matches; also a table ``[[gate.benchmark]]``."""
+
+    pattern: str
+    margin: Annotated[float | None, "SHARE", "what they may lose", values.proportion] = None
+    policy: Annotated[Policy | None, "what they must prove", Policy] = None
+    ignore: bool | None = None
+
+    def matches(self, name: str) -> bool:
+        """Whether this is said of a benchmark."""
+        return name == self.pattern or fnmatchcase(name, self.pattern)
+
+
+def benchmark_settings(margin_of: Iterable[str], policy_of: Iterable[str]) -> tuple[BenchmarkSettings, ...]:
+    """What ``--margin-of`` and ``--policy-of`` say, as ``NAME=VALUE``."""
+    settings = []
+    said: dict[str, Any]
+    for key, texts, parse in (("margin", margin_of, values.proportion), ("policy", policy_of, Policy)):
+        for text in texts:
+            pattern, _, value = text.rpartition("=")
+            try:
+                said = {key: parse(value)}
+            except ValueError as error:
+                example = "'parse*=5%'" if key == "margin" else "'parse*=proven-improvement'"
+                raise UsageError(
+                    f"--{key}-of {text}: {error}; give NAME=VALUE, for example {example}"
+                ) from None
+            settings.append(BenchmarkSettings(pattern, **said))
+    return tuple(settings)
+
+
+class SessionAsked(Struct, frozen=True, omit_defaults=True):
+    """What a session was to decide: what its file is asked where nobody asks anything else."""
+
+    decide_by: str
+    margin: float | None = None
+    confidence: float | None = None
+    policy: Policy | None = None
+    benchmark: tuple[BenchmarkSettings, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not decider_of(self.decide_by)[0] or any(
+            share is not None and not 0.0 < share < 1.0 for share in (self.margin, self.confidence)
+        ):
+            raise ValueError("it cannot be asked")
 
 
 class Modelling(Struct, frozen=True, kw_only=True):

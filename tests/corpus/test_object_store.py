@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -166,3 +168,23 @@ def test_an_interrupted_build_goes_on(
     build(Place.of(tmp_path / "whole"), lambda builder: made_up(20))
     sql = "SELECT benchmark, version, values FROM corpus ORDER BY ALL"
     assert sp.Corpus(place.name).query(sql).equals(sp.Corpus(tmp_path / "whole").query(sql))
+
+
+def test_the_commands_of_the_manuals_page(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of "Past one machine", in a bucket, with a process in the place of a cluster."""
+    page = Path(__file__).parents[2] / "docs" / "scale.md"
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("speedproof ")]
+    assert len(lines) > 3
+    for version, source in (("old", "O2"), ("new", "O3")):
+        (tmp_path / "results" / version).mkdir(parents=True)
+        shutil.copy(GCC / f"{source}.json", tmp_path / "results" / version)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(
+        "AWS_ENDPOINT_URL", f"http://{bucket.partition('endpoint_override=')[2].partition('&')[0]}"
+    )
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    for line in lines:
+        command = line.replace("--dask tcp://HOST:8786", "--workers 1")
+        assert speedproof(*shlex.split(command, comments=True)[1:])[0] == 0, line

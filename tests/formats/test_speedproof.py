@@ -1,6 +1,7 @@
 """The reader of the runner's own files."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,6 +22,7 @@ from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError
 from speedproof.formats import detect, read
+from speedproof.options import SessionAsked
 
 VERSIONS = (PlannedVersion("old", ("a",), "a"), PlannedVersion("new", ("b",), "b"))
 
@@ -76,7 +78,7 @@ def test_every_metric_is_a_record_in_the_order_of_the_plan(tmp_path: Path) -> No
         ("new", [1.0], "s"),
     ]
     assert found[0].traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.WARMUP_REMOVED, Trait.NANO}
-    assert dict(found[0].fields) == {"session": "s", "asked": "decide-by=time", "host": "h1", "n": "1"}
+    assert dict(found[0].fields) == {"session": "s", "asked": '{"decide_by":"time"}', "host": "h1", "n": "1"}
     (score,) = (r for r in records(path) if r.metric == "score" and r.version == "new")
     assert (score.unit, score.direction) == ("ops/s", Direction.HIGHER)
 
@@ -93,7 +95,7 @@ def test_files_of_a_session_are_asked_what_the_session_asked(tmp_path: Path) -> 
     one = write(tmp_path / "one.jsonl", replace(session("s"), options=options), *lines[:18])
     both = write(tmp_path / "both.jsonl", replace(session("s"), options=options), session("t"), *lines)
     suite, pooled = sp.read(one), sp.read(both)
-    assert suite.question == {"decide-by": "score:p90", "margin": "0.05", "confidence": "0.9"}
+    assert suite.question == SessionAsked("score:p90", 0.05, 0.9)
     assert (suite.main_metric, pooled.main_metric) == ("score", "time")
     (c,) = sp.compare_suite(suite).results[0].headlines
     assert (c.protocol, c.metric, c.alpha) == ("p90", "score", 0.1)
@@ -104,6 +106,27 @@ def test_files_of_a_session_are_asked_what_the_session_asked(tmp_path: Path) -> 
     assert sp.gate(suite).decision.rules.alpha == 0.1
     (row,) = sp.gate(pooled).decision.rows
     assert (row.comparison.protocol, row.comparison.metric, row.demand.margin) == ("typical", "time", 0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "asked", "held"),
+    [
+        ({"policy": '"proven-improvement"'}, {}, ("proven-improvement", 0.02)),
+        ({"policy": '"proven-improvement"', "margin_of": '["b*=7%"]'}, {}, ("proven-improvement", 0.07)),
+        ({"policy_of": '["*=proven-improvement","b ?=1=no-regression"]'}, {}, ("no-regression", 0.02)),
+        ({"policy": '"proven-improvement"'}, {"policy": "equivalence"}, ("equivalence", 0.02)),
+        ({"margin_of": '["b n=1=7%"]', "margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.3)),
+        ({"policy_of": '["b n=1=no-policy"]', "margin": "0.1"}, {}, ("no-regression", 0.02)),  # damaged
+    ],
+)
+def test_a_gate_of_a_session_holds_it_to_its_policy(
+    tmp_path: Path, options: dict[str, str], asked: dict[str, Any], held: tuple[str, float]
+) -> None:
+    """The later of several patterns counts; what is asked of the file itself comes before all."""
+    lines = [run("s", version, block, 1.0 + block) for version in ("old", "new") for block in range(9)]
+    suite = sp.read(write(tmp_path / "r.jsonl", replace(session("s"), options=options), *lines))
+    (row,) = sp.gate(suite, **asked).decision.rows
+    assert (row.demand.policy, row.demand.margin) == held
 
 
 @pytest.mark.parametrize(

@@ -261,9 +261,13 @@ def test_commits_of_one_file_may_be_forgotten_at_once(where: str) -> None:
     ("statement", "what"),
     [
         ("UPDATE block SET figures = substr(figures, 1, 30)", "a block of figures is cut short"),
-        ("UPDATE \"commit\" SET id = 9 WHERE sha = 'b'", "figures are of a commit or session"),
-        ("UPDATE \"commit\" SET id = 1000000 WHERE sha = 'a'", "figures are of a commit or session"),
-        ("DELETE FROM session WHERE id = 1", "figures are of a commit or session"),
+        ("UPDATE \"commit\" SET id = 9 WHERE sha = 'b'", "figures are of a commit, session or benchmark"),
+        (
+            "UPDATE \"commit\" SET id = 1000000 WHERE sha = 'a'",
+            "figures are of a commit, session or benchmark",
+        ),
+        ("DELETE FROM series", "figures are of a commit, session or benchmark"),
+        ("DELETE FROM session WHERE id = 1", "figures are of a commit, session or benchmark"),
     ],
 )
 def test_damaged_figures_are_named(tmp_path: Path, statement: str, what: str) -> None:

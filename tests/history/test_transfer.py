@@ -474,6 +474,22 @@ def test_folders_of_real_histories(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_is_no_export_is_named(tmp_path: Path) -> None:
+    """A file that is not there, other content, another schema: path, place and what is wrong; no store is made."""
+    other, newer = tmp_path / "x.txt", tmp_path / "y.gz"
+    other.write_text("1 2 3")
+    newer.write_bytes(gzip.compress(b'{"format": "speedproof history", "schema": 99}\n'))
+    for path, place, message in (
+        (tmp_path / "none.gz", "", "there is no such file; 'speedproof history export' writes one"),
+        (other, "", "is not an exported history, or is cut off (Not a gzipped file (b'1 '))"),
+        (newer, "line 1", "is of schema 99, this speedproof reads 2"),
+    ):
+        with pytest.raises(FormatError) as error:
+            sp.History(tmp_path / "s.db").import_(path)
+        assert (error.value.path, error.value.where, error.value.message) == (str(path), place, message)
+    assert not (tmp_path / "s.db").exists()
+
+
 def test_damaged_rows_of_an_export_are_told_by_line(store: str, tmp_path: Path) -> None:
     """Whatever is wrong with one line, nothing is imported, and the line is named."""
     sound = tmp_path / "a.gz"

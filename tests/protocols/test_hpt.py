@@ -372,9 +372,9 @@ class TestManyRuns:
                 a, b = np.round(a, digits) + 0.1, np.round(b, digits) + 0.1
             duel = cost_duel(a, b)
             monkeypatch.setattr(hpt_steps, "LISTED", 1 << 30)
-            whole = hpt_steps.level1_steps(duel, rule)
+            (whole,) = hpt_steps.level1_steps([duel], rule)
             monkeypatch.setattr(hpt_steps, "LISTED", 0)
-            found = hpt_steps.level1_steps(duel, rule)
+            (found,) = hpt_steps.level1_steps([duel], rule)
             assert found.start == whole.start
             for name in ("points", "at", "after"):
                 np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))

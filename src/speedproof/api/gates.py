@@ -214,7 +214,7 @@ def gate(
     floor = None if store is None else floor_of(store)
 
     def kept(name: str) -> Demand:
-        before = earlier.get(name) or usual_demand(suite)
+        before = earlier.get(name) or usual_demand(suite, name)
         return Demand(Policy(policy or before.policy), share or before.margin)
 
     def given(name: str) -> Demand | None:
@@ -229,7 +229,7 @@ def gate(
     if after is None:
         usual = multiplicity or "holm", deciding or quantile_measured(suite) or "typical"
         if alpha is None:
-            alpha = alpha_of(suite.question.get("confidence", 0.95))
+            alpha = alpha_of(suite.question.confidence or 0.95)
         rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1)
         return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)
     again = set(_asked_again(after, suite, versions[0]))
@@ -243,10 +243,11 @@ def gate(
     return GateResult(together(after.decision, now), suite)
 
 
-def usual_demand(suite: Suite) -> Demand:
-    """What a benchmark must prove by default, with the margin that the suite's sessions were measured by."""
-    margin = suite.question.get("margin")
-    return Demand() if margin is None else Demand(margin=float(margin))
+def usual_demand(suite: Suite, benchmark: str) -> Demand:
+    """What a benchmark must prove by default: what the suite's sessions were measured to prove."""
+    asked, usual = suite.question, Demand()
+    usual = Demand(asked.policy or usual.policy, asked.margin or usual.margin)
+    return usual.of(benchmark, asked.benchmark) or usual
 
 
 def _asked_again(after: GateResult, suite: Suite, reference: str) -> tuple[str, ...]:

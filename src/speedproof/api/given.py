@@ -74,17 +74,17 @@ def confidence_of(risk: Risk | Judging | Measuring) -> float:
 
 def as_measured(judging: Judging, suite: Suite) -> Judging:
     """With the margin and the confidence that the suite's sessions were measured by, where none is asked for."""
-    question = suite.question
-    if judging.margin is None and "margin" in question:
-        judging = replace(judging, margin=float(question["margin"]))
-    if judging.alpha is None and judging.confidence is None and "confidence" in question:
-        judging = replace(judging, confidence=float(question["confidence"]))
+    asked = suite.question
+    if judging.margin is None:
+        judging = replace(judging, margin=asked.margin)
+    if judging.alpha is None and judging.confidence is None:
+        judging = replace(judging, confidence=asked.confidence)
     return judging
 
 
 def quantile_measured(suite: Suite) -> QuestionName | None:
     """The question about the slowest runs that the suite's sessions were measured to decide, if it is one."""
-    _, q = decider_of(suite.question.get("decide-by"))
+    _, q = decider_of(suite.question.decide_by)
     return None if q is None else quantile_name(q)
 
 

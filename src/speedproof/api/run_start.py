@@ -48,10 +48,9 @@ from speedproof.measuring.runs import seed_or_new
 from speedproof.measuring.store import new_head, untold
 from speedproof.measuring.store import read_sessions as read_sessions
 from speedproof.measuring.system import differences, disturbances, snapshot, usable_cpus
-from speedproof.options import Measuring, Policy, decider_of
+from speedproof.options import BenchmarkSettings, Measuring, Policy, benchmark_settings, decider_of
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.stopping import SessionQuestion, StopRules
-from speedproof.values import proportion
 
 _LONG_INVOCATION_SECONDS = 3.0
 # Builds of each revision and runs of each build from which --plan plans.
@@ -165,31 +164,16 @@ def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]
         m.control,
         _unaffected(m.unaffected, plan),
         m.runs if m.builds and m.runs else 1,
-        _demands_of(m),
+        _settings_of(m),
     )
 
 
-def _demands_of(m: Measuring) -> list[tuple[str, dict[str, Any]]]:
-    """What a gate asks of some benchmarks, by pattern."""
-    demands: list[tuple[str, dict[str, Any]]] = []
-    for key, texts, parse in (("margin", m.margin_of, proportion), ("policy", m.policy_of, _provable)):
-        for text in texts:
-            pattern, _, value = text.rpartition("=")
-            try:
-                demands.append((pattern, {key: parse(value)}))
-            except ValueError as error:
-                example = "'parse*=5%'" if key == "margin" else "'parse*=proven-improvement'"
-                raise UsageError(
-                    f"--{key}-of {text}: {error}; give NAME=VALUE, for example {example}"
-                ) from None
-    return demands
-
-
-def _provable(text: str) -> Policy:
-    """A policy that is proven while one measures."""
-    if (policy := Policy(text)) is Policy.EQUIVALENCE:
+def _settings_of(m: Measuring) -> tuple[BenchmarkSettings, ...]:
+    """What a gate asks of some benchmarks, which can be proven while one measures."""
+    settings = benchmark_settings(m.margin_of, m.policy_of)
+    if Policy.EQUIVALENCE in (m.policy, *(one.policy for one in settings)):
         raise UsageError("a gate proves equivalence of files only: measure, then 'speedproof gate FILE'")
-    return policy
+    return settings
 
 
 def _rules_of(asked: Request, plan: Plan) -> StopRules:
@@ -216,7 +200,7 @@ def _rules_of(asked: Request, plan: Plan) -> StopRules:
     if m.gate:
         if m.precision is not None or m.calibrate:
             raise UsageError("--gate asks whether a margin is lost; leave out --precision and --calibrate")
-        demand = Demand(_provable(m.policy or Policy.NO_REGRESSION), m.margin or Demand().margin)
+        demand = Demand(m.policy or Policy.NO_REGRESSION, m.margin or Demand().margin)
         # How many comparisons it judges: not those of what cannot differ.
         touched = [b for b in plan if not any(fnmatchcase(b.name, p) for p in m.unaffected)]
         family = max(sum(len(benchmark.versions) - (2 if m.control else 1) for benchmark in touched), 1)

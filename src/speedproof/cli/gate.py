@@ -13,7 +13,6 @@ from speedproof.cli.console import Console
 from speedproof.cli.inputs import (
     FILE,
     GateSettings,
-    demand_of,
     load,
     read_settings,
     report_leftovers,
@@ -175,7 +174,7 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
 
     def wants(name: str) -> bool:
         chosen = wanted(name, asked.choosing.only, asked.choosing.skip)
-        return chosen and demand_of(name, Demand(), settings.benchmark) is not None
+        return chosen and Demand().of(name, settings.benchmark) is not None
 
     return RunOptions(
         given={**asked.given, "gate": "--gate"},
@@ -248,16 +247,15 @@ def _decided(
     refuse_unusable(suite, versions[0], choosing.only, choosing.skip)
     suite = select(suite, choosing, console)
     report_leftovers(suite, console)
-    usual = usual_demand(suite)
     held = before.decision.demands if before is not None else {}
     gating = asked.gating
 
     def demand(name: str) -> Demand | None:
         """What was asked at the look before, unless it is said anew."""
-        kept = held.get(name) or usual
+        kept = held.get(name) or usual_demand(suite, name)
         policy = Policy(gating.policy or settings.policy or kept.policy)
-        base = Demand(policy, gating.margin or settings.margin or kept.margin)
-        return demand_of(name, base, settings.benchmark)
+        margin = gating.margin or settings.margin or kept.margin
+        return Demand(policy, margin).of(name, settings.benchmark)
 
     quantile = gating.quantile or (None if gating.protocol else settings.quantile)
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,12 +15,10 @@ from speedproof.api.given import version_given
 from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
-from speedproof.options import Choosing, Gating, Judging, Policy, Reading
+from speedproof.options import BenchmarkSettings, Choosing, Gating, Judging, Reading
 from speedproof.reporting.names import enumerate_names
-from speedproof.values import proportion
 
 if TYPE_CHECKING:
-    from speedproof.api.gates import Demand
     from speedproof.api.suites import Rules
 
 
@@ -134,19 +131,6 @@ FILE = "speedproof.toml"
 """Read from the working directory when no other file is named."""
 
 
-class BenchmarkSettings(Struct, frozen=True):
-    """One ``[[gate.benchmark]]`` table: what it says of the benchmarks that its pattern matches."""
-
-    pattern: str
-    margin: Annotated[float | None, "SHARE", "what they may lose", proportion] = None
-    policy: Annotated[Policy | None, "what they must prove", Policy] = None
-    ignore: bool | None = None
-
-    def matches(self, name: str) -> bool:
-        """Whether this table speaks of a benchmark."""
-        return name == self.pattern or fnmatch.fnmatchcase(name, self.pattern)
-
-
 class GateSettings(Gating, frozen=True, kw_only=True):
     """The ``[gate]`` table; None where it is silent."""
 
@@ -157,19 +141,6 @@ class _Settings(Struct, frozen=True):
     """The whole file."""
 
     gate: GateSettings = GateSettings()
-
-
-def demand_of(name: str, base: Demand, entries: Iterable[BenchmarkSettings]) -> Demand | None:
-    """What a benchmark must prove: every table whose pattern matches is applied, a later one over an earlier."""
-    from speedproof.api.gates import Demand
-
-    policy, margin, ignored = base.policy, base.margin, False
-    for entry in entries:
-        if entry.matches(name):
-            policy = policy if entry.policy is None else entry.policy
-            margin = margin if entry.margin is None else entry.margin
-            ignored = ignored if entry.ignore is None else entry.ignore
-    return None if ignored else Demand(policy, margin)
 
 
 def read_settings(path: str | Path) -> GateSettings:

@@ -65,13 +65,13 @@ def first_level(pairs: Sequence[Pair]) -> list[tuple[float, ...] | None]:
 
 def _changes(duel: Duel) -> tuple[float, float]:
     """Up to which speedup A wins, and from which on it loses; NaN where the medians decide without a test."""
-    ahead = level1_steps(duel, "exact")
+    (ahead,) = level1_steps([duel], "exact")
     if ahead.start == FREE:
         return math.nan, math.nan
     wins, loses = _ends(ahead)
     if wins is None or loses is None:
         # What happens below 1 is what the other side does above; between both lies 1 itself.
-        won, lost = _ends(level1_steps(duel.reversed(), "exact"))
+        won, lost = _ends(level1_steps([duel.reversed()], "exact")[0])
         wins = wins if wins is not None else 1 / lost if lost is not None else 1.0
         loses = loses if loses is not None else 1 / won if won is not None else 1.0
     return wins, loses

@@ -159,6 +159,8 @@ def direction_given(higher_is_better: bool) -> Direction:
 
 def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None]:
     """Anything that is made of real numbers or of timedeltas, as doubles, and their unit where it is known."""
+    if type(values) is np.ndarray and values.dtype.kind == "f":
+        return values.astype(np.float64), unit
     if isinstance(values, str | Path):
         raise DataError(
             f"{str(values)!r} is not a sample: read files with sp.read(...) and compare them with "
@@ -170,7 +172,7 @@ def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None
             "a data frame is no sample: give one of its columns, or make a suite of it, "
             "sp.Suite.from_frame(...)"
         )
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    if hasattr(values, "compressed") and np.ma.is_masked(values):  # np.ma is an import of its own
         raise DataError("some values are masked: give those that count, values.compressed()")
     try:
         array = np.asarray(list(values) if isinstance(values, Iterator) else values)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -31,7 +32,7 @@ from speedproof.data.record import (
 )
 from speedproof.data.sample import Alike, Sample
 from speedproof.errors import DataError, Parameter, UsageError
-from speedproof.options import decider_of
+from speedproof.options import SessionAsked, decider_of
 
 if TYPE_CHECKING:
     from speedproof.api.pictures import SuitePlots
@@ -40,14 +41,6 @@ _NAMED = 5
 _FEW = 9  # values of a field that may be versions
 
 __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
-
-
-def _sound(name: str, value: str) -> bool:
-    """Whether a part of what a session asked can be asked: a header may be damaged."""
-    try:
-        return bool(decider_of(value)[0]) if name == "decide-by" else 0.0 < float(value) < 1.0
-    except ValueError:
-        return False
 
 
 class Suite(Alike, Struct, frozen=True, eq=False):
@@ -115,20 +108,16 @@ class Suite(Alike, Struct, frozen=True, eq=False):
     @property
     def main_metric(self) -> str:
         """What is compared when nobody says: what decided its sessions, or else time, or the first metric."""
-        usual = (decider_of(self.question.get("decide-by"))[0], "time", *self.metrics)
+        usual = (decider_of(self.question.decide_by)[0], "time", *self.metrics)
         return next((name for name in usual if name in self.metrics), "time")
 
     @property
-    def question(self) -> dict[str, str]:
-        """What the sessions of ``run`` it was read from were to decide, where all say the same.
-
-        ``decide-by``, and ``margin`` and ``confidence`` where they were asked for: the defaults of what is asked.
-        """
+    def question(self) -> SessionAsked:
+        """What the sessions of ``run`` it was read from were to decide, where all say the same."""
         said = {self.fields.get(version, {}).get("asked", ()) for version in self.versions}
         if len(said) != 1 or len(asked := said.pop()) != 1:
-            return {}
-        parts = (part.partition("=") for part in asked[0].split("; "))
-        return {name: value for name, _, value in parts if _sound(name, value)}
+            return SessionAsked("time")
+        return msgspec.json.decode(asked[0], type=SessionAsked)
 
     @property
     def plot(self) -> SuitePlots:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from sys import intern
 
 import numpy as np
@@ -43,7 +43,6 @@ _METRICS = {
     "B/s": "throughput",
     "B/op": "memory",
 }
-_END = "\0"  # of a line among words; no text holds it
 _BLOCK = 1 << 18  # bytes whose words are taken at once
 _WORTH = 8  # lines that are worth a look at their columns
 _SEVERAL = frozenset({Trait.ORDER_KNOWN})
@@ -70,7 +69,7 @@ class _Content(Struct):
     invocation: int = 0
     measured: bool = False
 
-    def groups_of(self, name: str, units: list[str], line: int) -> list[int]:
+    def groups_of(self, name: str, line: int, units: list[str]) -> list[int]:
         """The groups of a line's values, which may be new."""
         if (known := self.groups.get((name, *units))) is None:
             keys = ((_bare(name), intern(unit), self.fields) for unit in units)
@@ -92,10 +91,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     content, before = _Content(source), 0
     rows = content.rows
     for text in source.texts(_BLOCK):
-        lines = text.split("\n")
-        _scan(lines, before, content)
+        before += _scan(text, before, content)
         rows.make_room()
-        before += len(lines)
     yield from content.skipped
     rows.sort()
     packages = {fields: dict(fields).get("pkg", "") for fields in {key[2] for key in rows.keys}}
@@ -116,63 +113,67 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         )
 
 
-def _scan(lines: list[str], before: int, content: _Content) -> None:
-    """Take lines: results in blocks, what stands between them one by one."""
-    start = 0
+def _scan(text: str, before: int, content: _Content) -> int:
+    """Take lines, and count them: results in blocks, what stands between them one by one."""
+    count = text.count("\n") + 1
+    if f"\n{text}".count("\nBenchmark") == count and _columns(text.split(), count, before, content):
+        return count
+    start, lines = 0, text.split("\n")
     others = [i for i, line in enumerate(lines) if line[:9] != "Benchmark"]
-    for i in [*others, len(lines)]:
+    for i in [*others, count]:
         if start < i:
             _results(lines[start:i], before + start, content)
-        if i < len(lines):
+        if i < count:
             _note(content, before + i + 1, lines[i])
         start = i + 1
+    return count
 
 
 def _results(lines: list[str], before: int, content: _Content) -> None:
     """Take a block of results, as long as lines have equally many words column by column."""
-    words = [*f" {_END} ".join(lines).split(), _END]
-    step = words.index(_END) + 1
-    if len(words) == step * len(lines) and words[step - 1 :: step].count(_END) == len(lines):
-        ends, cuts = [-1, *range(step - 1, len(words), step)], [0, len(lines)]
-    else:
-        ends = [-1, *(i for i, word in enumerate(words) if word == _END)]
-        cuts = [0, *(np.flatnonzero(np.diff(ends, 2)) + 1).tolist(), len(lines)]
+    words = [line.split() for line in lines]
+    cuts = [0, *(np.flatnonzero(np.diff([*map(len, words)])) + 1).tolist(), len(lines)]
     if _WORTH * len(cuts) > len(lines):
-        _one_by_one(lines, before, content)
+        _one_by_one(words, before, content)
         return
     for first, last in pairwise(cuts):
-        if not _columns(words[ends[first] + 1 : ends[last] + 1], last - first, before + first, content):
-            _one_by_one(lines[first:last], before + first, content)
+        block = words[first:last]
+        if not _columns([*chain.from_iterable(block)], last - first, before + first, content):
+            _one_by_one(block, before + first, content)
 
 
 def _columns(words: list[str], lines: int, before: int, content: _Content) -> bool:
-    """Take so many lines of equally many words and an end; not unless all have the same units, and numbers."""
-    step = len(words) // lines
-    names, units, iterations = words[::step], words[3 : step - 1 : 2], "".join(words[1::step])
+    """Take the words of so many lines; not unless each has as many, the same units, and numbers.
+
+    As every line begins with "Benchmark", and no unit does, the lines then begin where the names stand.
+    """
+    step, rest = divmod(len(words), lines)
+    names, units, iterations = words[::step], words[3:step:2], "".join(words[1::step])
     alike = all(words[3 + 2 * k :: step].count(unit) == lines for k, unit in enumerate(units))
-    values = [decimals(words[column::step]) for column in range(2, step - 1, 2)]
+    values = [decimals(words[column::step]) for column in range(2, step, 2)]
     numbered = iterations.isdigit() and iterations.isascii() and None not in values
-    if not (units and step % 2 and alike and numbered and all(map(_RESULT.match, dict.fromkeys(names)))):
+    even = not rest and not step % 2 and not any(unit.startswith("Benchmark") for unit in units)
+    order = dict(zip(dict.fromkeys(names), range(lines), strict=False))
+    if not (units and even and alike and numbered and all(map(_RESULT.match, order))):
         return False
-    order = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    first = dict(zip(reversed(names), range(before + lines, before, -1), strict=True))
-    groups = np.array([content.groups_of(name, units, first[name]) for name in order])
     rows = np.fromiter(map(order.__getitem__, names), np.int64, lines)
+    first = np.empty(len(order), np.int64)
+    first[rows[::-1]] = np.arange(before + lines, before, -1)
+    groups = np.array([content.groups_of(*at, units) for at in zip(order, first.tolist(), strict=True)])
     every = np.array(values, np.float64).T.ravel()
     content.rows.extend(groups[rows].ravel(), every, np.full(every.size, content.invocation))
     content.measured = True
     return True
 
 
-def _one_by_one(lines: list[str], before: int, content: _Content) -> None:
+def _one_by_one(lines: list[list[str]], before: int, content: _Content) -> None:
     # An array takes a few values at a time much slower than a list does.
     all_groups: list[int] = []
     all_values: list[float] = []
-    for number, line in enumerate(lines, start=before + 1):
-        if _RESULT.match(line):
-            words = line.split()
+    for number, words in enumerate(lines, start=before + 1):
+        if _RESULT.match(words[0]):
             values, units = _measured(content, number, words)
-            all_groups += content.groups_of(words[0], units, number)
+            all_groups += content.groups_of(words[0], number, units)
             all_values += values
     invocations = np.full(len(all_values), content.invocation)
     content.rows.extend(np.array(all_groups), np.array(all_values), invocations)

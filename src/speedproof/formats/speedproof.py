@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
+import msgspec
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,8 +20,10 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait, clock_of
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines, options_read
 from speedproof.data.units import Direction
+from speedproof.errors import UsageError
 from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
+from speedproof.options import SessionAsked, benchmark_settings
 from speedproof.values import rest
 
 TITLE = "speedproof run"
@@ -206,5 +209,14 @@ def _asked(head: SessionLine) -> str:
     """What the session was measured to decide: what asks the same of its file gets the same answer."""
     options, _ = options_read(head.options)
     confidence = options.confidence if options.alpha is None else rest(options.alpha)
-    parts = {"decide-by": options.decide_by or "time", "margin": options.margin, "confidence": confidence}
-    return "; ".join(f"{name}={value}" for name, value in parts.items() if value is not None)
+    try:
+        asked = SessionAsked(
+            options.decide_by or "time",
+            options.margin,
+            confidence,
+            options.policy,
+            benchmark_settings(options.margin_of, options.policy_of),
+        )
+    except (ValueError, UsageError):  # the header is damaged
+        asked = SessionAsked("time")
+    return msgspec.json.encode(asked).decode()

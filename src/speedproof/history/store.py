@@ -238,12 +238,14 @@ class HistoryStore:
         with self.transaction() as connection:
             known = connection.execute(select(schema.commits).order_by(schema.commits.c.id)).all()
             sittings = {row.id: row.machine for row in connection.execute(select(schema.sessions))}
+            named = connection.execute(select(schema.series.c.id)).scalars().all()
             figures = np.concatenate([np.zeros(0, FIGURES), *self._blocks(connection, wanted)])
         order = np.argsort((figures["series"].astype(np.int64) << 32) + figures["sample"])
         figures = figures[order]
         del order
         columns = {name: np.ascontiguousarray(figures[name]) for name in FIGURES.names or ()}
         del figures
+        columns["series"] = self._found(columns["series"], dict(zip(named, named, strict=True)))
         columns["machine"] = self._found(columns["session"], sittings)
         columns["commit"] = self._found(columns["commit"], {row.id: i for i, row in enumerate(known)})
         return Measurements(**columns, commits=tuple(Commit(row.sha, row.subject, row.date) for row in known))
@@ -264,7 +266,7 @@ class HistoryStore:
         known = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
         known[list(values)] = list(values.values())
         if numbers.size and (numbers.min() < 0 or numbers.max() >= known.size or known[numbers].min() < 0):
-            raise self._damaged("figures are of a commit or session that it does not hold")
+            raise self._damaged("figures are of a commit, session or benchmark that it does not hold")
         return known[numbers]
 
     def _damaged(self, what: str) -> SpeedproofError:

@@ -208,12 +208,14 @@ def _on_all_values(
 
     The likelihood of a long tail has many tops of nearly one height, and few points may miss the highest.
     """
+    if x.size <= _FEW:
+        return
     K_max = len(found.loglik)
     sizes = np.array([[em.free_parameters(K, m) for m in (em.E, em.V)] for K in range(1, K_max + 1)])
     points = starts.condensed(x, MOST_SCOUTED)
     brief, long, fine = (_steps(floor, count) for count in (BRIEF, LONG, FINE))
     before = -np.inf
-    while x.size > _FEW:
+    while True:
         bics = np.nan_to_num(2.0 * found.loglik - sizes * log(x.size), nan=-np.inf)
         if bics.max() - before < 1e-3:
             return

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
-from speedproof.options import Multiplicity, Policy
+from speedproof.options import BenchmarkSettings, Multiplicity, Policy
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
@@ -51,6 +51,15 @@ class Demand(Struct, frozen=True):
     def __post_init__(self) -> None:
         if not 0 < self.margin < math.inf:
             raise ValueError(f"the margin must be positive, not {self.margin:g}")
+
+    def of(self, benchmark: str, settings: Iterable[BenchmarkSettings]) -> Demand | None:
+        """What a benchmark must prove: all settings of it are applied, a later one over an earlier."""
+        policy, margin, ignored = self.policy, self.margin, False
+        for one in settings:
+            if one.matches(benchmark):
+                policy, margin = one.policy or policy, one.margin or margin
+                ignored = ignored if one.ignore is None else one.ignore
+        return None if ignored else Demand(policy, margin)
 
     @property
     def asks(self) -> str:

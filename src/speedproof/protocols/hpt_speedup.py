@@ -99,7 +99,7 @@ def r_speedup(
     if all(at_one > alpha for alpha in alphas):
         return tuple(RSpeedup(r) for r in confidences)
     within = [alpha for alpha in alphas if at_one <= alpha]
-    steps = [level1_steps(duel, rule) for duel in duels]
+    steps = level1_steps(duels, rule)
     # A long line is searched for each risk by itself: between two of them lie thousands of breakpoints.
     groups = [[alpha] for alpha in within] if _is_long(duels, literal) else [within]
     lines = {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -50,22 +52,46 @@ def _ratio(duel: Duel, place: int) -> Fraction:
     return Fraction(int(duel.upper.values[up]), int(duel.lower.values[low]))
 
 
-def level1_steps(duel: Duel, rule: HptRule) -> Steps:
-    """Follow the rank-sum test of one benchmark from a speedup of 1 upwards.
+class _Window(NamedTuple):
+    """A part of the line of speedups in which the test of one benchmark may change its answer."""
+
+    duel: Duel
+    least: float
+    most: float
+    # The ratios of its runs there, ascending; their places and weights; how many pairs are beyond
+    values: FloatArray
+    places: IntArray
+    weights: IntArray
+    beyond: int
+
+
+def level1_steps(duels: Sequence[Duel], rule: HptRule) -> list[Steps]:
+    """Follow the rank-sum test of every benchmark from a speedup of 1 upwards.
 
     The points are those among all ratios of two runs at which the state really changes. Where these are too many
     to be listed, only those are around which the test can change its answer at all.
     """
-    if duel.level is None:
-        return _joined(duel, FREE, [])
-    few = duel.upper.values.size * duel.lower.values.size <= LISTED or duel.exact(rule)
-    windows = [(1.0, math.inf)] if few else _windows(duel, rule)
-    parts = [_steps_between(duel, rule, low, high) for low, high in windows]
+    parts: list[list[Steps]] = [[] for _ in duels]
+    owners: list[int] = []
+    windows: list[_Window] = []
+    for at, duel in enumerate(duels):
+        for low, high in [] if duel.level is None else _windows(duel, rule):
+            owners.append(at)
+            windows.append(_Window(duel, low, high, *_ratios(duel, low, high)))
+        if windows and (duel is duels[-1] or sum(window.values.size for window in windows) > LISTED):
+            for owner, part in zip(owners, _steps_in(windows, rule), strict=True):
+                parts[owner].append(part)
+            owners, windows = [], []
     # Without a window the test has decided before 1, for B.
-    return _joined(duel, parts[0].start if parts else -1, parts)
+    return [
+        _joined(duel, FREE if duel.level is None else own[0].start if own else -1, own)
+        for duel, own in zip(duels, parts, strict=True)
+    ]
 
 
 def _joined(duel: Duel, start: int, parts: list[Steps]) -> Steps:
+    if len(parts) == 1:
+        return parts[0]
     points = np.concatenate([np.empty(0), *(part.points for part in parts)])
     at, after = (
         np.concatenate([np.empty(0, np.int8), *(getattr(part, name) for part in parts)])
@@ -75,11 +101,13 @@ def _joined(duel: Duel, start: int, parts: list[Steps]) -> Steps:
 
 
 def _windows(duel: Duel, rule: HptRule) -> list[tuple[float, float]]:
-    """Where, from 1 on, the test of many runs can change from A to none, and from none to B.
+    """Where, from 1 on, the test can change from A to none, and from none to B; of few runs everywhere.
 
     Elsewhere the number of pairs won decides, however many runs tie: it falls as the speedup grows.
     """
     upper, lower = duel.upper, duel.lower
+    if upper.values.size * lower.values.size <= LISTED or duel.exact(rule):
+        return [(1.0, math.inf)]
     pairs = upper.n * lower.n
     most = min(upper.n * int(lower.counts.max()), lower.n * int(upper.counts.max()))
     surely, possibly = (limit / 2 for limit in _limits(duel, rule, np.array([0, most])))
@@ -99,43 +127,57 @@ def _windows(duel: Duel, rule: HptRule) -> list[tuple[float, float]]:
     return found
 
 
-def _steps_between(duel: Duel, rule: HptRule, least_speedup: float, most_speedup: float) -> Steps:
-    values, places, weights, beyond = _ratios(duel, least_speedup, most_speedup)
-    first = np.ones(values.size, dtype=np.bool_)
-    np.greater(values[1:] - values[:-1], _TOGETHER * values[1:], out=first[1:])
-    starts = np.flatnonzero(first)
-    ends = np.append(starts[1:], values.size)[: starts.size]
+def _steps_in(windows: Sequence[_Window], rule: HptRule) -> list[Steps]:
+    """The steps in some windows, all in one pass."""
+    sizes = [window.values.size for window in windows]
+    values, places, weights = (
+        np.concatenate([getattr(window, name) for window in windows])
+        for name in ("values", "places", "weights")
+    )
+    # Where the ratios of each window begin; those nearer than their error are one cluster.
+    bounds = np.cumsum([0, *sizes])
+    first = np.ones(values.size + 1, dtype=np.bool_)
+    np.greater(values[1:] - values[:-1], _TOGETHER * values[1:], out=first[1:-1])
+    first[bounds] = True
+    edges = np.flatnonzero(first)
+    starts, ends = edges[:-1], edges[1:]
+    of_window = np.searchsorted(edges, bounds)  # the first cluster of each
+    owners = np.repeat(np.arange(len(windows)), np.diff(of_window))
     upto = np.zeros(values.size + 1, dtype=np.int64)
     np.cumsum(weights, out=upto[1:])
     met = upto[ends] - upto[starts]
-    clean = _clean(duel, places, starts, ends)
-    after = 2 * (beyond + upto[-1] - upto[ends])
-    # Cells in ascending order: below the first cluster, at it, after it, at the second, ... For each twice
-    # the pairs won, at least and at most: different ratios that are judged together make the two differ.
-    least, most, crossed = np.zeros((3, 2 * starts.size + 1), dtype=np.int64)
-    least[0] = most[0] = 2 * (beyond + int(upto[-1]))
-    least[2::2] = most[2::2] = after
-    least[1::2], most[1::2] = np.where(clean, after + met, [after, after + 2 * met])
-    crossed[1::2] = met
-    states = _bounded_states(duel, rule, least, most, crossed)
+    clean = _clean(windows, owners, places, starts, ends)
+    above = np.array([window.beyond for window in windows]) + upto[bounds[1:]]
+    after = 2 * (above[owners] - upto[ends])
+    # Cells in ascending order, window by window: below the first cluster, at it, after it, at the second, ...
+    # For each twice the pairs won, at least and at most: different ratios that are judged together make the two
+    # differ.
+    begins = 2 * of_window + np.arange(len(windows) + 1)
+    here = 2 * np.arange(starts.size) + owners + 1
+    least, most, crossed = np.zeros((3, int(begins[-1])), dtype=np.int64)
+    least[begins[:-1]] = most[begins[:-1]] = 2 * (above - upto[bounds[:-1]])
+    least[here + 1] = most[here + 1] = after
+    least[here], most[here] = np.where(clean, after + met, [after, after + 2 * met])
+    crossed[here] = met
+    states = _bounded_states([window.duel for window in windows], rule, begins, least, most, crossed)
     firsts, lasts = values[starts], values[ends - 1]
     for cell in np.flatnonzero(states == OPEN).tolist():
-        k, inside = divmod(cell, 2)
+        owner = int(np.searchsorted(begins, cell, "right")) - 1
+        duel, k, inside = windows[owner].duel, *divmod(cell - owner, 2)
         if not inside:
-            left = float(lasts[k - 1]) if k else least_speedup
-            right = float(firsts[k]) if k < firsts.size else 2 * left
+            left = float(lasts[k - 1]) if k > of_window[owner] else windows[owner].least
+            right = float(firsts[k]) if k < of_window[owner + 1] else 2 * left
             states[cell] = tested_state(duel, Fraction((left + right) / 2), rule)[0]
         elif clean[k]:
             states[cell] = tested_state(duel, _ratio(duel, places[starts[k]]), rule)[0]
-    moves = (states[1::2] != states[:-1:2]) | (states[1::2] != states[2::2])
-    return Steps(
-        duel,
-        int(states[0]),
-        firsts[moves],
-        states[1::2][moves],
-        states[2::2][moves],
-        tuple(places[starts[k] : ends[k]] for k in np.flatnonzero(moves)),
-    )
+    moves = np.flatnonzero((states[here] != states[here - 1]) | (states[here] != states[here + 1]))
+    cuts = np.searchsorted(moves, of_window).tolist()
+    at, later, points = states[here[moves]], states[here[moves] + 1], firsts[moves]
+    members = [places[starts[k] : ends[k]] for k in moves.tolist()]
+    return [
+        Steps(window.duel, int(states[start]), points[i:j], at[i:j], later[i:j], tuple(members[i:j]))
+        for window, start, (i, j) in zip(windows, begins[:-1].tolist(), pairwise(cuts), strict=True)
+    ]
 
 
 def _ratios(duel: Duel, least: float, most: float) -> tuple[FloatArray, IntArray, IntArray, int]:
@@ -155,23 +197,30 @@ def _ratios(duel: Duel, least: float, most: float) -> tuple[FloatArray, IntArray
     return values[order], places[order], (upper.counts[up] * lower.counts[low])[order], beyond
 
 
-def _clean(duel: Duel, places: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
+def _clean(
+    windows: Sequence[_Window], owners: IntArray, places: IntArray, starts: IntArray, ends: IntArray
+) -> BoolArray:
     """Whether the ratios of each cluster are one and the same number."""
     clean = np.ones(starts.size, dtype=bool)
     for k in np.flatnonzero(ends - starts > 1).tolist():
+        duel = windows[owners[k]].duel
         clean[k] = len({_ratio(duel, at) for at in places[starts[k] : ends[k]].tolist()}) == 1
     return clean
 
 
 def _bounded_states(
-    duel: Duel, rule: HptRule, least: IntArray, most: IntArray, crossed: IntArray
+    duels: Sequence[Duel], rule: HptRule, begins: IntArray, least: IntArray, most: IntArray, crossed: IntArray
 ) -> StateArray:
-    """State of every cell as far as bounds decide it, ``OPEN`` elsewhere.
+    """State of every cell as far as bounds decide it, ``OPEN`` elsewhere; ``begins`` are each duel's cells.
 
     ``least`` and ``most`` bound twice the number of pairs won, ``crossed`` the pairs that tie across sides.
     """
-    surely, possibly = _limits(duel, rule, crossed)
-    twice_all = 2 * duel.upper.n * duel.lower.n
+    limits = [
+        _limits(duel, rule, crossed[first:last])
+        for duel, (first, last) in zip(duels, pairwise(begins.tolist()), strict=True)
+    ]
+    surely, possibly = (np.concatenate(column) for column in zip(*limits, strict=True))
+    twice_all = np.repeat([2 * duel.upper.n * duel.lower.n for duel in duels], np.diff(begins))
     states = np.full(least.size, OPEN, dtype=np.int8)
     states[(most < possibly) & (twice_all - least < possibly)] = 0
     states[least >= surely] = 1

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import WORTH_KNOWING
+from speedproof.options import WORTH_KNOWING, BenchmarkSettings
 from speedproof.protocols.claims import Demand
 
 
@@ -64,14 +62,11 @@ class SessionQuestion(Struct, frozen=True):
     control: bool = False  # whether the second candidate is the reference, built again
     unaffected: Sequence[str] = ()  # benchmarks that the change cannot touch
     repeats: int = 1  # runs of each build
-    demands: Sequence[
-        tuple[str, dict[str, Any]]
-    ] = ()  # what is asked else, by name or pattern; the last counts
+    benchmark: tuple[BenchmarkSettings, ...] = ()  # what a policy asks else of some
 
     def rules_of(self, benchmark: str) -> StopRules:
         """When a benchmark ends."""
         demand = self.rules.demand
-        for pattern, other in self.demands:
-            if demand is not None and (pattern == benchmark or fnmatchcase(benchmark, pattern)):
-                demand = replace(demand, **other)
-        return replace(self.rules, demand=demand)
+        return (
+            self.rules if demand is None else replace(self.rules, demand=demand.of(benchmark, self.benchmark))
+        )
