@@ -1,6 +1,6 @@
 """`corpus compare` on Dask with one worker and two, with more by simulation, and what 10^10 runs take and cost.
 
-    python benchmarks/scale.py [--comparisons N] [--runs N] [--workers N ...] [--vcpu-hour USD] ...
+    python -m benchmarks.scale [--comparisons N] [--runs N] [--workers N ...] [--vcpu-hour USD] ...
 
 Two versions of N benchmarks of 30 runs are built and compared on a local cluster. All times are of CPU, for
 busy machines: what the client spent, and a worker on average. The times of tasks come from one process;
@@ -16,19 +16,24 @@ import math
 import os
 import tempfile
 import time
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-from distributed import Client, LocalCluster
-from growth import MANY, seconds, write_many
+from benchmarks.corpus import N, made_up
+from benchmarks.growth import MANY, seconds, write_many
 
 import speedproof as sp
-from corpus import N, made_up
-from speedproof.corpus.build import ROWS, build
+from speedproof.corpus.build import ROWS, Builder, build
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import parts_of
 from speedproof.corpus.schema import File
+from speedproof.formats.stream import FileResults
 
+distributed: Any = import_module("distributed")
 BUILT = 300_000  # values in files whose reading is timed
 
 
@@ -47,8 +52,10 @@ def alone(folder: Path, out: Path) -> list[float]:
 def on_cluster(few: Path, folder: Path, out: Path, workers: int) -> tuple[float, float]:
     """CPU seconds of the client, and of a worker on average, after a few comparisons."""
     with (
-        LocalCluster(workers, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
-        Client(cluster) as client,
+        distributed.LocalCluster(
+            workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
     ):
         client.wait_for_workers(workers)
         sp.Corpus(few).compare("old", "new", out=f"{out}-few", dask=cluster.scheduler_address)
@@ -94,6 +101,10 @@ def prices() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _samples(count: int, _: Builder) -> Iterator[tuple[str, FileResults]]:
+    return made_up(count)
+
+
 def tasks_of(comparisons: int, tasks: list[float], pair: float) -> list[float]:
     """Seconds of the tasks of so many comparisons, as uneven as those measured."""
     files = [
@@ -115,7 +126,7 @@ def main() -> None:
         ends = []
         for count in (n // 10, n):
             folder, out = top / str(count), top / f"{count}-0"
-            build(Place.of(folder), lambda builder, count=count: made_up(count))
+            build(Place.of(folder), partial(_samples, count))
             _, *tasks, _ = alone(folder, out)
             ends.append(sum(alone(folder, out)))
         spent = [

@@ -1,4 +1,4 @@
-"""``speedproof rank`` as a user meets it."""
+"""``speedproof rank`` and ``hpt`` as a user meets them."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""An option that changes nothing where it is given is refused: whoever gives it expects it to matter."""
+"""Options: what changes nothing is refused, more may be better, and every one has help."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Samples and suites: what they refuse, how they pool, and that nothing is lost without a word."""
+"""Samples and suites: what they refuse, how they pool, what is told of them; nothing is lost without a word."""
 
 import inspect
 

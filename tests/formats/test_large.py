@@ -1,4 +1,4 @@
-"""A large file is read from disk, block by block: what comes out is what the same file gives in memory."""
+"""Large files, long lines, streams of files: what comes out is what the same file gives in memory."""
 
 import bz2
 import csv

@@ -1,4 +1,4 @@
-"""What can be wrong with a path, and how the content is recognised."""
+"""What can be wrong with a path, how the content is recognised, and what a new format costs."""
 
 import bz2
 import gzip

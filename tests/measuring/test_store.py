@@ -1,13 +1,16 @@
-"""The results file: nothing is lost but the line under way."""
+"""What is kept of a session: results file, cache, export; nothing is lost but the line under way."""
 
 import errno
+import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import time
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,11 +21,19 @@ from speedproof.data.session_file import (
     PlannedVersion,
     RunLine,
     SessionLine,
+    StoredSession,
 )
 from speedproof.data.suite import Record
 from speedproof.errors import FormatError
 from speedproof.formats import read
-from speedproof.measuring.store import ResultsFile, new_head, read_sessions
+from speedproof.measuring.store import (
+    ResultsFile,
+    cache_folder,
+    new_head,
+    read_sessions,
+    to_hyperfine,
+    untold,
+)
 
 PLAN = (PlannedBenchmark("b", (PlannedVersion("v", ("true",), "true"),)),)
 
@@ -206,3 +217,97 @@ def test_the_first_line_says_when_it_began() -> None:
     assert (line.started, line.environment) == ("2026-03-04T05:06:07+02:00", {"host": "h"})
     assert line.session.startswith("20260304T050607-")
     assert len(line.session) == len("20260304T050607-") + 6
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def test_a_note_is_told_once_a_day() -> None:
+    monday, tuesday = date(2026, 1, 5), date(2026, 1, 6)
+    assert untold(["a", "b"], today=monday) == ("a", "b")
+    assert untold(["a", "c"], today=monday) == ("c",)
+    assert untold(["a"], today=tuesday) == ("a",)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}'])
+def test_a_damaged_memory_tells_again(text: str) -> None:
+    cache_folder().mkdir()
+    (cache_folder() / "told.json").write_text(text)
+    assert untold(["a"]) == ("a",)
+    assert untold(["a"]) == ()
+
+
+def test_without_a_place_everything_is_told(tmp_path: Path) -> None:
+    (tmp_path / "speedproof").write_text("no folder")
+    assert untold(["a"]) == untold(["a"]) == ("a",)
+
+
+@pytest.mark.parametrize("base", [None, "", "relative"])
+def test_the_folder_is_in_the_home_by_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, base: str | None
+) -> None:
+    """A path that is not absolute is to be ignored, by the XDG specification."""
+    monkeypatch.delenv("XDG_CACHE_HOME") if base is None else monkeypatch.setenv("XDG_CACHE_HOME", base)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert cache_folder() == tmp_path / "home" / ".cache" / "speedproof"
+    assert untold(["a"]) == ("a",)
+    assert json.loads((cache_folder() / "told.json").read_text()) == {"a": date.today().isoformat()}
+    assert untold(["a"]) == ()
+
+
+def test_yesterdays_notes_are_forgotten(tmp_path: Path) -> None:
+    monday, tuesday = date(2026, 1, 5), date(2026, 1, 6)
+    for notes, day in ((["a"], monday), (["b"], tuesday), (["b"], tuesday), (["c", "b"], tuesday)):
+        untold(notes, today=day)
+    told = json.loads((tmp_path / "speedproof" / "told.json").read_text())
+    assert told == {"b": "2026-01-06", "c": "2026-01-06"}
+
+
+EXPORTED = (
+    PlannedBenchmark("b n=1", tuple(PlannedVersion(v, (v,), f"./{v}") for v in "XYZ"), {"n": "1"}),
+    PlannedBenchmark("c", (PlannedVersion("X", ("X",), "./X"),)),
+)
+
+
+def run(benchmark: str, version: str, metrics: dict[str, float], **fields: Any) -> RunLine:
+    return RunLine("s", benchmark, version, 0, 0, 0.0, metrics, **fields)
+
+
+def test_a_result_for_each_version_of_each_benchmark() -> None:
+    """Of both sessions together; no warm-up, nothing that was ended for its time; a signal has no exit code."""
+    times = [0.3, 0.1, 0.25, 0.7]
+    of_x = [
+        run("b n=1", "X", {"time": t, "user": 2 * t, "system": t / 2, "memory": 1000.0 * k + 0.75}, exit=code)
+        for (k, t), code in zip(enumerate(times), (0, 1, -9, 0), strict=True)
+    ]
+    others = [
+        run("b n=1", "Y", {"time": 1.0, "memory": 5.0}),
+        run("b n=1", "X", {"time": 9.0}, warmup=True),
+        run("b n=1", "X", {"time": 9.0}, timed_out=True),
+        run("b n=1", "X", {"user": 9.0}),
+        run("b n=1", "Y", {"time": 3.0}),
+        run("c", "X", {"time": 4.0}),
+    ]
+    head = SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", 1, EXPORTED)
+    sessions = [StoredSession(head, tuple(lines), None) for lines in (of_x[:2], [*others, *of_x[2:]])]
+    x, y, c = json.loads(to_hyperfine(sessions))["results"]
+    assert x == {
+        "command": "./X",
+        "mean": statistics.fmean(times),
+        "stddev": statistics.stdev(times),
+        "median": 0.275,
+        "user": statistics.fmean(2 * t for t in times),
+        "system": statistics.fmean(t / 2 for t in times),
+        "min": 0.1,
+        "max": 0.7,
+        "times": times,
+        "memory_usage_byte": [0, 1000, 2000, 3000],
+        "exit_codes": [0, 1, None, 0],
+        "parameters": {"n": "1"},
+    }
+    assert (y["command"], y["times"], y["user"], y["system"]) == ("./Y", [1.0, 3.0], 0.0, 0.0)
+    assert "memory_usage_byte" not in y
+    assert (c["stddev"], c["median"], "parameters" in c) == (None, 4.0, False)
+    assert to_hyperfine(sessions).startswith('{\n  "results": [\n')

@@ -1,4 +1,4 @@
-"""What speaks against runs, each check by its definition and at its limits."""
+"""What speaks against runs and what is said of how they were measured: each by its definition and limits."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Later looks of a gate: what is joined, what is kept, at which share of the risk."""
+"""Later looks of a gate, and verdicts controlled by Holm and Benjamini-Hochberg, in loops."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What HPT thinks of other speedups: SciPy's paired t test, the r-speedup, the article's tables."""
+"""One speedup, exactly, and what HPT thinks of others: SciPy, ranks with ties, the article's tables."""
 
 import math
 import statistics

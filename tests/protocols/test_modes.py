@@ -1,4 +1,4 @@
-"""Modes of two versions: planted changes are found, and nothing is claimed where nothing changed."""
+"""Modes of two versions and states by several metrics: planted changes are found, and no others."""
 
 import io
 import json

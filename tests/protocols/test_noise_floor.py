@@ -1,4 +1,4 @@
-"""The noise floor: verdicts by Student's distribution, rankings, geometric means, values that have no ratio."""
+"""The noise floor and negative controls: Student's distribution, rankings, geometric means."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Noise in words and plans of builds and runs, by the formulas of variance components."""
+"""Noise in words, plans, and how many runs would decide: formulas of variance components, and simulation."""
 
 import itertools
 import math

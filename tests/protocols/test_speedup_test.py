@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of the Speedup-Test article against R, pair by pair and risk by risk."""
+"""Figures 1 and 2 of the Speedup-Test article against R, and its report put together from its parts."""
 
 import itertools
 import math

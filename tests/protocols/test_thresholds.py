@@ -1,4 +1,4 @@
-"""At every threshold the side that is written down: p = alpha, sizes of the figures, options at their ends."""
+"""At every threshold the side that is written down, and what the parts of a verdict are given."""
 
 import itertools
 import math

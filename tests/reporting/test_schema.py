@@ -1,4 +1,4 @@
-"""Everything that ``--json`` prints is what docs/schema.json says, by a validator that is not ours."""
+"""JSON is what docs/schema.json says, and is read back as it was written; what is wrong has its place."""
 
 import copy
 import io

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +9,8 @@ from msgspec.structs import replace
 
 from speedproof.data.suite import Suite
 from speedproof.protocols.caveats import MachineSpeeds
-from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.suite import SuiteComparison, compare_suite
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, versions
 from speedproof.reporting.formats import FORMATS, Reported
 from speedproof.reporting.html.page import render as page
@@ -23,20 +21,6 @@ from speedproof.stats.estimate import Estimate
 
 Made = tuple[SuiteComparison, Suite]
 WIDTHS = (60, 80, 100, 200)
-SHARED = Path(__file__).parents[3] / "shared" / "data"
-REAL = {
-    "pyperf, 122 benchmarks": (
-        "pyperf-jit-pairs/bm-20260507-3.16.0a0-49918f5",
-        "pyperf-jit-pairs/bm-20260507-3.16.0a0-49918f5-JIT",
-    ),
-    "go, 36 benchmarks": ("go/cmd/benchstat/testdata/crc-old.txt", "go/cmd/benchstat/testdata/crc-new.txt"),
-    "go, 2 benchmarks": ("go/cmd/benchstat/testdata/old.txt", "go/cmd/benchstat/testdata/new.txt"),
-    "pyperf, 3 benchmarks": (
-        "pyperf/pyperf/tests/mult_list_py36.json",
-        "pyperf/pyperf/tests/mult_list_py37.json",
-    ),
-    "hyperfine, one benchmark": ("hyperfine/bencher/two.json",),
-}
 
 
 def check(report: Report, result: SuiteComparison, *, everything: bool = False) -> None:
@@ -75,21 +59,6 @@ def check_rows(table: Table, result: SuiteComparison) -> None:
                     assert 1 <= float(texts[4].removesuffix("x")) <= shown
         elif head.verdict is Verdict.UNDECIDED:
             assert texts[3].startswith("~ undecided")
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_real_files(name: str) -> None:
-    """The files of other tools as they are."""
-    import speedproof as sp
-
-    paths = [SHARED / part for part in REAL[name]]
-    if not all(path.exists() for path in paths):
-        pytest.skip("the shared files are not here")
-    suite = sp.read(*paths)
-    old, new = suite.versions[:2]
-    result = compare_suite(suite.pair(old, new), (old, new), "time", Rules())
-    check(sheet.report(result), result)
-    check(sheet.report(result, everything=True, details=True, explain=True), result, everything=True)
 
 
 def test_hostile_names(hostile: Made) -> None:

@@ -1,4 +1,4 @@
-"""Numbers in words: rounded to the nearest, bounds away from the claim, nothing beside what contradicts it."""
+"""Numbers, names and axes in words: rounded away from the claim, nothing beside what contradicts it."""
 
 import io
 import itertools

@@ -1,4 +1,4 @@
-"""The Hodges-Lehmann estimate: against its definition, a textbook, and the test that it belongs to."""
+"""The Hodges-Lehmann estimate and the interval of a median: their definitions, textbooks, published tables."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The permutation distribution part by part: rational numbers, every order listed, the formulas as written."""
+"""Permutation distributions and rank nulls: rational numbers, every order listed, the formulas as written."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""The order of two pooled samples by sorting and counting in plain Python."""
+"""Pooled and merged samples, all ratios and crossings of lines: against sorting and counting in plain Python."""
 
 import itertools
 import math

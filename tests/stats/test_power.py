@@ -1,4 +1,4 @@
-"""Runs needed: textbook values, and the power that these runs have in simulation."""
+"""Runs needed, evidence still to come, and numbers of builds: textbook values, theory and simulation."""
 
 import itertools
 import math

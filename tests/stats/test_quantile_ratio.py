@@ -1,4 +1,4 @@
-"""The ratio of two quantiles: held against the binomial distribution of SciPy, a naive twin, and simulation."""
+"""Quantiles, once and in sequence: the binomial distribution, naive twins, brute force, simulation."""
 
 import math
 from collections.abc import Callable

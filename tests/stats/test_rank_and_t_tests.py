@@ -1,4 +1,4 @@
-"""The tests of two samples against SciPy, against brute force, and at their edges."""
+"""The tests of two samples against R, SciPy and brute force, and at their edges."""
 
 import itertools
 import math

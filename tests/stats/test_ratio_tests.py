@@ -1,4 +1,4 @@
-"""Tests at a ratio other than 1: against SciPy, by counting, and against the bounds that invert them."""
+"""Tests at a ratio other than 1, of means and medians, zeros too: against SciPy, counting and their bounds."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Values that were rounded: the step is found, and the bounds hold the truth behind the readings."""
+"""Values that were rounded, or are at the ends of the range: steps are found, and bounds hold the truth."""
 
 import itertools
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The signed-rank test: all sign changes counted, SciPy, published critical values."""
+"""The signed-rank test, also of a fixed number of blocks: all sign changes counted, SciPy, published values."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Standard errors of logarithms of typical ratios: a twin in loops, what must not matter, theory, simulation."""
+"""Standard errors of typical ratios, and how much sessions differ: a twin in loops, theory, simulation."""
 
 import itertools
 import math
