@@ -31,9 +31,9 @@ from speedproof.corpus.build import ROWS, Builder, build
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import parts_of
 from speedproof.corpus.schema import File
-from speedproof.formats.stream import FileResults
+from speedproof.data.record import FileResults
 
-distributed: Any = import_module("distributed")
+dask: Any = import_module("distributed")
 BUILT = 300_000  # values in files whose reading is timed
 
 
@@ -52,10 +52,8 @@ def alone(folder: Path, out: Path) -> list[float]:
 def on_cluster(few: Path, folder: Path, out: Path, workers: int) -> tuple[float, float]:
     """CPU seconds of the client, and of a worker on average, after a few comparisons."""
     with (
-        distributed.LocalCluster(
-            workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster) as client,
+        dask.LocalCluster(workers, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        dask.Client(cluster) as client,
     ):
         client.wait_for_workers(workers)
         sp.Corpus(few).compare("old", "new", out=f"{out}-few", dask=cluster.scheduler_address)
