@@ -147,8 +147,8 @@ class Measurement:
         return self._result
 
     def _resulting(self, findings: Iterable[CandidateResult], measured: Measured) -> RaceResult:
-        found, suite = tuple(findings), suite_of(self._times)
-        return RaceResult(self._question, found, measured, suite, self._calls)
+        results, suite = tuple(findings), suite_of(self._times)
+        return RaceResult(self._question, results, measured, suite, self._calls)
 
     def __reduce__(self) -> str:
         raise UsageError("a session that measures cannot be pickled: pickle what it found, .result()")
@@ -185,8 +185,8 @@ class Measurement:
                     else:
                         progress = next(steps)
             except StopIteration as end:
-                found: RaceResult = end.value
-                return found
+                ended: RaceResult = end.value
+                return ended
 
     def review(self) -> RaceResult:
         """What the blocks that were taken over prove; nothing is measured."""

@@ -280,10 +280,10 @@ def compare(
     """
     sides = [("reference", reference, None), ("candidate", candidate, None)]
     x, y = samples_given(sides, unit, higher_is_better)
-    own = (x.label, y.label) if x.label and y.label and x.label != y.label else ("reference", "candidate")
+    called = (x.label, y.label) if x.label and y.label and x.label != y.label else ("reference", "candidate")
     if names is not None and (len(labels := list(names)) != 2 or len(set(labels)) != 2):
         raise UsageError(f"names={names!r}: expected two different names, the reference's first")
-    x, y = (_named(s, name) for s, name in zip((x, y), names or own, strict=True))
+    x, y = (_named(s, name) for s, name in zip((x, y), names or called, strict=True))
     if (x.unit, x.direction) != (y.unit, y.direction):
         raise UsageError(
             f"{x.label} is in {x.unit or 'plain numbers'} ({x.direction} is better), {y.label} in "

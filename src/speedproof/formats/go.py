@@ -246,12 +246,12 @@ def _names(given: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str,
         bare, procs = parts[package, full] = (match["name"], match["procs"]) if match else (full, "")
         suffixes.setdefault((package, bare), set()).add(procs)
         packages.setdefault(bare, set()).add(package)
-    found = {}
+    names = {}
     for (package, full), (bare, procs) in parts.items():
         place = f"{package}." if package and len(packages[bare]) > 1 else ""
         alone = len(suffixes[package, bare]) == 1
-        found[package, full] = (place + bare, procs) if alone else (place + full, "")
-    return found
+        names[package, full] = (place + bare, procs) if alone else (place + full, "")
+    return names
 
 
 @lru_cache

@@ -63,8 +63,8 @@ class Side(Struct, frozen=True, eq=False):
     def middle(self) -> list[int]:
         """The one or two values that make the median."""
         places = np.searchsorted(self.below, [(self.n - 1) // 2, self.n // 2], "right") - 1
-        found = [int(self.values[at]) for at in places]
-        return found[: 1 + (self.n % 2 == 0)]
+        ends = [int(self.values[at]) for at in places]
+        return ends[: 1 + (self.n % 2 == 0)]
 
     @property
     def median(self) -> Fraction:
@@ -179,10 +179,10 @@ def score_duel(
 
 def cost_duel(a: npt.ArrayLike, b: npt.ArrayLike, *, level: float | None = None) -> Duel:
     """Prepare positive costs of A and of B, lower is better: a run's score is B's median cost over its own."""
-    own, other, _ = _sides(a, b)
+    costs, other, _ = _sides(a, b)
     unit = other.median
     return Duel(
-        other, own, _median_score(unit, own), _median_score(unit, other), _level(own.n, other.n, level)
+        other, costs, _median_score(unit, costs), _median_score(unit, other), _level(costs.n, other.n, level)
     )
 
 

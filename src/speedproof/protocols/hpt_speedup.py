@@ -210,11 +210,11 @@ class _Line:
             most = np.append(np.int8(steps.start), np.where(both == OPEN, np.int8(1), both))
             highest.append(np.maximum.accumulate(most[::-1])[::2][::-1])
         points = np.concatenate([steps.points for steps in self.steps])
-        found = []
+        sides = []
         for states, side in ((lowest, 1), (highest, -1)):
             rows = np.searchsorted(grid * (1 + side * _TOGETHER), points)
-            found.append(_filled(states, rows, grid.size))
-        return np.concatenate(found)
+            sides.append(_filled(states, rows, grid.size))
+        return np.concatenate(sides)
 
     def _crossing_pairs(self) -> list[tuple[IntArray, IntArray, int]]:
         """Pairs of benchmarks whose differences may tie in size in what is left of the line; each line once."""

@@ -113,7 +113,7 @@ def _windows(duel: Duel, rule: HptRule) -> list[tuple[float, float]]:
     surely, possibly = (limit / 2 for limit in _limits(duel, rule, np.array([0, most])))
     sure, open_ = float(surely.max()), float(possibly.min())
     ratios = Ratios(upper.rounded, upper.counts, lower.rounded, lower.counts)
-    found = []
+    intervals = []
     for left, right in ((sure, open_), (pairs - open_, pairs - sure)):  # pairs won at the ends
         low, high = (
             ratios.order_statistic(min(max(int(pairs - won) + step, 0), pairs - 1))
@@ -121,10 +121,10 @@ def _windows(duel: Duel, rule: HptRule) -> list[tuple[float, float]]:
         )
         low, high = low * (1 - _EDGE), high * (1 + _EDGE)
         if high >= 1:
-            found.append((max(low, 1.0), high))
-    if len(found) == 2 and found[0][1] >= found[1][0]:
-        return [(found[0][0], found[1][1])]
-    return found
+            intervals.append((max(low, 1.0), high))
+    if len(intervals) == 2 and intervals[0][1] >= intervals[1][0]:
+        return [(intervals[0][0], intervals[1][1])]
+    return intervals
 
 
 def _steps_in(windows: Sequence[_Window], rule: HptRule) -> list[Steps]:

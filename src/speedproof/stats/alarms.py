@@ -26,7 +26,7 @@ def alarms(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
 
 def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, ...]]:
     """The same of several series."""
-    found: list[tuple[Alarm, ...]] = [()] * len(series)
+    alarms: list[tuple[Alarm, ...]] = [()] * len(series)
     limit, starts = run_limit(2.0 * mean), dict.fromkeys(range(len(series)), 0)
     while starts:
         waiting = sorted(starts, key=lambda i: series[i].size - starts[i])
@@ -45,6 +45,6 @@ def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, .
                 upto = level[: alarm.raised + 1]
                 old, new = upto[: alarm.since], upto[alarm.since :]
                 again[i] = starts[i] + place_of_step(upto, 1, upto.size - 1, old, new)
-                found[i] = (*found[i], replace(alarm, raised=starts[i] + alarm.raised, since=again[i]))
+                alarms[i] = (*alarms[i], replace(alarm, raised=starts[i] + alarm.raised, since=again[i]))
         starts = again
-    return found
+    return alarms

@@ -94,7 +94,7 @@ def find_changes(x: npt.ArrayLike, alpha: float, *, known: float | None = None) 
 
 def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tuple[ChangePoint, ...]]:
     """The same of several series of equal length and known p-values; what they ask is answered for all at once."""
-    found: list[tuple[ChangePoint, ...]] = [()] * len(series)
+    changes: list[tuple[ChangePoint, ...]] = [()] * len(series)
     rows = np.flatnonzero(known <= alpha)
     for part in (rows[start : start + _ROWS] for start in range(0, rows.size, _ROWS)):
         plain, ways = two_levels(series[part]), best_levels(series[part], _FEW)
@@ -110,15 +110,15 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
                 try:
                     asked[row] = next(searches[row]) if answer is None else searches[row].send(answer)
                 except StopIteration as end:
-                    found[row] = end.value
+                    changes[row] = end.value
             answers = {}
             for most in {most for _, most in asked.values()}:
-                own = {row: rest for row, (rest, its) in asked.items() if its == most}
-                pvalue, where = _shows(np.concatenate(list(own.values())), most)
-                ends = np.cumsum([len(rest) for rest in own.values()])[:-1]
+                alike = {row: rest for row, (rest, its) in asked.items() if its == most}
+                pvalue, where = _shows(np.concatenate(list(alike.values())), most)
+                ends = np.cumsum([len(rest) for rest in alike.values()])[:-1]
                 both = zip(np.split(pvalue, ends), np.split(where, ends), strict=True)
-                answers |= dict(zip(own, both, strict=True))
-    return found
+                answers |= dict(zip(alike, both, strict=True))
+    return changes
 
 
 def _search(
@@ -141,17 +141,17 @@ def _with_drifts(series: FloatArray, changes: list[ChangePoint]) -> tuple[Change
     bounds = [0, *(change.split for change in changes), series.size]
     heights = [median(series[start:end]) for start, end in pairwise(bounds)]
     ups = [after > before for before, after in pairwise(heights)]
-    found: list[ChangePoint] = []
+    joined: list[ChangePoint] = []
     for _, group in groupby(range(len(changes)), key=ups.__getitem__):
         run = list(group)
         first, last = run[0], run[-1]
         if _is_line(series[bounds[first] : bounds[last + 2]], [bounds[k + 1] - bounds[first] for k in run]):
             change = changes[min(run, key=lambda k: changes[k].pvalue)]
             low, high = changes[first].low, changes[last].high
-            found.append(ChangePoint(change.split, low, high, change.pvalue, drift=True))
+            joined.append(ChangePoint(change.split, low, high, change.pvalue, drift=True))
         else:
-            found += changes[first : last + 1]
-    return tuple(found)
+            joined += changes[first : last + 1]
+    return tuple(joined)
 
 
 def _is_line(x: FloatArray, splits: list[int]) -> bool:
@@ -179,13 +179,13 @@ def _fewest(
         if float(pvalue[0]) > alpha:
             break
         ends = np.array([0, *splits, series.size])
-        found = [k for k in more[0].tolist() if np.abs(ends - k).min() >= MARGIN]
-        if not found:
+        inside = [k for k in more[0].tolist() if np.abs(ends - k).min() >= MARGIN]
+        if not inside:
             break
         # Ranks of all values see little of small steps between large ones, those of what is left little of both.
         candidates = [
-            sorted([*splits, *found]),
-            *(way for way, _ in ways.upto(len(splits) + len(found))[len(splits) :]),
+            sorted([*splits, *inside]),
+            *(way for way, _ in ways.upto(len(splits) + len(inside))[len(splits) :]),
         ]
         splits = min(candidates, key=lambda way: float(np.abs(without(way)).sum()))
     while len(splits) > 1:

@@ -89,8 +89,8 @@ def step_posterior(
     )  # fmt: skip
     none, single, double = np.split(weights, [1, 1 + groups.size])
     masses = (single + np.bincount(r, double, groups.size)) / shares
-    found = np.repeat(masses, np.diff(np.append(groups, share.size))) * share
-    return StepPosterior(found, float(none[0]), float(double.sum() / (single.sum() + double.sum())))
+    chances = np.repeat(masses, np.diff(np.append(groups, share.size))) * share
+    return StepPosterior(chances, float(none[0]), float(double.sum() / (single.sum() + double.sum())))
 
 
 def _both(logs: FloatArray) -> FloatArray:

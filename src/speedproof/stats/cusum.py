@@ -77,29 +77,29 @@ def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
     likeness = np.divide(products, squares, out=np.zeros_like(products), where=squares > 0.0)
     rho = np.clip(likeness + 2.0 / np.arange(1, scores.shape[1] + 1), 0.0, _MOST_DEPENDENT)
     fresh = ((scores - rho * before) / np.sqrt(1.0 - rho * rho))[:, _FIRST:]
-    found: list[Alarm | None] = [None] * len(values)
+    alarms: list[Alarm | None] = [None] * len(values)
     for up in (True, False):
         walk = np.cumsum((fresh if up else -fresh) - _SLACK, axis=1)
         sums = walk - np.minimum.accumulate(np.minimum(walk, 0.0), axis=1)
         above = sums > limit
         for row in np.flatnonzero(above.any(axis=1)).tolist():
-            at, known = int(above[row].argmax()), found[row]
+            at, known = int(above[row].argmax()), alarms[row]
             if known is None or _FIRST + at < known.raised:
                 zeros = np.flatnonzero(sums[row, :at] == 0.0)
-                found[row] = Alarm(_FIRST + at, _FIRST + (int(zeros[-1]) + 1 if zeros.size else 0), up)
-    return found
+                alarms[row] = Alarm(_FIRST + at, _FIRST + (int(zeros[-1]) + 1 if zeros.size else 0), up)
+    return alarms
 
 
 def _places(values: FloatArray) -> IntArray:
     """Of every value of a row among those before it: how many are less, and how many not larger, added up."""
-    found = np.empty(values.shape, dtype=np.int64)
+    places = np.empty(values.shape, dtype=np.int64)
     if COMPILED is not None and values.size:
-        COMPILED.places(np.ascontiguousarray(values), values.shape[1], found)
-        return found
+        COMPILED.places(np.ascontiguousarray(values), values.shape[1], places)
+        return places
     for row, own in enumerate(values.tolist()):
         known: list[float] = []
         for n, value in enumerate(own):
             left = bisect_left(known, value)
-            found[row, n] = left + bisect_right(known, value, left)
+            places[row, n] = left + bisect_right(known, value, left)
             known.insert(left, value)
-    return found
+    return places

@@ -34,8 +34,8 @@ def first_jumps(x: FloatArray, mean: float) -> list[Alarm | None]:
     False ones are as rare as one in so many values. Nothing depends on later values: shorter series may be filled
     up.
     """
-    found = [jumps(x, mean, new, _RANKS / mean**_POWER) for new in _NEW]
-    row, shown, pvalue, since = (np.concatenate(column) for column in zip(*found, strict=True))
+    of_sizes = [jumps(x, mean, new, _RANKS / mean**_POWER) for new in _NEW]
+    row, shown, pvalue, since = (np.concatenate(column) for column in zip(*of_sizes, strict=True))
     first: list[Alarm | None] = [None] * len(x)
     for i in np.lexsort((since, pvalue, shown, row))[::-1].tolist():
         r, k = int(row[i]), int(since[i])
@@ -45,7 +45,7 @@ def first_jumps(x: FloatArray, mean: float) -> list[Alarm | None]:
 
 def newest_jump(x: FloatArray, mean: float) -> int | None:
     """Where the newest one or two values jump, how many are before; false ones once in so many values."""
-    found = []
+    newest = []
     for new in _NEWEST:
         fewest, since = _fewest_before(new, _RANKS_OF_NEWEST / mean), x.size - new
         if fewest is None or since < fewest:
@@ -53,8 +53,8 @@ def newest_jump(x: FloatArray, mean: float) -> int | None:
         before, after = x[max(0, since - _BEFORE) : since], x[since:]
         if after.min() > before.max() or after.max() < before.min():
             pvalue = float(_pvalues(x[None], np.zeros(1, np.int64), np.array([since]), new)[0])
-            found += [(pvalue, since)] if pvalue * mean * _STRICTER <= 1.0 else []
-    return min(found)[1] if found else None
+            newest += [(pvalue, since)] if pvalue * mean * _STRICTER <= 1.0 else []
+    return min(newest)[1] if newest else None
 
 
 def jumps(
@@ -81,12 +81,12 @@ def jumps(
 
 def _largest(x: FloatArray, width: int) -> FloatArray:
     """Of every value the largest among it and those before it, so many together; a row a series."""
-    found, wide = x.copy(), 1
+    largest, wide = x.copy(), 1
     while wide < width:
         more = min(wide, width - wide)
-        found[:, more:] = np.maximum(found[:, more:], found[:, :-more])
+        largest[:, more:] = np.maximum(largest[:, more:], largest[:, :-more])
         wide += more
-    return found
+    return largest
 
 
 @lru_cache(maxsize=256)

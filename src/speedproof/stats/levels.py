@@ -121,8 +121,8 @@ def _squares(x: FloatArray, rho: float, a: IntArray, b: IntArray) -> FloatArray:
     total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (fresh, fresh * fresh))
     length = np.maximum(b - a, 1) + 2.0 * rho / (1.0 - rho)
     level = ((1.0 + rho) * x[a] - total[a + 1]) + total[b]
-    found: FloatArray = (1.0 - rho * rho) * x[a] * x[a] - square[a + 1] - level * level / length + square[b]
-    return found
+    least: FloatArray = (1.0 - rho * rho) * x[a] * x[a] - square[a + 1] - level * level / length + square[b]
+    return least
 
 
 def step_places(scores: FloatArray, most: int) -> IntArray:
@@ -181,13 +181,13 @@ def squares_of_one_level(scores: FloatArray, splits: IntArray, coefficients: Flo
     pairs = (scores[:, 1:] * scores[:, :-1]).sum(axis=1, keepdims=True) - (before * after).sum(axis=-1)
     rho = coefficients[:, None]
     level = (1.0 - rho) * scores.sum(axis=1)[:, None, None] + rho * total[:, None]
-    found: FloatArray = (
+    sums: FloatArray = (
         (1.0 + rho * rho) * np.square(scores).sum(axis=1)[:, None, None]
         - rho * rho * squares[:, None]
         - 2.0 * rho * pairs[:, None]
         - (1.0 - rho) * level * level / ((1.0 - rho) * scores.shape[1] + rho * many[:, None])
     )
-    return found
+    return sums
 
 
 def log_likelihoods(scores: FloatArray, sums: FloatArray, coefficients: FloatArray) -> FloatArray:
@@ -196,8 +196,8 @@ def log_likelihoods(scores: FloatArray, sums: FloatArray, coefficients: FloatArr
     lack = np.maximum(power(n) - np.square(scores).sum(axis=-1), 0.0)[:, None, None]
     rho = coefficients[:, None]
     variance = np.maximum(sums + lack * (1.0 + rho * rho), 1e-12 * n) / n
-    found: FloatArray = -0.5 * n * np.log(variance) + 0.5 * (steps + 1) * np.log(1.0 - rho * rho)
-    return found
+    likelihood: FloatArray = -0.5 * n * np.log(variance) + 0.5 * (steps + 1) * np.log(1.0 - rho * rho)
+    return likelihood
 
 
 def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray, IntArray, IntArray]:
@@ -269,11 +269,11 @@ def levels(x: npt.ArrayLike, *, most: int | None = None) -> Levels:
 
 def _chance(n: int, steps: IntArray, splits: IntArray) -> FloatArray:
     """The chance that values on two sides of a border lie in so few runs (A. Wald, J. Wolfowitz, 1940)."""
-    found = np.ones(steps.size)
+    chances = np.ones(steps.size)
     for row, count in enumerate(steps.tolist()):
         ends = [0, *splits[row, :count].tolist(), n]
-        found[row] = _runs(n, sum(ends[i + 1] - ends[i] for i in range(0, count + 1, 2)), count + 1)
-    return found
+        chances[row] = _runs(n, sum(ends[i + 1] - ends[i] for i in range(0, count + 1, 2)), count + 1)
+    return chances
 
 
 @lru_cache(maxsize=4096)
@@ -299,11 +299,11 @@ def _table() -> tuple[FloatArray, FloatArray, FloatArray]:
 def levels_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
     """Probability that a series of n values without a step shows such a statistic or a larger one."""
     known, log_p = _row(n)
-    found = np.asarray(statistic, dtype=np.float64)
+    statistics = np.asarray(statistic, dtype=np.float64)
     slope = (log_p[-1] - log_p[-2]) / (known[-1] - known[-2])
-    beyond = log_p[-1] + slope * (found - known[-1])
-    inside = np.interp(found, known, log_p, left=0.0)
-    pvalue: FloatArray = np.exp(np.where(found > known[-1], beyond, inside))
+    beyond = log_p[-1] + slope * (statistics - known[-1])
+    inside = np.interp(statistics, known, log_p, left=0.0)
+    pvalue: FloatArray = np.exp(np.where(statistics > known[-1], beyond, inside))
     return pvalue
 
 

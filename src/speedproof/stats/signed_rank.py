@@ -146,12 +146,12 @@ def least_sums(n: int, most: int, alphas: tuple[float, ...]) -> IntArray:
     every = (n * (n + 1) - (n - most) * (n - most + 1)) // 2
     below = np.ones((every // 2 if alphas[-1] <= 0.5 else every) + 1)  # ways to reach a sum at most
     spare = np.empty_like(below)
-    found = np.empty((len(alphas), most + 1), dtype=np.int64)
+    table = np.empty((len(alphas), most + 1), dtype=np.int64)
     largest = 0
     for count in range(most + 1):
         if count:
             _add_rank(below, spare, n + 1 - count)
             largest += n + 1 - count
-        found[:, count] = largest + 1 - np.searchsorted(below, np.ldexp(alphas, count), "right")
-    found.flags.writeable = False
-    return found
+        table[:, count] = largest + 1 - np.searchsorted(below, np.ldexp(alphas, count), "right")
+    table.flags.writeable = False
+    return table
