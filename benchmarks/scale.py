@@ -16,19 +16,21 @@ import math
 import os
 import tempfile
 import time
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-
-from distributed import Client, LocalCluster
-from growth import MANY, seconds, write_many
+from typing import Any
 
 import speedproof as sp
-from corpus import N, made_up
-from speedproof.corpus.build import ROWS, build
+from speedproof.corpus.build import ROWS, Builder, build
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import parts_of
 from speedproof.corpus.schema import File
 
+distributed: Any = import_module("distributed")
+corpus: Any = import_module("corpus")  # beside this file
+growth: Any = import_module("growth")
+N = corpus.N
 BUILT = 300_000  # values in files whose reading is timed
 
 
@@ -47,8 +49,10 @@ def alone(folder: Path, out: Path) -> list[float]:
 def on_cluster(few: Path, folder: Path, out: Path, workers: int) -> tuple[float, float]:
     """CPU seconds of the client, and of a worker on average, after a few comparisons."""
     with (
-        LocalCluster(workers, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
-        Client(cluster) as client,
+        distributed.LocalCluster(
+            workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
     ):
         client.wait_for_workers(workers)
         sp.Corpus(few).compare("old", "new", out=f"{out}-few", dask=cluster.scheduler_address)
@@ -76,8 +80,8 @@ def building(top: Path) -> float:
     """CPU seconds to read a value of Go's benchmarks into a corpus, beyond the start."""
     spent = []
     for values in (BUILT // 10, BUILT):
-        write_many(top, values)
-        spent.append(seconds(top, MANY["corpus build, many"]))
+        growth.write_many(top, values)
+        spent.append(float(growth.seconds(top, growth.MANY["corpus build, many"])))
     return (spent[1] - spent[0]) / (0.9 * BUILT)
 
 
@@ -115,7 +119,12 @@ def main() -> None:
         ends = []
         for count in (n // 10, n):
             folder, out = top / str(count), top / f"{count}-0"
-            build(Place.of(folder), lambda builder, count=count: made_up(count))
+            rows = corpus.made_up(count)
+
+            def found(builder: Builder, rows: Any = rows) -> Any:
+                return rows
+
+            build(Place.of(folder), found)
             _, *tasks, _ = alone(folder, out)
             ends.append(sum(alone(folder, out)))
         spent = [
