@@ -1,6 +1,6 @@
 """`corpus compare` on Dask with one worker and two, with more by simulation, and what 10^10 runs take and cost.
 
-    python -m benchmarks.scale [--comparisons N] [--runs N] [--workers N ...] [--vcpu-hour USD] ...
+    python benchmarks/scale.py [--comparisons N] [--runs N] [--workers N ...] [--vcpu-hour USD] ...
 
 Two versions of N benchmarks of 30 runs are built and compared on a local cluster. All times are of CPU, for
 busy machines: what the client spent, and a worker on average. The times of tasks come from one process;
@@ -16,24 +16,21 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Iterator
-from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-from benchmarks.corpus import N, made_up
-from benchmarks.growth import MANY, seconds, write_many
 
 import speedproof as sp
 from speedproof.corpus.build import ROWS, Builder, build
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import parts_of
 from speedproof.corpus.schema import File
-from speedproof.data.record import FileResults
 
-dask: Any = import_module("distributed")
+distributed: Any = import_module("distributed")
+corpus: Any = import_module("corpus")  # beside this file
+growth: Any = import_module("growth")
+N = corpus.N
 BUILT = 300_000  # values in files whose reading is timed
 
 
@@ -52,8 +49,10 @@ def alone(folder: Path, out: Path) -> list[float]:
 def on_cluster(few: Path, folder: Path, out: Path, workers: int) -> tuple[float, float]:
     """CPU seconds of the client, and of a worker on average, after a few comparisons."""
     with (
-        dask.LocalCluster(workers, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
-        dask.Client(cluster) as client,
+        distributed.LocalCluster(
+            workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
     ):
         client.wait_for_workers(workers)
         sp.Corpus(few).compare("old", "new", out=f"{out}-few", dask=cluster.scheduler_address)
@@ -81,8 +80,8 @@ def building(top: Path) -> float:
     """CPU seconds to read a value of Go's benchmarks into a corpus, beyond the start."""
     spent = []
     for values in (BUILT // 10, BUILT):
-        write_many(top, values)
-        spent.append(seconds(top, MANY["corpus build, many"]))
+        growth.write_many(top, values)
+        spent.append(float(growth.seconds(top, growth.MANY["corpus build, many"])))
     return (spent[1] - spent[0]) / (0.9 * BUILT)
 
 
@@ -97,10 +96,6 @@ def prices() -> argparse.Namespace:
     parser.add_argument("--put", type=float, default=0.005, help="a thousand")
     parser.add_argument("--get", type=float, default=0.0004, help="a thousand")
     return parser.parse_args()
-
-
-def _samples(count: int, _: Builder) -> Iterator[tuple[str, FileResults]]:
-    return made_up(count)
 
 
 def tasks_of(comparisons: int, tasks: list[float], pair: float) -> list[float]:
@@ -124,7 +119,12 @@ def main() -> None:
         ends = []
         for count in (n // 10, n):
             folder, out = top / str(count), top / f"{count}-0"
-            build(Place.of(folder), partial(_samples, count))
+            rows = corpus.made_up(count)
+
+            def found(builder: Builder, rows: Any = rows) -> Any:
+                return rows
+
+            build(Place.of(folder), found)
             _, *tasks, _ = alone(folder, out)
             ends.append(sum(alone(folder, out)))
         spent = [
