@@ -50,7 +50,7 @@ def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = No
     pool, x_upto = np.empty((*leading, n + m)), np.empty((*leading, n + m), dtype=np.int64)
     for whole, of_x, of_y in ((pool, x, y), (x_upto, np.arange(1, n + 1), y_before)):
         whole.reshape(-1)[at_x], whole.reshape(-1)[at_y] = of_x, of_y
-    steps = np.diff(pool, axis=-1)
+    steps = pool[..., 1:] - pool[..., :-1]  # np.diff takes several times as long for few values
     ends = np.ones(pool.shape, dtype=np.bool_)
     if tolerance is None:
         np.greater(steps, 0.0, out=ends[..., :-1])

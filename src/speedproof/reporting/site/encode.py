@@ -55,14 +55,21 @@ def encode_track(track: Track, commits: Sequence[Commit], *, branch: str = "") -
     if branch:
         encoded["br"] = branch
         encoded["cm"] = names
-    first = np.flatnonzero(np.diff(places, prepend=-2) != 1)
-    encoded["k"] = np.stack([places[first], np.diff(first, append=places.size)], axis=1).tolist()
+    first = np.append(0, np.flatnonzero(places[1:] - places[:-1] != 1) + 1)
+    encoded["k"] = [list(run) for run in zip(places[first].tolist(), _sizes(first, places.size), strict=True)]
     joints = [] if branch else [start for start, _ in track.stretches()[1:]]
     if joints:
         encoded["j"] = [
             [int(places[k]), track.anchors[int(track.beside[track.starts[k]])]] for k in (0, *joints)
         ]
     return encoded
+
+
+def _sizes(starts: IntArray, end: int) -> list[int]:
+    """How many there are from each start to the next, or to the end."""
+    ends = np.append(starts, end)
+    sizes: list[int] = (ends[1:] - ends[:-1]).tolist()
+    return sizes
 
 
 def _steps(distances: FloatArray, step: float) -> list[int]:
@@ -121,7 +128,7 @@ def encode_index(
     return {
         "headline": headline.text,
         "proof": "".join(text.text for text in proof),
-        "floor": [f"{encoded}." for encoded in between_sessions(result.noise)],
+        "floor": [f"{line}." for line in between_sessions(result.noise)],
         "made": made,
         "link": link,
         "commits": [[c.sha, c.subject, c.date[:16], c.author] for c in result.commits],
@@ -162,7 +169,7 @@ def encode_line(track: Mapping[str, Any]) -> dict[str, Any]:
     values = np.array(track["v"], dtype=np.float64)
     groups = min(_SPARK, values.size)
     starts = np.arange(groups) * values.size // groups
-    means = np.add.reduceat(values, starts) / np.diff(starts, append=values.size)
+    means = np.add.reduceat(values, starts) / _sizes(starts, values.size)
     span = float(np.ptp(means))
     heights = np.rint((means - means.min()) / span * 35).astype(int) if span else np.full(means.size, 17)
     return {
