@@ -256,7 +256,8 @@ def test_dependent_runs_are_marked(write: Write) -> None:
         f"b,{i},{1 + i / 1000}\n" for i in range(40)
     )
     Path("drift.csv").write_text(text)
-    _, out, _ = gate("drift.csv", "drift.csv", "--protocol", "median", "--markdown", "s.md")
+    Path("again.csv").write_text(text.replace("b,0,1.0", "b,0,1.0001"))
+    _, out, _ = gate("drift.csv", "again.csv", "--protocol", "median", "--markdown", "s.md")
     assert re.search(r"^pass ! +b ", out, re.MULTILINE)
     warning = "! Drift"
     assert warning in out
@@ -265,7 +266,7 @@ def test_dependent_runs_are_marked(write: Write) -> None:
 
 def test_two_versions_of_one_file() -> None:
     """FILE:VERSION on both sides; anything else that is not one version a file is refused with the remedy."""
-    rows = [f"x,{v},{1 + i / 5000}" for v in ("a", "b", "c:d") for i in range(12)]
+    rows = [f"x,{v},{1 + (i + ord(v[0]) % 5) / 5000}" for v in ("a", "b", "c:d") for i in range(12)]
     Path("v.csv").write_text("\n".join(["benchmark,version,value", *rows, ""]))
     Path("w.csv").write_text("benchmark,value\nx,1\nx,2\n")
     code, out, _ = gate("v.csv:b", "v.csv:a")
@@ -300,17 +301,17 @@ def test_a_renamed_benchmark_has_vanished(write: Write) -> None:
     code, out, _ = gate(old, new)
     assert code == 1
     assert re.search(r"^MISSING +before ", out, re.MULTILINE)
-    for name in ("old.txt", "new.txt"):
-        Path(name).write_text("".join(f"{1 + i / 5000}\n" for i in range(12)))
+    for k, name in enumerate(("old.txt", "new.txt")):
+        Path(name).write_text("".join(f"{1 + (i + k) / 5000}\n" for i in range(12)))
     assert gate("old.txt", "new.txt")[0] == 0
 
 
 def test_several_metrics_are_one_gate(write: Write) -> None:
     """--metric all: every metric of every benchmark is part of the family, and is named."""
-    for name in ("a", "b"):
+    for k, name in enumerate(("a", "b")):
         Path(f"{name}.csv").write_text(
             "benchmark,metric,unit,value\n"
-            + "".join(f"x,time,s,{1 + i / 1000}\nx,memory,B,{1000 + i}\n" for i in range(20))
+            + "".join(f"x,time,s,{1 + (i + k) / 1000}\nx,memory,B,{1000 + i + k}\n" for i in range(20))
         )
     code, out, _ = gate("a.csv", "b.csv", "--metric", "all")
     assert code == 0

@@ -117,8 +117,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             notes.append(f"{plural(count, 'run')} left processes running: their work is not in the values")
         values, builds, blocks = rows.of(rows.keys[key])
         built = bool(builds.min() > _NO_BUILD)
-        # A number of runs that was fixed beforehand, and reached, allows for no looks.
-        looked = not built and head.options.get("runs") != str(values.size)
+        # A number of runs that was fixed beforehand, and reached, is tested once, unless a gate looked on the way.
+        whole = head.options.get("runs") == str(values.size) and head.options.get("gate") != "true"
+        looked = not (built or whole)
         start = epoch(head.started)
         yield replace(
             source.frame(f"line {rows.places[rows.keys[key]]}", benchmark),

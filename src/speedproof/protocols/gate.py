@@ -67,11 +67,15 @@ from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import Comparison, Needed, Verdict
 from speedproof.protocols.sequential import TEST, WORSE_ON_AVERAGE, mean_of_blocks
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.permutation import PROVING
 from speedproof.stats.ratio import edges as edges_of
 
 _NEAR = 0.02  # of a threshold, as a logarithm
 _NEAR_IT = "the speedup is so near the threshold"
-_VOIDING = (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)
+_VOID = {
+    Assumption.TWO_MEASUREMENTS: "both sides are one measurement",
+    Assumption.PLANNED_SIZE: "measuring stopped on its result, which this test does not allow for",
+}
 
 
 class GateRules(Struct, frozen=True):
@@ -155,13 +159,6 @@ class GateDecision(Struct, frozen=True):
         """What each benchmark was asked."""
         return {row.comparison.benchmark: row.demand for row in self.rows}
 
-    def void(self, row: GateRow) -> Note | None:
-        """The caveat without whose cure no risk of a row can be stated."""
-        name = row.comparison.benchmark
-        return next(
-            (c for c in self.caveats if c.kind in _VOIDING and name in (c.benchmarks or (name,))), None
-        )
-
 
 def gate(
     suite: Suite,
@@ -182,14 +179,17 @@ def gate(
             + (f": all {len(ignored)} are ignored" if ignored else "")
         )
     pairs = [pair for pair in pairing.pairs if pair.key in demands]
-    rows = _rows(_cases(pairs, demands, rules, floor, done), rules)
+    metrics = dict.fromkeys(pair.key.metric for pair in pairs)
+    by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
+    caveats = tuple(dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)))
+    machines = dict(zip(metrics, map(machine_speeds, by_metric), strict=True))
+    cases = _cases(pairs, demands, rules, floor, done)
+    rows = _rows(cases, rules, [_unprovable(case, caveats, machines) for case in cases])
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions).items()
         if key in demands
     )
-    metrics = dict.fromkeys(pair.key.metric for pair in pairs)
-    by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
     return GateDecision(
         reference=versions[0],
         candidate=versions[1],
@@ -200,13 +200,13 @@ def gate(
         added=tuple(dict.fromkeys(key.benchmark for key in pairing.only_candidate)),
         ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
         caveats=(
-            *dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)),
+            *caveats,
             *few_runs(
                 [row.comparison for row in rows if row.outcome is not Outcome.UNDECIDED], versions, len(rows)
             ),
             *one_layout(pairs, [row.comparison for row in rows], versions),
         ),
-        machine=next(filter(None, map(machine_speeds, by_metric)), None),
+        machine=next(filter(None, machines.values()), None),
     )
 
 
@@ -285,7 +285,16 @@ def _of_blocks(pair: Pair) -> MeanLogRatio | None:
     return mean_of_blocks(np.log(x) - np.log(y))
 
 
-def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
+def _unprovable(case: _Case, caveats: Sequence[Note], machines: Mapping[str, MachineSpeeds | None]) -> str:
+    """Why no risk of a verdict could be stated, so that nothing is proven; empty where it can."""
+    c = case.comparison
+    for caveat in caveats:
+        if caveat.kind in _VOID and c.benchmark in (caveat.benchmarks or (c.benchmark,)):
+            return _VOID[caveat.kind]
+    return "" if machines[c.metric] is None else "the machine ran at two speeds"
+
+
+def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
     """Correct over the benchmarks, then decide each of them."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
     evidences = [evidence(case.comparison) for case in cases]
@@ -311,11 +320,15 @@ def _rows(cases: list[_Case], rules: GateRules) -> tuple[GateRow, ...]:
         required = claim(demand.asks, demand.margin, p[demand.asks], p[demand.asks], alpha)
         contradicted = claim(demand.denies, demand.margin, against[i], float(corrected[i]), alpha)
         withheld = required.proven and case.looks and by_mean[i] <= alpha
-        if withheld:
+        why = unprovable[i]
+        nothing = bool(why) or case.comparison.by_separation
+        if nothing or withheld:
             required = replace(required, proven=False)
+        if nothing:
+            contradicted = replace(contradicted, proven=False)
         outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
-            why = WORSE_ON_AVERAGE if withheld else _why(case, required, contradicted, family, rules)
+            why = why or (WORSE_ON_AVERAGE if withheld else _why(case, required, contradicted, family, rules))
             needed = Needed(None, None, why) if why else None
             open_ += [] if why else [i]
         judged.append((required, contradicted, withheld, outcome, needed))
@@ -346,10 +359,11 @@ def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: 
         return "" if c.needed else c.state.value
     tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradicted.name == "difference"))
     least = QUESTIONS[rules.protocol].least_pvalue
-    if least(case.sides.slow.size, case.sides.fast.size) * tests > rules.alpha:
-        enough = next(n for n in count(2) if tests * least(n, n) <= rules.alpha)
+    if c.by_separation or least(case.sides.slow.size, case.sides.fast.size) * tests > rules.alpha:
+        fewest = PROVING if rules.protocol == "typical" else 2
+        enough = next(n for n in count(fewest) if tests * least(n, n) <= rules.alpha)
         units = "processes" if c.repeated == "process" else f"{c.repeated}s"
-        few = f"{c.reference.n} and {c.candidate.n} {units} are too few to prove a contradiction"
+        few = f"{c.reference.n} and {c.candidate.n} {units} are too few for a proof"
         return f"{few}: measure at least {enough} of each"
     if c.floor is not None and all(hides(c.floor, c.speedup.value, edge) for edge in case.demand.edges):
         return IN_TURNS
@@ -368,7 +382,7 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
     places: list[int] = []
     for case in cases:
         c, edges, speedup, needed = case.comparison, case.demand.edges, case.comparison.speedup.value, None
-        if not c.test:
+        if not c.test or case.looks:
             needed = c.needed
         elif any(below <= speedup <= above for below, above in map(edges_of, edges)):
             needed = Needed(None, None, f"{_NEAR_IT} that no number of runs can be named")

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from speedproof.data.notes import Assumption
 from speedproof.data.suite import Key, Suite
 from speedproof.options import Policy
 from speedproof.protocols.claims import Outcome
@@ -22,7 +21,7 @@ from speedproof.reporting.model import Outcome as Meaning
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened
 from speedproof.reporting.notes import caveats, held_against, two_speeds, undermining
 from speedproof.reporting.numbers import factor, level, p_is, percent, plural, share
-from speedproof.reporting.rows import by_medians, times
+from speedproof.reporting.rows import by_medians, times, version_columns
 
 # How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.
 _ROWS: dict[Outcome, tuple[str, Style, Meaning]] = {
@@ -45,10 +44,6 @@ _MAY = {
     Policy.EQUIVALENCE: "may differ by over {margin}",
 }
 _CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
-_VOID = {
-    Assumption.TWO_MEASUREMENTS: "both sides are one measurement",
-    Assumption.PLANNED_SIZE: "measuring stopped on its result",
-}
 _LABEL, _NAMED, _SHOWN = 24, 3, 12
 
 
@@ -59,17 +54,18 @@ class _Line:
         self.row, self.of = row, row.comparison
         better, worse = words.gain_and_loss(self.of)
         self.words = {"better": better, "worse": worse, "margin": share(row.demand.margin)}
-        void = result.void(row)
-        self.void = _VOID[void.kind] if void else ""
         # Nothing of a marked row is called proven.
-        marked = bool(self.of.undermining) or result.machine is not None
-        self.marked = bool(self.void) or (marked and row.outcome is not Outcome.UNDECIDED)
+        self.marked = bool(self.of.undermining) and row.outcome is not Outcome.UNDECIDED
         # Whether the mean alone contradicts the policy, or is proven to go the other way.
         self.by_mean = f" {words.AVERAGE}" if self.of.protocol != result.rules.protocol else ""
         self.other_way = ""
         if row.average is not None:
             average = words.direction(row.average.value, better, worse)
             self.other_way = f"{words.AVERAGE} {average}{words.slow_runs(self.of)}"
+        # Whether something would be proven if a risk could be stated.
+        claims = row.required, row.contradicted
+        alpha = result.rules.alpha
+        self.withheld = not self.other_way and any(c.adjusted <= alpha and not c.proven for c in claims)
 
     def says(self, claim: str, margin: str = "") -> str:
         """A claim in words; of a margin that all rows have, or its own."""
@@ -100,7 +96,7 @@ class _Line:
         """What is seen of it, or proven by itself."""
         if self.by_mean:
             return f"{words.natural(self.of)}{self.by_mean}"
-        if self.void or self.alone not in words.CHANGED:
+        if self.withheld or self.alone not in words.CHANGED:
             return self.seen
         return words.change(replace(self.of, verdict=self.alone))
 
@@ -127,7 +123,7 @@ class _Line:
         equivalence = self.row.demand.policy is Policy.EQUIVALENCE
         if self.row.outcome is Outcome.UNDECIDED:
             runs, bound = words.few(self.of), max(low, 1 / high if high > 0 else math.nan)
-            if not runs and self.alone in words.CHANGED and 1 + 1e-9 < bound < math.inf:
+            if not runs and not self.withheld and self.alone in words.CHANGED and 1 + 1e-9 < bound < math.inf:
                 least = factor(bound, -1)
                 return Cell(f"alone at least {least}", "dim", (f"alone ≥ {least}", f"≥ {least}"))
             return Cell(runs, "dim") if runs else None
@@ -260,7 +256,7 @@ def _notes(result: GateDecision, lines: Sequence[_Line], shown: Table) -> Iterat
     reasons: dict[str, list[str]] = {}
     for line in lines:
         needed = line.of.needed
-        if line.row.outcome is Outcome.UNDECIDED and not line.void and needed and not words.few(line.of):
+        if line.row.outcome is Outcome.UNDECIDED and needed and not words.few(line.of):
             reasons.setdefault(needed.reason, []).append(_qualified(line.of, several))
     for reason, names in reasons.items():
         if reason:
@@ -289,16 +285,11 @@ def _risks(result: GateDecision, lines: Sequence[_Line]) -> str:
         return (
             f"Risk of a false pass: at most {risk}; of a false fail: {risk}{all_of}, however often one looks."
         )
-    reasons = [line.void for line in lines if line.void]
-    reasons += ["the machine ran at two speeds"] if result.machine else []
-    because = f": {' and '.join(dict.fromkeys(reasons))}" if reasons else ""
     if all(line.marked for line in lines):
-        return f"! No risk of a false pass or a false fail can be stated{because}."
-    rest = f" Not so for rows marked !{because}." if any(line.marked for line in lines) else ""
+        return "! No risk of a false pass or a false fail can be stated."
+    rest = " Not so for rows marked !." if any(line.marked for line in lines) else ""
     total, alpha = len(lines), rules.alpha * rules.looks
     over = f", over all {rules.looks} looks" if rules.looks > 1 else ""
-    if any(caveat.kind is Assumption.SEVERAL_RUNS for caveat in result.caveats):
-        over += ", if as assumed above"
     if total < 2:
         return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each{over}.{rest}"
     fail = {
@@ -336,10 +327,11 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
         rows.append(replace(made, folded=folded, message=sentence(result, line.row)))
     if undecided_fails:
         rows = [replace(row, outcome="failed") if row.outcome == "undecided" else row for row in rows]
+    sides = {(line.of.reference.label, line.of.candidate.label) for line in lines}
     columns = (
         Column(""),
         prefixed,
-        *right("was", "now"),
+        *(version_columns(*sides.pop()) if len(sides) == 1 else right("was", "now")),
         Column("change"),
         Column(" or ".join(sorted(held, reverse=True)), brief="proof" if len(held) > 1 else "", drop=-1),
         Column("limit" if limits else ""),
@@ -365,8 +357,6 @@ def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
 def sentence(result: GateDecision, row: GateRow) -> str:
     """One benchmark at the gate: what is proven, with hypothesis and p-value, or what would decide it."""
     line, c = _Line(result, row), row.comparison
-    if line.void:
-        return f"Not proven, because {line.void}: {line.seen} as measured"
     if row.outcome is Outcome.UNDECIDED:
         why = words.needs(c)
         return f"Undecided: {line.range}{f'; {why}' if why else ''}"
