@@ -283,7 +283,9 @@ class BenchmarkSettings(Struct, frozen=True):
         return name == self.pattern or fnmatchcase(name, self.pattern)
 
 
-def benchmark_settings(margin_of: Iterable[str], policy_of: Iterable[str]) -> tuple[BenchmarkSettings, ...]:
+def benchmark_settings(
+    margin_of: Iterable[str] = (), policy_of: Iterable[str] = ()
+) -> tuple[BenchmarkSettings, ...]:
     """What ``--margin-of`` and ``--policy-of`` say, as ``NAME=VALUE``."""
     settings = []
     said: dict[str, Any]
@@ -299,6 +301,10 @@ def benchmark_settings(margin_of: Iterable[str], policy_of: Iterable[str]) -> tu
                 ) from None
             settings.append(BenchmarkSettings(pattern, **said))
     return tuple(settings)
+
+
+SESSION_ASKS = "what the session asks"
+"""The field of a session's records that holds the following."""
 
 
 class SessionAsked(Struct, frozen=True, omit_defaults=True):

@@ -22,7 +22,7 @@ from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError
 from speedproof.formats import detect, read
-from speedproof.options import SessionAsked
+from speedproof.options import SESSION_ASKS, SessionAsked
 
 VERSIONS = (PlannedVersion("old", ("a",), "a"), PlannedVersion("new", ("b",), "b"))
 
@@ -78,7 +78,12 @@ def test_every_metric_is_a_record_in_the_order_of_the_plan(tmp_path: Path) -> No
         ("new", [1.0], "s"),
     ]
     assert found[0].traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.WARMUP_REMOVED, Trait.NANO}
-    assert dict(found[0].fields) == {"session": "s", "asked": '{"decide_by":"time"}', "host": "h1", "n": "1"}
+    assert dict(found[0].fields) == {
+        "session": "s",
+        SESSION_ASKS: '{"decide_by":"time"}',
+        "host": "h1",
+        "n": "1",
+    }
     (score,) = (r for r in records(path) if r.metric == "score" and r.version == "new")
     assert (score.unit, score.direction) == ("ops/s", Direction.HIGHER)
 
@@ -115,14 +120,15 @@ def test_files_of_a_session_are_asked_what_the_session_asked(tmp_path: Path) -> 
         ({"policy": '"proven-improvement"', "margin_of": '["b*=7%"]'}, {}, ("proven-improvement", 0.07)),
         ({"policy_of": '["*=proven-improvement","b ?=1=no-regression"]'}, {}, ("no-regression", 0.02)),
         ({"policy": '"proven-improvement"'}, {"policy": "equivalence"}, ("equivalence", 0.02)),
-        ({"margin_of": '["b n=1=7%"]', "margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.3)),
-        ({"policy_of": '["b n=1=no-policy"]', "margin": "0.1"}, {}, ("no-regression", 0.02)),  # damaged
+        ({"margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.3)),
+        ({"margin_of": '["b n=1=7%"]', "margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.07)),
+        ({"policy_of": '["b n=1=no-policy"]', "margin": "0.1"}, {}, ("no-regression", 0.1)),  # damaged
     ],
 )
 def test_a_gate_of_a_session_holds_it_to_its_policy(
     tmp_path: Path, options: dict[str, str], asked: dict[str, Any], held: tuple[str, float]
 ) -> None:
-    """The later of several patterns counts; what is asked of the file itself comes before all."""
+    """The last pattern counts; what is asked of the file comes before the session's, a pattern before both."""
     lines = [run("s", version, block, 1.0 + block) for version in ("old", "new") for block in range(9)]
     suite = sp.read(write(tmp_path / "r.jsonl", replace(session("s"), options=options), *lines))
     (row,) = sp.gate(suite, **asked).decision.rows
@@ -138,6 +144,20 @@ def test_what_a_damaged_header_asks_is_not_asked(tmp_path: Path, decide_by: str)
     suite = sp.read(write(tmp_path / "r.jsonl", replace(session("s"), options=options), *lines))
     (row,) = sp.gate(suite).decision.rows
     assert (row.comparison.protocol, row.comparison.metric, row.demand.margin) == ("typical", "time", 0.02)
+
+
+def test_what_is_sound_of_a_damaged_header_is_asked(tmp_path: Path) -> None:
+    """One pattern without a value costs that pattern's option alone, and is said."""
+    options = {"decide_by": '"score"', "confidence": "0.99", "margin": "7", "policy_of": '["b*"]'}
+    path = write(tmp_path / "r.jsonl", replace(session("s"), options=options), run("s", "old", 0, 1.0))
+    assert sp.read(path).question == SessionAsked("score", confidence=0.99)
+    assert any("policy-of b*" in str(item) for item in read(path) if isinstance(item, Skipped))
+
+
+def test_a_field_of_another_tool_asks_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"version,benchmark,time,{SESSION_ASKS}\nold,b,1,Bob\nnew,b,2,Bob\n")
+    assert sp.read(path).question == SessionAsked("time")
 
 
 def test_sessions_are_told_apart(tmp_path: Path) -> None:

@@ -214,8 +214,9 @@ def gate(
     floor = None if store is None else floor_of(store)
 
     def kept(name: str) -> Demand:
-        before = earlier.get(name) or usual_demand(suite, name)
-        return Demand(Policy(policy or before.policy), share or before.margin)
+        if before := earlier.get(name):
+            return Demand(Policy(policy or before.policy), share or before.margin)
+        return usual_demand(suite, name, policy, share)
 
     def given(name: str) -> Demand | None:
         demand = (demand_of or kept)(name)
@@ -243,10 +244,13 @@ def gate(
     return GateResult(together(after.decision, now), suite)
 
 
-def usual_demand(suite: Suite, benchmark: str) -> Demand:
-    """What a benchmark must prove by default: what the suite's sessions were measured to prove."""
+def usual_demand(suite: Suite, benchmark: str, policy: str | None, margin: float | None) -> Demand:
+    """What a benchmark must prove: what is asked, else what the suite's sessions were measured to prove.
+
+    What a session said of some benchmarks comes before what is said of all.
+    """
     asked, usual = suite.question, Demand()
-    usual = Demand(asked.policy or usual.policy, asked.margin or usual.margin)
+    usual = Demand(Policy(policy or asked.policy or usual.policy), margin or asked.margin or usual.margin)
     return usual.of(benchmark, asked.benchmark) or usual
 
 

@@ -252,10 +252,12 @@ def _decided(
 
     def demand(name: str) -> Demand | None:
         """What was asked at the look before, unless it is said anew."""
-        kept = held.get(name) or usual_demand(suite, name)
-        policy = Policy(gating.policy or settings.policy or kept.policy)
-        margin = gating.margin or settings.margin or kept.margin
-        return Demand(policy, margin).of(name, settings.benchmark)
+        policy, margin = gating.policy or settings.policy, gating.margin or settings.margin
+        if kept := held.get(name):
+            base = Demand(Policy(policy or kept.policy), margin or kept.margin)
+        else:
+            base = usual_demand(suite, name, policy, margin)
+        return base.of(name, settings.benchmark)
 
     quantile = gating.quantile or (None if gating.protocol else settings.quantile)
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:

@@ -17,8 +17,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from speedproof.errors import FormatError
-from speedproof.options import Measuring
+from speedproof.errors import FormatError, UsageError
+from speedproof.options import Measuring, benchmark_settings
 
 SCHEMA = 1
 
@@ -335,6 +335,12 @@ def options_read(texts: Mapping[str, str]) -> tuple[Measuring, list[tuple[str, s
             values[name] = msgspec.convert(_decoded(_RAW, texts[name]), _OPTIONS[name])
         except (ValueError, RecursionError) as error:
             faults.append(_placed(f"options.{name}", error))
+    for name in ("margin_of", "policy_of"):
+        try:
+            benchmark_settings(**{name: values.get(name, ())})
+        except UsageError as error:
+            del values[name]
+            faults.append((f"options.{name}", str(error)))
     return Measuring(**values), faults
 
 

@@ -8,6 +8,7 @@ version lacks are found by :meth:`Suite.partners`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -32,7 +33,7 @@ from speedproof.data.record import (
 )
 from speedproof.data.sample import Alike, Sample
 from speedproof.errors import DataError, Parameter, UsageError
-from speedproof.options import SessionAsked, decider_of
+from speedproof.options import SESSION_ASKS, SessionAsked, decider_of
 
 if TYPE_CHECKING:
     from speedproof.api.pictures import SuitePlots
@@ -114,10 +115,11 @@ class Suite(Alike, Struct, frozen=True, eq=False):
     @property
     def question(self) -> SessionAsked:
         """What the sessions of ``run`` it was read from were to decide, where all say the same."""
-        said = {self.fields.get(version, {}).get("asked", ()) for version in self.versions}
-        if len(said) != 1 or len(asked := said.pop()) != 1:
-            return SessionAsked("time")
-        return msgspec.json.decode(asked[0], type=SessionAsked)
+        said = {self.fields.get(version, {}).get(SESSION_ASKS, ()) for version in self.versions}
+        if len(said) == 1 and len(asked := said.pop()) == 1:
+            with suppress(msgspec.MsgspecError):  # of another program's field of this name
+                return msgspec.json.decode(asked[0], type=SessionAsked)
+        return SessionAsked("time")
 
     @property
     def plot(self) -> SuitePlots:

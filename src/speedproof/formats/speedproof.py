@@ -10,6 +10,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,10 +22,9 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait, clock_of
 from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines, options_read
 from speedproof.data.units import Direction
-from speedproof.errors import UsageError
 from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.options import SessionAsked, benchmark_settings
+from speedproof.options import SESSION_ASKS, SessionAsked, benchmark_settings
 from speedproof.values import rest
 
 TITLE = "speedproof run"
@@ -203,21 +204,21 @@ def _planned_place(head: SessionLine, benchmark: str, version: str) -> tuple[int
 def _fields(head: SessionLine, benchmark: str) -> tuple[tuple[str, str], ...]:
     parameters = next((b.parameters for b in head.benchmarks if b.name == benchmark), {})
     facts = ((name, head.environment[name]) for name in _FACTS if name in head.environment)
-    return (("session", head.experiment), ("asked", _asked(head)), *facts, *parameters.items())
+    return (("session", head.experiment), (SESSION_ASKS, _asked(head)), *facts, *parameters.items())
 
 
 def _asked(head: SessionLine) -> str:
-    """What the session was measured to decide: what asks the same of its file gets the same answer."""
+    """What the session was measured to decide, as far as its header is sound."""
     options, _ = options_read(head.options)
-    confidence = options.confidence if options.alpha is None else rest(options.alpha)
-    try:
-        asked = SessionAsked(
-            options.decide_by or "time",
-            options.margin,
-            confidence,
-            options.policy,
-            benchmark_settings(options.margin_of, options.policy_of),
-        )
-    except (ValueError, UsageError):  # the header is damaged
-        asked = SessionAsked("time")
+    parts: dict[str, Any] = {
+        "decide_by": options.decide_by or "time",
+        "margin": options.margin,
+        "confidence": options.confidence if options.alpha is None else rest(options.alpha),
+        "policy": options.policy,
+        "benchmark": benchmark_settings(options.margin_of, options.policy_of),
+    }
+    asked = SessionAsked("time")
+    for name, value in parts.items():
+        with suppress(ValueError):
+            asked = replace(asked, **{name: value})
     return msgspec.json.encode(asked).decode()
