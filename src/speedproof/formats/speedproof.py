@@ -23,7 +23,7 @@ from speedproof.data.units import Direction
 from speedproof.errors import UsageError
 from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.options import SessionAsked, benchmark_settings
+from speedproof.options import Policy, SessionAsked, benchmark_settings
 from speedproof.values import rest
 
 TITLE = "speedproof run"
@@ -214,7 +214,7 @@ def _asked(head: SessionLine) -> str:
             options.decide_by or "time",
             options.margin,
             confidence,
-            options.policy,
+            options.policy and Policy(options.policy),
             benchmark_settings(options.margin_of, options.policy_of),
         )
     except (ValueError, UsageError):  # the header is damaged
