@@ -458,7 +458,7 @@ def block_checks(differences: FloatArray, *candidate: str) -> tuple[Note, ...]:
         agreed = bool(np.all(signs == 1.0) or np.all(signs == -1.0))
         skewed = symmetry(differences)
         if skewed.pvalue <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
-            message = f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}): " + (
+            message = f"the ratios of the blocks are skewed (p = {skewed.pvalue:.2g}): " + (
                 "mean, median and most blocks agree on who is faster; the bounds are approximate"
                 if agreed
                 else "who is faster depends on what is asked, mean, median or a single run"
@@ -466,6 +466,6 @@ def block_checks(differences: FloatArray, *candidate: str) -> tuple[Note, ...]:
             notes.append(Note(Assumption.BLOCK_SYMMETRY, message, candidate, pvalue=skewed.pvalue))
         changing = float(drift(differences).pvalue)
         if changing <= _DRIFT_LEVEL:
-            message = f"the speedup changed while it was measured (p {changing:.2g})"
+            message = f"the speedup changed while it was measured (p = {changing:.2g})"
             notes.append(Note(Assumption.STEADY_SPEEDUP, message, candidate, pvalue=changing))
     return tuple(notes)
