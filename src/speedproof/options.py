@@ -491,9 +491,8 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "(pass), 1 (fail) or 3 (undecided)",
     ] = False
     policy: Annotated[
-        Policy | None,
+        Literal["no-regression", "proven-improvement"] | None,
         "with --gate, what every benchmark must prove: no-regression (default) or proven-improvement",
-        Policy,
         Needs("gate"),
     ] = None
     margin: Annotated[

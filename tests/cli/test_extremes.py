@@ -335,8 +335,8 @@ def test_a_level_or_precision_of_nothing(given: str, tmp_path: Path, monkeypatch
         assert main(("suite", "c.csv", option, given), Console(out, err)) == 2
         assert "below 1e-09" in err.getvalue()
     out, err = io.StringIO(), io.StringIO()
-    assert main(("suite", "c.csv"), Console(out, err)) == 0
-    assert f"ConfLevel '{given}' lies below 1e-09" in err.getvalue()
+    assert main(("suite", "c.csv", "--details"), Console(out, err)) == 0
+    assert f"ConfLevel '{given}' lies below 1e-09" in out.getvalue()
 
 
 def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

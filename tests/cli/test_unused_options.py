@@ -167,7 +167,7 @@ def run(*words: str) -> tuple[int, str]:
         ("compare a b", "b is 1.10x slower", "b is 1.10x faster"),
         ("gate a b", "FAIL", "PASS"),
         ("rank a b", "Run a", "Run b"),
-        ("hpt a b", "  a by ", "  b by "),
+        ("hpt a b", "  a 1", "  b 1"),
         ("suite c.csv", "1.10x slower", "1.10x faster"),
     ],
 )

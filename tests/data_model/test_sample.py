@@ -237,6 +237,9 @@ def test_what_differs_between_versions_is_named() -> None:
         )
     )
     assert list(found) == ["host (old: ant; new: bee)", "kernel (old: 6.1/6.2; new: 6.1)"]
+    hosts = {"a": "ant", "b": "ant", "c": "bee"}
+    (host,) = different_conditions(suite(*((name, {"host": of_it}) for name, of_it in hosts.items())))
+    assert host == "host (a: ant; c: bee; ...)"
 
 
 def test_unknown_and_chosen_conditions_are_no_difference() -> None:

@@ -174,6 +174,8 @@ def test_results_print_themselves(tmp_path: Path) -> None:
     """print() shows the sheet, a notebook a table, repr() one line."""
     history = sp.History(tmp_path / "s.db", tmp_path)
     for i in range(12):
+        if i in (10, 11):  # the first ten commits of a level raise no alarm
+            assert ("So few commits show nothing" in str(history.alarms())) == (i == 10)
         (tmp_path / "r.txt").write_text(
             "".join(f"{10 + i * i % 7 / 50 + k / 99 + (i > 15)}\n" for k in range(3))
         )
@@ -183,6 +185,7 @@ def test_results_print_themselves(tmp_path: Path) -> None:
     assert "No change is shown" in found._repr_html_()
     assert repr(found) == "<HistoryResult: 0 changes in 12 commits>"
     assert json.loads(found.to_json())["results"][0]["commits"] == 12
-    assert "in 1 benchmark, last 30 commits of 12" in str(alarms)
+    assert "in 1 benchmark, last 12 commits\n" in str(alarms)
+    assert "in 1 benchmark, last 5 commits of 12\n" in str(history.alarms(last=5))
     assert repr(alarms).startswith("<AlarmResult: ")
     assert json.loads(alarms.to_json())["results"][0]["every"] == 1000.0

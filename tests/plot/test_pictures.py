@@ -256,6 +256,7 @@ def test_violins_are_not_scaled_by_their_narrowest_component_nor_by_an_outlier()
     ax = plot.violins({"needle": needle, "out": np.append(X, 900.0)}, [model, MODEL], ax=axes())
     low, high = ax.get_ylim()
     assert high - low < 1.2 * np.ptp(X)
+    assert "sharp peaks are widened" in " ".join(text.get_text() for text in ax.texts)
     assert [t.get_text() for t in ax.get_xticklabels()] == ["needle", "out\n(1 beyond the axis)"]
     for k, mode in ((0, 10.0), (0, 14.0), (1, 10.0), (1, 14.0)):
         for side in (-1, 1):

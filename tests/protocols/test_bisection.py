@@ -173,10 +173,10 @@ def test_what_is_likely_is_not_called_proven() -> None:
             str(bisection_report(EndedBisection(found, tuple(map(str, range(12))), 0.01))).split()
         )
 
-    assert "Another change may remain (83 % likely): bisect before and after" in told(found)
+    assert "There may be another change (83 % likely): bisect before and after" in told(found)
     rest = replace(found, rest_low=1.01, rest_high=1.1)
     assert "slower beside this one, 95 % confidence if the load stayed the same): bisect" in told(rest)
-    assert "Another change" not in told(replace(rest, outcome=BisectionOutcome.OPEN))
+    assert "another change" not in told(replace(rest, outcome=BisectionOutcome.OPEN))
 
 
 @pytest.mark.slow

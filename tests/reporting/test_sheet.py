@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Suite
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.results import Verdict
@@ -16,6 +17,7 @@ from speedproof.reporting.formats import FORMATS, Reported
 from speedproof.reporting.html.page import render as page
 from speedproof.reporting.model import Report, Table
 from speedproof.reporting.names import width_of
+from speedproof.reporting.notes import caveats
 from speedproof.reporting.text import render
 from speedproof.stats.estimate import Estimate
 
@@ -212,3 +214,16 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
     places = [row.name for row in made.tables[0].rows]
     assert places == [first, *means]
     assert "In this order: \u2588\u2581\u2585\u2586" in text
+
+
+def test_what_several_versions_lack_is_said_once() -> None:
+    """Whichever their benchmarks are."""
+    lacking = {"new": ("a", "b"), "other": (), "third": ("b",)}
+    found = [
+        Note(Assumption.SEVERAL_RUNS, "runs", ("old", version), where, 0.125)
+        for version, where in lacking.items()
+    ]
+    (said,) = caveats(found, ["old", *lacking])
+    assert said.text.startswith("Fewer than 4 runs a side in some benchmarks: ")
+    (said,) = caveats(found[:1], ["old", "new"])
+    assert said.text.startswith("Fewer than 4 runs a side in 2 benchmarks: ")

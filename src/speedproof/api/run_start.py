@@ -133,7 +133,7 @@ def refuse_verdicts(asked: Request) -> None:
     for holds, options, because in (
         (m.calibrate, (*_VERDICTS, "min_runs"), "--calibrate has no verdict, and does not stop for one"),
         (m.plan and not m.calibrate, _VERDICTS, "--plan has no verdict: its runs are a pilot"),
-        (m.gate, ("fail_on", "stop_at_proof"), "--gate has its own end and its own exit codes"),
+        (m.gate, ("fail_on", "precision", "stop_at_proof"), "--gate has its own end and its own exit codes"),
         (m.precision is not None, ("stop_at_proof",), "--precision goes on until the bounds are close"),
         (m.runs is not None, ("stop_at_proof",), f"--runs {m.runs} stops at no other number"),
         (m.builds is not None, _NUMBERS, f"--builds {m.builds} is the number of blocks"),
@@ -199,9 +199,7 @@ def _rules_of(asked: Request, plan: Plan) -> StopRules:
         most = max(_ALONE_RUNS, least)
     demand, family = None, 1
     if m.gate:
-        if m.precision is not None or m.calibrate:
-            raise UsageError("--gate asks whether a margin is lost; leave out --precision and --calibrate")
-        demand = Demand(m.policy or Policy.NO_REGRESSION, m.margin or Demand().margin)
+        demand = Demand(Policy(m.policy or Policy.NO_REGRESSION), m.margin or Demand().margin)
         # How many comparisons it judges: not those of what cannot differ.
         touched = [b for b in plan if not any(fnmatchcase(b.name, p) for p in m.unaffected)]
         family = max(sum(len(benchmark.versions) - (2 if m.control else 1) for benchmark in touched), 1)

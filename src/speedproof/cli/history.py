@@ -112,10 +112,7 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
 
 
 class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
-    """Measure the two commits of an alarm again, and file the result.
-
-    speedproof history confirm --build make -- ./bench input
-    """
+    """Measure both commits of an alarm again."""
 
     commit: Annotated[
         str | None,
@@ -175,11 +172,11 @@ class DecideOptions(HistoryOptions, frozen=True, kw_only=True):
 
 
 class NoteOptions(HistoryOptions, frozen=True, kw_only=True):
-    """Keep a remark on a commit's changes, or who looks after them."""
+    """Keep a remark on a commit, or assign it."""
 
     commit: Annotated[str, Argument("COMMIT", "the commit", is_file=False)]
     remark: Annotated[tuple[str, ...], Argument("[REMARK...]", "what is known", is_file=False)] = ()
-    assign: Annotated[str | None, "WHO", "who looks after them"] = None
+    assign: Annotated[str | None, "WHO", "who looks after it"] = None
     shared: Annotated[Shared, Taken("options", "benchmark")]
 
 

@@ -77,7 +77,7 @@ class Program(click.Group):
             "  speedproof suite config.csv -o report   a Speedup-Test configuration\n"
             "  speedproof show old.json                what a file holds\n\n"
             "exit codes: 0 done, 1 a --fail-on condition or a failed gate, 2 error,\n"
-            "            3 undecided gate, 130 interrupted, 141 closed pipe",
+            "            3 undecided gate or bisection, 130 interrupted, 141 closed pipe",
             params=[version, *common()],
             add_help_option=False,
             invoke_without_command=True,

@@ -68,8 +68,8 @@ def run(asked: SuiteOptions, console: Console) -> int:
     if prefix is not None:
         console.remark(f"wrote {', '.join(str(path) for path in result.write(prefix))}")
     write_answer(asked, asked.output, console, result.reports, result.to_json)
-    for line in result.warnings:
-        console.err.write(f"{visible_lines(line)}\n")
+    for problem in result.problems:
+        console.err.write(f"left out: {visible_lines(problem)}\n")
     for note in result.notes:
         console.remark(f"note: {note}")
     return 0

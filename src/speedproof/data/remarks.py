@@ -33,14 +33,17 @@ def _cut(text: str, start: int = 0) -> str:
 
 
 def different_conditions(suite: Suite) -> tuple[str, ...]:
-    """Find the conditions in which the versions of a suite differ; two of the versions are shown."""
+    """Find the conditions in which the versions of a suite differ; two versions that do are shown."""
     differences = []
     for condition in _CONDITIONS:
         values = {version: suite.fields.get(version, {}).get(condition, ()) for version in suite.versions}
         complete = all(values.values())
         chosen = all(of_version == (version,) for version, of_version in values.items())
-        if complete and not chosen and len({frozenset(of_version) for of_version in values.values()}) > 1:
-            two = [(version, "/".join(of_version)) for version, of_version in [*values.items()][:2]]
+        firsts: dict[frozenset[str], str] = {}
+        for version, of_version in values.items():
+            firsts.setdefault(frozenset(of_version), version)
+        if complete and not chosen and len(firsts) > 1:
+            two = [(version, "/".join(values[version])) for version in [*firsts.values()][:2]]
             start = _same([value for _, value in two])
             shown = "; ".join(f"{_cut(version)}: {_cut(value, start)}" for version, value in two)
             differences.append(f"{condition} ({shown}{'; ...' if len(values) > 2 else ''})")

@@ -24,7 +24,7 @@ from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, 
 from speedproof.data.units import Direction
 from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.options import SESSION_ASKS, SessionAsked, benchmark_settings
+from speedproof.options import SESSION_ASKS, Policy, SessionAsked, benchmark_settings
 from speedproof.values import rest
 
 TITLE = "speedproof run"
@@ -214,7 +214,7 @@ def _asked(head: SessionLine) -> str:
         "decide_by": options.decide_by or "time",
         "margin": options.margin,
         "confidence": options.confidence if options.alpha is None else rest(options.alpha),
-        "policy": options.policy,
+        "policy": options.policy and Policy(options.policy),
         "benchmark": benchmark_settings(options.margin_of, options.policy_of),
     }
     asked = SessionAsked("time")

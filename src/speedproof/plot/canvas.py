@@ -81,6 +81,11 @@ def lay_grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
     ax.set_axisbelow(True)
 
 
+def of_runs(count: int) -> str:
+    """How many they are, in a legend."""
+    return f"{count} {'run' if count == 1 else 'runs'}"
+
+
 def beside(ax: Axes) -> dict[str, Any]:
     """Settings of a legend right of the axes; without a layout that makes room there, in the emptiest place."""
     if ax.figure.get_figure(root=True).get_layout_engine() is None:

@@ -23,6 +23,7 @@ from speedproof.plot.canvas import (
     finished,
     lay_grid,
     new_figure,
+    of_runs,
     plain,
 )
 from speedproof.plot.scale import Window, beyond, bins, kernel_density, on_one_axis, places, widened, window
@@ -210,7 +211,7 @@ def density(
     ax = axes_or_new(ax)
     left_out = []
     for k, (name, x, _) in enumerate(versions):
-        colour, label = COLOURS[k % len(COLOURS)], f"{plain(name, _LONGEST)} ({x.size} runs)"
+        colour, label = COLOURS[k % len(COLOURS)], f"{plain(name, _LONGEST)} ({of_runs(x.size)})"
         ax.plot(grid, kernel_density(x, grid, least=least), color=colour, linewidth=1.6, label=label)
         normal = _normal(grid, x.mean(), max(float(x.std(ddof=1)) if x.size > 1 else 0.0, least))
         ax.plot(grid, normal, color=colour, linewidth=1.1, linestyle=DASHES, label="_normal")
@@ -269,7 +270,8 @@ def violins(
     ax.set(xlim=(-0.6, len(labels) - 0.4), ylim=wide, ylabel=plain(axis))
     lay_grid(ax, "y")
     both = any(model is not None for _, _, model in versions)
-    caption(ax, title, note="grey: kernel density, blue: mixture" if both else "")
+    sharp = "sharp peaks are widened"
+    caption(ax, title, note=f"grey: kernel density, blue: mixture; {sharp}" if both else sharp)
     return ax
 
 

@@ -21,6 +21,7 @@ from speedproof.plot.canvas import (
     beside,
     finished,
     lay_grid,
+    of_runs,
     plain,
     plain_log_ticks,
 )
@@ -68,7 +69,7 @@ def ecdf(
     seen = window(x)
     wide = widened(seen)
     ax = axes_or_new(ax)
-    _steps(ax, x, wide, color=BLUE, label=f"{x.size} runs")
+    _steps(ax, x, wide, color=BLUE, label=of_runs(x.size))
     if model is not None:
         grid = places(model, wide)
         ax.plot(grid, model.cdf(grid), "--", color="black", linewidth=1.1, label="mixture")
@@ -114,7 +115,7 @@ def ecdfs(
     dashed: dict[str, Any] = {"linewidth": 0.9, "linestyle": DASHES}
     for k, (name, x, model) in enumerate(versions):
         colour = COLOURS[k % len(COLOURS)]
-        _steps(ax, x, wide, color=colour, label=f"{plain(name, 40)} ({x.size} runs)")
+        _steps(ax, x, wide, color=colour, label=f"{plain(name, 40)} ({of_runs(x.size)})")
         if model is not None:
             grid = places(model, wide)
             ax.plot(grid, model.cdf(grid), color=colour, label="_mixture", **dashed)
@@ -181,7 +182,7 @@ def run_order(
             markersize=size,
             markeredgewidth=0.0,
             linestyle="none",
-            label=f"component {k + 1}: {of_it.sum()} runs",
+            label=f"component {k + 1}: {of_runs(of_it.sum())}",
             rasterized=x.size > 20_000,
         )
     ax.axhline(float(np.median(x)), color=GREY, linewidth=0.9, linestyle=DASHES, label="median")

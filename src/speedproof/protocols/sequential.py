@@ -13,7 +13,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import above_zero, clock_of, written_unit
 from speedproof.errors import DataError
-from speedproof.options import HEADLINE, WORTH_KNOWING, QuestionName, quantile_name
+from speedproof.options import HEADLINE, QuestionName, quantile_name
 from speedproof.protocols.aggregates import MeanLogRatio
 from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
@@ -47,8 +47,6 @@ _ROUNDING = 1e-9
 _SKEW_LEVEL_AGREED = 0.01
 _SKEW_LEVEL = 0.05
 _DRIFT_LEVEL = 0.01
-# Within which two versions are said to be the same, the widest first.
-_MARGINS = (0.1, 0.05, 0.02)
 
 
 class SessionAnswer(Struct, frozen=True):
@@ -430,14 +428,12 @@ def blocks_to_same(sequence: PairedSequence, margin: float) -> float:
 
 
 def needed_of(sequence: PairedSequence, margin: float | None) -> Needed:
-    """What would decide: a difference, or the next margin that is not proven yet, whichever takes fewer blocks."""
-    result = sequence.result()
-    reach = max(result.high, 1 / result.low) - 1 if result.low > 0 else math.inf
-    within = margin or next((m for m in _MARGINS if m < reach), WORTH_KNOWING)
-    differ, same = blocks_to_differ(sequence), blocks_to_same(sequence, within)
-    if math.isinf(reach) or not same < (math.inf if math.isnan(differ) else differ):
+    """What would decide: a difference, or the margin that was asked for, whichever takes fewer blocks."""
+    differ = blocks_to_differ(sequence)
+    same = math.inf if margin is None else blocks_to_same(sequence, margin)
+    if not same < (math.inf if math.isnan(differ) else differ):
         return forecast(sequence.blocks, differ)
-    return replace(forecast(sequence.blocks, same), within=within)
+    return replace(forecast(sequence.blocks, same), within=margin)
 
 
 def mean_of_blocks(differences: FloatArray) -> MeanLogRatio:
@@ -462,7 +458,7 @@ def block_checks(differences: FloatArray, *candidate: str) -> tuple[Note, ...]:
         agreed = bool(np.all(signs == 1.0) or np.all(signs == -1.0))
         skewed = symmetry(differences)
         if skewed.pvalue <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
-            message = f"the ratios of the blocks are skewed (p {skewed.pvalue:.2g}): " + (
+            message = f"the ratios of the blocks are skewed (p = {skewed.pvalue:.2g}): " + (
                 "mean, median and most blocks agree on who is faster; the bounds are approximate"
                 if agreed
                 else "who is faster depends on what is asked, mean, median or a single run"
@@ -470,6 +466,6 @@ def block_checks(differences: FloatArray, *candidate: str) -> tuple[Note, ...]:
             notes.append(Note(Assumption.BLOCK_SYMMETRY, message, candidate, pvalue=skewed.pvalue))
         changing = float(drift(differences).pvalue)
         if changing <= _DRIFT_LEVEL:
-            message = f"the speedup changed while it was measured (p {changing:.2g})"
+            message = f"the speedup changed while it was measured (p = {changing:.2g})"
             notes.append(Note(Assumption.STEADY_SPEEDUP, message, candidate, pvalue=changing))
     return tuple(notes)

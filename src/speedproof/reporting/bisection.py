@@ -107,7 +107,7 @@ def _more_runs(told: EndedBisection) -> str:
     more = told.finding.outlook.more_runs if told.finding.tick <= told.min_change else 0.0
     if not 0 < more < _ENDLESS:
         return ""
-    return f": needs about {rough(math.ceil(more), 1)} more {'builds' if told.varied else 'runs'}"
+    return f" (needs about {rough(math.ceil(more), 1)} more {'builds' if told.varied else 'runs'})"
 
 
 def _runs(told: EndedBisection) -> str:
@@ -118,15 +118,14 @@ def _runs(told: EndedBisection) -> str:
 def _notes(told: EndedBisection) -> Iterator[Text]:
     finding = told.finding
     if finding.more:
-        likely = f"{percent(finding.second)} likely"
+        likely = f"{percent(finding.second, 2)} likely"
         if finding.unexplained:
             rest, sure = (
                 _between(finding.rest_low, finding.rest_high, told.metric),
                 percent(1 - finding.alpha),
             )
             likely = f"{rest} beside this one, {sure} confidence if the load stayed the same"
-        cure = "bisect before and after this commit, which proves it or not"
-        yield Text(f"Another change may remain ({likely}): {cure}.", "warning")
+        yield Text(f"There may be another change ({likely}): bisect before and after this commit.", "warning")
     if finding.open:
         yield from _reasons(told)
     left = f"; {len(finding.skipped)} left out" if finding.skipped else ""
@@ -149,11 +148,11 @@ def _reasons(told: EndedBisection) -> Iterator[Text]:
     elif outlook.noise > 0:
         why = f"{'Builds' if told.varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
         if math.isfinite(outlook.visible):
-            shown = f"show a change of {percent(outlook.visible, 2)} or more"
-            why += f", so {_runs(told)} {shown}"
-        if math.isfinite(outlook.enough_noise):
-            why += f"; at {percent(outlook.enough_noise, 2)} these would have been enough"
+            why += f": {_runs(told)} show only changes of {percent(outlook.visible, 2)} or more"
         yield Text(f"{why}.", "warning")
+        if math.isfinite(outlook.enough_noise):
+            enough = percent(outlook.enough_noise, 2)
+            yield Text(f"If they scattered by {enough}, so many would be enough.", "warning")
     if load := told.load:
         yield Text(f"{load[0].upper()}{load[1:]}.", "warning")
 

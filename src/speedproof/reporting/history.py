@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from speedproof.corpus.changes import CorpusChange, CorpusChanges
 
 _SHOWN = 7
+_LEAST = 11  # commits, of which only the last may raise an alarm
 _COMMIT = 28
 LISTED = 25
 """Samples that a query shows."""
@@ -104,13 +105,16 @@ def changed(found: CorpusChanges, versions: Sequence[str], *, everything: bool) 
 
 def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
-    many = f"{plural(result.series, 'benchmark')}, last {plural(result.last, 'commit')} of {result.commits}"
+    of = f" of {result.commits}" if result.last < result.commits else ""
+    commits = plural(min(result.last, result.commits), "commit")
+    many = f"{plural(result.series, 'benchmark')}, last {commits}{of}"
     count = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
     often = f"once in {result.every:,.0f} commits, an unconfirmed one in {result.every / ASKED:,.0f}."
     headline = (
         Text(f"{count} in {many}", "strong"),
         Text(f"Without a change a confirmed alarm comes about {often}", "dim"),
     )
+    few = result.commits < _LEAST and not result.alarms
     shown = result.alarms if everything else result.alarms[:_SHOWN]
     more = len(result.alarms) - len(shown)
     hints = (
@@ -128,9 +132,17 @@ def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
     rows = [_row_of_alarm(result, alarm) for alarm in shown]
     return Report(
         f"alarms in {result.store}", headline, (Table.of(columns, rows),) if shown else (),
-        (Text(f"... {more} more alarms: ask for all"),) if more else (), hints=hints, command="history watch",
-        data=result,
+        (Text(f"... {more} more alarms: ask for all"),) if more else too_few(_LEAST) if few else (),
+        hints=hints, command="history watch", data=result,
     )  # fmt: skip
+
+
+def too_few(least: int, lacking: str = "So few commits show nothing") -> tuple[Text, Text]:
+    """That more commits are needed, or another question."""
+    return (
+        Text(f"{lacking}: measure {least} or more,"),
+        Text("or compare two of them: 'speedproof run --revisions GOOD BAD -- COMMAND'."),
+    )
 
 
 def _next_step(undecided: Sequence[HistoryAlarm]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from speedproof.reporting.model import (
 from speedproof.reporting.names import benchmark_column, labels, spoken
 from speedproof.reporting.notes import caveats as told_caveats
 from speedproof.reporting.notes import two_speeds
-from speedproof.reporting.numbers import percent, plural, pvalue, values
+from speedproof.reporting.numbers import factor, percent, plural, pvalue, values
 
 if TYPE_CHECKING:
     from speedproof.corpus.hpt import OverBenchmarks
@@ -133,10 +133,14 @@ def _row(
     b: HptBenchmark, name: Cell, winner: str, medians: tuple[float, float, str] | None, *, given: bool
 ) -> Row:
     sides = values(medians[:2], medians[2]) if medians else ["-", "-"]
-    size = abs(b.difference)
-    by = f"{size:.3g}" if given else percent(size)
+    ratio = 1 + b.difference  # to the reference's median
+    by = (
+        f"by {abs(b.difference):.3g}"
+        if given
+        else factor(ratio if ratio >= 1 else 1 / ratio if ratio > 0 else math.inf)
+    )
     tie = b.winner is Winner.TIE
-    better = "tie" if tie else f"{winner} by {by}"
+    better = "tie" if tie else f"{winner} {by}"
     p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
     kind = "ties" if tie else winner
     return Row.of(

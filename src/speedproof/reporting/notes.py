@@ -31,12 +31,17 @@ def caveats(found: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Tex
         if caveat.kind in _OF_TWO and len(caveat.versions) == 2:
             shared = max((0, 1), key=lambda i, c=caveat: places[c.kind, i, c.versions[i]])  # type: ignore[misc]
             alike = (shared, caveat.versions[shared])
-        groups.setdefault((*caveat.alike[2:], caveat.kind, alike, caveat.benchmarks), []).append(caveat)
+        groups.setdefault((*caveat.alike[2:], caveat.kind, alike), []).append(caveat)
     for alike_ones in groups.values():
         yield Text(_sentence(alike_ones, short), "warning")
 
 
-_OF_TWO = (Assumption.INTERLEAVED, Assumption.ONE_SESSION, Assumption.TWO_MEASUREMENTS)
+_OF_TWO = (
+    Assumption.INTERLEAVED,
+    Assumption.ONE_SESSION,
+    Assumption.TWO_MEASUREMENTS,
+    Assumption.SEVERAL_RUNS,
+)
 """What concerns two versions, so that several may have it with the same one."""
 
 
@@ -93,6 +98,8 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
     firsts = [short[name] for name in dict.fromkeys(c.versions[0] for c in alike if c.versions)]
     seconds = [short[name] for name in dict.fromkeys(c.versions[1] for c in alike if len(c.versions) == 2)]
     some = f" in {plural(len(caveat.benchmarks), 'benchmark')}" if caveat.benchmarks else ""
+    if any(other.benchmarks != caveat.benchmarks for other in alike):
+        some = " in some benchmarks"
     if caveat.kind is Assumption.TWO_MEASUREMENTS and seconds:
         return f"{_listed(firsts + seconds)} hold the same values{some}: one measurement, given twice"
     if caveat.kind is Assumption.INTERLEAVED and seconds:

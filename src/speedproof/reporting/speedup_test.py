@@ -79,15 +79,16 @@ def _notes(suite: SuiteReport) -> Iterator[Text]:
         yield Text(f"{name} alone makes up {percent(part)} of the weighted total of the means.", "warning")
     if any(at is None for at in suite.levels):
         yield Text(
-            "Rows without a level of their own count at their highest, from 0.5 up; of benchmarks that did not "
-            "change about half would.",
+            "A benchmark for which no level was chosen counts as faster from 50 % confidence on: about half of "
+            "those that did not change would.",
             "warning",
         )
     if any(at is not None and at <= 0.5 for at in suite.levels):
         yield Text("At a level of one half or less even a slower benchmark may count as faster.", "warning")
     shares = suite.accelerated.values()
     if not all(a.valid for a in shares):
-        yield Text("The intervals of the shares may be inaccurate: a - a^2/b is not above 5.", "warning")
+        few = "too few benchmarks are faster, or too few are not"
+        yield Text(f"The intervals of the shares may be inaccurate: {few}.", "warning")
     if (needed := max((a.benchmarks_needed for a in shares), default=0)) > 0:
         share = f"To know the share to within {percent(suite.precision)} takes {needed} benchmarks"
         yield Text(f"{share}, drawn at random.", "dim")

@@ -19,6 +19,7 @@ from speedproof.reporting.history import (
     brief_commit,
     of_what,
     size_of,
+    too_few,
 )
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
 from speedproof.reporting.numbers import factor, percent, plural, sparkline, values
@@ -126,11 +127,11 @@ def _too_few(result: FoundHistory) -> Iterator[Text]:
     longest = max(lengths.values(), default=0)
     short = sum(length < _LEAST for length in lengths.values())
     if lengths and longest < _FEW and not result.changes:
-        lacking, least = "So few commits show nothing", _LEAST
-        if longest >= _LEAST:
-            lacking, least = f"Only a change of 6 times the noise shows in {plural(longest, 'commit')}", _FEW
-        yield Text(f"{lacking}: measure {least} or more,")
-        yield Text("or compare two of them: 'speedproof run --revisions GOOD BAD -- COMMAND'.")
+        if longest < _LEAST:
+            yield from too_few(_LEAST)
+        else:
+            shows = f"Only a change of 6 times the noise shows in {plural(longest, 'commit')}"
+            yield from too_few(_FEW, shows)
     if 0 < short < len(lengths):
         lacking = f"{short} of {len(lengths)} benchmarks show nothing"
         yield Text(f"{lacking}: fewer than {_LEAST} commits on a machine.")
