@@ -156,3 +156,13 @@ def test_lines_read_at_once_are_as_one_by_one(seed: int, tmp_path: Path) -> None
     expected, wrong = line_by_line(text)
     assert {(r.benchmark, r.metric): r.values.tolist() for r in records} == expected
     assert len(skipped) == wrong
+
+
+def test_a_unit_like_a_name_does_not_shift_the_lines(tmp_path: Path) -> None:
+    """Words that would make two whole results, had the lines as many."""
+    text = "BenchmarkA 1 2\nBenchmarkB BenchmarkC 1 2 BenchmarkB"
+    path = tmp_path / "go.txt"
+    path.write_text(text)
+    records, skipped = split(path, format="go")
+    assert line_by_line(text) == ({}, 2)
+    assert (records, len(skipped)) == ([], 2)

@@ -20,6 +20,7 @@ from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.commits import Commit
 from speedproof.history.store import HistoryStore
+from speedproof.history.transfer import export_store
 
 WRITER = """
 import sys
@@ -271,15 +272,18 @@ def test_commits_of_one_file_may_be_forgotten_at_once(where: str) -> None:
     ],
 )
 def test_damaged_figures_are_named(tmp_path: Path, statement: str, what: str) -> None:
-    """Reading and forgetting name the store and what helps; no figure goes to another commit."""
+    """Reading, exporting and forgetting name the store and what helps; no figure goes to another commit."""
     where = tmp_path / "s.db"
     store = HistoryStore(str(where))
     for name in "ab":
         store.add(suite_of("v", 1.0, 2.0), {"v": Commit(name)}, path=name, digest=name)
     with closing(sqlite3.connect(where)) as connection, connection:
         connection.execute(statement)
-    with pytest.raises(SpeedproofError, match=rf"s\.db: is damaged: {what}.*backup"):
-        store.measurements()
+    exported = tmp_path / "all.gz"
+    for read in (store.measurements, lambda: export_store(store, exported)):
+        with pytest.raises(SpeedproofError, match=rf"s\.db: is damaged: {what}.*backup"):
+            read()
+    assert not exported.exists()
     if "block" in statement:
         with pytest.raises(SpeedproofError, match="cut short"):
             store.forget("a")

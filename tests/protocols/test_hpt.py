@@ -460,6 +460,23 @@ def test_two_decimals_below_a_breakpoint_that_fails(rule: HptRule, certified: st
     assert (found.supremum_exact, found.supremum_attained) == (certified, False)
 
 
+@pytest.mark.parametrize(("seed", "benchmarks"), [(9, 85), (45, 116)])
+def test_the_answers_own_confidence(seed: int, benchmarks: int) -> None:
+    """It holds at a speedup of 1 and up to a breakpoint, by definition; counts beyond 2^53 are rounded."""
+    rng = np.random.default_rng(seed)
+    assert rng.integers(60, 121) == benchmarks
+    duels = [cost_duel([rng.lognormal(0, 0.08)], [rng.lognormal(0.02, 0.08)]) for _ in range(benchmarks)]
+    own = confidence_at(duels, Fraction(1), "exact", literal=False)
+    step = Fraction(1, 10**9)
+    for nearby in (own, float(np.nextafter(own, 0))):
+        (found,) = r_speedup(duels, [nearby], "exact", literal=False)
+        for exact in (found.certified_exact, found.supremum_exact):
+            at = Fraction(exact)
+            assert at > 1
+            assert confidence_at(duels, at - step, "exact", literal=False) >= nearby
+            assert confidence_at(duels, at + step, "exact", literal=False) < nearby
+
+
 def test_a_risk_that_is_just_kept() -> None:
     """Four benchmarks won have the p-value 1/16: enough at a confidence of 15/16, and at none above."""
     duels = [score_duel([1.5 * k], [float(k)]) for k in range(1, 5)]

@@ -4,6 +4,7 @@ import itertools
 import math
 import tracemalloc
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -317,6 +318,20 @@ def test_bounds_are_where_a_scan_stops(n: int, m: int, alpha: float) -> None:
         low = max(low, math.nextafter(1.0, 2.0)) if faster else min(low, 1.0)
         high = min(high, math.nextafter(1.0, 0.0)) if slower else max(high, 1.0)
         assert [found.low[row], found.high[row]] == pytest.approx([low, high], rel=1e-12)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_one_sample_against_several_in_any_layout(order: Literal["C", "F"]) -> None:
+    """As pair by pair."""
+    rng = np.random.default_rng(3)
+    x, several = rng.lognormal(size=60), rng.lognormal(size=(3, 55))
+    y = np.asarray(several, order=order)
+    for found, alone in (
+        (ratio_of_medians(x, y, 0.05), [ratio_of_medians(x, own, 0.05) for own in several]),
+        (ratio_of_medians(y, x, 0.05), [ratio_of_medians(own, x, 0.05) for own in several]),
+    ):
+        assert found.low.tolist() == [bounds.low for bounds in alone]
+        assert found.high.tolist() == [bounds.high for bounds in alone]
 
 
 @pytest.mark.parametrize(("n", "m"), [(60, 55), (50, 8), (180, 130), (700, 400)])

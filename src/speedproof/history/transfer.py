@@ -41,6 +41,7 @@ _COLUMNS = [column.name for column in schema.samples.c if column.name != "id"]
 
 def export_store(store: HistoryStore, path: Path) -> int:
     """Write a whole store; the number of its samples. A file appears whole or not at all; - is standard output."""
+    store.measurements()  # refuses a damaged store
     if str(path) == STDIO:
         return _written(store, sys.stdout.buffer)
     beside = path.with_name(path.name + ".new")

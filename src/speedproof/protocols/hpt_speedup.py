@@ -42,9 +42,7 @@ _ERROR = 1e-12
 # Differences of medians nearer than this, relative to the scores, may tie or vanish.
 _NEAR = 1e-9
 _CHUNK = 1 << 18  # states judged at a time
-LISTED = (
-    1 << 21
-)  # states of benchmarks at ties of two that are all looked at, however far from the speedup sought
+LISTED = 1 << 21  # states of benchmarks at ties of two that are all judged, near the speedup sought or not
 _SAMPLED = 130
 
 
@@ -152,9 +150,7 @@ class _Line:
         sought: Sequence[float],
     ) -> None:
         self.duels, self.rule, self.literal = duels, rule, literal
-        self.alphas = tuple(
-            sorted(alphas)
-        )  # which bounds of p-values tell apart; ``sought`` is within the line
+        self.alphas = tuple(sorted(alphas))  # which bounds of p-values tell apart; they hold ``sought``
         self.a = np.array([float(duel.a) for duel in duels])
         self.b = np.array([float(duel.b) for duel in duels])
         # Both medians as whole numbers over one denominator.
@@ -382,8 +378,12 @@ class _Line:
         many = moving >= COUNTS_BELOW
         if not many.all():
             most = int(moving[~many].max())
-            enough = least_sums(n, min(1 << most.bit_length(), COUNTS_BELOW, n + 1) - 1, self.alphas)
-            kept = (np.ceil(sums[:, ~many]) >= enough[:, None, moving[~many]]).sum(axis=0)
+            # Counts beyond 2^53 are rounded, and so are sums of n (n + 1) of them: what is that near to a risk
+            # is left open.
+            risks = np.outer((1 + n * n * 2.0**-52, 1 - n * n * 2.0**-52), self.alphas)
+            enough = least_sums(n, min(most | 63, COUNTS_BELOW - 1, n), tuple(risks.ravel().tolist()))
+            enough = enough.reshape(2, len(self.alphas), -1)[:, :, moving[~many]]
+            kept = (np.ceil(sums[:, None, ~many]) >= enough).sum(axis=1)
             # As many risks as are kept, the largest of them first.
             above, upto = np.array([*self.alphas[::-1], 0.0]), np.array([1.0, *self.alphas[::-1]])
             pvalues[0, ~many], pvalues[1, ~many] = np.nextafter(above[kept[0]], 1.0), upto[kept[1]]

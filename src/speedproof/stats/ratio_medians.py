@@ -96,7 +96,8 @@ def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> tuple[Float
     if compiled is not None and (x > 0.0).all() and (y > 0.0).all():
         statistics: FloatArray = np.empty(at.shape)
         places = np.clip(at, 0, n * m - 1)
-        compiled.ratios(np.sort(x, axis=1), n, np.sort(y, axis=1), m, places, statistics)
+        x, y = (np.sort(np.ascontiguousarray(side), axis=1) for side in (x, y))  # row after row
+        compiled.ratios(x, n, y, m, places, statistics)
     elif n * m <= _MOST_RATIOS:
         statistics = _of_all_ratios(x, y, np.clip(at, 0, n * m - 1))
     else:

@@ -141,10 +141,10 @@ def squares_of_runs(marks: BoolArray) -> FloatArray:
 def least_sums(n: int, most: int, alphas: tuple[float, ...]) -> IntArray:
     """For z = n, n - 1, ..., n - most zeros the least sums s of the ranks above them with P[S >= s] <= alpha.
 
-    A row for each of the ascending alphas; beyond the largest sum where even that has too large a share.
+    A row for each alpha; beyond the largest sum where even that has too large a share.
     """
     every = (n * (n + 1) - (n - most) * (n - most + 1)) // 2
-    below = np.ones((every // 2 if alphas[-1] <= 0.5 else every) + 1)  # ways to reach a sum at most
+    below = np.ones((every // 2 if max(alphas) <= 0.5 else every) + 1)  # ways to reach a sum at most
     spare = np.empty_like(below)
     table = np.empty((len(alphas), most + 1), dtype=np.int64)
     largest = 0
