@@ -29,6 +29,18 @@ def bimodal(tmp_path: Path) -> str:
 AMMP = Path(__file__).parents[1] / "data" / "oracle_mixture" / "ammp-c2.txt"
 
 
+def test_a_fast_choice_says_so(tmp_path: Path) -> None:
+    """Of more values than 3,000, tested or not; of fewer all are fitted as ever."""
+    for n, said in (
+        (3000, ""),
+        (3001, "chosen by 3,000 quantiles, which may miss a component of few values"),
+    ):
+        words = ("model", write(tmp_path / "a.txt", TWO.rvs(n, seed=1)), "--fast", "--bootstrap", "0")
+        (found,) = json.loads(speedproof(*words, "--json")[1])["results"]
+        assert found["model"]["note"] == said
+        assert ("hosen by 3,000 quantiles" in speedproof(*words)[1]) == bool(said)
+
+
 def test_the_reports_sample_as_the_report_has_it() -> None:
     """VARCORE's appendix, by its rules: five components with its deviations, four modes, p = .205."""
     words = ("model", AMMP, "--unit", "s", "--compatible")

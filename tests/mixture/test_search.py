@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 from studies.mixture_best_fits import best_of_random_starts, large_samples, samples
 
-from speedproof.errors import DataError
+from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em, search, starts
-from speedproof.mixture.fitting import fit, standardise
+from speedproof.mixture.fitting import MixtureFit, fit, standardise
 from speedproof.mixture.model import MixtureModel
 
 AMMP = Path(__file__).parents[1] / "data" / "oracle_mixture" / "ammp-c2.txt"
@@ -136,12 +136,12 @@ def test_moves_keep_weights_and_moments() -> None:
 
 
 def test_large_samples_are_condensed() -> None:
-    """A million values are fitted as their quantiles, with the likelihood of all."""
+    """Quantiles choose the mixture of many values; it is fitted to all, with their likelihood."""
     truth = MixtureModel([0.3, 0.7], [10.0, 20.0], [1.0, 2.0])
     x = truth.rvs(200_000, 1)
     f = fit(x)
     assert (f.kind, f.components) == ("V", 2)
-    assert f.loglik == pytest.approx(f.model.loglik(x), rel=1e-3)
+    assert f.loglik == pytest.approx(loglik(f, x), rel=1e-12)
     np.testing.assert_allclose(f.model.means, truth.means, rtol=2e-3)
 
 
@@ -154,6 +154,30 @@ def test_a_fast_fit_differs_by_less_than_a_test_can_see(tail: float) -> None:
     whole, fast = fit(x), fit(x, fast=True)
     at = np.sort(x)
     assert np.abs(whole.cdf(at) - fast.cdf(at)).max() < stats.kstwo.ppf(0.95, x.size)
+
+
+@pytest.mark.parametrize(("n", "far"), [(15_004, 4), (100_000, 30), (100_000, 50), (4000, 2)])
+def test_a_fast_fit_invents_no_values_between_distant_ones(n: int, far: int) -> None:
+    """A far component is that of the far values or none, and the likelihood is that of all values."""
+    rng = np.random.default_rng(1)
+    away = rng.normal(130.0, 1.0, far)
+    x = np.append(rng.normal(100.0, 1.0, n - far), away)
+    f = fit(x, fast=True)
+    assert f.loglik == pytest.approx(loglik(f, x), rel=1e-12)
+    assert f.bic == pytest.approx(2 * f.loglik - f.df * log(n), rel=1e-12)
+    assert f.components == 2
+    assert f.weights[1] == pytest.approx(far / n, rel=1e-6)
+    assert f.means[1] == pytest.approx(away.mean(), rel=1e-6)
+    assert f.sds[1] == pytest.approx(away.std() if f.kind == "V" else 1.0, rel=0.02)
+
+
+def loglik(f: MixtureFit, x: Floats) -> float:
+    return float(np.log(stats.norm.pdf(x[:, None], f.means, f.sds) @ f.weights).sum())
+
+
+def test_mclusts_rules_are_not_fast() -> None:
+    with pytest.raises(UsageError, match="fast: mclust's rules fit all values"):
+        fit([1.0, 2.0, 4.0], compatible=True, fast=True)
 
 
 @pytest.mark.slow

@@ -125,7 +125,11 @@ class ModelCorpusOptions(WorkOptions, frozen=True, kw_only=True):
 
     components: Annotated[int, "K", "largest number of components (default: 9)", Title("modelling")] = 9
     bootstrap_samples: Annotated[int, "N", "of the test; 0: no test (default: 200)"] = 200
-    fast: Annotated[bool, "fit 3,000 quantiles of larger samples; end the bootstrap's fits early"] = False
+    fast: Annotated[
+        bool,
+        "choose mixtures of larger samples by 3,000 quantiles, which may miss a component of few values; end the "
+        "bootstrap's fits early",
+    ] = False
     seed: Annotated[int, "SEED", "of all random numbers (default: 0)"] = 0
     json: Json = False
 

@@ -50,7 +50,9 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
         int, "N", "bootstrap samples of the test; 0: no test (default: 200)", Title("testing")
     ] = 200
     fast: Annotated[
-        bool, "fit 3,000 quantiles of larger samples; end the bootstrap's fits early; p may shift a little"
+        bool,
+        "choose mixtures of larger samples by 3,000 quantiles, which may miss a component of few values; end the "
+        "bootstrap's fits early, so that p may shift a little",
     ] = False
     undersampling: Annotated[
         float | None,

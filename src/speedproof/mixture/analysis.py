@@ -31,6 +31,7 @@ from speedproof.mixture.results import (
     Versus,
 )
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
+from speedproof.mixture.search import MOST_SCOUTED
 from speedproof.stats.quantile_ratio import quantile_limits
 from speedproof.stats.scaling import exponent
 
@@ -67,14 +68,15 @@ def analyse(
     used, note = independent(sample)
     shift = exponent(used.values)  # to a unit in which densities and squares are doubles, and back
     x = np.ldexp(used.values, shift)
-    fitted = fit(x, components=components, K_max=K_max, compatible=compatible, fast=fast)
+    brief = fast and not compatible
+    fitted = fit(x, components=components, K_max=K_max, compatible=compatible, fast=brief)
     test = None
     if N > 0 and components is None and not used.nested:
         drawn, some, of_some = None, x, fitted
         if x.size > MOST_TESTED:
             drawn = MOST_TESTED
             some = np.random.default_rng(seed).choice(x, drawn, replace=False)
-            of_some = fit(some, K_max=K_max, compatible=compatible, fast=fast)
+            of_some = fit(some, K_max=K_max, compatible=compatible, fast=brief)
         result = goodness_of_fit(some, of_some, N=N, seed=seed, c=c, fast=fast, jobs=jobs, distance=distance)
         if (
             rounding
@@ -89,6 +91,9 @@ def analyse(
                 result = goodness_of_rounded(some, of_some, N=N, seed=seed)
         critical = result.critical(ALPHA) if N * ALPHA >= 1 else None
         test = FitTest(result.distance, result.pvalue, critical, N, result.size, result.fast, drawn)
+    if brief and x.size > MOST_SCOUTED and fitted.resolution is None:
+        quick = f"chosen by {MOST_SCOUTED:,} quantiles, which may miss a component of few values"
+        note = f"{note}; {quick}" if note else quick
     model = fitted.model
     parts = tuple(
         Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)

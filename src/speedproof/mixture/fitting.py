@@ -24,7 +24,7 @@ from speedproof.mixture import em
 from speedproof.mixture.grid import detect_resolution, tick
 from speedproof.mixture.model import MixtureModel, Modes, Numbers
 from speedproof.mixture.results import too_few
-from speedproof.mixture.search import MOST, MOST_SCOUTED, distinct, table
+from speedproof.mixture.search import MOST, MOST_SCOUTED, distinct, of_all_values, table
 
 if TYPE_CHECKING:
     from speedproof.mixture.goodness import Distance, GoodnessOfFit
@@ -282,7 +282,8 @@ def fit(
         Follow mclust's rules to the letter: values in their own unit, its loose stopping rule. Its answer
         depends on the unit and can change with more iterations; this is for comparisons with R.
     fast : bool
-        Fit 3,000 quantiles of a larger sample (10,000 otherwise): a component of few values may be missed.
+        Choose the mixture of a larger sample by 3,000 quantiles (10,000 otherwise), which may miss a component
+        of few values; all values are fitted then.
 
     Returns
     -------
@@ -296,7 +297,7 @@ def fit(
         of which none coincide, or (``compatible`` only)
         values so small that mclust's absolute limit of variances rules every model out.
     UsageError
-        ``K_max`` out of range, or ``components`` with ``compatible``.
+        ``K_max`` out of range, or ``compatible`` with ``components`` or ``fast``.
 
     Examples
     --------
@@ -317,19 +318,21 @@ def fit(
         raise UsageError(
             f"{asked}: mclust's rules choose the number of components; leave it or compatible out"
         )
+    if compatible and fast:
+        raise UsageError("fast: mclust's rules fit all values; leave it or compatible out")
     if compatible:
         return _as_mclust(values, K_max)
     floor = _rounding(values, u, scale)
-    mixtures = table(u, K_max, floor, most=MOST_SCOUTED if fast else MOST)
+    most = MOST_SCOUTED if fast else MOST
+    mixtures = table(u, K_max, floor, most=most)
     if components is not None and 1 < components <= K_max:
         mixtures = distinct(u, K_max, mixtures, floor)
-    candidates = ranked_candidates(mixtures.loglik - n * log(scale), n)
     if components is not None:
-        candidates = tuple(c for c in candidates if components == c.K)
-        if not candidates:
-            raise DataError(
-                f"{n} values support no mixture of {components} components that differ: give fewer"
-            )
+        mixtures.loglik[: components - 1] = np.nan
+    mixtures = of_all_values(u, mixtures, floor, most)
+    candidates = ranked_candidates(mixtures.loglik - n * log(scale), n)
+    if not candidates:
+        raise DataError(f"{n} values support no mixture of {components} components that differ: give fewer")
     place = candidates[0].K - 1, em.V if candidates[0].kind == "V" else em.E
     return fitted(
         values, candidates, mixtures.mixtures[place], mixtures.converged[place], K_max, (centre, scale)

@@ -66,6 +66,7 @@ class FitTest(Struct, frozen=True):
     bootstraps: int
     size: int
     fast: bool
+    """Whether fits of bootstrap samples stopped adding components early; of the mixture itself see ``note``."""
     drawn: int | None = None
     """Of a sample of more than 4,000 values so many were drawn at random, fitted and tested."""
 
@@ -95,7 +96,7 @@ class Analysis(Struct, frozen=True):
     resolution: float | None  # step of the grid of the values, when fit and test know of the rounding
     test: FitTest | None  # none when no bootstrap was asked for
     order: ModeOrder  # how the runs move among the modes
-    note: str = ""  # what was done with values nested in processes; empty where none are
+    note: str = ""  # what was done with values nested in processes, or with many where fast; empty otherwise
     compatible: bool = False  # whether VARCORE's rules were followed
     families: tuple[Family, ...] = ()  # others that were fitted, the largest BIC first; none unless asked for
 

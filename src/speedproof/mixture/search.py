@@ -3,7 +3,8 @@
 For each K all starts of :mod:`speedproof.mixture.starts` climb a few steps on at most 256 quantiles of the
 sample; the highest of them climbs on, on the sample itself. Where the BIC comes near the best the next ones
 climb on, too, and what is highest then is taken to convergence. Where several components win or, of
-one width, come near, the last moves are made on all values.
+one width, come near, the last moves are made on all these points. What wins climbs on, on all values of a sample
+larger than they are.
 
 The likelihood of two values that lie close together grows without bound as a component narrows to them. So a
 component is no narrower than rounding makes values (the step of their grid, or of the clock whose ticks they crowd
@@ -20,9 +21,11 @@ from math import log
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.mixture import em, starts
+from speedproof.mixture.model import MixtureModel
 
 SMALL = 256
 """Points on which short climbs are made."""
@@ -31,9 +34,7 @@ MOST = 10_000
 """Points on which long ones are made: of a larger sample its quantiles."""
 
 MOST_SCOUTED = 3000
-"""Of these, points on which brief climbs are made where few miss the best, and all climbs of a fast search.
-
-Their distribution is that of the sample to 1/6000, far below what a Kolmogorov-Smirnov test can see."""
+"""Of these, points on which brief climbs are made where few miss the best, and all those of a fast search."""
 
 BRIEF, SHORT, LONG, FINE = 30, 20, 3000, 30_000
 MARGIN = 10.0  # of BIC, within which a model may still win
@@ -41,6 +42,7 @@ REACH = 30.0  # of BIC, from below which no later climb gets there
 TRIES = 3  # starts of such a model that climb on
 _TOPS = 8  # of the moves on all values
 _FEW = 128  # values, of which the climbs from few points miss nothing
+_SEEN = 1e-3  # of log-likelihood: what a step on all values of a large sample should gain
 _SEVERAL = 3  # components of a tail, each of a width of its own
 ROUNDS = 3  # of moves from the best mixtures, while they bring something
 COINCIDING = 0.05
@@ -198,6 +200,46 @@ def table(
     _on_all_values(on, best, max(smallest, em.SINGULAR), apart, kernel)
     if x.size > on.size:
         np.multiply(best.loglik, x.size / on.size, out=best.loglik)
+    return best
+
+
+def of_all_values(x: FloatArray, found: BestMixtures, floor: float, most: int = MOST) -> BestMixtures:
+    """These mixtures of quantiles of x as those of all its values, with their likelihood.
+
+    Quantiles between distant values stand for values that there are none of: what they say of a few far values
+    ends here. Each mixture makes a step of EM with the values that its quantiles stand for, and climbs on.
+    """
+    on = starts.condensed(x, most)
+    places = [(row + 1, model) for row, model in np.argwhere(found.loglik > -np.inf).tolist()]
+    if on is x or not places:
+        return found
+    smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(x)
+    best = BestMixtures(np.full_like(found.loglik, np.nan), found.mixtures.copy(), found.converged.copy())
+    parts = np.searchsorted((np.arange(x.size) + 0.5) * on.size, np.arange(on.size) * x.size)
+    counts = np.diff(parts, append=x.size)
+    means = np.add.reduceat(x, parts) / counts
+    within = np.add.reduceat(np.square(x - np.repeat(means, counts)), parts)
+    for K, model in places:
+        mixture = best.mixtures[K - 1, model, :, :K]
+        shares = MixtureModel(mixture[0], mixture[1], np.sqrt(mixture[2])).responsibilities(on)
+        held = counts @ shares
+        mixture[1] = (counts * means) @ shares / held
+        spread = within @ shares + counts @ (shares * (means[:, None] - mixture[1]) ** 2)
+        mixture[0], mixture[2] = held / x.size, spread.sum() / x.size if model == em.E else spread / held
+    for rules in (_steps(smallest, SHORT), replace(_steps(smallest, FINE), gain_absolute=_SEEN)):
+        reached = np.array([best.mixtures[K - 1, model] for K, model in places])
+        heights, made = em.climb(x, reached, places, rules)
+        good_ones = sound(reached, x.size, apart)
+        bics = {}
+        for place, height, mixture, count, good in zip(
+            places, heights, reached, made, good_ones, strict=True
+        ):
+            at = place[0] - 1, place[1]
+            best.loglik[at] = height if good or place[1] == em.E else np.nan
+            best.mixtures[at], best.converged[at] = mixture, count > 0
+            if best.loglik[at] > -np.inf:
+                bics[place] = 2.0 * height - em.free_parameters(*place) * log(x.size)
+        places = [place for place, bic in bics.items() if bic >= max(bics.values()) - MARGIN]
     return best
 
 
