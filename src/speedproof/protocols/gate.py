@@ -314,6 +314,9 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     corrected = correct(against + decided)
     adjusted = {name: correct([p[name] for p in evidences]) for name in CLAIMED}
     family = sum(not math.isnan(p) for p in against) + len(decided)
+    nothing = [
+        bool(why) or case.comparison.by_separation for case, why in zip(cases, unprovable, strict=True)
+    ]
     judged, open_ = [], []
     for i, (case, p) in enumerate(zip(cases, evidences, strict=True)):
         demand = case.demand
@@ -321,10 +324,9 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
         contradicted = claim(demand.denies, demand.margin, against[i], float(corrected[i]), alpha)
         withheld = required.proven and case.looks and by_mean[i] <= alpha
         why = unprovable[i]
-        nothing = bool(why) or case.comparison.by_separation
-        if nothing or withheld:
+        if nothing[i] or withheld:
             required = replace(required, proven=False)
-        if nothing:
+        if nothing[i]:
             contradicted = replace(contradicted, proven=False)
         outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
@@ -343,6 +345,9 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
         claims = tuple(
             claim(name, case.demand.margin, p[name], float(q[i]), alpha) for name, q in adjusted.items()
         )
+        if nothing[i]:
+            comparison = replace(comparison, verdict=Verdict.UNDECIDED)
+            claims = tuple(replace(one, proven=False) for one in claims)
         average = case.in_mean.speedup if withheld else None if on_average else case.other_way
         if average is not None:
             comparison = replace(comparison, slow_runs=case.in_mean.slow_runs)

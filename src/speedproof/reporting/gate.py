@@ -62,10 +62,6 @@ class _Line:
         if row.average is not None:
             average = words.direction(row.average.value, better, worse)
             self.other_way = f"{words.AVERAGE} {average}{words.slow_runs(self.of)}"
-        # Whether something would be proven if a risk could be stated.
-        claims = row.required, row.contradicted
-        alpha = result.rules.alpha
-        self.withheld = not self.other_way and any(c.adjusted <= alpha and not c.proven for c in claims)
 
     def says(self, claim: str, margin: str = "") -> str:
         """A claim in words; of a margin that all rows have, or its own."""
@@ -96,7 +92,7 @@ class _Line:
         """What is seen of it, or proven by itself."""
         if self.by_mean:
             return f"{words.natural(self.of)}{self.by_mean}"
-        if self.withheld or self.alone not in words.CHANGED:
+        if self.alone not in words.CHANGED:
             return self.seen
         return words.change(replace(self.of, verdict=self.alone))
 
@@ -123,7 +119,7 @@ class _Line:
         equivalence = self.row.demand.policy is Policy.EQUIVALENCE
         if self.row.outcome is Outcome.UNDECIDED:
             runs, bound = words.few(self.of), max(low, 1 / high if high > 0 else math.nan)
-            if not runs and not self.withheld and self.alone in words.CHANGED and 1 + 1e-9 < bound < math.inf:
+            if not runs and self.alone in words.CHANGED and 1 + 1e-9 < bound < math.inf:
                 least = factor(bound, -1)
                 return Cell(f"alone at least {least}", "dim", (f"alone ≥ {least}", f"≥ {least}"))
             return Cell(runs, "dim") if runs else None
