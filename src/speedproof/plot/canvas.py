@@ -88,7 +88,7 @@ def of_runs(count: int) -> str:
 
 def beside(ax: Axes) -> dict[str, Any]:
     """Settings of a legend right of the axes; without a layout that makes room there, in the emptiest place."""
-    if ax.figure.get_figure(root=True).get_layout_engine() is None:
+    if ax.figure.figure.get_layout_engine() is None:
         return {}
     return {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
 
