@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.integrate import trapezoid
 from tests.protocols.asking import compare_medians
 
 from speedproof import plot
@@ -168,8 +169,8 @@ def test_densities_of_versions_and_their_normal_fits() -> None:
     ax = plot.density(samples, ax=axes(), axis="time (ms)", title="t")
     for curve, x in zip((f"{n} ({x.size} runs)" for n, x in samples.items()), samples.values(), strict=True):
         ((line,),) = [curves(ax, curve)]
-        assert np.trapezoid(line[:, 1], line[:, 0]) == pytest.approx(1.0, abs=1e-3)
-        assert np.trapezoid(line[:, 0] * line[:, 1], line[:, 0]) == pytest.approx(x.mean(), rel=1e-3)
+        assert trapezoid(line[:, 1], line[:, 0]) == pytest.approx(1.0, abs=1e-3)
+        assert trapezoid(line[:, 0] * line[:, 1], line[:, 0]) == pytest.approx(x.mean(), rel=1e-3)
     for line, x in zip(curves(ax, "_normal"), samples.values(), strict=True):
         expected = stats.norm(x.mean(), x.std(ddof=1)).pdf(line[:, 0])
         np.testing.assert_allclose(line[:, 1], expected, rtol=1e-9)

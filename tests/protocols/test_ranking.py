@@ -6,6 +6,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.integrate import trapezoid
 from tests.protocols.asking import compare_typical, geometric_means, log_ratios, rank_runs, rank_suite
 
 from speedproof.data.notes import Assumption
@@ -171,7 +172,7 @@ def test_the_best_chance_is_on_average_what_it_says(n: int, bound: float, spread
         said = [e.value for e in sample_intervals([*rng.normal(means, 1.0, (n, means.size)).T], ranked=True)]
         best = int(np.argmax(said))
         others = stats.norm.sf(grid[:, None] - np.delete(means, best)).prod(axis=1)
-        off.append(said[best] - float(np.trapezoid(stats.norm.pdf(grid - means[best]) * others, grid)))
+        off.append(said[best] - float(trapezoid(stats.norm.pdf(grid - means[best]) * others, grid)))
     assert abs(np.mean(off)) < bound + 3 * np.std(off) / len(off) ** 0.5
 
 
