@@ -110,9 +110,10 @@ def runner(tmp_path: Path) -> Runner:
 
 
 def write(folder: Path, name: str, *factors: float) -> str:
-    """A CSV file with one benchmark a factor, 20 runs each without chance."""
+    """A CSV file with one benchmark a factor, 20 runs each without chance; no two files hold the same values."""
+    own = sum(map(ord, name)) % 97 / 1_000_000
     rows = [
-        f"b{i},{factor * (1 + run % 7 / 500 + run / 100_000)!r}"
+        f"b{i},{factor * (1 + run % 7 / 500 + run / 100_000 + own)!r}"
         for i, factor in enumerate(factors)
         for run in range(20)
     ]
@@ -147,7 +148,8 @@ def test_verdicts(runner: Runner) -> None:
 def test_an_error_is_in_the_summary(runner: Runner) -> None:
     """A file that is not there: verdict "error", exit code 2, the message and nothing of the run before."""
     base = write(runner.work, "base.csv", 1, 1)
-    assert runner.run(baseline=base, candidate=base).verdict == "pass"
+    new = write(runner.work, "new.csv", 1, 1)
+    assert runner.run(baseline=base, candidate=new).verdict == "pass"
     ran = runner.run(baseline=base, candidate="nowhere.json")
     assert (ran.verdict, ran.code) == ("error", 2)
     assert ran.summary.startswith("<!-- speedproof -->\n### Gate: error\n\n    speedproof: ")
@@ -171,6 +173,7 @@ def test_an_error_while_measuring_is_named(runner: Runner) -> None:
 def test_one_comment_is_kept_up_to_date(runner: Runner) -> None:
     """The comment with the report's marker is replaced, else one is made; only where that is asked for."""
     base = write(runner.work, "base.csv", 1, 1)
+    new = write(runner.work, "new.csv", 1, 1)
     log = runner.home / "gh"
     for found, method, place in (
         ("", "POST", "repos/owner/project/issues/7/comments"),
@@ -181,17 +184,17 @@ def test_one_comment_is_kept_up_to_date(runner: Runner) -> None:
             runner.home / "bin" / "gh",
             f"echo \"$GH_TOKEN $*\" >> {log}; case $* in *--paginate*) printf '{found}' ;; esac",
         )
-        assert runner.run(baseline=base, candidate=base, comment="true", pull="7").verdict == "pass"
+        assert runner.run(baseline=base, candidate=new, comment="true", pull="7").verdict == "pass"
         asked, written = log.read_text().splitlines()
         assert asked.startswith("secret api --paginate repos/owner/project/issues/7/comments --jq ")
         summary = runner.home / "temp" / "speedproof-gate.md"
         assert written == f"secret api --silent --method {method} {place} --field body=@{summary}"
     log.unlink()
     for inputs, pull in (({}, "7"), ({"comment": "true"}, "")):
-        assert runner.run(baseline=base, candidate=base, pull=pull, **inputs).code == 0
+        assert runner.run(baseline=base, candidate=new, pull=pull, **inputs).code == 0
         assert not log.exists()
     runner._script(runner.home / "bin" / "gh", "exit 1")
-    ran = runner.run(baseline=base, candidate=base, comment="true", pull="7")
+    ran = runner.run(baseline=base, candidate=new, comment="true", pull="7")
     assert (ran.code, ran.verdict) == (0, "pass")
     assert "::warning" in ran.log
 
@@ -253,7 +256,8 @@ def test_inputs_are_data(runner: Runner) -> None:
     for step in STEPS:
         assert not EXPRESSION.search(step["run"])
     odd = write(runner.work, '$(touch harm) "a" `touch harm`;b.csv', 1, 1)
-    ran = runner.run(baseline=odd, candidate=odd, only="b*\n$(touch harm)")
+    new = write(runner.work, "new.csv", 1, 1)
+    ran = runner.run(baseline=odd, candidate=new, only="b*\n$(touch harm)")
     assert ran.verdict == "pass", ran.log
     assert not (runner.work / "harm").exists()
 

@@ -61,7 +61,7 @@ def bucket() -> Iterator[str]:
 @pytest.mark.slow
 def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path, made_up: Callable[..., Results]) -> None:
     """Build, look, query and compare by URL, with the answers of a local corpus."""
-    url = bucket.format("corpus")
+    url = bucket.format("folder")
     for place in (url, str(tmp_path / "local")):
         build(Place.of(place), lambda builder: made_up(20))
     far, near = sp.Corpus(url), sp.Corpus(tmp_path / "local")
@@ -112,7 +112,7 @@ def test_every_command_takes_a_url(bucket: str, tmp_path: Path) -> None:
             ("show", place, "--where", "version = 'O3'"),
             ("model", place, "--bootstrap", "0", "--where", "version = 'O3'"),
             ("gate", "--baseline", f"{place}:O2", "--candidate", f"{place}:O3", "--where", "benchmark < 'm'"),
-            ("gate", "--baseline", place, "--candidate", str(GCC / "O3.json"), "--where", "version = 'O2'"),
+            ("gate", f"O2={place}", f"O3={GCC / 'O3.json'}", "--where", "version = 'O2'"),
             ("plot", place, "--only", "matmul", "--kind", "forest", "-o", f"{tmp_path}/{place == url}.svg"),
             (
                 "history",
