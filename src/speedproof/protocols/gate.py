@@ -184,7 +184,7 @@ def gate(
     caveats = tuple(dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)))
     machines = dict(zip(metrics, map(machine_speeds, by_metric), strict=True))
     cases = _cases(pairs, demands, rules, floor, done)
-    rows = _rows(cases, rules, [_unprovable(case, caveats, machines) for case in cases])
+    rows = _rows(cases, rules, _unprovable([case.comparison for case in cases], caveats, machines))
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions).items()
@@ -285,13 +285,19 @@ def _of_blocks(pair: Pair) -> MeanLogRatio | None:
     return mean_of_blocks(np.log(x) - np.log(y))
 
 
-def _unprovable(case: _Case, caveats: Sequence[Note], machines: Mapping[str, MachineSpeeds | None]) -> str:
+def _unprovable(
+    comparisons: Sequence[Comparison],
+    caveats: Sequence[Note],
+    machines: Mapping[str, MachineSpeeds | None],
+) -> list[str]:
     """Why no risk of a verdict could be stated, so that nothing is proven; empty where it can."""
-    c = case.comparison
+    reasons: dict[str, str] = {}
     for caveat in caveats:
-        if caveat.kind in _VOID and c.benchmark in (caveat.benchmarks or (c.benchmark,)):
-            return _VOID[caveat.kind]
-    return "" if machines[c.metric] is None else "the machine ran at two speeds"
+        if caveat.kind in _VOID:
+            names = caveat.benchmarks or [c.benchmark for c in comparisons]
+            reasons = dict.fromkeys(names, _VOID[caveat.kind]) | reasons
+    two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
+    return [reasons.get(c.benchmark) or two_speeds.get(c.metric, "") for c in comparisons]
 
 
 def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
