@@ -59,7 +59,7 @@ class Format(Struct, frozen=True):
 
 # Most frequent first: the readers before the right one are imported, too. Two are of both kinds.
 JSON = [
-    "speedproof", "hyperfine", "pyperf", "google-benchmark", "pytest-benchmark", "jmh", "criterion",
+    "hyperfine", "speedproof", "pyperf", "google-benchmark", "pytest-benchmark", "jmh", "criterion",
     "benchmarkdotnet", "nanobench", "asv", "krun", "sightglass", "github-action",
     "lists",
 ]  # fmt: skip

@@ -14,6 +14,8 @@ from speedproof.protocols.summaries import Summary, outermost
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 
+# The name of the test that may be looked at at any time.
+SEQUENTIAL = "sequential test of blocks"
 Risk = Annotated[float, Meta(gt=0, lt=1)]
 
 

@@ -16,7 +16,7 @@ from speedproof.errors import DataError
 from speedproof.options import HEADLINE, QuestionName, quantile_name
 from speedproof.protocols.aggregates import MeanLogRatio
 from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
-from speedproof.protocols.results import Comparison, Needed, State, Verdict
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, State, Verdict
 from speedproof.protocols.stopping import StopRules
 from speedproof.protocols.summaries import Summary
 from speedproof.stats.betting import FORECAST_FROM
@@ -30,7 +30,6 @@ from speedproof.stats.scaling import middle
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry
 
-TEST = "sequential test of blocks"
 WITHHELD = "withheld"
 """Why nothing is said of a candidate though its own runs would prove it."""
 PROVEN = "proven"
@@ -120,7 +119,7 @@ class CandidateResult(Struct, frozen=True):
             reference=reference,
             candidate=candidate,
             state=State.SIGNIFICANT if self.verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
-            test=TEST,
+            test=SEQUENTIAL,
             pvalue=self.result.pvalue_faster,
             pvalue_slower=self.result.pvalue_slower,
             speedup=self.certified,

@@ -8,6 +8,7 @@ multiplicity control say what is proven of single benchmarks at one risk for all
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,7 +18,6 @@ from speedproof.errors import DataError
 from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.protocols.aggregates import GeometricMeans, geometric_means
 from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
-from speedproof.protocols.hpt import Hpt, entries_of_pairs, hpt
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
@@ -34,6 +34,9 @@ from speedproof.protocols.suites import (
     gain_2009,
     overall_gain,
 )
+
+if TYPE_CHECKING:
+    from speedproof.protocols.hpt import Hpt
 
 _CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
 LEAST_FOR_HPT = 5
@@ -202,6 +205,8 @@ def _overall(prepared: Sequence[PreparedPairs]) -> tuple[tuple[Location, Overall
 def _hpt(pairs: list[Pair], alpha: float) -> Hpt | None:
     if len(pairs) < LEAST_FOR_HPT:
         return None
+    from speedproof.protocols.hpt import entries_of_pairs, hpt
+
     try:
         return hpt(entries_of_pairs(pairs), [1 - alpha])
     except DataError:  # scores are ratios: zeros have none, nor have values 1e100 times as large as others

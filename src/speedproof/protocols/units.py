@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from msgspec.structs import replace
 
-from speedproof.arrays import IntArray
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.groups import Groups
 from speedproof.data.names import begin_alike
 from speedproof.data.record import Order, order_of_measuring
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Sample, Trait, above_zero
 from speedproof.data.suite import Pair
 
 LEAST_SESSIONS = 4
@@ -146,3 +146,33 @@ def typical_units(pair: Pair) -> tuple[Sample, Sample]:
         return x, y
     x, y = (s if s.process_count == 1 else s.per_process("median") for s in sides)
     return x, y
+
+
+def blocks_of(pair: Pair) -> tuple[FloatArray, FloatArray] | None:
+    """The values of both sides in the blocks that both have, in order; None where they did not take turns.
+
+    Nor are there any where values are nested in builds, which are tested once, or where a value is not positive.
+    """
+    keys = [_keys(side) for side in (pair.reference, pair.candidate)]
+    if keys[0] is None or keys[1] is None:
+        return None
+    places = {key: i for i, key in enumerate(keys[1])}
+    both = sorted((key, i, places[key]) for i, key in enumerate(keys[0]) if key in places)
+    x, y = (
+        np.where(side.values == 0.0, above_zero(0.0, side.written_unit), side.values)[places]
+        for side, places in (
+            (pair.reference, [i for _, i, _ in both]),
+            (pair.candidate, [j for _, _, j in both]),
+        )
+    )
+    return (x, y) if x.size and min(x.min(), y.min()) > 0.0 else None
+
+
+def _keys(sample: Sample) -> list[tuple[str, int]] | None:
+    if sample.blocks is None or sample.processes is not None or Trait.RANDOM_ORDER not in sample.traits:
+        return None
+    names = sample.session_names or ("",)
+    sittings = (
+        [names[0]] * sample.n if sample.sessions is None else [names[i] for i in sample.sessions.tolist()]
+    )
+    return list(zip(sittings, sample.blocks.tolist(), strict=True))

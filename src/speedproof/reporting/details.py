@@ -16,7 +16,6 @@ from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.protocols.suites import RANDOM_SELECTION, Location, OverallGain
 from speedproof.reporting import words
-from speedproof.reporting.hpt import conclusion
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels
 from speedproof.reporting.numbers import factor, level, p_is, percent, pvalue
@@ -130,6 +129,8 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
                 f"{percent(gain_2009.gain)}, {percent(gain_2009.confidence)} confidence."
             )
     if result.hpt is not None:
+        from speedproof.reporting.hpt import conclusion
+
         yield Text(conclusion(result.hpt, result.reference, result.candidate, shaken=voice.shaken))
     elif total >= LEAST_FOR_HPT:
         sides = {c.benchmark: (c.reference, c.candidate) for c in result.comparisons}

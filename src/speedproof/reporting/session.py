@@ -14,8 +14,8 @@ from speedproof.data.units import format_value
 from speedproof.protocols.claims import Demand, Outcome, judge, overall
 from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.negative_controls import differs
-from speedproof.protocols.results import Comparison, Needed
-from speedproof.protocols.sequential import TEST, WITHHELD, WORSE_ON_AVERAGE, CandidateResult
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed
+from speedproof.protocols.sequential import WITHHELD, WORSE_ON_AVERAGE, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.summaries import Summary, summarise
@@ -59,7 +59,7 @@ def report(
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
     else:
         made = sheet.report(results[0]) if len(results) == 1 else versions.report(results)
-    once = rules.fixed or any(c.test != TEST for result in results for c in result.headlines)
+    once = rules.fixed or any(c.test != SEQUENTIAL for result in results for c in result.headlines)
     notes: list[Text] = [*made.notes]
     if rules.demand:
         notes[:0] = _apart(findings, sides)

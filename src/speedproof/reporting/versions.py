@@ -6,12 +6,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from speedproof.protocols.ranking import SuiteRanking
-from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.sequential import TEST
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import details as detailed
 from speedproof.reporting import sheet, words
@@ -27,6 +26,9 @@ from speedproof.reporting.names import (
 from speedproof.reporting.notes import caveats, two_speeds, undermining
 from speedproof.reporting.numbers import factor, level, percent, plural, sparkline, values
 from speedproof.reporting.rows import OUTCOMES, Voice, records
+
+if TYPE_CHECKING:
+    from speedproof.protocols.ranking import SuiteRanking
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN, _TITLE = 10, 16
@@ -120,7 +122,7 @@ def report(
         alone = f"what is {voice.shown} in a row holds by itself ({level(1 - results[0].alpha)})."
         notes.insert(0, Text(f"Places hold together; {alone}", "dim"))
     sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
-    if not several and len(sizes) > 1 and any(c.test == TEST for c in of.heads.values()):
+    if not several and len(sizes) > 1 and any(c.test == SEQUENTIAL for c in of.heads.values()):
         notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
     notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.

@@ -21,7 +21,6 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.bounds import chance_bounds
-from speedproof.stats.pair_ratios import median_ratio
 from speedproof.stats.permutation import PROVING, Spread, studentised, tied_pvalue
 from speedproof.stats.pooled import pooled_order, tie_excess
 from speedproof.stats.rank_scores import (
@@ -193,7 +192,7 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     pvalue, pvalue_less = at_one.pvalue, at_one.pvalue_less
     low, high = np.zeros(count), np.full(count, np.inf)
     many = n * m > _MOST_RATIOS
-    estimate = np.array([*map(median_ratio, pairs.x, pairs.y)]) if many else _middle(pairs)
+    estimate = _middles(pairs) if many else _middle(pairs)
     for rows, score in scores_of(pairs):
         if many:
             possible, ends = score.least <= alpha, Search(pairs.rows(rows), score).bounds(alpha)
@@ -216,6 +215,13 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
         at_one.chance, at_one.se, at_one.quantile, separation, faster & enough, slower & enough
     )
     return estimate, low, high, pvalue, pvalue_less, at_one.chance, chances.low, chances.high
+
+
+def _middles(pairs: Pairs) -> FloatArray:
+    """The median of too many ratios to have them all at once."""
+    from speedproof.stats.pair_ratios import median_ratio
+
+    return np.array([*map(median_ratio, pairs.x, pairs.y)])
 
 
 def _middle(pairs: Pairs) -> FloatArray:

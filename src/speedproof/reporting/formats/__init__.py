@@ -1,13 +1,9 @@
-"""What a command can write: a module a format, made from the same reports.
-
-All are imported to list the options, so a module imports what is heavy where it writes.
-"""
+"""What a command can write: a module a format, made from the same reports and imported when it is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -21,12 +17,15 @@ if TYPE_CHECKING:
 
 
 class ReportFormat(Struct, frozen=True):
-    """A way to write what there is to report."""
+    """A way to write what there is to report; the module of its name does."""
 
+    name: str
     endings: tuple[str, ...]  # of files that hold it
     help: str  # what it is, for the option's help
-    # From what there is to report, and the file that it goes to, to a text
-    write: Callable[[Reported, str], str]
+
+    def write(self, reported: Reported, target: str) -> str:
+        """From what there is to report, and the file that it goes to, to a text."""
+        return str(import_module(f"{__name__}.{self.name}").write(reported, target))
 
 
 class Reported(Struct, frozen=True, eq=False):
@@ -38,13 +37,16 @@ class Reported(Struct, frozen=True, eq=False):
     results: Sequence[SuiteComparison] = ()  # what a page may draw of the samples
 
 
-def found() -> dict[str, ReportFormat]:
-    """The ``FORMAT`` of every module beside this one, by its name: a new format is a new file here."""
-    return {
-        entry.name: import_module(f"{__name__}.{entry.name}").FORMAT
-        for entry in sorted(iter_modules(__path__), key=lambda entry: entry.name)
-    }
-
-
-FORMATS = found()
+FORMATS = {
+    one.name: one
+    for one in (
+        ReportFormat(
+            "csv", (".csv", ".tsv"), "the table with all digits (tab-separated when FILE ends with .tsv)"
+        ),
+        ReportFormat("html", (".html",), "a page with a panel of charts and checks for each benchmark"),
+        ReportFormat("junit", (".xml",), "JUnit XML: a slowdown is a failure, undecided is skipped"),
+        ReportFormat("latex", (".tex",), "the table for a paper (booktabs)"),
+        ReportFormat("markdown", (".md",), "Markdown for a pull request: what is proven, the rest folded"),
+    )
+}
 """By the name of the option that writes it; ``sp.report`` knows each by its endings."""
