@@ -11,15 +11,14 @@ import pandas as pd
 import pytest
 
 import speedproof as sp
-from speedproof.cli.asked import CommandOptions
-from speedproof.cli.command import Command
+from speedproof.cli.command import Command, CommandOptions
 from speedproof.cli.compare import CompareOptions
 from speedproof.cli.compare import run as compare
 from speedproof.cli.console import Console
 from speedproof.declaring import Taken
 from speedproof.options import Judging
 from speedproof.protocols import questions
-from speedproof.reporting import formats
+from speedproof.reporting import model as formats
 from speedproof.reporting import rows as sheet_rows
 
 MANUAL = Path(__file__).parents[1] / "CONTRIBUTING.md"

@@ -42,7 +42,7 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import compare_suite
-from speedproof.protocols.summaries import summarise
+from speedproof.protocols.units import summarise
 from speedproof.reporting.session import decision_of
 
 Times = dict[str, float | Callable[[int], float]]

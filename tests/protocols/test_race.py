@@ -15,7 +15,7 @@ from speedproof.protocols.sequential import ALL_MEASURED, PROVEN, SequentialComp
 from speedproof.protocols.stopping import StopRules
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
-from speedproof.stats.resolution import Resolution
+from speedproof.stats.scaling import Resolution
 from speedproof.stats.sequential import PairedSequence
 
 

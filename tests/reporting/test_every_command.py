@@ -16,7 +16,7 @@ from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
 from speedproof.protocols.stopping import SessionQuestion
-from speedproof.protocols.summaries import Summary, summarise
+from speedproof.protocols.units import Summary, summarise
 from speedproof.reporting import session
 from speedproof.reporting.model import Report, Table
 from speedproof.reporting.names import width_of

@@ -25,12 +25,12 @@ from speedproof.protocols.planning import RunPlan, calibrate, plan_runs
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
 from speedproof.protocols.sequential import WITHHELD, CandidateResult
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.summaries import summaries_of, summarise
+from speedproof.protocols.units import summaries_of, summarise
 from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
-from speedproof.reporting.numbers import plural
+from speedproof.reporting.names import plural
 
 _OF_BLOCKS = (Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
 

@@ -21,7 +21,7 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.protocols.summaries import summaries_of
+from speedproof.protocols.units import summaries_of
 from speedproof.reporting import session
 from speedproof.reporting.model import Report
 from speedproof.stats.estimate import Estimate

@@ -34,10 +34,9 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
-from speedproof.reporting.formats import Reported
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, Reported
 from speedproof.reporting.rows import records
-from speedproof.reporting.versions import reports
+from speedproof.reporting.sheet import reports
 
 if TYPE_CHECKING:
     from speedproof.api.hpt import HptResult

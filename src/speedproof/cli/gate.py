@@ -8,18 +8,21 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.api.given import version_given
-from speedproof.cli.asked import CommandOptions
+from speedproof.cli.command import CommandOptions
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import (
+from speedproof.cli.files import (
     FILE,
     GateSettings,
+    check_outputs,
     load,
+    outputs_wanted,
     read_settings,
     report_leftovers,
     report_no_floor,
     select,
+    write_answer,
+    write_whole,
 )
-from speedproof.cli.outputs import check_outputs, outputs_wanted, write_answer, write_whole
 from speedproof.cli.run import MeasuringCommand, RunOptions
 from speedproof.cli.run import run as measure
 from speedproof.declaring import Argument, Taken, Title, fields

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Self
 from speedproof.cli.console import Console
 from speedproof.options import UNNAMED
 from speedproof.reporting.live import bars, standing
-from speedproof.reporting.names import visible_lines
-from speedproof.reporting.numbers import plural
+from speedproof.reporting.names import plural, visible_lines
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -25,7 +25,7 @@ from speedproof.stats.estimate import Estimate
 from speedproof.stats.paired_ratio import paired_error
 from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.ranks import tied_share
-from speedproof.stats.resolution import Resolution, coarse_step
+from speedproof.stats.scaling import Resolution, coarse_step
 from speedproof.stats.sequential import PairedSequence
 
 # What order and planning cannot do to a comparison within blocks that allows for looks.

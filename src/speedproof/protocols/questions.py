@@ -13,8 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
-from speedproof.data.groups import batches
+from speedproof.arrays import FloatArray, batches
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.options import HEADLINE, QUANTILES, QuestionName, quantile_name, quantile_of

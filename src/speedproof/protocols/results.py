@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from speedproof.data.notes import UNDERMINING, Assumption, Note
-from speedproof.protocols.summaries import Summary, outermost
+from speedproof.protocols.units import Summary, outermost
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 

@@ -18,15 +18,14 @@ from speedproof.protocols.aggregates import MeanLogRatio
 from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, State, Verdict
 from speedproof.protocols.stopping import StopRules
-from speedproof.protocols.summaries import Summary
+from speedproof.protocols.units import Summary
 from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.quantile_sequence import QuantileSequence
-from speedproof.stats.resolution import Resolution
-from speedproof.stats.scaling import middle
+from speedproof.stats.scaling import Resolution, middle
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry
 

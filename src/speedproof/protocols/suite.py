@@ -16,24 +16,25 @@ from speedproof.data.notes import Note
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.options import ASKED, DETAILS, QuestionName
-from speedproof.protocols.aggregates import GeometricMeans, geometric_means
-from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
-from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
-from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import answers, headline_of
-from speedproof.protocols.results import Comparison, Risk, Verdict
-from speedproof.protocols.suites import (
+from speedproof.protocols.aggregates import (
     LOCATIONS,
     PRECISION,
     Accelerated,
     Gain2009,
+    GeometricMeans,
     Location,
     OverallGain,
     accelerated,
     accelerated_2009,
     gain_2009,
+    geometric_means,
     overall_gain,
 )
+from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
+from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.questions import answers, headline_of
+from speedproof.protocols.results import Comparison, Risk, Verdict
 
 if TYPE_CHECKING:
     from speedproof.protocols.hpt import Hpt

@@ -24,19 +24,15 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, log_speedups, verdict_of
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
-from speedproof.protocols.summaries import summarise_all
-from speedproof.protocols.units import paired_units, typical_units
+from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING, one_order
-from speedproof.stats.pooled import ascending
-from speedproof.stats.power import runs_needed_ranks
-from speedproof.stats.ranks import tied_share
+from speedproof.stats.power import runs_needed_ranks, typical_error
+from speedproof.stats.ranks import ascending, tied_share
 from speedproof.stats.ratio import RatioTest
-from speedproof.stats.resolution import coarse_steps
-from speedproof.stats.scaling import with_headroom
+from speedproof.stats.scaling import coarse_steps, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
-from speedproof.stats.typical_error import typical_error
 
 _WITHIN = (
     "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "

@@ -8,17 +8,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from speedproof.data.units import format_values
-from speedproof.protocols.aggregates import GeometricMeans
+from speedproof.protocols.aggregates import RANDOM_SELECTION, GeometricMeans, Location, OverallGain
 from speedproof.protocols.checks import ORDER_LEVEL
 from speedproof.protocols.multiplicity import METHODS
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
-from speedproof.protocols.suites import RANDOM_SELECTION, Location, OverallGain
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
-from speedproof.reporting.names import benchmark_column, enumerate_names, labels
-from speedproof.reporting.numbers import factor, level, p_is, percent, pvalue
+from speedproof.reporting.names import (
+    benchmark_column,
+    enumerate_names,
+    factor,
+    labels,
+    level,
+    p_is,
+    percent,
+    pvalue,
+)
 from speedproof.reporting.rows import Voice, times
 from speedproof.stats.scaling import MOST_APART
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from speedproof.protocols.joint import JointModel
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
-from speedproof.reporting.numbers import case_share, percent, plural, value_of
+from speedproof.reporting.names import case_share, percent, plural, value_of
 
 
 def report(models: Sequence[JointModel]) -> Report:

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from speedproof.data.units import format_value
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.reporting.names import labels, width_of
-from speedproof.reporting.numbers import plural, rounded_up
+from speedproof.reporting.names import labels, plural, rounded_up, width_of
 from speedproof.reporting.words import observed, span
 
 _BARS = "▁▂▃▄▅▆▇█"

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from speedproof.data.units import format_value, format_values
 from speedproof.protocols.modes import ModeComparison
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, right
-from speedproof.reporting.names import benchmark_column, labels
-from speedproof.reporting.numbers import percent
+from speedproof.reporting.names import benchmark_column, labels, percent
 from speedproof.reporting.words import interval
 
 _KINDS = ("changed", "unchanged", "without a claim")

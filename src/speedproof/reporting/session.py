@@ -18,11 +18,10 @@ from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed
 from speedproof.protocols.sequential import WITHHELD, WORSE_ON_AVERAGE, CandidateResult
 from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.summaries import Summary, summarise
+from speedproof.protocols.units import Summary, summarise
 from speedproof.reporting import gate, sheet, versions
 from speedproof.reporting.model import Cell, Report, Table, Text, right
-from speedproof.reporting.names import common_prefix, enumerate_names
-from speedproof.reporting.numbers import percent, plural
+from speedproof.reporting.names import common_prefix, enumerate_names, percent, plural
 from speedproof.reporting.words import direction, span
 
 _NAMED = 5

@@ -1,4 +1,4 @@
-"""How many runs would decide a comparison, at the effect that was observed."""
+"""The error of a typical speedup, and the runs that a test needs to find a difference."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.pooled import pooled_order, tie_excess
-from speedproof.stats.ranks import brunner_munzel
+from speedproof.stats.ranks import ascending, brunner_munzel, pooled_order, tie_excess
+from speedproof.stats.ratio import LogErrors
+from speedproof.stats.scaling import middle
 from speedproof.stats.special import normal_quantile
 from speedproof.stats.ttests import common_moments
 
@@ -80,3 +81,81 @@ def fewest_that_can_reject(share: float, alpha: float) -> float:
         if alpha * math.comb(of_x + of_y, of_x) >= 1.0:
             return total
         total += 1.0
+
+
+_TOGETHER = 1.5  # the estimate and its bias vary together
+_MOST = 256  # values of a side; of more, so many of their quantiles
+_AT_ONCE = 1 << 15  # ratios, of several pairs: they fit a core's cache
+_SAME = 1e-14  # logarithms that differ by less may be equal
+
+
+def typical_error(x: FloatArray, y: FloatArray, inflation: FloatArray, steps: FloatArray) -> LogErrors:
+    """Of the logarithm of the median of X / Y over pairs of runs, in rows.
+
+    Dependence inflates the variances as in the test; a reading lies anywhere in its step, if that is coarse.
+    """
+    columns = np.full((3, len(x)), np.nan)
+    at_once = max(1, _AT_ONCE // min(x.shape[1] * y.shape[1], _MOST**2))
+    for start in range(0, len(x) if min(x.shape[1], y.shape[1]) > 1 else 0, at_once):
+        rows = slice(start, start + at_once)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            medians = np.stack([middle(side[rows]) for side in (x, y)], axis=1)
+            of_steps = ((steps[rows] / medians) ** 2).sum(axis=1) / 12.0
+            columns[:, rows] = _error(x[rows], y[rows], inflation[rows], of_steps)
+    return LogErrors(*columns)
+
+
+def _error(
+    x: FloatArray, y: FloatArray, inflation: FloatArray, of_steps: FloatArray
+) -> tuple[FloatArray, ...]:
+    n, m = x.shape[1], y.shape[1]
+    d = _log_ratios(_thinned(x), _thinned(y))
+    flat = np.sort(d.reshape(len(d), -1), axis=1)
+    middle = _quantile(flat, np.full(len(flat), 0.5))
+
+    def variances(at: FloatArray) -> tuple[FloatArray, ...]:
+        """Of the share of the ratios above a place: what either side adds."""
+        above = (d > (at + _SAME)[:, None, None]).astype(np.float32)
+        above += d >= (at - _SAME)[:, None, None]
+        return tuple(
+            (0.5 * above.mean(axis=axis, dtype=np.float64)).var(axis=1) * inflation / (k - 1.0)
+            for axis, k in ((2, n), (1, m))
+        )
+
+    of_x, of_y = variances(middle)
+    total = of_x + of_y
+    s = np.minimum(np.sqrt(total * (n + m) / (n + m + 2.0)), 0.5)
+    low, high = _quantile(flat, 0.5 - s), _quantile(flat, 0.5 + s)
+    noise = (0.5 * (high - low)) ** 2 / (1.0 + 0.5 * (1.0 / n + 1.0 / m))
+    grown = np.where(total > 0.0, (sum(variances(high)) - sum(variances(low))) / total, 0.0)
+    bias = 0.5 * (high + low) - middle + (high - low) * grown / 8.0
+    free_x, free_y = (np.maximum(k / inflation - 1.0, 1.0) for k in (n, m))
+    df = total**2 / (of_x**2 / free_x + of_y**2 / free_y)
+    variance = noise + of_steps + _TOGETHER * bias**2
+    return np.sqrt(variance), np.where(noise > 0.0, df * (variance / noise) ** 2, np.inf), bias
+
+
+def _log_ratios(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Of all pairs, shape (rows, n, m); the ratio of two zeros is 1."""
+    # In a unit in which they are near 1, so that rounding their logarithms makes equal ratios differ by little.
+    unit = -np.frexp(np.maximum(x.max(axis=1), y.max(axis=1)))[1][:, None]
+    x, y = (np.log(np.ldexp(side, unit)) for side in (x, y))
+    d = x[:, :, None] - y[:, None, :]
+    d[np.isnan(d)] = 0.0
+    return d
+
+
+def _thinned(values: FloatArray) -> FloatArray:
+    n = values.shape[1]
+    if n <= _MOST:
+        return values
+    return ascending(values)[:, ((np.arange(_MOST) + 0.5) * n / _MOST).astype(np.intp)]
+
+
+def _quantile(ascending: FloatArray, share: FloatArray) -> FloatArray:
+    """Between two values the one in proportion."""
+    last = ascending.shape[1] - 1
+    at = np.clip(share * (last + 1) - 0.5, 0.0, last)
+    below = np.minimum(at.astype(np.intp), max(last - 1, 0))
+    low, high = (np.take_along_axis(ascending, (below + k)[:, None], axis=1)[:, 0] for k in (0, 1))
+    return np.asarray(low + (high - low) * (at - below))

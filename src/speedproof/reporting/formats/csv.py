@@ -10,8 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from speedproof.data.names import visible
-from speedproof.reporting.formats import Reported
-from speedproof.reporting.model import Records, Report
+from speedproof.reporting.model import Records, Report, Reported
 
 # Behind blanks too, and in full width, which some spreadsheets read as the same.
 _FORMULA = r"[\t\r\n]|\s*([=@]|[+-](?!\.?\d[.\d]*([eE][+-]?\d+)?( ?%)?$))"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from speedproof.reporting.formats import Reported
+from speedproof.reporting.model import Reported
 
 
 def write(reported: Reported, target: str) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from speedproof.data.names import visible_lines
-from speedproof.reporting.formats import Reported
-from speedproof.reporting.model import Outcome, Report, Row
+from speedproof.reporting.model import Outcome, Report, Reported, Row
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

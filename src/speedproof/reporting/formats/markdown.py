@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from speedproof.data.names import visible
-from speedproof.reporting.formats import Reported
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table
+from speedproof.reporting.model import Cell, Column, Report, Reported, Row, Style, Table
 
 # GitHub refuses comments of more than 65,536 characters; the rest is for what a bot writes around it.
 _MOST_CHARACTERS = 60_000
