@@ -1,4 +1,4 @@
-"""Many benchmarks at once: p-values corrected for their number, and the proportion that is accelerated."""
+"""Many benchmarks at once: p-values or e-values so that all claims keep one risk; the proportion accelerated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What floating-point numbers and clocks do to values: extremes, decimal units, coarse steps."""
+"""Arithmetic at the ends of the range of doubles, and the step in which values were read.
+
+Samples are multiplied by a power of two, which loses nothing. Squares overflow above 1e154 and sums above 1e308;
+squares below 1e-162 vanish. What does not depend on the unit is computed in one where neither happens. The step is
+a clock's tick, or the digits that a program prints.
+"""
 
 from __future__ import annotations
 
