@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 import speedproof as sp
@@ -18,7 +17,7 @@ from speedproof.api.given import version_given
 from speedproof.cli.command import CommandOptions, handed
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
-from speedproof.options import BenchmarkSettings, Choosing, Gating, Judging, Output, Reading
+from speedproof.options import Choosing, Judging, Output, Reading
 from speedproof.reporting.model import FORMATS, Report, Reported
 from speedproof.reporting.names import enumerate_names
 
@@ -130,29 +129,6 @@ def rules_of(asked: CommandOptions, judging: Judging, protocols: Sequence[str]) 
                 f"{asked.given[name]} is a rule of a protocol that is not asked for: ask for {whose}"
             )
     return rules_given(judging)
-
-
-FILE = "speedproof.toml"
-"""Read from the working directory when no other file is named."""
-
-
-class GateSettings(Gating, frozen=True, kw_only=True):
-    """The ``[gate]`` table; None where it is silent."""
-
-    benchmark: tuple[BenchmarkSettings, ...] = ()
-
-
-class _Settings(Struct, frozen=True):
-    """The whole file."""
-
-    gate: GateSettings = GateSettings()
-
-
-def read_settings(path: str | Path) -> GateSettings:
-    """Read the settings of the gate."""
-    from speedproof.tables import read_toml
-
-    return read_toml(_Settings, path).gate
 
 
 STDOUT = "-"

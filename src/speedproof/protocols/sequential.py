@@ -15,9 +15,8 @@ from speedproof.data.sample import above_zero, clock_of, written_unit
 from speedproof.errors import DataError
 from speedproof.options import HEADLINE, QuestionName, quantile_name
 from speedproof.protocols.aggregates import MeanLogRatio
-from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
+from speedproof.protocols.claims import ASKS, Claim, Outcome, StopRules, claim, judge
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, State, Verdict
-from speedproof.protocols.stopping import StopRules
 from speedproof.protocols.units import Summary
 from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.dependence import drift
