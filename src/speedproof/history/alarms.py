@@ -15,7 +15,7 @@ from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.stats.alarms import all_alarms
-from speedproof.stats.change_points import alone, show_changes
+from speedproof.stats.change_points import Levelled, show_changes
 from speedproof.stats.cusum import Alarm
 from speedproof.stats.jumps import newest_jump
 
@@ -204,8 +204,7 @@ class _Stretch:
         """Older changes that raised nothing; the values before the newest, a row a change, without the others."""
         old = [since for since, *_ in self.shown if since < self.before]
         silent = [k for k, since in enumerate(old) if since not in self.found]
-        rows = alone(self.level[: self.before], old, silent) if silent else np.zeros((0, self.before))
-        return [old[k] for k in silent], rows
+        return [old[k] for k in silent], Levelled(self.level[: self.before]).alone(old, silent)
 
     def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:
         """The first point of each new level, the one that raised it, whether it is confirmed; all borders."""
