@@ -71,6 +71,14 @@ def decode(data: Any, kind: type[T], source: Source, where: str = "") -> T:
         raise _malformed(malformed, source, where) from None
 
 
+def convert(data: object, kind: type[T], source: Source, where: str) -> T:
+    """Make a type of what was decoded already."""
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise _misfit(error, source, where) from None
+
+
 def _as_json(match: re.Match[bytes]) -> bytes:
     """A text without halves of surrogate pairs, and a number that is none as a text."""
     if match[0][:1] != b'"':
