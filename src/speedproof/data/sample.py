@@ -184,7 +184,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
             raise DataError(
                 f"{place}value {at + 1} of {values.size} is {values[at]:g}: a time is never negative"
             )
-        values.flags.writeable = False
+        values.setflags(write=False)
         force_setattr(self, "values", values)
         if type(self.direction) is not Direction:
             if self.direction not in (None, *Direction):

@@ -22,7 +22,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
@@ -101,7 +100,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     def benchmark(place: Record, part: msgspec.Raw) -> Iterator[Record | Skipped]:
         entry = _entry(source, place.where, part, file.result_columns)
         listing = _known(listed.get(place.benchmark), entry)
-        return _records(source, replace(place, fields=fields, span=_span(entry)), entry, listing)
+        return _records(source, place, entry, listing, fields=fields, span=_span(entry))
 
     yield from each(source, file.results, msgspec.Raw, benchmark, "results", of=dict[str, msgspec.Raw])
 
@@ -141,7 +140,9 @@ def _known(part: msgspec.Raw | None, entry: _Entry) -> _Listed:
     return _UNLISTED
 
 
-def _records(source: Source, frame: Record, entry: _Entry, listing: _Listed) -> Iterator[Record | Skipped]:
+def _records(
+    source: Source, frame: Record, entry: _Entry, listing: _Listed, **told: Any
+) -> Iterator[Record | Skipped]:
     name, where = frame.benchmark, frame.where
     params = entry.params or []
     count = math.prod(map(len, params))
@@ -166,12 +167,13 @@ def _records(source: Source, frame: Record, entry: _Entry, listing: _Listed) -> 
         if lost:
             yield source.skip(where, shown, f"{lost} of {values.size} samples are no numbers")
             values = values[finite]
-        known: dict[str, Any] = {"traits": _SUMMARY, "notes": (_MEDIAN,)} if is_time else {}
+        known = told | {"benchmark": shown, "metric": _METRICS.get(unit.base, "value")}
         if raw is not None:
-            known = _of_rounds(values.size, listing, whole=not lost)
-        metric = _METRICS.get(unit.base, "value")
-        yield frame.holding(values, unit, benchmark=shown, metric=metric, **known)
-    if failed := sum(value is None for value in results):
+            known |= _of_rounds(values.size, listing, whole=not lost)
+        elif is_time:
+            known |= {"traits": _SUMMARY, "notes": (_MEDIAN,)}
+        yield frame.holding(values, unit, **known)
+    if failed := results.count(None):
         what = f"{failed} of {count} parameter sets" if params else "the benchmark"
         yield source.skip(where, name, f"{what} failed; asv run --show-stderr says why")
     if skipped := sum(isinstance(value, str) for value in results):

@@ -206,11 +206,10 @@ class HistoryStore:
 
     def _known(self, connection: Connection, keys: Sequence[Key]) -> dict[Key, StoredSeries]:
         """Those of some series that are in the store."""
-        query, named = select(schema.series), schema.series.c.benchmark
-        names, wanted = sorted({key.benchmark for key in keys}), set(keys)
-        pages = (names[start : start + _PAGE] for start in range(0, len(names), _PAGE))
-        series = (stored for page in pages for stored in _stored(connection, query.where(named.in_(page))))
-        return {stored.key: stored for stored in series if stored.key in wanted}
+        query, names, wanted = select(schema.series), {key.benchmark for key in keys}, set(keys)
+        if len(names) <= _PAGE:  # for more it takes longer to ask than to read all
+            query = query.where(schema.series.c.benchmark.in_(names))
+        return {stored.key: stored for stored in _stored(connection, query) if stored.key in wanted}
 
     def all_series(self, *, metric: str | None = None) -> tuple[StoredSeries, ...]:
         """Every series, by benchmark."""
