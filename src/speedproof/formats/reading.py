@@ -52,10 +52,10 @@ def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> I
     That there are none may be ``expected``.
     """
     good = np.isfinite(record.values)
-    if lost := int(good.size - good.sum()):
+    if lost := int(good.size - np.count_nonzero(good)):
         reason = f"{name} is not a number in {lost} of {plural(good.size, noun)}"
         yield record.left_out(reason, expected=expected and lost == good.size)
-    if good.any():
+    if lost < good.size:
         processes = None if record.processes is None else record.processes[good]
         yield replace(record, values=record.values[good], processes=processes) if lost else record
 

@@ -129,9 +129,9 @@ def read(
         else:
             name, path = argument.name or label, argument.paths[0]
             labelled, commands = versions.versions_of_one(name, path, records, reference)
-    more = names_given(higher_is_better)
-    all_there(more, (record.metric for _, record in labelled if isinstance(record, Record)))
-    labelled = [(of, turned(item, more) if isinstance(item, Record) else item) for of, item in labelled]
+    if more := names_given(higher_is_better):
+        all_there(more, (record.metric for _, record in labelled if isinstance(record, Record)))
+        labelled = [(of, turned(item, more) if isinstance(item, Record) else item) for of, item in labelled]
     suite = Suite.from_records(labelled, commands=commands)
     _all_usable(suite, labelled)
     chosen = suite.select(only, skip, metric)
