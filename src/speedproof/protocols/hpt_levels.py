@@ -8,8 +8,10 @@ a rounding error of the arithmetic that made the value does not reach its digits
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import groupby
 from math import comb, erfc, sqrt
 from typing import Literal
 
@@ -17,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.errors import UsageError
 from speedproof.stats.merging import merged_places
 from speedproof.stats.rank_nulls import EXACT_BELOW, rank_sum_normal, rank_sum_sd, rank_sum_tails
-from speedproof.stats.signed_rank import SignedRank, signed_rank
+from speedproof.stats.signed_rank import SignedRank, signs_of_ranks
 
 HptRule = Literal["exact", "paper"]
 WholeArray = IntArray | npt.NDArray[np.object_]
@@ -48,11 +50,7 @@ class Side(Struct, frozen=True, eq=False):
     counts: IntArray
     below: IntArray  # how many runs lie below the k-th value, and at last how many there are
     rounded: FloatArray  # the values as doubles, in a unit that both sides share
-
-    @property
-    def n(self) -> int:
-        """Number of runs."""
-        return int(self.below[-1])
+    n: int  # number of runs
 
     @property
     def ties(self) -> int:
@@ -62,9 +60,8 @@ class Side(Struct, frozen=True, eq=False):
 
     def middle(self) -> list[int]:
         """The one or two values that make the median."""
-        places = np.searchsorted(self.below, [(self.n - 1) // 2, self.n // 2], "right") - 1
-        ends = [int(self.values[at]) for at in places]
-        return ends[: 1 + (self.n % 2 == 0)]
+        middle = [self.n // 2] if self.n % 2 else [self.n // 2 - 1, self.n // 2]
+        return [int(self.values[self.below.searchsorted(run, "right") - 1]) for run in middle]
 
     @property
     def median(self) -> Fraction:
@@ -130,29 +127,39 @@ def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
     if largest < 2**63:
         whole, largest = whole.astype(np.int64), 1
     n = given[0].size
-    return _side(whole[:n], largest), _side(whole[n:], largest), common * Fraction(10) ** least
+    unit = Fraction(common * 10**least) if least >= 0 else Fraction(common, 10**-least)
+    return _side(whole[:n], largest), _side(whole[n:], largest), unit
 
 
 def _side(whole: WholeArray, unit: int) -> Side:
     ascending = np.sort(whole)
-    below = np.append(np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])), whole.size)
+    ends = np.ones(whole.size + 1, dtype=np.bool_)
+    ends[1:-1] = ascending[1:] != ascending[:-1]
+    (below,) = ends.nonzero()
     values = ascending[below[:-1]]
-    return Side(values, below[1:] - below[:-1], below, (values / unit).astype(np.float64))
+    return Side(values, below[1:] - below[:-1], below, (values / unit).astype(np.float64), whole.size)
 
 
 def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
     """The 15 digits that each double prints as, and their power of ten: ``format(value, ".14e")`` of all."""
-    mantissas, exponents, sure = np.zeros((3, values.size), dtype=np.int64)
-    if values.size > _FEW:
-        mantissas, exponents, sure = _computed_digits(values)
-    for at in np.flatnonzero(sure == 0).tolist():
-        printed, _, exponent = format(values[at], f".{_DIGITS - 1}e").partition("e")
-        mantissas[at], exponents[at] = int(printed.replace(".", "")), int(exponent) - _DIGITS + 1
+    if values.size <= _FEW:
+        return _printed(values)
+    mantissas, exponents, sure = _computed_digits(values)
+    unsure = np.flatnonzero(~sure)
+    mantissas[unsure], exponents[unsure] = _printed(values[unsure])
     return mantissas, exponents
 
 
-def _computed_digits(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
-    """By arithmetic, and 1 where rounding surely does not matter."""
+def _printed(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """By printing, a positive number each."""
+    point = _DIGITS + 1
+    texts = [format(value, f".{_DIGITS - 1}e") for value in values.tolist()]
+    mantissas = np.array([int(text[0] + text[2:point]) for text in texts], dtype=np.int64)
+    return mantissas, np.array([int(text[point + 1 :]) for text in texts], dtype=np.int64) - _DIGITS + 1
+
+
+def _computed_digits(values: FloatArray) -> tuple[IntArray, IntArray, BoolArray]:
+    """By arithmetic, and where rounding surely does not matter."""
     exponents = np.floor(np.log10(values)).astype(np.int64) + 1 - _DIGITS
     with np.errstate(all="ignore"):
         least = int(exponents.min())
@@ -165,7 +172,7 @@ def _computed_digits(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
         sure = (
             (np.abs(rest - 0.5) > _UNSURE_DIGIT) & (floor >= 10.0 ** (_DIGITS - 1)) & (whole <= 10.0**_DIGITS)
         )
-    return np.where(sure, whole, 0).astype(np.int64), exponents, sure.astype(np.int64)
+    return np.where(sure, whole, 0).astype(np.int64), exponents, sure
 
 
 def score_duel(
@@ -310,24 +317,20 @@ def across_benchmarks(differences: Sequence[Fraction | int], rule: HptRule) -> S
 
 def across_quotients(tops: Sequence[int], bottoms: Sequence[int], rule: HptRule) -> SignedRank:
     """The same of differences that are quotients of whole numbers."""
-    sizes = np.array([_rounded(abs(top), bottom) for top, bottom in zip(tops, bottoms, strict=True)])
-    order = np.argsort(sizes, kind="stable")
-    ascending = sizes[order]
-    ends = np.append(np.flatnonzero(ascending[1:] != ascending[:-1]) + 1, sizes.size).tolist()
-    codes = np.empty(sizes.size, dtype=np.int64)
-    start = 0
-    for end in ends:
-        # Quotients that are one to doubles may differ; of different doubles the order is that of the quotients.
-        group = order[start:end]
-        if end - start > 1:
-            exact = [Fraction(abs(tops[at]), bottoms[at]) for at in group.tolist()]
-            places = {size: place for place, size in enumerate(sorted(set(exact)))}
-            codes[group] = [start + 1 + places[size] for size in exact]
-        else:
-            codes[group] = start + 1
-        start = end
-    signs = [(top > 0) - (top < 0) for top in tops]
-    return signed_rank(codes * signs, rule="conditional" if rule == "exact" else "table")
+    sizes = [_rounded(abs(top), bottom) for top, bottom in zip(tops, bottoms, strict=True)]
+    # Quotients that are one to doubles may differ; of different doubles the order is that of the quotients.
+    shared = Counter(sizes)
+    keys = [
+        (size, Fraction(abs(top), bottom) if shared[size] > 1 else 0)
+        for size, top, bottom in zip(sizes, tops, bottoms, strict=True)
+    ]
+    doubled, upto = np.empty(len(keys), dtype=np.int64), 0
+    for _, group in groupby(sorted(range(len(keys)), key=keys.__getitem__), keys.__getitem__):
+        alike = list(group)
+        upto += len(alike)
+        doubled[alike] = 2 * upto - len(alike) + 1
+    signs = np.array([(top > 0) - (top < 0) for top in tops])
+    return signs_of_ranks(doubled, signs, "conditional" if rule == "exact" else "table")
 
 
 def _rounded(top: int, bottom: int) -> float:
