@@ -288,9 +288,8 @@ def merged(duel: Duel, speedup: Fraction) -> tuple[int, tuple[int, ...]]:
     Of few runs, for which lists are faster than arrays.
     """
     top, bottom = speedup.denominator, speedup.numerator
-    ups, lows = (
-        [v * k for v in side.values.tolist()] for side, k in ((duel.upper, top), (duel.lower, bottom))
-    )
+    ups = [value * top for value in duel.upper.values.tolist()]
+    lows = [value * bottom for value in duel.lower.values.tolist()]
     of_ups, of_lows = duel.upper.counts.tolist(), duel.lower.counts.tolist()
     won = below = low = 0
     sizes = []
