@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
-from math import comb, erfc, sqrt
+from math import comb, erfc, gcd, sqrt
 from typing import Literal
 
 import numpy as np
@@ -113,31 +113,41 @@ def decimal(value: float) -> Fraction:
 def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
     """Both samples in whole numbers of one unit, and that unit."""
     given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
-    mantissas, exponents = printed_digits(np.concatenate(given))
-    least, most = int(exponents.min()), int(exponents.max())
-    whole: WholeArray
-    if most - least <= _SPARE_DIGITS:
+    n, values = given[0].size, np.concatenate(given)
+    mantissas, exponents = printed_digits(values)
+    least = int(exponents.min())
+    if values.size > _FEW and int(exponents.max()) - least <= _SPARE_DIGITS:
         whole = mantissas * 10 ** (exponents - least)
-    else:  # beyond 64 bits numbers are Python's own
-        powers = np.array([10**e for e in range(most - least + 1)], dtype=np.object_)
-        whole = mantissas.astype(np.object_) * powers[exponents - least]
-    common = int(np.gcd.reduce(whole))
-    whole = whole // common
-    largest = int(whole.max())
-    if largest < 2**63:
-        whole, largest = whole.astype(np.int64), 1
-    n = given[0].size
-    unit = Fraction(common * 10**least) if least >= 0 else Fraction(common, 10**-least)
-    return _side(whole[:n], largest), _side(whole[n:], largest), unit
+        common = int(np.gcd.reduce(whole))
+        upper, lower = (_counted(side // common) for side in (whole[:n], whole[n:]))
+    else:  # of few, lists are faster than arrays; beyond 64 bits numbers are Python's own
+        digits = zip(mantissas.tolist(), exponents.tolist(), strict=True)
+        every = [mantissa * 10 ** (exponent - least) for mantissa, exponent in digits]
+        common = gcd(*every)
+        unit = 1 if max(every) < common << 63 else max(every) // common
+        upper, lower = (_listed([value // common for value in side], unit) for side in (every[:n], every[n:]))
+    exact = Fraction(common * 10**least) if least >= 0 else Fraction(common, 10**-least)
+    return upper, lower, exact
 
 
-def _side(whole: WholeArray, unit: int) -> Side:
+def _counted(whole: IntArray) -> Side:
     ascending = np.sort(whole)
     ends = np.ones(whole.size + 1, dtype=np.bool_)
     ends[1:-1] = ascending[1:] != ascending[:-1]
     (below,) = ends.nonzero()
     values = ascending[below[:-1]]
-    return Side(values, below[1:] - below[:-1], below, (values / unit).astype(np.float64), whole.size)
+    return Side(values, below[1:] - below[:-1], below, values.astype(np.float64), whole.size)
+
+
+def _listed(whole: list[int], unit: int) -> Side:
+    """The same, as doubles in a unit: 1 while they fit into 64 bits."""
+    groups = Counter(sorted(whole))
+    values: WholeArray = np.array(list(groups), dtype=np.object_)
+    if unit == 1:
+        values = values.astype(np.int64)
+    counts = np.array([*groups.values(), 0])
+    rounded = np.array([value / unit for value in groups])
+    return Side(values, counts[:-1], counts.cumsum() - counts, rounded, len(whole))
 
 
 def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
@@ -323,13 +333,14 @@ def across_quotients(tops: Sequence[int], bottoms: Sequence[int], rule: HptRule)
         (size, Fraction(abs(top), bottom) if shared[size] > 1 else 0)
         for size, top, bottom in zip(sizes, tops, bottoms, strict=True)
     ]
-    doubled, upto = np.empty(len(keys), dtype=np.int64), 0
+    doubled, upto = [0] * len(keys), 0
     for _, group in groupby(sorted(range(len(keys)), key=keys.__getitem__), keys.__getitem__):
         alike = list(group)
         upto += len(alike)
-        doubled[alike] = 2 * upto - len(alike) + 1
+        for at in alike:
+            doubled[at] = 2 * upto - len(alike) + 1
     signs = np.array([(top > 0) - (top < 0) for top in tops])
-    return signs_of_ranks(doubled, signs, "conditional" if rule == "exact" else "table")
+    return signs_of_ranks(np.array(doubled), signs, "conditional" if rule == "exact" else "table")
 
 
 def _rounded(top: int, bottom: int) -> float:

@@ -162,9 +162,10 @@ def _steps_in(windows: Sequence[_Window], rule: HptRule) -> list[Steps]:
     crossed[here] = met
     states = _bounded_states([window.duel for window in windows], rule, begins, least, most, crossed)
     firsts, lasts = values[starts], values[ends - 1]
-    for cell in np.flatnonzero(states == OPEN).tolist():
-        owner = int(begins.searchsorted(cell, "right")) - 1
-        duel, k, inside = windows[owner].duel, *divmod(cell - owner, 2)
+    cells = np.flatnonzero(states == OPEN)
+    of_cells = begins.searchsorted(cells, "right") - 1
+    for cell, owner in zip(cells.tolist(), of_cells.tolist(), strict=True):
+        duel, (k, inside) = windows[owner].duel, divmod(cell - owner, 2)
         if not inside:
             left = float(lasts[k - 1]) if k > of_window[owner] else windows[owner].least
             right = float(firsts[k]) if k < of_window[owner + 1] else 2 * left
@@ -229,7 +230,9 @@ def _bounded_states(
     return states
 
 
-def _limits(duel: Duel, rule: HptRule, crossed: IntArray) -> tuple[FloatArray | IntArray, FloatArray | IntArray]:
+def _limits(
+    duel: Duel, rule: HptRule, crossed: IntArray
+) -> tuple[FloatArray | IntArray, FloatArray | IntArray]:
     """Twice the pairs won from which a side is surely better, and below which it is surely not."""
     assert duel.level is not None
     n, m = duel.upper.n, duel.lower.n
