@@ -115,10 +115,11 @@ def entries_of_pairs(
         if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
             raise DataError(f"{name}: the samples have two units or directions")
         x, y = independent_units((pair.reference, pair.candidate), "median")
-        for sample in (x, y):
-            _all_positive(sample.values, sample.source or f"{name}, {sample.label}")
-        ends = [end(values) for values in (x.values, y.values) for end in (np.min, np.max)]
-        if min(ends) < max(ends) / MOST_APART:
+        ends = [(float(sample.values.min()), float(sample.values.max())) for sample in (x, y)]
+        for (least, most), sample in zip(ends, (x, y), strict=True):
+            if not 0 < least <= most < math.inf:
+                raise _not_positive(sample.values, sample.source or f"{name}, {sample.label}")
+        if min(ends)[0] < max(most for _, most in ends) / MOST_APART:
             raise DataError(
                 f"{name}: its values differ so much in size that no unit can hold them together; leave the "
                 "benchmark out"
@@ -131,14 +132,12 @@ def entries_of_pairs(
     return entries
 
 
-def _all_positive(values: FloatArray, place: str) -> None:
-    wrong = ~((values > 0) & np.isfinite(values))
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise DataError(
-            f"{place}: value {at + 1} of {values.size} is {values[at]:g}, but a score needs positive values; "
-            "leave the benchmark out or measure it in a finer unit"
-        )
+def _not_positive(values: FloatArray, place: str) -> DataError:
+    at = int(np.argmin((values > 0) & np.isfinite(values)))
+    return DataError(
+        f"{place}: value {at + 1} of {values.size} is {values[at]:g}, but a score needs positive values; "
+        "leave the benchmark out or measure it in a finer unit"
+    )
 
 
 def hpt(
