@@ -1,6 +1,6 @@
 """What a command is: click's, with options in named groups, examples as written, errors in one line.
 
-A module of this package declares a subclass of :class:`speedproof.cli.command.CommandOptions`, whose docstring is
+A module of this package declares a subclass of :class:`speedproof.options.CommandOptions`, whose docstring is
 the command's help and whose fields are its options, a function ``run(asked, console) -> int``, and ``COMMAND``,
 which is made of both; its one-line help stands in :data:`speedproof.cli.main.COMMANDS`.
 """
@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_origin
 
 import click
 from click.core import ParameterSource
-from msgspec import Struct
 
 import speedproof as sp
 from speedproof import declaring
 from speedproof.cli.console import Console
 from speedproof.declaring import Field, Formats, fields, words_of
-from speedproof.options import CommandOptions
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
     from msgspec import Struct
 
+    from speedproof.options import CommandOptions
     from speedproof.reporting.model import ReportFormat
 
     ParamType = click.ParamType[Any]
