@@ -258,6 +258,7 @@ def test_scores_by_counting(n: int, way: str) -> None:
     assert found == pytest.approx(np.array([scores_of(row) for row in x.tolist()]), rel=1e-12, abs=1e-14)
     assert normal_scores(x.reshape(2, 3, n)).tolist() == found.reshape(2, 3, n).tolist()
     assert normal_scores(np.exp(1e-3 * x)).tolist() == found.tolist()
+    assert normal_scores(np.asfortranarray(x)).tolist() == found.tolist()
     squares = math.fsum(stats.norm.ppf((k + 0.5) / n) ** 2 for k in range(n))
     assert module.power(n) == pytest.approx(squares)
 

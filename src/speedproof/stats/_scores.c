@@ -44,7 +44,7 @@ static void release(Buffers *all) {
         if (each[i].obj != NULL) PyBuffer_Release(&each[i]);
 }
 
-static const char scores_doc[] = 
+static const char scores_doc[] =
     "scores(values, n, table, found): normal scores of every row of n values, in the place of the rows in order.";
 
 static PyObject *scores(PyObject *self, PyObject *arguments) {
