@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, create_engine, delete, event, func, insert, select, text, update
-from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql.schema import Table
@@ -168,11 +168,8 @@ class HistoryStore:
 
     def _into(self, table: Table) -> Any:
         """Insert rows unless they are there; a writer of the same row is waited for."""
-        if self._sqlite:
-            return sqlite.insert(table).on_conflict_do_nothing()
-        from sqlalchemy.dialects import postgresql  # which takes long to import
-
-        return postgresql.insert(table).on_conflict_do_nothing()
+        dialect = import_module(f"sqlalchemy.dialects.{self._engine.dialect.name}")
+        return dialect.insert(table).on_conflict_do_nothing()
 
     def numbered(
         self, connection: Connection, table: Table, key: dict[str, Any], **more: Any
@@ -249,12 +246,12 @@ class HistoryStore:
             known = connection.execute(select(schema.commits).order_by(schema.commits.c.id)).all()
             sittings = {row.id: row.machine for row in connection.execute(select(schema.sessions))}
             named = connection.execute(select(schema.series.c.id)).scalars().all()
-            figures = np.concatenate([np.zeros(0, FIGURES), *self._blocks(connection, wanted)])
-        order = np.argsort((figures["series"].astype(np.int64) << 32) + figures["sample"])
-        figures = figures[order]
-        del order
-        columns = {name: np.ascontiguousarray(figures[name]) for name in FIGURES.names or ()}
-        del figures
+            blocks = [np.zeros(0, FIGURES), *self._blocks(connection, wanted)]
+        # Many columns of numbers are gathered faster than as many rows of eight.
+        columns = {name: np.concatenate([block[name] for block in blocks]) for name in FIGURES.names or ()}
+        del blocks
+        order = np.argsort((columns["series"].astype(np.int64) << 32) + columns["sample"], kind="stable")
+        columns = {name: column[order] for name, column in columns.items()}
         columns["series"] = self._found(columns["series"], dict(zip(named, named, strict=True)))
         columns["machine"] = self._found(columns["session"], sittings)
         columns["commit"] = self._found(columns["commit"], {row.id: i for i, row in enumerate(known)})
