@@ -130,6 +130,30 @@ def test_the_watch_is_never_quieter_than_the_history() -> None:
     assert find_alarms(whole, KNOWN, (), every=1000.0, last=15, line=ALL) == ()
 
 
+def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_history_sees() -> None:
+    """Of 40 series with a step at 20 one half has another one later: splits that explain all save the search."""
+    commits, rng = [Commit(sha) for sha in ALL], np.random.default_rng(3)
+    rows = [
+        MeasuredCommit(
+            s, i, 0, commit, False,
+            math.exp(0.01 * rng.normal() + 0.1 * (i >= 20) + 0.03 * (i >= 60 + s // 2) * (s % 2)), 80 * s + i
+        )
+        for s in range(40)
+        for i, commit in enumerate(commits)
+    ]  # fmt: skip
+    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
+    known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(40)}
+    changes = find_history_changes(tracks)
+    newest = [(c.track.series, c.commit) for c in changes if c.commit in commits[60:]]
+    assert len(newest) > 12
+    found = find_alarms(tracks, known, (), every=1000.0, last=20, line=ALL)
+    assert {(alarm.track.series, alarm.bad) for alarm in found} >= set(newest)
+    explained = {(id(track), 0): [20] for track in tracks}
+    searched = {c.track.series for c in find_history_changes(tracks, explained=explained)}
+    assert {series for series, _ in newest} <= searched
+    assert len(searched) < 30
+
+
 @pytest.mark.parametrize(("left", "state"), [(0.0, "undone at 40aaaaaaa"), (0.03, "still 1.03x")])
 def test_what_became_of_a_change(left: float, state: str) -> None:
     """5 % more from commit 20 on, at 40 taken back, in full or in part."""

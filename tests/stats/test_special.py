@@ -121,7 +121,7 @@ def test_few_values_agree_with_many() -> None:
 def test_importing_the_statistics_imports_no_scipy() -> None:
     """The start-up budget: NumPy is the only third-party package behind the tests and bounds."""
     code = (
-        "import sys, speedproof.stats.bounds, speedproof.stats.proportions;"
+        "import sys, speedproof.stats.superiority, speedproof.stats.multiplicity;"
         "import speedproof.stats.dependence, speedproof.stats.power;"
         "print(sorted({m.partition('.')[0] for m in sys.modules} & {'scipy', 'numba', 'pandas'}))"
     )
@@ -267,9 +267,10 @@ def test_the_kernel_refuses_sizes_that_differ() -> None:
     if module.COMPILED is None:
         pytest.skip("built without a compiler")
     x, table = np.ones(8), np.ones(15)
-    module.COMPILED.scores(x, 8, table, np.ones(8))
+    module.COMPILED.scores(x, x, 8, table, np.ones(8))
     for n in (-1, 0, 1, 3, 7, 9):
         with pytest.raises(ValueError, match="sizes"):
-            module.COMPILED.scores(x, n, table, np.ones(8))
-    with pytest.raises(ValueError, match="sizes"):
-        module.COMPILED.scores(x, 8, table, np.ones(7))
+            module.COMPILED.scores(x, x, n, table, np.ones(8))
+    for ordered, found in ((7, 8), (8, 7)):
+        with pytest.raises(ValueError, match="sizes"):
+            module.COMPILED.scores(x, x[:ordered], 8, table, np.ones(found))

@@ -15,7 +15,7 @@ from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.stats.alarms import all_alarms
-from speedproof.stats.change_points import alone, show_changes
+from speedproof.stats.change_points import Levelled, show_changes
 from speedproof.stats.cusum import Alarm
 from speedproof.stats.jumps import newest_jump
 
@@ -130,24 +130,28 @@ def find_alarms(
 
     Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
     What the history shows is an alarm, confirmed where its own p-value is small enough for a look at every commit;
-    so are the newest one or two values where they jump, at a higher rate. ``line`` are all commits of the branch,
-    measured or not.
+    so are the newest one or two values where they jump, at a higher rate. What old alarms explain is not searched
+    again. ``line`` are all commits of the branch, measured or not.
     """
     if not 0 < every < math.inf:
         raise UsageError(f"every={every:g}: expected a positive number of commits")
     if last < 1:
         raise UsageError(f"last={last}: expected a number of commits, at least 1")
     mean = every * len(tracks)
-    changes: dict[int, list[Change]] = {}
-    for change in find_history_changes(tracks):
-        changes.setdefault(id(change.track), []).append(change)
     found: list[tuple[int, HistoryAlarm]] = []
     place = {sha: i for i, sha in enumerate(line)}
     fresh = [track for track in tracks if int(track.at[-1]) >= len(track.order) - last]
-    stretches = [_Stretch(track, changes.get(id(track), ()), last) for track in fresh]
+    stretches = [_Stretch(track, last) for track in fresh]
     watched = all_alarms([stretch.level for stretch in stretches], mean)
+    explained = {
+        (id(stretch.track), stretch.start): stretch.explained(alarms, mean)
+        for stretch, alarms in zip(stretches, watched, strict=True)
+    }
+    changes: dict[int, list[Change]] = {}
+    for change in find_history_changes(tracks, explained=explained):
+        changes.setdefault(id(change.track), []).append(change)
     for stretch, alarms in zip(stretches, watched, strict=True):
-        stretch.take(alarms)
+        stretch.take(alarms, changes.get(id(stretch.track), ()))
     _leave_no_news(stretches)
     for stretch in stretches:
         track, start, level = stretch.track, stretch.start, stretch.level
@@ -176,25 +180,33 @@ def find_alarms(
 class _Stretch:
     """The newest points of a track that share an anchor, and what raises alarms among them."""
 
-    def __init__(self, track: Track, changes: Sequence[Change], last: int) -> None:
+    def __init__(self, track: Track, last: int) -> None:
         self.track = track
         self.start, end = track.stretches()[-1]
         self.level = track.level[self.start : end]
-        at = track.at[track.starts[self.start : end]]
-        self.before = int(np.searchsorted(at, len(track.order) - last))
+        self.at = track.at[track.starts[self.start : end]]
+        self.before = int(np.searchsorted(self.at, len(track.order) - last))
         # Of what the history shows: first point of the new level, the first and last possible one, p-value
         self.shown: list[tuple[int, int, int, float]] = []
-        for change in changes:
-            commits = track.at[track.starts[[change.points[1], *change.possible]]]
-            places = np.searchsorted(at, commits).tolist()
-            if places[0] > 0 and max(places) < at.size and (at[places] == commits).all():
-                self.shown.append((*places, change.pvalue))
         # Of each new level, by its first point: the point that raised it, whether it is confirmed
         self.found: dict[int, tuple[int, bool]] = {}
         self.no_news: set[int] = set()
 
-    def take(self, alarms: Sequence[Alarm]) -> None:
-        """What was raised as values came in, at the place that the history shows."""
+    def explained(self, alarms: Sequence[Alarm], mean: float) -> list[int]:
+        """Where alarms before the newest points raised them; nothing where those raise one, too."""
+        old = [alarm.since for alarm in alarms if alarm.raised < self.before]
+        quiet = (
+            len(old) == len(alarms) and newest_jump(self.level[max(old, default=0) :], mean / ASKED) is None
+        )
+        return old if quiet else []
+
+    def take(self, alarms: Sequence[Alarm], changes: Sequence[Change]) -> None:
+        """What the history shows; what was raised as values came in, at the place that it shows."""
+        for change in changes:
+            commits = self.track.at[self.track.starts[[change.points[1], *change.possible]]]
+            places = np.searchsorted(self.at, commits).tolist()
+            if places[0] > 0 and max(places) < self.at.size and (self.at[places] == commits).all():
+                self.shown.append((*places, change.pvalue))
         for alarm in alarms:
             same = [k for k, low, high, _ in self.shown if low - _NEAR <= alarm.since <= high + _NEAR]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
@@ -204,7 +216,9 @@ class _Stretch:
         """Older changes that raised nothing; the values before the newest, a row a change, without the others."""
         old = [since for since, *_ in self.shown if since < self.before]
         silent = [k for k, since in enumerate(old) if since not in self.found]
-        rows = alone(self.level[: self.before], old, silent) if silent else np.zeros((0, self.before))
+        rows = (
+            Levelled(self.level[: self.before]).alone(old, silent) if silent else np.zeros((0, self.before))
+        )
         return [old[k] for k in silent], rows
 
     def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from speedproof.history.commits import Commit
 from speedproof.history.tracks import Track
-from speedproof.stats.change_points import all_changes, change_pvalues, median
+from speedproof.stats.change_points import Levelled, all_changes, change_pvalues, median
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import t_ppf, t_sf
@@ -20,6 +20,7 @@ from speedproof.stats.special import t_ppf, t_sf
 RISK = 0.05
 """That a history without a change shows one."""
 _NEAR = 30  # points on each side of a joint that tell the levels there
+_SEARCHED = 4.0  # times the risk, the p-value of what may show a change when it is searched
 _LEFT = 0.25  # of a step, what an undoing may leave
 _Place = tuple[int, int, int, float, bool]  # best, first and last split, p-value, whether it is a drift
 Correction = Literal["holm", "bh"]
@@ -68,9 +69,17 @@ class Change(Struct, frozen=True):
 
 
 def find_history_changes(
-    tracks: Sequence[Track], alpha: float = RISK, *, correction: Correction = "holm"
+    tracks: Sequence[Track],
+    alpha: float = RISK,
+    *,
+    correction: Correction = "holm",
+    explained: Mapping[tuple[int, int], list[int]] | None = None,
 ) -> tuple[Change, ...]:
-    """Every change that the tracks show."""
+    """Every change that the tracks show.
+
+    Of stretches, by the identities of their tracks and their starts, splits may be known: then those alone are
+    searched that may show a change without these steps, and no others.
+    """
     stretches = [(track, start, end) for track in tracks for start, end in track.stretches()]
     series = [track.level[start:end] for track, start, end in stretches]
     joints = [(track, *both) for track in tracks for both in pairwise(track.stretches())]
@@ -86,6 +95,11 @@ def find_history_changes(
     places: dict[int, list[_Place]] = {}
     for rows in sizes.values():
         changed = [i for i in rows if adjusted[i] <= alpha]
+        if explained is not None:
+            of = {i: explained.get((id(stretches[i][0]), stretches[i][1])) for i in changed}
+            changed = [i for i in changed if of[i] is not None]
+            left = change_pvalues([Levelled(series[i]).without(of[i] or []) for i in changed])
+            changed = [i for i, pvalue in zip(changed, left, strict=True) if pvalue <= _SEARCHED * alpha]
         if not changed:
             continue
         every = all_changes(np.array([series[i] for i in changed]), alpha, adjusted[changed])

@@ -21,8 +21,7 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.errors import UsageError
-from speedproof.stats.merging import merged_places
-from speedproof.stats.rank_nulls import EXACT_BELOW, rank_sum_normal, rank_sum_sd, rank_sum_tails
+from speedproof.stats.ranks import EXACT_BELOW, merged_places, rank_sum_normal, rank_sum_sd, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signs_of_ranks
 
 HptRule = Literal["exact", "paper"]

@@ -1,7 +1,5 @@
 /* Normal scores and sequential ranks, a row a series; normal_scores.py and cusum.py have the same in Python.
- *
- * Most series are short: there NumPy's calls cost more than the sorting. Sums run in NumPy's order.
- */
+ * Sums run in NumPy's order. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030B0000
@@ -11,56 +9,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUN 8 /* values that insertion sorts before runs are merged */
-
-typedef struct {
-    double value;
-    Py_ssize_t place;
-} Item;
-
-/* Stable merge sort from the bottom up; the sorted items lie in what is returned, one of both arrays. */
-static Item *sorted(Item *items, Item *spare, Py_ssize_t n) {
-    for (Py_ssize_t start = 0; start < n; start += RUN) {
-        const Py_ssize_t end = start + RUN < n ? start + RUN : n;
-        for (Py_ssize_t i = start + 1; i < end; i++) {
-            const Item item = items[i];
-            Py_ssize_t j = i;
-            for (; j > start && items[j - 1].value > item.value; j--) items[j] = items[j - 1];
-            items[j] = item;
-        }
+/* How many of so many ascending values are less, by halves, without a branch that nobody could foretell. */
+static Py_ssize_t below(const double *known, Py_ssize_t many, double x) {
+    Py_ssize_t left = 0;
+    while (many > 0) {
+        const Py_ssize_t half = (many + 1) / 2;
+        left += known[left + half - 1] < x ? half : 0;
+        many -= half;
     }
-    for (Py_ssize_t width = RUN; width < n; width *= 2) {
-        for (Py_ssize_t start = 0; start < n; start += 2 * width) {
-            const Py_ssize_t middle = start + width < n ? start + width : n;
-            const Py_ssize_t end = middle + width < n ? middle + width : n;
-            Py_ssize_t a = start, b = middle, to = start;
-            while (a < middle && b < end) spare[to++] = items[b].value < items[a].value ? items[b++] : items[a++];
-            while (a < middle) spare[to++] = items[a++];
-            while (b < end) spare[to++] = items[b++];
-        }
-        Item *const swapped = items;
-        items = spare;
-        spare = swapped;
-    }
-    return items;
+    return left;
 }
 
 /* Normal scores of n values, equal ones sharing the mean of theirs; table: of the ranks 1, 1.5, ... n. */
-static void scores_of(const double *x, Py_ssize_t n, const double *table, Item *items, Item *spare, double *scores) {
-    for (Py_ssize_t i = 0; i < n; i++) items[i] = (Item){x[i], i};
-    const Item *const order = sorted(items, spare, n);
+static void scores_of(const double *x, const double *ordered, Py_ssize_t n, const double *table, double *of_place,
+                      double *scores) {
     double sum = 0.0;
     for (Py_ssize_t first = 0, next; first < n; first = next) {
         const double before = sum;
         sum += table[2 * first];
-        for (next = first + 1; next < n && order[next].value == order[first].value; next++) sum += table[2 * next];
-        const double score = next - first > 1 ? (sum - before) / (double)(next - first) : table[2 * first];
-        for (Py_ssize_t i = first; i < next; i++) scores[order[i].place] = score;
+        for (next = first + 1; next < n && ordered[next] == ordered[first]; next++) sum += table[2 * next];
+        of_place[first] = next - first > 1 ? (sum - before) / (double)(next - first) : table[2 * first];
     }
+    for (Py_ssize_t i = 0; i < n; i++) scores[i] = of_place[below(ordered, n - 1, x[i])];
 }
 
 typedef struct {
-    Py_buffer values, table, found;
+    Py_buffer values, ordered, table, found;
 } Buffers;
 
 static void release(Buffers *all) {
@@ -69,28 +43,31 @@ static void release(Buffers *all) {
         if (each[i].obj != NULL) PyBuffer_Release(&each[i]);
 }
 
-static const char scores_doc[] = "scores(values, n, table, found): normal scores of every row of n values.";
+static const char scores_doc[] = 
+    "scores(values, ordered, n, table, found): normal scores of every row of n values, which are also given in order.";
 
 static PyObject *scores(PyObject *self, PyObject *arguments) {
     Buffers all;
     Py_ssize_t n;
     (void)self;
     memset(&all, 0, sizeof all);
-    if (!PyArg_ParseTuple(arguments, "y*ny*w*:scores", &all.values, &n, &all.table, &all.found)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "y*y*ny*w*:scores", &all.values, &all.ordered, &n, &all.table, &all.found))
+        return NULL;
     const Py_ssize_t size = (Py_ssize_t)sizeof(double), count = all.values.len / size;
     PyObject *answer = NULL;
-    Item *items = NULL;
-    if (n < 1 || n > count || count % n || all.table.len != (2 * n - 1) * size || all.found.len != all.values.len)
+    double *of_place = NULL;
+    if (n < 1 || n > count || count % n || all.table.len != (2 * n - 1) * size || all.found.len != all.values.len ||
+        all.ordered.len != all.values.len)
         PyErr_SetString(PyExc_ValueError, "sizes differ");
-    else if ((items = malloc(2 * (size_t)n * sizeof *items)) == NULL)
+    else if ((of_place = malloc((size_t)n * sizeof *of_place)) == NULL)
         PyErr_NoMemory();
     else {
         for (Py_ssize_t at = 0; at < count; at += n)
-            scores_of((const double *)all.values.buf + at, n, all.table.buf, items, items + n,
-                      (double *)all.found.buf + at);
+            scores_of((const double *)all.values.buf + at, (const double *)all.ordered.buf + at, n, all.table.buf,
+                      of_place, (double *)all.found.buf + at);
         answer = Py_NewRef(Py_None);
     }
-    free(items);
+    free(of_place);
     release(&all);
     return answer;
 }
@@ -98,12 +75,7 @@ static PyObject *scores(PyObject *self, PyObject *arguments) {
 /* How many of the values before are less, and how many equal to it or less, added up; of those so far in order. */
 static void places_of(const double *x, Py_ssize_t n, double *known, long long *found) {
     for (Py_ssize_t i = 0; i < n; i++) {
-        Py_ssize_t left = 0;
-        for (Py_ssize_t many = i; many > 0;) { /* by halves, without a branch that nobody could foretell */
-            const Py_ssize_t half = (many + 1) / 2;
-            left += known[left + half - 1] < x[i] ? half : 0;
-            many -= half;
-        }
+        const Py_ssize_t left = below(known, i, x[i]);
         Py_ssize_t right = left;
         for (; right < i && known[right] == x[i]; right++) continue;
         found[i] = left + right;

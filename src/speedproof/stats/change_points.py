@@ -8,7 +8,7 @@ all values or what is left best, and those are dropped that are not missed.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Sequence
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -28,17 +28,41 @@ _Asked = tuple[FloatArray, int | None]
 _Answer = tuple[FloatArray, IntArray]
 
 
-class _Ways:
-    """The splits that explain a series best, with the dependence that is left; many when they are asked for."""
+class Levelled:
+    """A series: the splits that explain it best, many when they are asked for; what it is without its steps."""
 
-    def __init__(self, series: FloatArray, few: list[tuple[list[int], float]]) -> None:
-        self._series, self._known = series, few
+    def __init__(self, values: FloatArray, few: Sequence[tuple[list[int], float]] = ()) -> None:
+        self.values, self._known = values, few
+        self._heights: dict[tuple[int, int], float] = {}
 
-    def upto(self, steps: int) -> list[tuple[list[int], float]]:
-        """Of one step and more, as many as there are."""
+    def upto(self, steps: int) -> Sequence[tuple[list[int], float]]:
+        """Of one step and more, as many as there are, with the dependence that is left."""
         if len(self._known) == _FEW < steps:
-            (self._known,) = best_levels(self._series[None], MOST_SPLITS)
+            (self._known,) = best_levels(self.values[None], MOST_SPLITS)
         return self._known[:steps]
+
+    def heights(self, splits: list[int]) -> list[float]:
+        """The medians between them."""
+        parts = list(pairwise([0, *splits, self.values.size]))
+        for part in parts:
+            if part not in self._heights:
+                self._heights[part] = median(self.values[slice(*part)])
+        return [self._heights[part] for part in parts]
+
+    def without(self, splits: list[int]) -> FloatArray:
+        """Medians brought to one level."""
+        flat = self.values.copy()
+        for part, height in zip(pairwise([0, *splits, flat.size]), self.heights(splits), strict=True):
+            flat[slice(*part)] -= height
+        return flat
+
+    def alone(self, splits: list[int], kept: Sequence[int] | None = None) -> FloatArray:
+        """A row a step, or for some of them: the other steps taken out."""
+        heights, kept = self.heights(splits), range(len(splits)) if kept is None else kept
+        rows = np.tile(self.without(splits), (len(kept), 1))
+        for row, k in zip(rows, kept, strict=True):
+            row[splits[k] :] += heights[k + 1] - heights[k]
+        return rows
 
 
 class ChangePoint(Struct, frozen=True):
@@ -100,7 +124,7 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
         plain, ways = two_levels(series[part]), best_levels(series[part], _FEW)
         splits, pvalues = plain.split.tolist(), (plain.pvalue / _share(series.shape[1])).tolist()
         searches = {
-            row: _search(series[row], alpha, splits[i], pvalues[i], _Ways(series[row], ways[i]))
+            row: _search(Levelled(series[row], ways[i]), alpha, splits[i], pvalues[i])
             for i, row in enumerate(part.tolist())
         }
         answers: dict[int, _Answer | None] = dict.fromkeys(searches)
@@ -122,30 +146,32 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
 
 
 def _search(
-    series: FloatArray, alpha: float, step: int, apart: float, ways: _Ways
+    series: Levelled, alpha: float, step: int, apart: float
 ) -> Generator[_Asked, _Answer, tuple[ChangePoint, ...]]:
     """The changes of one series; it asks what series, and of how many changes, show."""
-    splits, rho = yield from _fewest(series, alpha, step if apart <= alpha else None, ways)
+    splits, rho = yield from _fewest(series, alpha, step if apart <= alpha else None)
     if splits == [step] and apart <= alpha:
-        return (ChangePoint(step, *places_of_step(usual(series - median(series)), step, 0.0, alpha), apart),)
-    pvalues, _ = yield alone(series, splits), 1
+        possible = places_of_step(usual(series.without([])), step, 0.0, alpha)
+        return (ChangePoint(step, *possible, apart),)
+    pvalues, _ = yield series.alone(splits), 1
     located: list[ChangePoint] = []
-    for split, end, pvalue in zip(splits, [*splits[1:], series.size], pvalues.tolist(), strict=True):
+    for split, end, pvalue in zip(splits, [*splits[1:], series.values.size], pvalues.tolist(), strict=True):
         start = located[-1].split if located else 0
-        located.append(_located(series, start, split, end, pvalue, alpha, rho))
+        located.append(_located(series.values, start, split, end, pvalue, alpha, rho))
     return _with_drifts(series, located)
 
 
-def _with_drifts(series: FloatArray, changes: list[ChangePoint]) -> tuple[ChangePoint, ...]:
+def _with_drifts(series: Levelled, changes: list[ChangePoint]) -> tuple[ChangePoint, ...]:
     """Changes in one direction that a line explains better than they do are one, a drift."""
-    bounds = [0, *(change.split for change in changes), series.size]
-    heights = [median(series[start:end]) for start, end in pairwise(bounds)]
+    bounds = [0, *(change.split for change in changes), series.values.size]
+    heights = series.heights(bounds[1:-1])
     ups = [after > before for before, after in pairwise(heights)]
     joined: list[ChangePoint] = []
     for _, group in groupby(range(len(changes)), key=ups.__getitem__):
         run = list(group)
         first, last = run[0], run[-1]
-        if _is_line(series[bounds[first] : bounds[last + 2]], [bounds[k + 1] - bounds[first] for k in run]):
+        part = series.values[bounds[first] : bounds[last + 2]]
+        if _is_line(part, [bounds[k + 1] - bounds[first] for k in run]):
             change = changes[min(run, key=lambda k: changes[k].pvalue)]
             low, high = changes[first].low, changes[last].high
             joined.append(ChangePoint(change.split, low, high, change.pvalue, drift=True))
@@ -157,35 +183,31 @@ def _with_drifts(series: FloatArray, changes: list[ChangePoint]) -> tuple[Change
 def _is_line(x: FloatArray, splits: list[int]) -> bool:
     """Whether normal scores lie nearer to a line than to levels; each after the second has the price of BIC."""
     scores = normal_scores(x)
-    levels_apart = sum(float(np.square(part - part.mean()).sum()) for part in np.split(scores, splits))
+    ends, squares = np.array([0, *splits, x.size]), float(scores @ scores)
+    levels_apart = squares - float((np.add.reduceat(scores, ends[:-1]) ** 2 / (ends[1:] - ends[:-1])).sum())
     time = np.arange(x.size) - (x.size - 1) / 2.0
-    line_apart = float(np.square(scores).sum() - (time @ scores) ** 2 / (time @ time))
+    line_apart = squares - float((time @ scores) ** 2 / (time @ time))
     price = (len(splits) - 1) * math.log(x.size)
     return line_apart < levels_apart * math.exp(price / x.size)
 
 
 def _fewest(
-    series: FloatArray, alpha: float, step: int | None, ways: _Ways
+    series: Levelled, alpha: float, step: int | None
 ) -> Generator[_Asked, _Answer, tuple[list[int], float]]:
     """Splits of which none can be spared, and the dependence that is left; a clear step is tried first."""
-    splits = ways.upto(1)[0][0] if step is None else [step]
-    known: dict[tuple[int, int], float] = {}
-
-    def without(splits: list[int]) -> FloatArray:
-        return _flattened(series, splits, known)[0]
-
+    splits, without = series.upto(1)[0][0] if step is None else [step], series.without
     for _ in range(_ROUNDS):
         pvalue, more = yield without(splits)[None], None
         if float(pvalue[0]) > alpha:
             break
-        ends = np.array([0, *splits, series.size])
+        ends = np.array([0, *splits, series.values.size])
         inside = [k for k in more[0].tolist() if np.abs(ends - k).min() >= MARGIN]
         if not inside:
             break
         # Ranks of all values see little of small steps between large ones, those of what is left little of both.
         candidates = [
             sorted([*splits, *inside]),
-            *(way for way, _ in ways.upto(len(splits) + len(inside))[len(splits) :]),
+            *(way for way, _ in series.upto(len(splits) + len(inside))[len(splits) :]),
         ]
         splits = min(candidates, key=lambda way: float(np.abs(without(way)).sum()))
     while len(splits) > 1:
@@ -194,7 +216,7 @@ def _fewest(
         if pvalues.max() <= alpha:
             break
         splits = fewer[int(pvalues.argmax())]
-    return splits, ways.upto(len(splits))[-1][1]
+    return splits, series.upto(len(splits))[-1][1]
 
 
 def median(values: FloatArray) -> float:
@@ -202,29 +224,6 @@ def median(values: FloatArray) -> float:
     ordered, half = values.copy(), values.size // 2
     ordered.sort()
     return float(ordered[half] if values.size % 2 else 0.5 * (ordered[half - 1] + ordered[half]))
-
-
-def alone(series: FloatArray, splits: list[int], kept: Iterable[int] | None = None) -> FloatArray:
-    """A row a step, or for some of them: the series with the other steps taken out."""
-    flat, heights = _flattened(series, splits)
-    rows = []
-    for k in range(len(splits)) if kept is None else kept:
-        rows.append(flat.copy())
-        rows[-1][splits[k] :] += heights[k + 1] - heights[k]
-    return np.stack(rows)
-
-
-def _flattened(
-    series: FloatArray, splits: list[int], known: dict[tuple[int, int], float] | None = None
-) -> tuple[FloatArray, list[float]]:
-    """The series without its steps, medians brought to one level; the medians, of which some may be known."""
-    known = {} if known is None else known
-    ends = [0, *splits, series.size]
-    for part in pairwise(ends):
-        if part not in known:
-            known[part] = median(series[slice(*part)])
-    heights = [known[part] for part in pairwise(ends)]
-    return series - np.repeat(heights, np.diff(ends)), heights
 
 
 def _located(
@@ -242,6 +241,10 @@ def _located(
 
 def place_of_step(x: FloatArray, low: int, high: int, before: FloatArray, after: FloatArray) -> int:
     """The place from one to another with the least absolute deviations from the medians of two levels."""
+    if low == high:
+        return low
     one, two = (np.abs(x[low:high] - median(level)) for level in (before, after))
-    costs = np.concatenate([[0.0], np.cumsum(one)]) + np.concatenate([np.cumsum(two[::-1])[::-1], [0.0]])
+    costs = np.zeros(high - low + 1)
+    one.cumsum(out=costs[1:])
+    costs[:-1] += two[::-1].cumsum()[::-1]
     return low + int(costs.argmin())

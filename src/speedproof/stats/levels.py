@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module, resources
 from types import ModuleType
@@ -39,6 +40,7 @@ MOST_SPLITS = 12
 """Steps that the levels of a series which changed are made of."""
 _COEFFICIENTS = np.arange(9) / 10.0
 _PRICE = 4.0  # of a coefficient of one, in logarithms of the likelihood
+_Places = IntArray | slice | int
 _PLACES = 80  # of longer series, where steps may be: those of the largest local contrasts
 
 
@@ -98,9 +100,8 @@ def _partition(x: FloatArray, places: IntArray, rho: float, most: int) -> tuple[
     """The same of one series at one coefficient: the best last step before every place, step after step."""
     ends = np.array([0, *places, x.size])
     a, b = ends[:-1, None], ends[None, :]
-    costs = np.where(
-        b - a >= MARGIN, _squares(x, rho, a, b), math.inf
-    )  # of a level from one place to another
+    of_level = _squares(x, rho)(a, b, np.maximum(b - a, 1))
+    costs = np.where(b - a >= MARGIN, of_level, math.inf)  # of a level from one place to another
     sums, splits = np.full(most + 1, math.inf), np.zeros((most + 1, most), dtype=np.int64)
     least, chosen = costs[0].copy(), []
     sums[0] = least[-1]
@@ -115,14 +116,21 @@ def _partition(x: FloatArray, places: IntArray, rho: float, most: int) -> tuple[
     return sums, splits
 
 
-def _squares(x: FloatArray, rho: float, a: IntArray, b: IntArray) -> FloatArray:
-    """Least sums of squares of levels from one place to before another, of an autoregression that begins there."""
-    fresh = np.concatenate([[0.0], x[1:] - rho * x[:-1]])
-    total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (fresh, fresh * fresh))
-    length = np.maximum(b - a, 1) + 2.0 * rho / (1.0 - rho)
-    level = ((1.0 + rho) * x[a] - total[a + 1]) + total[b]
-    least: FloatArray = (1.0 - rho * rho) * x[a] * x[a] - square[a + 1] - level * level / length + square[b]
-    return least
+def _squares(x: FloatArray, rho: float) -> Callable[..., FloatArray]:
+    """For the least sums of squares of levels from places to others, of an autoregression that begins there."""
+    fresh = np.zeros(x.size)
+    fresh[1:] = x[1:] - rho * x[:-1]
+    total, square = np.zeros((2, x.size + 1))
+    fresh.cumsum(out=total[1:])
+    (fresh * fresh).cumsum(out=square[1:])
+    own, start = (1.0 - rho * rho) * x * x - square[1:], (1.0 + rho) * x - total[1:]
+    more = 2.0 * rho / (1.0 - rho)
+
+    def squares(a: _Places, b: _Places, length: IntArray) -> FloatArray:
+        level = start[a] + total[b]
+        return np.asarray(own[a] - level * level / (length + more) + square[b])
+
+    return squares
 
 
 def step_places(scores: FloatArray, most: int) -> IntArray:
@@ -244,12 +252,11 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
     """
     n = x.size
     places = np.arange(1, n)
-    starts, ends = np.concatenate([0 * places, places]), np.concatenate([places, n + 0 * places])
-    before, after = _squares(x, rho, starts, ends).reshape(2, -1)
-    left = np.maximum(before + after, 0.0)
+    squares, inside = _squares(x, rho), slice(1, n)
+    left = np.maximum(squares(0, inside, places) + squares(inside, n, n - places), 0.0)
     limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
     possible = places[(n - 2) * (left - left[split - 1]) <= limit * left[split - 1]]
-    return int(possible.min()), int(possible.max())
+    return int(possible[0]), int(possible[-1])
 
 
 def levels(x: npt.ArrayLike, *, most: int | None = None) -> Levels:

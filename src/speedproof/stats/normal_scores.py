@@ -36,8 +36,8 @@ def normal_scores(x: FloatArray) -> FloatArray:
     """Normal scores of the ranks along the last axis; equal values share the mean of theirs."""
     if COMPILED is None:
         return _scores(x)
-    scores = np.empty(x.shape)
-    COMPILED.scores(np.ascontiguousarray(x), x.shape[-1], _score_table(x.shape[-1]), scores)
+    scores, n = np.empty(x.shape), x.shape[-1]
+    COMPILED.scores(np.ascontiguousarray(x), np.sort(x, axis=-1), n, _score_table(n), scores)
     return scores
 
 

@@ -73,18 +73,14 @@ def separation(x: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:
     one_border = (low[:, 1:] != low[:, :-1]).sum(axis=1) == 1
     split = np.where(low[:, 0], low.sum(axis=1), n - low.sum(axis=1))
     kept = one_border & (split >= _MARGIN) & (split <= n - _MARGIN)
-    distance = np.zeros(len(x))
-    for row in np.flatnonzero(kept):
-        parts = centred[row, : split[row]], centred[row, split[row] :]
-        gap = abs(parts[0].mean() - parts[1].mean())
-        spread = math.sqrt(sum(map(_squares, parts)) / (n - 2))
-        distance[row] = gap / spread if spread > 0.0 else math.inf
+    distance, rows = np.zeros(len(x)), np.flatnonzero(kept)
+    values, first = centred[rows], np.arange(n) < split[rows, None]
+    sizes = np.stack([split[rows], n - split[rows]])
+    means = np.stack([np.where(side, values, 0.0).sum(axis=1) for side in (first, ~first)]) / sizes
+    apart = np.where(first, means[0, :, None], means[1, :, None])
+    gap, spread = abs(means[1] - means[0]), np.sqrt(np.square(values - apart).sum(axis=1) / (n - 2))
+    distance[rows] = np.divide(gap, spread, out=np.full(rows.size, math.inf), where=spread > 0.0)
     return distance, split, coarse
-
-
-def _squares(part: FloatArray) -> float:
-    """About the mean."""
-    return float(np.square(part - part.mean()).sum())
 
 
 @lru_cache(maxsize=1)
