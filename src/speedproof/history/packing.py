@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from speedproof.data.groups import batches
+from speedproof.arrays import batches
 from speedproof.data.sample import Sample, reduce_together
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction

@@ -21,7 +21,6 @@ from itertools import pairwise
 from math import erfc, floor, lcm, sqrt
 
 import numpy as np
-from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray, StateArray
 from speedproof.protocols.hpt_levels import (
@@ -33,6 +32,7 @@ from speedproof.protocols.hpt_levels import (
     within_benchmark,
 )
 from speedproof.protocols.hpt_steps import FREE, OPEN, Steps, level1_steps
+from speedproof.protocols.results import RSpeedup
 from speedproof.stats.crossings import crossing_limit, crossing_pairs
 from speedproof.stats.signed_rank import COUNTS_BELOW, least_sums, squares_of_runs, table_pvalue
 
@@ -44,33 +44,6 @@ _NEAR = 1e-9
 _CHUNK = 1 << 18  # states judged at a time
 LISTED = 1 << 21  # states of benchmarks at ties of two that are all judged, near the speedup sought or not
 _SAMPLED = 130
-
-
-class RSpeedup(Struct, frozen=True):
-    """The speedup of the winner at one confidence."""
-
-    confidence: float  # r
-    # Infimum of the speedups that fail: the confidence is at least r at every speedup from 1 up to here. None
-    # when even a speedup of 1 fails
-    certified: float | None = None
-    certified_attained: bool = False  # whether ``certified`` itself passes
-    # The same as a fraction of whole numbers, such as ``"44/25"``; empty when there is none
-    certified_exact: str = ""
-    hundredth: float | None = None  # the largest number of two decimals up to which everything passes
-    # The article's definition: the largest speedup that passes, though a smaller one may fail
-    supremum: float | None = None
-    supremum_attained: bool = False  # whether ``supremum`` itself passes
-    supremum_exact: str = ""  # the same as a fraction of whole numbers
-
-    def __str__(self) -> str:
-        sure = f"{100 * self.confidence:g} % confidence"
-        if self.certified is None or self.hundredth is None:
-            return f"no speedup of the winner holds with {sure}"
-        least = f"at least {self.hundredth:.2f}x" if self.hundredth > 1 else "less than 1.01x"
-        return f"the winner is {least} faster, {sure}"
-
-    def __repr__(self) -> str:
-        return f"<RSpeedup: {self}>"
 
 
 def confidence_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, *, literal: bool) -> float:
