@@ -28,7 +28,7 @@ from speedproof.measuring.plan import Hooks, plan_commands
 from speedproof.measuring.runs import block_order
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.claims import StopRules
 
 ROUNDS = 30
 BLOCKS = 100

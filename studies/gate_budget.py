@@ -16,7 +16,7 @@ import numpy as np
 
 from speedproof.protocols.claims import Demand, overall
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.claims import StopRules
 
 BENCHMARKS, MARGIN, BUDGET, FIRST_ROUND = 10, 0.05, 600.0, 10
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from speedproof.protocols.claims import Demand, overall
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.claims import StopRules
 
 BENCHMARKS, MARGIN = 20, 0.02
 

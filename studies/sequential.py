@@ -35,7 +35,7 @@ from scipy import stats
 
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.claims import StopRules
 from speedproof.stats.betting import LOG_WEIGHTS, growth, log_factors
 from speedproof.stats.sequential import PairedSequence
 

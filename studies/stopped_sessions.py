@@ -22,7 +22,7 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
+from speedproof.protocols.claims import StopRules
 
 FloatArray = npt.NDArray[np.float64]
 

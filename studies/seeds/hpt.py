@@ -84,7 +84,7 @@ def toolkit(setting: Setting) -> Found:
 def figure2(setting: Setting) -> Found:
     """A stand-in for 27 programs of 10,000 runs: those of ``examples/gcc``; kernel densities beside normal ones."""
     from speedproof.plot.canvas import BLUE, COLOURS, axes_or_new, new_figure
-    from speedproof.plot.scale import kernel_density
+    from speedproof.plot.canvas import kernel_density
 
     times = measured(setting, setting.size(20, 500), ["O3"])
     figure = new_figure(8.4, 5.0)

@@ -19,8 +19,8 @@ from speedproof.cli.main import main
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError, UsageError
 from speedproof.formats import FORMATS, Format, ReadOptions, detect, read, registry
+from speedproof.formats.reading import first_lines
 from speedproof.formats.suites import read as read_suite
-from speedproof.formats.text import first_lines
 
 EXPECTED = {
     "speedproof.jsonl": "speedproof",

@@ -11,12 +11,12 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.options import DETAILS
 from speedproof.protocols import aggregates, hpt, modes, planning, ranking, run_ranking, speedup_test
+from speedproof.protocols.claims import StopRules
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, UNNAMED, Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Comparison
-from speedproof.protocols.stopping import StopRules
 
 compare_means, compare_medians = partial(ask, "mean"), partial(ask, "median")
 compare_typical, compare_single_runs = partial(ask, "typical"), partial(ask, "single run")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import replace
 
-from speedproof.corpus import is_corpus
 from speedproof.data.names import enumerate_names, nearest_of, wanted
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import Parameter, SpeedproofError, UsageError
+from speedproof.formats.source import is_corpus
 from speedproof.formats.suites import all_there, names_given
 from speedproof.formats.versions import named
 from speedproof.history.commits import Commit, ordered, resolve, resolve_label

@@ -11,8 +11,7 @@ from speedproof.data.checked import checked
 from speedproof.data.remarks import remarks
 from speedproof.data.sample import Alike
 from speedproof.errors import UsageError
-from speedproof.reporting.formats import FORMATS, Reported
-from speedproof.reporting.model import Report, Text
+from speedproof.reporting.model import FORMATS, Report, Reported, Text
 
 
 class Shown(Alike):

@@ -9,8 +9,7 @@ from typing import Annotated
 
 from msgspec.structs import replace
 
-from speedproof.cli.asked import CommandOptions
-from speedproof.cli.command import Command
+from speedproof.cli.command import Command, CommandOptions
 from speedproof.cli.console import Console
 from speedproof.cli.run import MEASURES_ON, refuse_file_of_json
 from speedproof.declaring import LATEST, Argument, Taken, Title

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 
 import click
 
-from speedproof.cli.asked import CommandOptions
-from speedproof.cli.command import A, Command
+from speedproof.cli.command import A, Command, CommandOptions
 from speedproof.cli.console import Console
 from speedproof.declaring import Argument, Needs, Taken
 from speedproof.errors import UsageError

@@ -3,10 +3,9 @@
 from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.asked import CommandOptions, handed
-from speedproof.cli.command import Command
+from speedproof.cli.command import Command, CommandOptions, handed
 from speedproof.cli.console import Console
-from speedproof.cli.outputs import check_outputs, write_answer
+from speedproof.cli.files import check_outputs, write_answer
 from speedproof.declaring import Argument, Taken
 from speedproof.options import Output, Reading, answer
 from speedproof.reporting.names import visible_lines

@@ -30,14 +30,13 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pairing, Suite
 from speedproof.errors import FormatError, UsageError
 from speedproof.options import ASKED, DETAILS, QuestionName
-from speedproof.protocols.aggregates import LogRatios, log_ratios
+from speedproof.protocols.aggregates import LOCATIONS, Location, LogRatios, log_ratios
 from speedproof.protocols.caveats import two_speeds_of
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import all_caveats, located
-from speedproof.protocols.suites import LOCATIONS, Location
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from speedproof import __version__
-from speedproof.corpus import MANIFEST
+from speedproof.arrays import from_zero
 from speedproof.corpus.place import Place, arrow
-from speedproof.data.groups import from_zero
+from speedproof.data.names import MANIFEST
 from speedproof.data.record import Record
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Suite

@@ -11,8 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, IntArray
-from speedproof.data.groups import from_zero, numbered
+from speedproof.arrays import FloatArray, IntArray, from_zero, numbered
 from speedproof.data.names import enumerate_names, visible
 from speedproof.data.sample import Sample, Trait, written_in
 from speedproof.data.units import Direction, Unit, direction_of

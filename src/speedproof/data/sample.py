@@ -12,9 +12,8 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import FloatArray, Groups, IntArray, batches, groups_of, numbered
 from speedproof.data.checked import checked
-from speedproof.data.groups import Groups, batches, groups_of, numbered
 from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, counted, direction_of, parse_unit
 from speedproof.errors import DataError, Parameter, UsageError
 

@@ -18,8 +18,8 @@ from msgspec import Raw
 from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
+from speedproof.formats.reading import is_json
 from speedproof.formats.source import Source
-from speedproof.formats.text import is_json
 
 T = TypeVar("T")
 # JSON has no NaN. Tools write it as a string (JMH) or as a bare word (Python, google-benchmark), which

@@ -20,7 +20,6 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from speedproof.corpus import is_corpus
 from speedproof.data.checked import checked
 from speedproof.data.names import nearest_of
 from speedproof.data.record import Record, Skipped
@@ -28,7 +27,7 @@ from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
 from speedproof.errors import Parameter, UsageError
 from speedproof.formats import versions
-from speedproof.formats.source import ReadOptions
+from speedproof.formats.source import ReadOptions, is_corpus
 from speedproof.formats.stream import detect
 from speedproof.formats.stream import read as read_records
 

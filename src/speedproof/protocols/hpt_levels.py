@@ -19,8 +19,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import UsageError
-from speedproof.stats.merging import merged_places
-from speedproof.stats.rank_nulls import EXACT_BELOW, rank_sum_normal, rank_sum_sd, rank_sum_tails
+from speedproof.stats.ranks import EXACT_BELOW, merged_places, rank_sum_normal, rank_sum_sd, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signed_rank
 
 HptRule = Literal["exact", "paper"]

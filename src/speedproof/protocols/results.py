@@ -10,10 +10,12 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from speedproof.data.notes import UNDERMINING, Assumption, Note
-from speedproof.protocols.summaries import Summary, outermost
+from speedproof.protocols.units import Summary, outermost
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 
+# The name of the test that may be looked at at any time.
+SEQUENTIAL = "sequential test of blocks"
 Risk = Annotated[float, Meta(gt=0, lt=1)]
 
 

@@ -29,9 +29,8 @@ from speedproof.protocols.ranking import (
     tied_in,
     verdicts,
 )
-from speedproof.protocols.summaries import repeated_in
 from speedproof.protocols.typical import ADJUSTED
-from speedproof.protocols.units import clusters_of, independent_units, matched
+from speedproof.protocols.units import clusters_of, independent_units, matched, repeated_in
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import MOST_APART, exponent
 from speedproof.stats.scaling import mean as mean_of

@@ -15,22 +15,19 @@ from speedproof.data.sample import above_zero, clock_of, written_unit
 from speedproof.errors import DataError
 from speedproof.options import HEADLINE, QuestionName, quantile_name
 from speedproof.protocols.aggregates import MeanLogRatio
-from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
-from speedproof.protocols.results import Comparison, Needed, State, Verdict
-from speedproof.protocols.stopping import StopRules
-from speedproof.protocols.summaries import Summary
+from speedproof.protocols.claims import ASKS, Claim, Outcome, StopRules, claim, judge
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, State, Verdict
+from speedproof.protocols.units import Summary
 from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.quantile_sequence import QuantileSequence
-from speedproof.stats.resolution import Resolution
-from speedproof.stats.scaling import middle
+from speedproof.stats.scaling import Resolution, middle
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry
 
-TEST = "sequential test of blocks"
 WITHHELD = "withheld"
 """Why nothing is said of a candidate though its own runs would prove it."""
 PROVEN = "proven"
@@ -120,7 +117,7 @@ class CandidateResult(Struct, frozen=True):
             reference=reference,
             candidate=candidate,
             state=State.SIGNIFICANT if self.verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
-            test=TEST,
+            test=SEQUENTIAL,
             pvalue=self.result.pvalue_faster,
             pvalue_slower=self.result.pvalue_slower,
             speedup=self.certified,

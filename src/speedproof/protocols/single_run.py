@@ -10,10 +10,10 @@ from speedproof.arrays import FloatArray
 from speedproof.protocols.figures import fewest, forecasts, lists, state_of, verdict_of
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.stats.bounds import probability_greater
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import tied_share
+from speedproof.stats.superiority import probability_greater
 
 
 def single_runs(prepared: PreparedPairs) -> list[Comparison]:

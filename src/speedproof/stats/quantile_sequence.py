@@ -23,8 +23,8 @@ import numpy as np
 from speedproof.arrays import FloatArray
 from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.quantile_ratio import Quantiles
-from speedproof.stats.root import halved
 from speedproof.stats.sequential import PairedSequence, bounds_of
+from speedproof.stats.special import halved
 
 # Runs that the beta distribution is worth: as many as what is to be found soon takes. It cannot harm validity.
 _WORTH = 15.0

@@ -20,8 +20,8 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import DataError, UsageError
 from speedproof.stats.betting import LOG_WEIGHTS, BettingMartingale, blocks_until, log_factors, mix, scale_of
 from speedproof.stats.location import hodges_lehmann
-from speedproof.stats.root import decreasing_roots
 from speedproof.stats.scaling import middle
+from speedproof.stats.special import decreasing_roots
 
 # The rounding of a sum of logarithms is far below this; it is held back from every rejection.
 _ROUNDING = 1e-9
