@@ -201,6 +201,8 @@ class SequentialComparison:
     def add(self, block: Mapping[str, float]) -> None:
         """Add a block."""
         self.blocks += 1
+        if not self.candidates:
+            return
         block = {name: above_zero(value, self._unit) for name, value in block.items()}
         for name, value in block.items():
             self._resolution.add(value, name)
@@ -228,7 +230,7 @@ class SequentialComparison:
 
     def _decide(self) -> None:
         # Work between blocks leaves cold caches to the next run: nothing is looked at before it can end.
-        if not self.candidates or self.blocks < self._rules.min_blocks:
+        if self.blocks < self._rules.min_blocks:
             return
         if self._rules.max_blocks is not None and self.blocks >= self._rules.max_blocks:
             # It ends here whatever was found: where both numbers are the same, the size was fixed beforehand.
