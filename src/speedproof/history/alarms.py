@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
-from speedproof.history.changes import RISK, Change, Explained, find_history_changes
+from speedproof.history.changes import RISK, Change, find_history_changes
 from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import Track
@@ -130,8 +130,8 @@ def find_alarms(
 
     Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
     What the history shows is an alarm, confirmed where its own p-value is small enough for a look at every commit;
-    so are the newest one or two values where they jump, at a higher rate. Where old steps explain all nothing is
-    searched. ``line`` are all commits of the branch, measured or not.
+    so are the newest one or two values where they jump, at a higher rate. What old alarms explain is not searched
+    again. ``line`` are all commits of the branch, measured or not.
     """
     if not 0 < every < math.inf:
         raise UsageError(f"every={every:g}: expected a positive number of commits")
@@ -192,13 +192,13 @@ class _Stretch:
         self.found: dict[int, tuple[int, bool]] = {}
         self.no_news: set[int] = set()
 
-    def explained(self, alarms: Sequence[Alarm], mean: float) -> Explained:
+    def explained(self, alarms: Sequence[Alarm], mean: float) -> list[int]:
         """Where alarms before the newest points raised them; nothing where those raise one, too."""
         old = [alarm.since for alarm in alarms if alarm.raised < self.before]
         quiet = (
             len(old) == len(alarms) and newest_jump(self.level[max(old, default=0) :], mean / ASKED) is None
         )
-        return Explained(old, self.before) if quiet else Explained([], 0)
+        return old if quiet else []
 
     def take(self, alarms: Sequence[Alarm], changes: Sequence[Change]) -> None:
         """What the history shows; what was raised as values came in, at the place that it shows."""

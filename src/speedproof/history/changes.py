@@ -10,11 +10,9 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
 from speedproof.history.commits import Commit
 from speedproof.history.tracks import Track
-from speedproof.stats.change_points import Levelled, all_changes, change_pvalues, median, shown
-from speedproof.stats.levels import MARGIN
+from speedproof.stats.change_points import Levelled, all_changes, change_pvalues, median
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import t_ppf, t_sf
@@ -22,9 +20,7 @@ from speedproof.stats.special import t_ppf, t_sf
 RISK = 0.05
 """That a history without a change shows one."""
 _NEAR = 30  # points on each side of a joint that tell the levels there
-_SURELY = (
-    4.0  # times less or more than the risk is a p-value that leaves no doubt whether a search would show it
-)
+_SEARCHED = 4.0  # times the risk, the p-value of what may show a change when it is searched
 _LEFT = 0.25  # of a step, what an undoing may leave
 _Place = tuple[int, int, int, float, bool]  # best, first and last split, p-value, whether it is a drift
 Correction = Literal["holm", "bh"]
@@ -72,24 +68,17 @@ class Change(Struct, frozen=True):
         return self.bounds[1]
 
 
-class Explained(Struct, frozen=True):
-    """Steps of a stretch that are no news: where they are, and how many of its values are old."""
-
-    splits: list[int]
-    many: int
-
-
 def find_history_changes(
     tracks: Sequence[Track],
     alpha: float = RISK,
     *,
     correction: Correction = "holm",
-    explained: Mapping[tuple[int, int], Explained] | None = None,
+    explained: Mapping[tuple[int, int], list[int]] | None = None,
 ) -> tuple[Change, ...]:
     """Every change that the tracks show.
 
-    Of stretches, by the identities of their tracks and their starts, old steps may be known: then those alone are
-    searched that may show a change besides, and no others.
+    Of stretches, by the identities of their tracks and their starts, splits may be known: then those alone are
+    searched that may show a change without these steps, and no others.
     """
     stretches = [(track, start, end) for track in tracks for start, end in track.stretches()]
     series = [track.level[start:end] for track, start, end in stretches]
@@ -108,10 +97,9 @@ def find_history_changes(
         changed = [i for i in rows if adjusted[i] <= alpha]
         if explained is not None:
             of = {i: explained.get((id(stretches[i][0]), stretches[i][1])) for i in changed}
-            some = {i: (series[i], old) for i, old in of.items() if old is not None}
-            changed = [
-                i for i, new in zip(some, _unexplained(list(some.values()), alpha), strict=True) if new
-            ]
+            changed = [i for i in changed if of[i] is not None]
+            left = change_pvalues([Levelled(series[i]).without(of[i] or []) for i in changed])
+            changed = [i for i, pvalue in zip(changed, left, strict=True) if pvalue <= _SEARCHED * alpha]
         if not changed:
             continue
         every = all_changes(np.array([series[i] for i in changed]), alpha, adjusted[changed])
@@ -130,28 +118,6 @@ def find_history_changes(
         if id(track) in places
         for change in _changes(track, sorted(places[id(track)]), alpha)
     )
-
-
-def _unexplained(series: Sequence[tuple[FloatArray, Explained]], alpha: float) -> list[bool]:
-    """Of values of one length whether they may show more than old steps, known or clear in the old values."""
-    new = [old.many == 0 for _, old in series]
-    asked = {i: old.splits for i, (_, old) in enumerate(series) if old.many}
-    while asked:
-        left = change_pvalues([Levelled(series[i][0]).without(splits) for i, splits in asked.items()])
-        many: dict[int, list[int]] = {}
-        for i, pvalue in zip(asked, left.tolist(), strict=True):
-            if pvalue <= alpha * _SURELY:
-                many.setdefault(series[i][1].many, []).append(i)
-        known, asked = asked, {}
-        for old, rows in many.items():
-            pvalues, at = shown(np.array([Levelled(series[i][0][:old]).without(known[i]) for i in rows]), 1)
-            for i, pvalue, split in zip(rows, pvalues.tolist(), at[:, 0].tolist(), strict=True):
-                apart = min(abs(split - end) for end in (0, *known[i], old))
-                if pvalue <= alpha / _SURELY and apart >= MARGIN:
-                    asked[i] = sorted([*known[i], split])
-                else:
-                    new[i] = True
-    return new
 
 
 def _joint_pvalue(track: Track, old: tuple[int, int], new: tuple[int, int]) -> float:

@@ -86,7 +86,7 @@ def change_pvalues(x: npt.ArrayLike) -> FloatArray:
     """Of each of several series of equal length, shape (rows, n): the p-value of any change."""
     series = np.asarray(x, dtype=np.float64)
     parts = (series[start : start + _ROWS] for start in range(0, len(series), _ROWS))
-    return np.concatenate([np.zeros(0), *(shown(part, None)[0] for part in parts)])
+    return np.concatenate([np.zeros(0), *(_shows(part, None)[0] for part in parts)])
 
 
 def show_changes(x: npt.ArrayLike, alpha: float) -> BoolArray:
@@ -99,7 +99,7 @@ def show_changes(x: npt.ArrayLike, alpha: float) -> BoolArray:
     return shown
 
 
-def shown(series: FloatArray, most: int | None) -> _Answer:
+def _shows(series: FloatArray, most: int | None) -> _Answer:
     """The p-values of up to so many changes, and where several levels part."""
     rows, n = series.shape
     share = _share(n)
@@ -138,7 +138,7 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
             answers = {}
             for most in {most for _, most in asked.values()}:
                 alike = {row: rest for row, (rest, its) in asked.items() if its == most}
-                pvalue, where = shown(np.concatenate(list(alike.values())), most)
+                pvalue, where = _shows(np.concatenate(list(alike.values())), most)
                 ends = np.cumsum([len(rest) for rest in alike.values()])[:-1]
                 both = zip(np.split(pvalue, ends), np.split(where, ends), strict=True)
                 answers |= dict(zip(alike, both, strict=True))
