@@ -20,6 +20,7 @@ import tempfile
 import zlib
 from multiprocessing import Process
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,12 +63,11 @@ def fill(where: Path, benchmarks: int, commits: int) -> None:
             places = ",".join("?" * len(rows[0]))
             connection.exec_driver_sql(f'INSERT INTO "{table}" VALUES ({places})', rows)
         for i, measured in enumerate(times.T.tolist(), start=1):
-            fixed = {"session": i, "commit": i, "source": i, "anchor": False, "n": 3}
-            samples = [
-                {"series": k, **fixed, "location": value, "low": 0.995 * value, "high": 1.005 * value}
-                for k, value in enumerate(measured, start=1)
-            ]
-            store.insert(connection, samples, [{"observations": values, "processes": None}] * benchmarks)
+            alike: dict[str, Any] = {"session": i, "commit": i, "source": i, "anchor": False, "n": 3}
+            alike |= {"observations": values, "processes": None}
+            own: dict[str, Any] = {"series": range(1, benchmarks + 1), "location": measured}
+            own |= {"low": [0.995 * v for v in measured], "high": [1.005 * v for v in measured]}
+            store.insert(connection, {name: [value] * benchmarks for name, value in alike.items()} | own)
 
 
 def results(folder: Path, files: int = 20, benchmarks: int = 1000) -> None:

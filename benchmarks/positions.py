@@ -27,8 +27,8 @@ from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
 from speedproof.measuring.runs import block_order
 from speedproof.measuring.store import ResultsFile
+from speedproof.protocols.claims import StopRules
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
 
 ROUNDS = 30
 BLOCKS = 100

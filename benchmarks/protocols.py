@@ -19,9 +19,9 @@ from scipy import stats
 
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
-from speedproof.stats.bounds import probability_greater
-from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio import ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
+from speedproof.stats.superiority import probability_greater
 
 FloatArray = npt.NDArray[np.float64]
 RUNS = 31

@@ -32,7 +32,7 @@ from speedproof.measuring.execute import Job, execute
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.plan import Hooks, plan_commands
 from speedproof.measuring.store import read_sessions
-from speedproof.protocols.stopping import SessionQuestion, StopRules
+from speedproof.protocols.claims import SessionQuestion, StopRules
 
 COMMANDS = {"about 1 ms": (("/bin/true",), 300), "100 ms": (("/bin/sleep", "0.1"), 20)}
 BATCHES = 5

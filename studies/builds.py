@@ -27,7 +27,7 @@ from speedproof.api.measurement import Measurement
 from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedBuild, PlannedVersion, SessionLine
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
-from speedproof.protocols.stopping import SessionQuestion, StopRules
+from speedproof.protocols.claims import SessionQuestion, StopRules
 from speedproof.stats.signed_rank import signed_rank
 
 FLAGS = ["-O1", "-ffunction-sections", "-falign-functions=1", "-falign-loops=1", "-fno-align-jumps"]

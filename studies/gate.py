@@ -28,7 +28,7 @@ from speedproof.protocols.claims import ASKS, MULTIPLICITIES, Outcome, overall
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
 from speedproof.stats.dependence import variance_inflation
-from speedproof.stats.ratio_means import log_ratio_of_means, ratio_of_means_test
+from speedproof.stats.ratio import log_ratio_of_means, ratio_of_means_test
 from speedproof.stats.ratio_medians import ratio_of_medians_test
 from speedproof.stats.special import t_sf
 from speedproof.stats.superiority import typical_ratio_test

@@ -13,9 +13,8 @@ import sys
 
 import numpy as np
 
-from speedproof.protocols.claims import Demand, overall
+from speedproof.protocols.claims import Demand, StopRules, overall
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
 
 BENCHMARKS, MARGIN = 20, 0.02
 

@@ -33,9 +33,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from speedproof.protocols.claims import StopRules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
 from speedproof.stats.betting import LOG_WEIGHTS, growth, log_factors
 from speedproof.stats.sequential import PairedSequence
 

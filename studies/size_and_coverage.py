@@ -26,11 +26,10 @@ from scipy import stats
 
 from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
 from speedproof.protocols.median import MedianDecision, decide_median, median_tests
-from speedproof.stats.bounds import probability_greater
 from speedproof.stats.ranks import brunner_munzel
-from speedproof.stats.ratio import Interval
-from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio import Interval, ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
+from speedproof.stats.superiority import probability_greater
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

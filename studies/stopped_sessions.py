@@ -18,11 +18,11 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from speedproof.data.sample import Sample
+from speedproof.protocols.claims import StopRules
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
 
 FloatArray = npt.NDArray[np.float64]
 

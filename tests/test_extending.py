@@ -3,6 +3,7 @@
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import click
@@ -10,15 +11,14 @@ import pandas as pd
 import pytest
 
 import speedproof as sp
-from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.compare import CompareOptions
 from speedproof.cli.compare import run as compare
 from speedproof.cli.console import Console
 from speedproof.declaring import Taken
-from speedproof.options import Judging
+from speedproof.options import CommandOptions, Judging
 from speedproof.protocols import questions
-from speedproof.reporting import formats
+from speedproof.reporting import model as formats
 from speedproof.reporting import rows as sheet_rows
 
 MANUAL = Path(__file__).parents[1] / "CONTRIBUTING.md"
@@ -81,15 +81,13 @@ def test_a_column_costs_an_entry(suite: sp.Suite, monkeypatch: pytest.MonkeyPatc
     assert frame["reference_spread"].to_list() == expected.to_list()
 
 
-def test_a_format_of_reports_costs_a_module(
+def test_a_format_of_reports_costs_a_module_and_an_entry(
     suite: sp.Suite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It is found by being there; the option and the ending of sp.report come with it."""
-    section = MANUAL.read_text(encoding="utf-8").partition("### A format of reports: ")[2]
-    (tmp_path / "asciidoc.py").write_text(section.split("```python\n")[1].split("```")[0], encoding="utf-8")
-    monkeypatch.setitem(vars(formats), "__path__", [*formats.__path__, str(tmp_path)])
-    monkeypatch.setitem(formats.FORMATS, "asciidoc", formats.found()["asciidoc"])
-    monkeypatch.delitem(sys.modules, "speedproof.reporting.formats.asciidoc")
+    """The option and the ending of sp.report come with it."""
+    names, entry = example("A format of reports", ReportFormat=formats.ReportFormat)
+    monkeypatch.setitem(sys.modules, "speedproof.reporting.formats.asciidoc", SimpleNamespace(**names))
+    monkeypatch.setitem(formats.FORMATS, entry.name, entry)
     assert "--asciidoc" in {
         name for option in Command(CompareOptions, compare).params for name in option.opts
     }

@@ -35,14 +35,13 @@ from speedproof.data.suite import Key, Suite
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.runs import Executor, Harness, Progress, block_order
 from speedproof.measuring.store import ResultsFile
-from speedproof.protocols.claims import Demand
+from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
 from speedproof.protocols.gate import gate as gate_of
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import compare_suite
-from speedproof.protocols.summaries import summarise
+from speedproof.protocols.units import summarise
 from speedproof.reporting.session import decision_of
 
 Times = dict[str, float | Callable[[int], float]]

@@ -1,9 +1,97 @@
-"""The arrays that functions take and give, by what they hold."""
+"""The arrays that functions take and give, and what belongs together in them: groups of equal numbers, batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 StateArray = npt.NDArray[np.int8]
+
+
+_LARGE = 1e290
+_TOGETHER = 1 << 17  # values that are worked on at once: they fit a core's cache
+_REMEMBERED = 1 << 17  # bytes of an array of numbers
+
+
+def numbered(values: Sequence[Any]) -> tuple[IntArray, list[Any]]:
+    """Numbers from 0 by first appearance, and what they stand for."""
+    names: dict[Any, int] = {}
+    codes = np.fromiter((names.setdefault(v, len(names)) for v in values), dtype=np.int64, count=len(values))
+    return codes, list(names)
+
+
+def from_zero(numbers: IntArray) -> IntArray:
+    """Numbers of groups, such as of processes, counted up from 0 in their own order."""
+    steps = np.diff(numbers, prepend=0)
+    counted = bool(((steps == 0) | (steps == 1)).all())
+    return numbers if counted else np.unique(numbers, return_inverse=True)[1]
+
+
+class Groups(Struct, frozen=True, eq=False):
+    """Groups of the places of n values, in order of first appearance."""
+
+    first: IntArray  # the first place of each group
+    sizes: IntArray  # how many places each has
+    parts: tuple[tuple[IntArray, IntArray], ...]  # groups of one size, and their places, shape (groups, size)
+
+    def locations(self, values: FloatArray, location: Literal["mean", "median"]) -> FloatArray:
+        """The mean or the median of every group, shape (rows, groups), of values of shape (rows, n)."""
+        # A sum may exceed the largest double where its mean does not.
+        large = np.abs(values).max(axis=1, keepdims=True) >= _LARGE
+        scale = np.where(large, 0.5 ** values.shape[1].bit_length(), 1.0) if large.any() else None
+        scaled = values if scale is None else values * scale
+        reduced = np.empty((values.shape[0], self.sizes.size))
+        for members, places in self.parts:
+            rows = np.take(scaled, places, axis=1)
+            if location == "median":
+                size = places.shape[1]
+                rows = np.sort(rows, axis=2)[:, :, (size - 1) // 2 : size // 2 + 1]
+            reduced[:, members] = rows.mean(axis=2)
+        return reduced if scale is None else reduced / scale
+
+
+def groups_of(numbers: IntArray) -> Groups:
+    """The groups of equal numbers; a suite has the same over and over, which are found once."""
+    return _known(numbers.tobytes()) if numbers.nbytes <= _REMEMBERED else _found(numbers)
+
+
+@lru_cache(maxsize=128)
+def _known(numbers: bytes) -> Groups:
+    return _found(np.frombuffer(numbers, dtype=np.int64))
+
+
+def _found(numbers: IntArray) -> Groups:
+    steps = np.diff(numbers)
+    ascending = not (steps < 0).any()  # as the numbers of files mostly do
+    by_group = np.arange(numbers.size) if ascending else np.argsort(numbers, kind="stable")
+    if not ascending:
+        steps = np.diff(numbers[by_group])
+    starts = np.append(0, np.flatnonzero(steps) + 1)
+    sizes = np.diff(starts, append=numbers.size)
+    if not ascending:
+        order = np.argsort(by_group[starts])
+        starts, sizes = starts[order], sizes[order]
+    parts = []
+    for size in sorted(set(sizes.tolist())):
+        members = np.flatnonzero(sizes == size)
+        parts.append((members, by_group[starts[members, None] + np.arange(size)]))
+    return Groups(by_group[starts], sizes, tuple(parts))
+
+
+def batches(shapes: Iterable[tuple[int, ...] | None]) -> Iterator[list[int]]:
+    """The places of equal shapes, of which the first number counts values, some at a time; None is left out."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for i, shape in enumerate(shapes):
+        if shape is not None:
+            alike.setdefault(shape, []).append(i)
+    for shape, places in alike.items():
+        few = max(1, _TOGETHER // shape[0])
+        yield from (places[at : at + few] for at in range(0, len(places), few))

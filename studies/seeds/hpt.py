@@ -13,7 +13,7 @@ from studies.seeds.row import PRINTED, ROOT, Found, Setting, register, text_of
 from studies.seeds.speedup_test import measured
 
 from speedproof import hpt
-from speedproof.protocols.hpt import Winner
+from speedproof.protocols.results import Winner
 from speedproof.stats.normality import lilliefors
 from speedproof.stats.signed_rank import table_pvalue
 
@@ -83,8 +83,7 @@ def toolkit(setting: Setting) -> Found:
 @register("hpt-figure2", PAPER, "figure 2: are repeated runs normal?")
 def figure2(setting: Setting) -> Found:
     """A stand-in for 27 programs of 10,000 runs: those of ``examples/gcc``; kernel densities beside normal ones."""
-    from speedproof.plot.canvas import BLUE, COLOURS, axes_or_new, new_figure
-    from speedproof.plot.scale import kernel_density
+    from speedproof.plot.canvas import BLUE, COLOURS, axes_or_new, kernel_density, new_figure
 
     times = measured(setting, setting.size(20, 500), ["O3"])
     figure = new_figure(8.4, 5.0)

@@ -16,11 +16,11 @@ from studies.seeds.row import ROOT, Found, NotHereError, Setting, over_roundings
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
+from speedproof.protocols.aggregates import accelerated, overall_gain
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Comparison, State
-from speedproof.protocols.suites import accelerated, overall_gain
-from speedproof.stats.proportions import benchmarks_needed, prop_test
+from speedproof.stats.multiplicity import benchmarks_needed, prop_test
 from speedproof.stats.special import normal_quantile
 
 __all__ = [  # the calls of the lines

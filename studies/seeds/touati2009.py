@@ -9,11 +9,11 @@ from studies.scores import suite_of_scores
 from studies.seeds.row import Found, Setting, register
 
 from speedproof import hpt
-from speedproof.protocols.suites import accelerated_2009, gain_2009, overall_gain
+from speedproof.protocols.aggregates import accelerated_2009, gain_2009, overall_gain
 from speedproof.protocols.touati2009 import decide_2009
 from speedproof.stats.dependence import hurst_factor
+from speedproof.stats.multiplicity import prop_test
 from speedproof.stats.normality import shapiro_wilk
-from speedproof.stats.proportions import prop_test
 from speedproof.stats.scaling import location_ratio, mean, median
 from speedproof.stats.special import normal_quantile
 

@@ -13,7 +13,7 @@ from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import GateSettings, read_settings
+from speedproof.cli.gate import GateSettings, read_settings
 from speedproof.cli.main import main
 from speedproof.errors import FormatError
 

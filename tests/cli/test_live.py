@@ -12,10 +12,10 @@ from speedproof.cli.live import Watcher
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.runs import Progress
+from speedproof.protocols.claims import StopRules
 from speedproof.protocols.planning import Calibration
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.protocols.stopping import StopRules
 from speedproof.reporting.planning import calibrated
 from speedproof.reporting.text import render
 

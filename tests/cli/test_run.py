@@ -23,7 +23,7 @@ from speedproof.formats import read, suites
 from speedproof.measuring.execute import Job, Run
 from speedproof.measuring.plan import read_plan
 from speedproof.measuring.store import read_sessions
-from speedproof.reporting.live import sparklines
+from speedproof.reporting.session import sparklines
 
 SLOW, FAST = "sleep 0.012", "sleep 0.002"
 

@@ -19,8 +19,8 @@ from speedproof.cli.main import main
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError, UsageError
 from speedproof.formats import FORMATS, Format, ReadOptions, detect, read, registry
+from speedproof.formats.reading import first_lines
 from speedproof.formats.suites import read as read_suite
-from speedproof.formats.text import first_lines
 
 EXPECTED = {
     "speedproof.jsonl": "speedproof",
@@ -221,7 +221,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_format_name() -> None:
-    with pytest.raises(UsageError, match="there is no format 'excel'; available: speedproof, hyperfine"):
+    with pytest.raises(UsageError, match="there is no format 'excel'; available: hyperfine, speedproof"):
         read("x", format="excel")
 
 

@@ -24,8 +24,8 @@ from speedproof.measuring.drivers import DRIVERS, ToolExecutor, planned
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.store import read_sessions
+from speedproof.protocols.claims import SessionQuestion
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.stopping import SessionQuestion
 
 # Loaded beforehand: when a thread does so while another parses, early releases of Python 3.11 fail.
 for _name in run_session.LOADED_LATE:

@@ -17,7 +17,7 @@ from speedproof.mixture.metrics import (
     sample_intervals,
 )
 from speedproof.mixture.model import MixtureModel
-from speedproof.stats.bounds import probability_greater
+from speedproof.stats.superiority import probability_greater
 
 FAST = MixtureModel([0.8, 0.2], [10.0, 20.0], [1.0, 1.0])
 STEADY = MixtureModel([1.0], [11.0], [0.5])

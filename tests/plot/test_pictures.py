@@ -18,7 +18,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.mixture.goodness import ks_distance
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot import canvas
-from speedproof.plot.scale import beyond, kernel_density
+from speedproof.plot.canvas import beyond, kernel_density
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.normality import lilliefors

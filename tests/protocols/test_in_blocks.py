@@ -13,9 +13,9 @@ from tests.command import speedproof
 import speedproof as sp
 from speedproof.data.sample import Sample, above_zero
 from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.protocols.claims import StopRules
 from speedproof.protocols.in_blocks import share_of_runs
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import StopRules
 from speedproof.stats.sequential import PairedSequence
 
 GZIP = Path(__file__).parents[2] / "examples" / "gzip" / "session.jsonl"

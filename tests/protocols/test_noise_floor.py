@@ -21,15 +21,13 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.data.units import Direction
 from speedproof.options import DETAILS
-from speedproof.protocols.claims import Demand, Outcome
+from speedproof.protocols.claims import Demand, Outcome, SessionQuestion
 from speedproof.protocols.negative_controls import differs, withheld
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
-from speedproof.protocols.ranking import PairVerdict
-from speedproof.protocols.results import SessionFloor, State, Verdict
+from speedproof.protocols.results import PairVerdict, SessionFloor, State, Verdict
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.protocols.stopping import SessionQuestion
 from speedproof.reporting.notes import up_to
 from speedproof.stats.sequential import SequentialResult
 from speedproof.stats.session_spread import SessionSpread

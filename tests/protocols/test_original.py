@@ -13,8 +13,8 @@ from tests.protocols.asking import article_mean, article_median, original_mean, 
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
+from speedproof.protocols.aggregates import Location
 from speedproof.protocols.mean import decide_mean, mean_tests
-from speedproof.protocols.suites import Location
 
 TOOL = Path(__file__).parents[1] / "data" / "speedup_test_tool"
 RUNS = json.loads((TOOL / "expected.json").read_text(encoding="utf-8"))

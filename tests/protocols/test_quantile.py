@@ -13,7 +13,7 @@ import speedproof as sp
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.options import DETAILS, Location, quantile_name
-from speedproof.protocols.summaries import summarise, summarise_all
+from speedproof.protocols.units import summarise, summarise_all
 from speedproof.reporting import text
 from speedproof.stats.quantile_ratio import quantile_limits
 

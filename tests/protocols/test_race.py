@@ -9,13 +9,12 @@ from scipy import stats
 from tests.protocols.asking import stop_rules
 
 from speedproof.data.notes import Assumption
-from speedproof.protocols.claims import Demand
+from speedproof.protocols.claims import Demand, StopRules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import ALL_MEASURED, PROVEN, SequentialComparison
-from speedproof.protocols.stopping import StopRules
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
-from speedproof.stats.resolution import Resolution
+from speedproof.stats.scaling import Resolution
 from speedproof.stats.sequential import PairedSequence
 
 

@@ -14,6 +14,7 @@ from tests.protocols.asking import article_mean, article_median
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
+from speedproof.protocols.aggregates import LOCATIONS, Weighting, accelerated, locate, overall_gain, weigh
 from speedproof.protocols.figures import Decision, state_of
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import MedianDecision, decide_median, median_tests
@@ -26,9 +27,8 @@ from speedproof.protocols.speedup_test import (
     report_suite,
     significant_risks,
 )
-from speedproof.protocols.suites import LOCATIONS, Weighting, accelerated, locate, overall_gain, weigh
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio import ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
 
 Oracle = Callable[[str], Any]

@@ -10,10 +10,9 @@ from tests.protocols.asking import stop_rules
 
 from speedproof.errors import UsageError
 from speedproof.protocols.bisection import BisectionOutlook, outlook_of_ends
-from speedproof.protocols.claims import Demand, Outcome, overall
+from speedproof.protocols.claims import Demand, Outcome, SessionQuestion, StopRules, overall
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 
 

@@ -16,6 +16,15 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.options import DETAILS, Multiplicity, QuestionName
+from speedproof.protocols.aggregates import (
+    Gain2009,
+    accelerated,
+    accelerated_2009,
+    gain_2009,
+    locate,
+    overall_gain,
+    weigh,
+)
 from speedproof.protocols.claims import Demand, Outcome
 from speedproof.protocols.figures import state_of
 from speedproof.protocols.gate import GateRow, GateRules, gate
@@ -26,16 +35,7 @@ from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.protocols.suites import (
-    Gain2009,
-    accelerated,
-    accelerated_2009,
-    gain_2009,
-    locate,
-    overall_gain,
-    weigh,
-)
-from speedproof.stats.proportions import clopper_pearson, prop_test, wilson
+from speedproof.stats.multiplicity import clopper_pearson, prop_test, wilson
 
 Oracle = Callable[[str], Any]
 

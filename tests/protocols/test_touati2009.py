@@ -17,9 +17,9 @@ from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
 from speedproof.protocols import touati2009
+from speedproof.protocols.aggregates import accelerated_2009, gain_2009
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
-from speedproof.protocols.suites import accelerated_2009, gain_2009
 from speedproof.protocols.touati2009 import State2009, bootstrap_means, decide_2009
 
 ORACLE = Path(__file__).parents[1] / "data" / "oracle"

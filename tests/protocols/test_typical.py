@@ -26,8 +26,8 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.typical import typical_runs
 from speedproof.protocols.units import paired_units
 from speedproof.stats.dependence import variance_inflation
+from speedproof.stats.power import typical_error
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
-from speedproof.stats.typical_error import typical_error
 
 ORDER = frozenset({Trait.ORDER_KNOWN})
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"

@@ -14,9 +14,9 @@ from tests.protocols.asking import stop_rules
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.sample import Sample
+from speedproof.protocols.claims import SessionQuestion
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.protocols.stopping import SessionQuestion
-from speedproof.protocols.summaries import Summary, summarise
+from speedproof.protocols.units import Summary, summarise
 from speedproof.reporting import session
 from speedproof.reporting.model import Report, Table
 from speedproof.reporting.names import width_of

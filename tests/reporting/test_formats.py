@@ -27,10 +27,10 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import fragment, html, sheet, text, versions
 from speedproof.reporting import gate as gate_report
-from speedproof.reporting.formats import FORMATS, Reported, latex
+from speedproof.reporting.formats import latex
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.formats.markdown import code, escape, render
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
+from speedproof.reporting.model import FORMATS, Cell, Column, Report, Reported, Row, Table, Text
 from speedproof.reporting.rows import COLUMNS
 
 Made = tuple[SuiteComparison, Suite]

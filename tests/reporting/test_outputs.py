@@ -11,8 +11,8 @@ import pytest
 from tests.command import speedproof
 
 from speedproof.cli.console import Console
+from speedproof.cli.files import write_whole
 from speedproof.cli.main import main
-from speedproof.cli.outputs import write_whole
 from speedproof.errors import UsageError
 
 ROOT = Path(__file__).parents[2]

@@ -12,10 +12,9 @@ from speedproof.data.suite import Suite
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting import sheet, versions
-from speedproof.reporting.formats import FORMATS, Reported
+from speedproof.reporting import sheet
 from speedproof.reporting.html.page import render as page
-from speedproof.reporting.model import Report, Table
+from speedproof.reporting.model import FORMATS, Report, Reported, Table
 from speedproof.reporting.names import width_of
 from speedproof.reporting.notes import caveats
 from speedproof.reporting.text import render
@@ -174,11 +173,11 @@ def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callabl
     shaken = replace(result, machine=MachineSpeeds(2.0, 14, 14, Estimate(1.1, 1.0, 1.2, 0.95)))
     third = replace(result, candidate="third")
     for results in ([result], [result, third]):
-        (made,) = versions.reports(results, details=True, explain=True)
+        (made,) = sheet.reports(results, details=True, explain=True)
         told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
         assert "proven" in told
         assert "<dt>Proven at least</dt>" in page(made)
-        (made,) = versions.reports([shaken, *results[1:]], details=True, explain=True)
+        (made,) = sheet.reports([shaken, *results[1:]], details=True, explain=True)
         assert "(typical run, not proven)" in render(made).splitlines()[0]
         own = "Shown" if len(results) == 1 else "Proven"
         assert re.findall("<dt>(.*) at least</dt>", page(made)) == [own]
@@ -209,7 +208,7 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
         replace(make_suite({"b": (x, rng.normal(mean, 0.01, 20))})[0], reference=first, candidate=name)
         for name, mean in means.items()
     ]
-    (made,) = versions.reports(results)
+    (made,) = sheet.reports(results)
     text = render(made)
     places = [row.name for row in made.tables[0].rows]
     assert places == [first, *means]

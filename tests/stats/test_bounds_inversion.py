@@ -18,13 +18,12 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
 
 from speedproof.arrays import FloatArray
-from speedproof.stats import bounds, ratio_means, ratio_medians
-from speedproof.stats.bounds import probability_greater
+from speedproof.stats import ratio, ratio_medians, superiority
 from speedproof.stats.ranks import brunner_munzel, rank_sum
-from speedproof.stats.ratio import Interval
-from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio import Interval, ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
-from speedproof.stats.root import decreasing_roots, halved
+from speedproof.stats.special import decreasing_roots, halved
+from speedproof.stats.superiority import probability_greater
 from speedproof.stats.ttests import student, welch
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -75,7 +74,7 @@ def free(low: Array, high: Array, *_: object, **__: object) -> Interval:
 def roots(of: Bounds, x: Any, y: Any, alpha: float) -> Any:
     """The bounds as they are before they are held."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (bounds, ratio_means, ratio_medians):
+        for module in (superiority, ratio, ratio_medians):
             patch.setattr(module, "hold", free)
         return of(x, y, alpha)
 

@@ -19,14 +19,14 @@ from speedproof.stats.permutation import (
     studentised,
     tied_pvalue,
 )
-from speedproof.stats.rank_nulls import (
+from speedproof.stats.ranks import (
     EXACT_BELOW,
+    rank_sum,
     rank_sum_normal,
     rank_sum_sd,
     rank_sum_tail,
     rank_sum_tails,
 )
-from speedproof.stats.ranks import rank_sum
 from speedproof.stats.smirnov import kolmogorov_sf, ks_location
 from speedproof.stats.superiority import typical_ratio
 

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 from speedproof.arrays import FloatArray
-from speedproof.stats import merging as module
 from speedproof.stats import pair_ratios
+from speedproof.stats import ranks as module
 from speedproof.stats.crossings import crossing_limit, crossing_pairs, inversions
-from speedproof.stats.merging import merged_places
 from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.permutation import Spread
-from speedproof.stats.pooled import pooled_order, sample_ends, tie_excess
 from speedproof.stats.rank_scores import Pairs, Score, Search, pairs_of, scores_of
+from speedproof.stats.ranks import merged_places, pooled_order, sample_ends, tie_excess
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.superiority import both_states
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 from speedproof.errors import UsageError
 from speedproof.stats.estimate import alpha_at
-from speedproof.stats.proportions import benchmarks_needed, clopper_pearson, prop_test, validity_2013, wilson
+from speedproof.stats.multiplicity import benchmarks_needed, clopper_pearson, prop_test, validity_2013, wilson
 
 
 def test_intervals_against_r(oracle: Any) -> None:

@@ -14,10 +14,16 @@ from scipy import stats as scipy_stats
 from speedproof.arrays import FloatArray
 from speedproof.stats.pair_ratios import median_ratio, ratio_order_statistics
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
-from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
-from speedproof.stats.ranks import rank_sum
-from speedproof.stats.ratio import RatioTest, edges, hold, monotone, scaled
-from speedproof.stats.ratio_means import ratio_of_means, ratio_of_means_test
+from speedproof.stats.ranks import rank_sum, rank_sum_normal, rank_sum_sd, rank_sum_tail
+from speedproof.stats.ratio import (
+    RatioTest,
+    edges,
+    hold,
+    monotone,
+    ratio_of_means,
+    ratio_of_means_test,
+    scaled,
+)
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 

@@ -18,8 +18,10 @@ from speedproof.stats import fixed_pairs, sequential
 from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1
 from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
-from speedproof.stats.resolution import Resolution, coarse_step, coarse_steps
 from speedproof.stats.scaling import (
+    Resolution,
+    coarse_step,
+    coarse_steps,
     exponent,
     location_ratio,
     location_ratios,

@@ -11,10 +11,9 @@ from scipy import special, stats
 from tests.stats.test_permutation import deviate, naive, sums_of
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.bounds import chance_bounds, probability_greater
 from speedproof.stats.permutation import Studentised, null_distribution, one_order, tied_pvalue
 from speedproof.stats.ratio import RatioTest
-from speedproof.stats.superiority import typical_ratio, typical_ratio_test
+from speedproof.stats.superiority import chance_bounds, probability_greater, typical_ratio, typical_ratio_test
 
 FLOOR = 0.85
 

@@ -9,9 +9,9 @@ import pytest
 from scipy import integrate, optimize, special, stats
 
 from speedproof.stats.paired_ratio import paired_error
-from speedproof.stats.ratio_means import log_ratio_of_means
+from speedproof.stats.power import typical_error
+from speedproof.stats.ratio import log_ratio_of_means
 from speedproof.stats.session_spread import SessionSpread, session_spreads, widened
-from speedproof.stats.typical_error import typical_error
 
 
 def error_of(x: np.ndarray, y: np.ndarray, inflation: float = 1.0, steps: tuple[float, float] = (0.0, 0.0)):  # type: ignore[no-untyped-def]

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from speedproof.api.shown import Shown
 from speedproof.errors import UsageError
-from speedproof.reporting.formats import Reported
+from speedproof.reporting.model import Reported
 
 if TYPE_CHECKING:
     from speedproof.api.whys import WhyResult

@@ -22,15 +22,15 @@ from speedproof.measuring.system import load_of
 from speedproof.options import UNNAMED
 from speedproof.protocols.in_blocks import share_of_runs
 from speedproof.protocols.planning import RunPlan, calibrate, plan_runs
-from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.sequential import TEST, WITHHELD, CandidateResult
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
+from speedproof.protocols.sequential import WITHHELD, CandidateResult
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.summaries import summaries_of, summarise
+from speedproof.protocols.units import summaries_of, summarise
 from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
-from speedproof.reporting.numbers import plural
+from speedproof.reporting.names import plural
 
 _OF_BLOCKS = (Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
 
@@ -93,7 +93,7 @@ class EndedSession:
             (c.benchmark, sheet.candidate): c
             for sheet in self.comparisons
             for c in sheet.headlines
-            if c.test != TEST
+            if c.test != SEQUENTIAL
         }
         return [
             _at_once(f, c)

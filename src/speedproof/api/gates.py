@@ -29,9 +29,8 @@ from speedproof.protocols.claims import Outcome as Outcome
 from speedproof.protocols.gate import GateDecision as GateDecision
 from speedproof.protocols.gate import GateRules, next_of, together
 from speedproof.protocols.gate import gate as decide
-from speedproof.reporting.formats import Reported
 from speedproof.reporting.gate import report
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, Reported
 
 
 class GateResult(Shown, Struct, frozen=True):

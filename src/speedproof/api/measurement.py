@@ -24,10 +24,10 @@ from speedproof.measuring.runs import Progress as Progress
 from speedproof.measuring.session import Session
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.caveats import within_layout
+from speedproof.protocols.claims import SessionQuestion
 from speedproof.protocols.negative_controls import withheld
 from speedproof.protocols.sequential import WITHHELD, WORSE_ON_AVERAGE, CandidateResult
 from speedproof.protocols.sequential import SequentialComparison as SequentialComparison
-from speedproof.protocols.stopping import SessionQuestion
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1

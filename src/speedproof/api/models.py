@@ -22,8 +22,8 @@ from speedproof.mixture.goodness import Distance
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
 from speedproof.protocols.joint import JointModel, joint_models, states_of_runs
 from speedproof.reporting import mixtures
-from speedproof.reporting.joint import report
 from speedproof.reporting.model import Report
+from speedproof.reporting.modes import states
 from speedproof.values import share
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ class JointResult(Shown, Struct, frozen=True):
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [report(self.models)]
+        return [states(self.models)]
 
     def to_json(self) -> str:
         """What ``speedproof model --joint --json`` writes."""

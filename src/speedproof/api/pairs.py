@@ -24,8 +24,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.protocols.why import GoesWith, Why
 from speedproof.reporting import sheet
-from speedproof.reporting.formats import Reported
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, Reported
 from speedproof.reporting.notes import caveats
 
 _UNNAMED = "benchmark"

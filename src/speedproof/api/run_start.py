@@ -49,8 +49,7 @@ from speedproof.measuring.store import new_head, untold
 from speedproof.measuring.store import read_sessions as read_sessions
 from speedproof.measuring.system import differences, disturbances, snapshot, usable_cpus
 from speedproof.options import BenchmarkSettings, Measuring, Policy, benchmark_settings, decider_of
-from speedproof.protocols.claims import Demand
-from speedproof.protocols.stopping import SessionQuestion, StopRules
+from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
 
 _LONG_INVOCATION_SECONDS = 3.0
 # Builds of each revision and runs of each build from which --plan plans.

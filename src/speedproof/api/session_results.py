@@ -14,14 +14,13 @@ from speedproof.data.suite import Record, Suite
 from speedproof.errors import UsageError
 from speedproof.measuring.runs import Measured, Tally
 from speedproof.options import ASKED, quantile_name
-from speedproof.protocols.claims import Outcome, overall
+from speedproof.protocols.claims import Outcome, SessionQuestion, StopRules, overall
 from speedproof.protocols.negative_controls import is_control
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.protocols.stopping import SessionQuestion, StopRules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.protocols.summaries import summaries_of
+from speedproof.protocols.units import summaries_of
 from speedproof.reporting import session
 from speedproof.reporting.model import Report
 from speedproof.stats.estimate import Estimate
@@ -150,7 +149,7 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
 
     @property
     def outcome(self) -> Outcome | None:
-        """What a gate's policy says of all together; nothing without one."""
+        """What the policy says of all together; nothing without one."""
         if self.question.rules.demand is None:
             return None
         return overall((f.outcome for f in self.judged if f.outcome), incomplete=bool(self.measured.absent))

@@ -21,7 +21,6 @@ from speedproof.api.given import (
     quantile_measured,
     rules_of,
 )
-from speedproof.api.pairs import PairResult, warnings_of
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.notes import Note
@@ -32,17 +31,16 @@ from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.ranking import SuiteRanking
-from speedproof.protocols.results import Comparison
+from speedproof.protocols.results import Comparison, SuiteRanking
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
-from speedproof.reporting.formats import Reported
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, Reported
 from speedproof.reporting.rows import records
-from speedproof.reporting.versions import reports
+from speedproof.reporting.sheet import reports
 
 if TYPE_CHECKING:
     from speedproof.api.hpt import HptResult
+    from speedproof.api.pairs import PairResult
     from speedproof.api.pictures import ResultPlots
     from speedproof.api.whys import OverResult
     from speedproof.protocols.modes import ModeComparison
@@ -120,6 +118,8 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     def __getitem__(self, benchmark: str) -> PairResult:
         """The answer about one benchmark."""
+        from speedproof.api.pairs import PairResult
+
         r = self.result
         answers = tuple(r.by_benchmark.get(benchmark, ()))
         if not answers:
@@ -153,6 +153,8 @@ class SuiteResult(Shown, Struct, frozen=True):
     @property
     def warnings(self) -> dict[str, tuple[Note, ...]]:
         """By benchmark, what was seen against the assumptions of the protocols that were asked."""
+        from speedproof.api.pairs import warnings_of
+
         found: dict[str, list[Comparison]] = {}
         for comparison in (c for result in self.results for c in result.comparisons):
             found.setdefault(comparison.benchmark, []).append(comparison)

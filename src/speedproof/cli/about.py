@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command, unknown_command
 from speedproof.cli.console import Console
 from speedproof.declaring import Argument, Excludes
+from speedproof.options import CommandOptions
 
 _SIZE = 1e6
 
@@ -114,7 +114,7 @@ class CacheOptions(CommandOptions, frozen=True, kw_only=True):
 def _cache(asked: CacheOptions, console: Console) -> int:
     from speedproof.api.run_plan import BuildCache
     from speedproof.reporting.model import Cell, Column, Report, Table, Text
-    from speedproof.reporting.numbers import plural
+    from speedproof.reporting.names import plural
 
     cache = BuildCache()
     if asked.clear or asked.limit is not None:

@@ -1,6 +1,6 @@
 """What a command is: click's, with options in named groups, examples as written, errors in one line.
 
-A module of this package declares a subclass of :class:`speedproof.cli.asked.CommandOptions`, whose docstring is
+A module of this package declares a subclass of :class:`speedproof.options.CommandOptions`, whose docstring is
 the command's help and whose fields are its options, a function ``run(asked, console) -> int``, and ``COMMAND``,
 which is made of both; its one-line help stands in :data:`speedproof.cli.main.COMMANDS`.
 """
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
     from msgspec import Struct
 
-    from speedproof.cli.asked import CommandOptions
-    from speedproof.reporting.formats import ReportFormat
+    from speedproof.options import CommandOptions
+    from speedproof.reporting.model import ReportFormat
 
     ParamType = click.ParamType[Any]
 else:  # generic since click 8.2 only
     ParamType = click.ParamType
+
 
 _NEAR = 0.66
 _WHOLE = declaring.Taken()
@@ -199,7 +200,7 @@ def _params(
 
 
 def _formats() -> Mapping[str, ReportFormat]:
-    from speedproof.reporting.formats import FORMATS
+    from speedproof.reporting.model import FORMATS
 
     return FORMATS
 

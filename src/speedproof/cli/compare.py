@@ -8,16 +8,25 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof import values
 from speedproof.api.given import as_measured, quantile_measured
-from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import FAILING, load_chosen, report_leftovers, report_no_floor, rules_of
-from speedproof.cli.outputs import check_outputs, context_of, outputs_wanted, write_answer
+from speedproof.cli.files import (
+    FAILING,
+    check_outputs,
+    context_of,
+    load_chosen,
+    outputs_wanted,
+    report_leftovers,
+    report_no_floor,
+    rules_of,
+    write_answer,
+)
 from speedproof.declaring import FIRST, Excludes, Needs, Taken, Title
 from speedproof.options import (
     ASKED,
     DETAILS,
     Choosing,
+    CommandOptions,
     Explained,
     Judging,
     Output,

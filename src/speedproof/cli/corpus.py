@@ -11,16 +11,15 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof import values
 from speedproof.api.given import confidence_of
-from speedproof.cli.asked import CommandOptions, handed
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import columns_of, report_no_floor, rules_of
-from speedproof.cli.outputs import check_outputs, write_outputs
+from speedproof.cli.files import check_outputs, columns_of, report_no_floor, rules_of, write_outputs
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (
     ASKED,
     DETAILS,
+    CommandOptions,
     Explained,
     Judging,
     Output,
@@ -28,13 +27,13 @@ from speedproof.options import (
     Risk,
     Store,
     answer,
+    handed,
     quantile_name,
 )
 from speedproof.values import place
 
 if TYPE_CHECKING:
-    from speedproof.reporting.formats import Reported
-    from speedproof.reporting.model import Report
+    from speedproof.reporting.model import Report, Reported
 
 _ROWS = 40
 INTERRUPTED = 130
@@ -178,7 +177,7 @@ def _build(asked: BuildOptions, console: Console) -> int:
     from speedproof.reporting.corpus import contents
 
     if left_out:
-        from speedproof.reporting.numbers import plural
+        from speedproof.reporting.names import plural
 
         console.remark(f"{plural(len(left_out), 'file')} left out: already in the corpus, unchanged")
     console.write(contents(corpus.info()))

@@ -4,28 +4,30 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.api.given import version_given
-from speedproof.cli.asked import CommandOptions
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import (
-    FILE,
-    GateSettings,
+from speedproof.cli.files import (
+    check_outputs,
     load,
-    read_settings,
+    outputs_wanted,
     report_leftovers,
     report_no_floor,
     select,
+    write_answer,
+    write_whole,
 )
-from speedproof.cli.outputs import check_outputs, outputs_wanted, write_answer, write_whole
 from speedproof.cli.run import MeasuringCommand, RunOptions
 from speedproof.cli.run import run as measure
 from speedproof.declaring import Argument, Taken, Title, fields
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (
+    BenchmarkSettings,
     Choosing,
+    CommandOptions,
     Explained,
     Gating,
     Measuring,
@@ -49,6 +51,29 @@ _COMMON = frozenset([
 # What a gate that measures asks anyway: a share of the risk of a fail for each benchmark keeps Holm's promise.
 _ANYWAY = {"multiplicity": "holm", "protocol": "typical"}
 _OF_FILES = "only for files: what is measured ends when typical runs decide, at equal shares of the risk"
+
+
+FILE = "speedproof.toml"
+"""Read from the working directory when no other file is named."""
+
+
+class GateSettings(Gating, frozen=True, kw_only=True):
+    """The ``[gate]`` table; None where it is silent."""
+
+    benchmark: tuple[BenchmarkSettings, ...] = ()
+
+
+class _Settings(Struct, frozen=True):
+    """The whole file."""
+
+    gate: GateSettings = GateSettings()
+
+
+def read_settings(path: str | Path) -> GateSettings:
+    """Read the settings of the gate."""
+    from speedproof.tables import read_toml
+
+    return read_toml(_Settings, path).gate
 
 
 class GateOptions(CommandOptions, frozen=True, kw_only=True):

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Self
 
 from speedproof.cli.console import Console
 from speedproof.options import UNNAMED
-from speedproof.reporting.live import bars, standing
-from speedproof.reporting.names import visible_lines
-from speedproof.reporting.numbers import plural
+from speedproof.reporting.names import plural, visible_lines
+from speedproof.reporting.session import bars, standing
 
 if TYPE_CHECKING:
     from rich.live import Live

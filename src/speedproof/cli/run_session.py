@@ -32,8 +32,7 @@ from speedproof.api.run_start import (
     stored_chain,
 )
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import FAILING
-from speedproof.cli.outputs import check_outputs, write_outputs, write_whole
+from speedproof.cli.files import FAILING, check_outputs, write_outputs, write_whole
 from speedproof.cli.run import RunOptions, refuse_file_of_json
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
@@ -116,7 +115,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                     spent=time.monotonic() - began if m.driver else 0.0,
                 )
                 if stored:
-                    from speedproof.reporting.numbers import plural
+                    from speedproof.reporting.names import plural
 
                     console.remark(f"{plural(session.recall(stored), 'block')} taken over from {path}")
                 outcome = session.run(watcher)
@@ -246,8 +245,7 @@ def _report(
 ) -> int:
     """Write everything that was asked for; the exit code of the command."""
     from speedproof.api.ended_sessions import EndedSession
-    from speedproof.reporting.formats import Reported
-    from speedproof.reporting.model import Report, Text
+    from speedproof.reporting.model import Report, Reported, Text
 
     code = _exit_code(options, outcome)
     session = EndedSession(path, names, outcome)
@@ -284,7 +282,7 @@ def _report(
 def _remark(console: Console, found: EndedSession) -> None:
     """Why each benchmark ended, and what was asked for and is nowhere."""
     from speedproof.api.ended_sessions import who
-    from speedproof.reporting.numbers import plural
+    from speedproof.reporting.names import plural
 
     measured = found.outcome.measured
     reasons: dict[str, list[str]] = {}

@@ -5,13 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from speedproof.cli.asked import CommandOptions
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
-from speedproof.cli.inputs import load
-from speedproof.cli.outputs import check_outputs, write_answer
+from speedproof.cli.files import check_outputs, load, write_answer
 from speedproof.declaring import Argument, Taken
-from speedproof.options import Choosing, Output, Reading, ResultFiles
+from speedproof.options import Choosing, CommandOptions, Output, Reading, ResultFiles
 
 
 class ShowOptions(CommandOptions, frozen=True, kw_only=True):
@@ -68,8 +66,8 @@ class ReportOptions(CommandOptions, frozen=True, kw_only=True):
 
 
 def _report(asked: ReportOptions, console: Console) -> int:
+    from speedproof.reporting.sheet import reports
     from speedproof.reporting.stored import read_document
-    from speedproof.reporting.versions import reports
 
     check_outputs(asked.output, asked.results)
     stdin = asked.results == "-"

@@ -16,9 +16,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from speedproof.corpus import MANIFEST
 from speedproof.corpus.place import Place, arrow, parquet, storage_errors
 from speedproof.corpus.schema import File, Manifest, columns, digest, merged, reject_columns, table
+from speedproof.data.names import MANIFEST
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import Parameter, SpeedproofError, UsageError
 

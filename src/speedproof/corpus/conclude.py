@@ -23,22 +23,22 @@ from speedproof.corpus.read import Part, fetched, rows_of
 from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.suite import Suite
-from speedproof.protocols.aggregates import GeometricMeans
-from speedproof.protocols.caveats import MachineSpeeds, common_speeds
-from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
-from speedproof.protocols.questions import QUESTIONS, headline_of
-from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict
-from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.protocols.suites import (
+from speedproof.protocols.aggregates import (
     LOCATIONS,
     PRECISION,
     Accelerated,
+    GeometricMeans,
     Location,
     OverallGain,
     accelerated,
     accelerated_2009,
 )
-from speedproof.protocols.summaries import Summary
+from speedproof.protocols.caveats import MachineSpeeds, common_speeds
+from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
+from speedproof.protocols.questions import QUESTIONS, headline_of
+from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict
+from speedproof.protocols.suite import SuiteComparison, compare_suite
+from speedproof.protocols.units import Summary
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from speedproof.corpus import is_url
+from speedproof.data.names import is_url
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import FloatArray, IntArray, numbered
 from speedproof.data.checked import checked
-from speedproof.data.groups import numbered
 from speedproof.data.names import enumerate_names, joined
 from speedproof.data.record import Key, Record, Skipped, order_traits
 from speedproof.data.sample import Sample, Trait, written_in

@@ -92,3 +92,12 @@ def natural(name: str) -> tuple[tuple[bool, int, str], ...]:
     pieces = re.split(r"([0-9]+)", name)
     key = [(False, int(p[:300]), "") if p.isdecimal() else (True, 0, p) for p in pieces if p]
     return (*key, (False, -1, name))
+
+
+MANIFEST = "corpus.json"
+"""What a folder holds that is a corpus."""
+
+
+def is_url(path: str) -> bool:
+    """Whether a text names a place by its protocol."""
+    return "://" in path

@@ -11,8 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, IntArray
-from speedproof.data.groups import from_zero, numbered
+from speedproof.arrays import FloatArray, IntArray, from_zero, numbered
 from speedproof.data.names import enumerate_names, visible
 from speedproof.data.sample import Sample, Trait, written_in
 from speedproof.data.units import Direction, Unit, direction_of
@@ -217,9 +216,10 @@ def _better(record: Record) -> Direction:
 
 def negative_time(record: Record) -> str:
     """Why a record of plain numbers is no record of times; empty when it may be one."""
-    if record.metric != "time" or not record.values.size or not record.values.min() < 0:
+    values = record.values
+    if record.metric != "time" or not values.size or not (least := values[values.argmin()]) < 0:
         return ""
-    return f"it holds {record.values.min():g}, and a time is never negative: correct or remove that value"
+    return f"it holds {least:g}, and a time is never negative: correct or remove that value"
 
 
 # A disadvantage of one part taints the whole; an advantage must be that of every part.
@@ -232,19 +232,42 @@ def pool(group: list[Record], version: str) -> Sample:
 
     Records that come from one process each, from several files, are the processes of the sample.
     """
-    traits = frozenset.intersection(*(record.traits for record in group))
-    sittings = [*dict.fromkeys(record.session or record.path for record in group)]
-    processes: IntArray | None = None
+    one = group[0]
+    sittings: tuple[str, ...] = (one.session or one.path,)
     sessions: IntArray | None = None
     if len(group) > 1:
-        traits -= {Trait.IN_TURN}  # other rows may be between those of two
-        sizes = [record.values.size for record in group]
-        files, paths = numbered([record.path for record in group])
-        if Trait.ONE_PROCESS in traits and len(paths) > 1:
-            processes = np.repeat(files, sizes)
-            traits -= {Trait.ONE_PROCESS}
-        if len(sittings) > 1:
-            sessions = np.repeat(numbered([record.session or record.path for record in group])[0], sizes)
+        one, sittings, sessions = _joined(group)
+    return Sample(
+        one.values,
+        one.unit,
+        _better(one),
+        None if one.processes is None else from_zero(one.processes),
+        version,
+        f"{one.path} {one.where}" if one.path and one.where else one.path or one.where,
+        one.traits,
+        tuple(dict.fromkeys(one.notes)),
+        sessions=sessions,
+        session_names=sittings,
+        span=one.span,
+        tool=one.tool,
+        position=one.position,
+        blocks=one.blocks,
+        fields=one.fields,
+    )
+
+
+def _joined(group: list[Record]) -> tuple[Record, tuple[str, ...], IntArray | None]:
+    """One record of several, their sessions by name, and that of each value where there is more than one."""
+    first, *rest = group
+    traits = frozenset.intersection(*(record.traits for record in group))
+    traits -= {Trait.IN_TURN}  # other rows may be between those of two
+    sizes = [record.values.size for record in group]
+    files, paths = numbered([record.path for record in group])
+    of, sittings = numbered([record.session or record.path for record in group])
+    processes: IntArray | None = None
+    if Trait.ONE_PROCESS in traits and len(paths) > 1:
+        processes = np.repeat(files, sizes)
+        traits -= {Trait.ONE_PROCESS}
     if any(record.processes is not None for record in group):
         parts: list[IntArray] = []
         start = 0
@@ -257,33 +280,25 @@ def pool(group: list[Record], version: str) -> Sample:
         processes = np.concatenate(parts)
     spans = [record.span for record in group if record.span is not None]
     blocks = [record.blocks for record in group if record.blocks is not None]
-    first, *rest = group
-    return Sample(
-        first.values if len(group) == 1 else np.concatenate([record.values for record in group]),
-        first.unit,
-        _better(first),
-        processes,
-        version,
-        " ".join(part for part in (first.path, first.where) if part),
-        traits | frozenset(t for record in group for t in record.traits if t not in _ADVANTAGES),
-        tuple(dict.fromkeys(note for record in group for note in record.notes)),
-        sessions=sessions,
-        session_names=tuple(sittings),
+    one = replace(
+        first,
+        values=np.concatenate([record.values for record in group]),
+        processes=processes,
+        traits=traits | frozenset(t for record in group for t in record.traits if t not in _ADVANTAGES),
+        notes=tuple(note for record in group for note in record.notes),
         span=(min(a for a, _ in spans), max(b for _, b in spans)) if len(spans) == len(group) else None,
         tool=first.tool if all(record.tool == first.tool for record in group) else "",
-        position=first.position,
         blocks=np.concatenate(blocks) if len(blocks) == len(group) else None,
-        fields=tuple(f for f in first.fields if all(f in record.fields for record in rest))
-        if rest
-        else first.fields,
+        fields=tuple(f for f in first.fields if all(f in record.fields for record in rest)),
     )
+    return one, tuple(sittings), np.repeat(of, sizes) if len(sittings) > 1 else None
 
 
 def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ...]:
     """What differed among records that were pooled."""
     seen: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for (key, _), group in groups.items():
-        for name, values in _different(group if len(group) > 1 else []).items():
+        for name, values in _different(group).items() if len(group) > 1 else ():
             # A session is the level of nesting above the process, not something overlooked.
             if len(values) > 1 and name != "session":
                 known, benchmarks = seen.setdefault(name, ({}, {}))
@@ -309,6 +324,6 @@ def fields(groups: Mapping[tuple[Key, str], list[Record]]) -> dict[str, dict[str
 def _different(records: Iterable[Record]) -> dict[str, dict[str, None]]:
     """The different values of every field, in order of appearance."""
     columns: dict[str, dict[str, None]] = {}
-    for name, value in chain.from_iterable(record.fields for record in records):
+    for name, value in chain.from_iterable({record.fields: None for record in records}):
         columns.setdefault(name, {}).setdefault(value)
     return columns

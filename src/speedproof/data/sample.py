@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
@@ -12,9 +13,8 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import FloatArray, Groups, IntArray, batches, groups_of, numbered
 from speedproof.data.checked import checked
-from speedproof.data.groups import Groups, batches, groups_of, numbered
 from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, counted, direction_of, parse_unit
 from speedproof.errors import DataError, Parameter, UsageError
 
@@ -174,20 +174,23 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
             )
         if values.ndim != 1 or values.size == 0:
             raise DataError(f"{place}a sample needs at least one value in one dimension")
-        finite = np.isfinite(values)
-        if not finite.all():
-            at = int(np.argmin(finite))
+        least, most = values[values.argmin()], values[values.argmax()]  # a NaN is both
+        if not (math.isfinite(least) and math.isfinite(most)):
+            at = int(np.argmin(np.isfinite(values)))
             raise DataError(f"{place}value {at + 1} of {values.size} is not a finite number")
-        if self.unit == "s" and values.min() < 0:
+        if least < 0 and self.unit == "s":
             at = int(np.argmax(values < 0))
             raise DataError(
                 f"{place}value {at + 1} of {values.size} is {values[at]:g}: a time is never negative"
             )
-        values.flags.writeable = False
+        values.setflags(write=False)
         force_setattr(self, "values", values)
-        if self.direction not in (None, *Direction):
-            raise DataError(f"{place}direction={self.direction!r}: expected 'lower' or 'higher'")
-        force_setattr(self, "direction", Direction(self.direction or direction_of(self.unit)))
+        if type(self.direction) is not Direction:
+            if self.direction not in (None, *Direction):
+                raise DataError(f"{place}direction={self.direction!r}: expected 'lower' or 'higher'")
+            force_setattr(self, "direction", Direction(self.direction or direction_of(self.unit)))
+        if self.processes is self.sessions is self.blocks is None:
+            return
         for level, one in (("processes", "process"), ("sessions", "session"), ("blocks", "block")):
             given: IntArray | None = getattr(self, level)
             if given is not None:
@@ -237,7 +240,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     @property
     def nested(self) -> bool:
         """Whether some process has more than one value."""
-        return self.process_count < self.n
+        return self.processes is not None and self.process_count < self.n
 
     @property
     def higher_is_better(self) -> bool:

@@ -58,7 +58,12 @@ class Unit(Struct, frozen=True):
         """
         import numpy as np
 
-        return _scaled(np.asarray(values, dtype=np.float64), self.numerator, self.denominator)
+        values = np.asarray(values, dtype=np.float64)
+        return (
+            values
+            if self.numerator == self.denominator
+            else _scaled(values, self.numerator, self.denominator)
+        )
 
     def convert(self, value: float) -> float:
         """One value in the base unit, as :meth:`to_base` gives it."""
@@ -76,8 +81,6 @@ def _scaled(values: FloatArray, numerator: int, denominator: int) -> FloatArray:
     """The decimals that values stand for times a fraction, correctly rounded."""
     import numpy as np
 
-    if numerator == denominator:
-        return values
     if denominator == 1 and numerator & (numerator - 1) == 0:
         with np.errstate(over="ignore"):  # infinity is refused where the sample is made
             return values * float(numerator)  # a power of two changes no digit

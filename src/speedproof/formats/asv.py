@@ -18,17 +18,17 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsontext import Number, as_fields, decode, each, members, number, numbers
-from speedproof.formats.reading import plural, span_of
+from speedproof.formats.jsontext import Number, as_fields, convert, decode, each, members, number, numbers
+from speedproof.formats.reading import plural
 from speedproof.formats.source import ReadOptions, Source, open_source
 
 TITLE = "asv"
@@ -40,6 +40,8 @@ _ONE_PROCESS = (
     "asv runs a benchmark in several processes (rounds) and does not record which sample came from which; "
     "all count as from one"
 )
+_SUMMARY, _ORDERED = frozenset({Trait.SUMMARY_ONLY}), frozenset({Trait.ORDER_KNOWN})
+_NESTED = _ORDERED | {Trait.ONE_PROCESS}
 _METRICS = {"s": "time", "B": "memory"}
 _OF_PREFIX = {"time": "seconds", "timeraw": "seconds", "mem": "bytes", "peakmem": "bytes"}
 
@@ -77,6 +79,9 @@ class _Listed(msgspec.Struct):
     processes: int | None = None
 
 
+_UNLISTED = _Listed()
+
+
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the samples of every benchmark and parameter combination, or its one value."""
     file = decode(source.content, _File, source)
@@ -96,7 +101,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     def benchmark(place: Record, part: msgspec.Raw) -> Iterator[Record | Skipped]:
         entry = _entry(source, place.where, part, file.result_columns)
         listing = _known(listed.get(place.benchmark), entry)
-        yield from _records(source, replace(place, fields=fields, span=_span(entry)), entry, listing)
+        return _records(source, place, entry, listing, fields=fields, span=_span(entry))
 
     yield from each(source, file.results, msgspec.Raw, benchmark, "results", of=dict[str, msgspec.Raw])
 
@@ -104,8 +109,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 def _entry(source: Source, where: str, part: msgspec.Raw, columns: list[str] | None) -> _Entry:
     if columns is not None:
         row = decode(part, list[object], source, where)
-        part = msgspec.Raw(msgspec.json.encode(dict(zip(columns, row, strict=False))))
-    elif bytes(part).lstrip()[:1] != b"{":
+        return convert(dict(zip(columns, row, strict=False)), _Entry, source, where)
+    if bytes(part).lstrip()[:1] != b"{":
         part = msgspec.Raw(b'{"result": ' + bytes(part) + b"}")
     return decode(part, _Entry, source, where)
 
@@ -127,14 +132,18 @@ def _listed(path: Path, changed: int) -> dict[str, msgspec.Raw]:
 
 def _known(part: msgspec.Raw | None, entry: _Entry) -> _Listed:
     """What the list says of a benchmark; nothing when it was changed since it was run."""
-    listed = _Listed()
+    if part is None:
+        return _UNLISTED
     with suppress(msgspec.DecodeError):
-        listed = listed if part is None else msgspec.json.decode(part, type=_Listed)
-    changed = entry.version is not None and listed.version is not None and entry.version != listed.version
-    return _Listed() if changed else listed
+        listed = msgspec.json.decode(part, type=_Listed)
+        if entry.version is None or listed.version in (None, entry.version):
+            return listed
+    return _UNLISTED
 
 
-def _records(source: Source, frame: Record, entry: _Entry, listing: _Listed) -> Iterator[Record | Skipped]:
+def _records(
+    source: Source, frame: Record, entry: _Entry, listing: _Listed, **told: Any
+) -> Iterator[Record | Skipped]:
     name, where = frame.benchmark, frame.where
     params = entry.params or []
     count = math.prod(map(len, params))
@@ -152,20 +161,20 @@ def _records(source: Source, frame: Record, entry: _Entry, listing: _Listed) -> 
         shown = f"{name}({', '.join(map(str, combination))})" if params else name
         raw = taken if isinstance(taken, list) and taken else None
         values = numbers(raw or ([] if value is None else [value]))
-        finite = values[np.isfinite(values)]
-        if not finite.size:
+        finite = np.isfinite(values)
+        lost = values.size - np.count_nonzero(finite)
+        if lost == values.size:
             continue
-        lost = values.size - finite.size
         if lost:
             yield source.skip(where, shown, f"{lost} of {values.size} samples are no numbers")
-        one = frame.holding(finite, unit, benchmark=shown, metric=_METRICS.get(unit.base, "value"))
+            values = values[finite]
+        known = told | {"benchmark": shown, "metric": _METRICS.get(unit.base, "value")}
         if raw is not None:
-            yield _of_rounds(one, listing, whole=not lost)
+            known |= _of_rounds(values.size, listing, whole=not lost)
         elif is_time:
-            yield replace(one, traits=frozenset({Trait.SUMMARY_ONLY}), notes=(_MEDIAN,))
-        else:
-            yield one
-    if failed := sum(value is None for value in results):
+            known |= {"traits": _SUMMARY, "notes": (_MEDIAN,)}
+        yield frame.holding(values, unit, **known)
+    if failed := results.count(None):
         what = f"{failed} of {count} parameter sets" if params else "the benchmark"
         yield source.skip(where, name, f"{what} failed; asv run --show-stderr says why")
     if skipped := sum(isinstance(value, str) for value in results):
@@ -173,15 +182,14 @@ def _records(source: Source, frame: Record, entry: _Entry, listing: _Listed) -> 
         yield source.skip(where, name, reason, expected=True)
 
 
-def _of_rounds(frame: Record, listing: _Listed, whole: bool) -> Record:
-    """Samples with the round of each when all rounds were full, which their number tells."""
-    rounds, repeat, size = listing.rounds or listing.processes or 0, listing.repeat, frame.values.size
-    ordered = frozenset({Trait.ORDER_KNOWN})
+def _of_rounds(size: int, listing: _Listed, whole: bool) -> dict[str, Any]:
+    """What is known of samples: the round of each when all rounds were full, which their number tells."""
+    rounds, repeat = listing.rounds or listing.processes or 0, listing.repeat
     if whole and isinstance(repeat, int) and rounds >= 1 and size == rounds * repeat:
-        return replace(frame, processes=np.repeat(np.arange(rounds), repeat), traits=ordered)
+        return {"processes": np.repeat(np.arange(rounds), repeat), "traits": _ORDERED}
     if size == 1:
-        return replace(frame, traits=ordered)
-    return replace(frame, traits=ordered | {Trait.ONE_PROCESS}, notes=() if rounds == 1 else (_ONE_PROCESS,))
+        return {"traits": _ORDERED}
+    return {"traits": _NESTED, "notes": () if rounds == 1 else (_ONE_PROCESS,)}
 
 
 def _moment(milliseconds: object) -> str | None:
@@ -199,7 +207,7 @@ def _span(entry: _Entry) -> tuple[float, float] | None:
         return None
     start = number(entry.started_at) / 1000
     took = number(entry.duration)
-    return span_of([start, start + took if took >= 0 else start]) if math.isfinite(start) else None
+    return (start, start + took if took >= 0 else start) if math.isfinite(start) else None
 
 
 def _unit(name: str, listing: _Listed) -> tuple[Unit, bool]:

@@ -20,8 +20,8 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of, parse_unit
 from speedproof.formats.jsontext import as_fields, decode, members
+from speedproof.formats.reading import is_json, rows_of
 from speedproof.formats.source import ReadOptions, Source, open_source
-from speedproof.formats.text import is_json, rows_of
 
 TITLE = "criterion.rs"
 DESCRIPTION = "sample.json, raw.csv, or a target/criterion folder: time per iteration"

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
-from speedproof.formats import text
+from speedproof.formats import reading
 from speedproof.formats.csvrecords import Layout, long, wide
 from speedproof.formats.csvtable import CsvTable
 from speedproof.formats.source import ROLES, ReadOptions, Source
@@ -61,17 +61,17 @@ def sniff(head: bytes) -> bool:
 
     Rows without a header count: the reader then says what is missing.
     """
-    lines = text.first_lines(head)
-    if len(lines) < 2 or (delimiter := text.delimiter_of(lines[0])) is None:
+    lines = reading.first_lines(head)
+    if len(lines) < 2 or (delimiter := reading.delimiter_of(lines[0])) is None:
         return False
     try:
         rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter, strict=True)]
     except csv.Error:
         return False
-    if delimiter == "\t" and all(map(text.is_number, rows[0])):
+    if delimiter == "\t" and all(map(reading.is_number, rows[0])):
         return False  # plain numbers in columns
     cells = [cell for row in rows[1:] for cell in row]
-    return len({len(row) for row in rows}) == 1 and any(map(text.is_numeric, cells))
+    return len({len(row) for row in rows}) == 1 and any(map(reading.is_numeric, cells))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -103,10 +103,10 @@ def _check_header(table: CsvTable) -> None:
     if all(map(_is_measurement, header)):
         hint = " (or, if these are decimal commas, write 1.5 for 1,5)" if table.delimiter == "," else ""
         raise table.source.error(line, f"numbers where column names are expected; add a header line{hint}")
-    if any(map(text.is_number, header)) and not _roles(header, ReadOptions(), table.source):
+    if any(map(reading.is_number, header)) and not _roles(header, ReadOptions(), table.source):
         for at, cells in table.comments():
             names = [cell.lstrip("# ") for cell in cells]
-            if not any(map(text.is_number, names)) and _roles(names, ReadOptions(), table.source):
+            if not any(map(reading.is_number, names)) and _roles(names, ReadOptions(), table.source):
                 raise table.source.error(
                     f"line {at}", "the header begins with #, so it is taken for a comment; remove the #"
                 )
@@ -117,8 +117,8 @@ def _check_header(table: CsvTable) -> None:
 
 def _is_measurement(cell: str) -> bool:
     """Whether a cell holds a number, with its unit or without."""
-    tokens = text.readings(cell.split())
-    return len(tokens) == 1 and tokens[0][1] is not None and not text.is_missing(tokens[0][0])
+    tokens = reading.readings(cell.split())
+    return len(tokens) == 1 and tokens[0][1] is not None and not reading.is_missing(tokens[0][0])
 
 
 def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str, int]:
@@ -145,7 +145,7 @@ def _value_names(header: list[str]) -> list[str]:
     """What the columns are called without the unit that a column of values may end with (``time_ms``)."""
     names = []
     for name in _plain(header):
-        rest, unit = text.split_unit(name)
+        rest, unit = reading.split_unit(name)
         names.append(rest if unit is None or rest else _UNIT_ALONE if unit not in _NO_VALUES else name)
     return names
 

@@ -20,7 +20,7 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.record import Record, Skipped, order_traits
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of
-from speedproof.formats import text
+from speedproof.formats import reading
 from speedproof.formats.csvtable import CsvTable
 from speedproof.formats.reading import SORTED, Column, Gathered
 from speedproof.formats.source import ReadOptions
@@ -204,26 +204,26 @@ def _ordered(
 
 def _numbers_of(cells: list[str]) -> list[float] | list[float | None]:
     """The numbers that cells are; None for what is none."""
-    return text.decimals(cells) or [float(cell) if text.is_number(cell) else None for cell in cells]
+    return reading.decimals(cells) or [float(cell) if reading.is_number(cell) else None for cell in cells]
 
 
 def _unit_of(cell: str, column: str, layout: Layout) -> tuple[Unit, tuple[str, ...]]:
     """The unit of a group's values: its cell of the unit column, else the end of the values' column name."""
     name, asked = layout.table.source.name, layout.options.unit
     if cell:
-        return text.settle_unit(cell, asked, f"{name}: the column of units")
-    return text.settle_unit(text.split_unit(column)[1], asked, f"{name}: column {column!r}")
+        return reading.settle_unit(cell, asked, f"{name}: the column of units")
+    return reading.settle_unit(reading.split_unit(column)[1], asked, f"{name}: column {column!r}")
 
 
 def _why_no_value(cell: str, where: str, layout: Layout) -> str:
     """Why a cell holds no measurement. Decimal commas condemn the whole file."""
-    if text.looks_decimal_comma(cell):
+    if reading.looks_decimal_comma(cell):
         raise layout.table.source.error(
             where, f"{cell!r} has a decimal comma; write {cell.replace(',', '.')}"
         )
     if cell.lower() == "nan":
         return "the value is NaN"
-    return "the value is missing" if text.is_missing(cell) else f"{cell[:40]!r} is not a number"
+    return "the value is missing" if reading.is_missing(cell) else f"{cell[:40]!r} is not a number"
 
 
 def _configuration(table: CsvTable, free: Sequence[int]) -> list[int]:
@@ -240,7 +240,7 @@ def _configuration(table: CsvTable, free: Sequence[int]) -> list[int]:
         for c, cells in different.items():
             if len(cells) < 2 or (whole[c] and len(cells) <= _MANY):
                 new = set(columns[c]) - cells
-                whole[c] = whole[c] and all(not text.is_number(x) or float(x).is_integer() for x in new)
+                whole[c] = whole[c] and all(not reading.is_number(x) or float(x).is_integer() for x in new)
                 cells |= new
     repeated = {
         c for c, cells in different.items() if whole[c] and 2 * len(cells) <= count and len(cells) <= _MANY
@@ -253,7 +253,7 @@ def _numeric(layout: Layout) -> list[int]:
     columns_with_numbers: set[int] = set()
     for _, columns in layout.table.blocks():
         for c in layout.free:
-            if c not in columns_with_numbers and any(map(text.is_numeric, columns[c])):
+            if c not in columns_with_numbers and any(map(reading.is_numeric, columns[c])):
                 columns_with_numbers.add(c)
     if not columns_with_numbers:
         names = ", ".join(layout.table.header)
@@ -270,7 +270,7 @@ def _refuse_data_as_header(layout: Layout, numeric: list[int]) -> None:
     fractions alone that might stand below.
     """
     table, header = layout.table, layout.table.header
-    if not all(text.is_number(header[c]) for c in numeric):
+    if not all(reading.is_number(header[c]) for c in numeric):
         return
     beside = [c for c, name in enumerate(header) if c not in numeric and name]
     alone = not layout.roles and (len(numeric) == 1 or all(_might_stand_below(layout, c) for c in numeric))
@@ -283,7 +283,9 @@ def _refuse_data_as_header(layout: Layout, numeric: list[int]) -> None:
 def _might_stand_below(layout: Layout, column: int) -> bool:
     """Whether the name of a column is a fraction of the size of its cells."""
     name = float(layout.table.header[column])
-    cells = [float(x) for _, columns in layout.table.blocks() for x in columns[column] if text.is_number(x)]
+    cells = [
+        float(x) for _, columns in layout.table.blocks() for x in columns[column] if reading.is_number(x)
+    ]
     return bool(cells) and not name.is_integer() and min(cells) / 2 <= name <= 2 * max(cells)
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from speedproof.data.names import joined
 from speedproof.data.record import Skipped
 from speedproof.errors import FormatError
-from speedproof.formats.reading import plural
+from speedproof.formats.reading import delimiter_of, is_number, plural
 from speedproof.formats.source import Source
-from speedproof.formats.text import delimiter_of, is_number
 
 if TYPE_CHECKING:
     from _csv import Reader

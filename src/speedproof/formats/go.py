@@ -19,9 +19,8 @@ from msgspec import Struct, field
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, Unit, parse_unit
-from speedproof.formats.reading import Gathered
+from speedproof.formats.reading import Gathered, decimals, is_number
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.formats.text import decimals, is_number
 
 NAME = "go"
 TITLE = "go test -bench"

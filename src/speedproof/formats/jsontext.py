@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -18,8 +18,8 @@ from msgspec import Raw
 from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
+from speedproof.formats.reading import is_json
 from speedproof.formats.source import Source
-from speedproof.formats.text import is_json
 
 T = TypeVar("T")
 # JSON has no NaN. Tools write it as a string (JMH) or as a bare word (Python, google-benchmark), which
@@ -36,6 +36,7 @@ _STRUCTURE = np.isin(np.arange(256), list(b'"[{]},'))
 _SURROGATE = re.compile(
     rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
+_decoder: Callable[[Any], msgspec.json.Decoder[Any]] = cache(msgspec.json.Decoder)
 
 
 @lru_cache(maxsize=2)
@@ -57,18 +58,26 @@ def decode(data: Any, kind: type[T], source: Source, where: str = "") -> T:
     """Decode JSON, text or a part of it, into a type."""
     try:
         try:
-            return msgspec.json.decode(data, type=kind)
+            return cast(T, _decoder(kind).decode(data))
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError as error:
             malformed = error
-            return msgspec.json.decode(_TEXT_OR_NAN.sub(_as_json, bytes(data)), type=kind)
+            return cast(T, _decoder(kind).decode(_TEXT_OR_NAN.sub(_as_json, bytes(data))))
     except RecursionError:
         raise source.error(where, "the JSON is nested too deeply for a result file") from None
     except msgspec.ValidationError as error:
         raise _misfit(error, source, where) from None
     except msgspec.DecodeError:
         raise _malformed(malformed, source, where) from None
+
+
+def convert(data: object, kind: type[T], source: Source, where: str) -> T:
+    """Make a type of what was decoded already."""
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise _misfit(error, source, where) from None
 
 
 def _as_json(match: re.Match[bytes]) -> bytes:

@@ -18,9 +18,8 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.reading import epoch, finite, span_of
+from speedproof.formats.reading import epoch, finite, first_lines, is_number, span_of
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.formats.text import first_lines, is_number
 
 TITLE = "PARSEC"
 DESCRIPTION = "logs of parsecmgmt -a run, and the HPT toolkit's baseline.log"

@@ -17,7 +17,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.record import Record, Skipped, order_traits
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
-from speedproof.formats import text
+from speedproof.formats import reading
 from speedproof.formats.reading import SORTED, plural
 from speedproof.formats.source import ReadOptions, Source, as_text
 
@@ -50,14 +50,16 @@ class _Content(Struct):
 
 
 def _has_number(line: str) -> bool:
-    return any(not text.is_missing(token) for token, _ in text.readings(line.partition("#")[0].split()))
+    return any(not reading.is_missing(token) for token, _ in reading.readings(line.partition("#")[0].split()))
 
 
 def sniff(head: bytes) -> bool:
     """Whether a file begins like raw text: numbers only, but for comments and one header line."""
-    lines = text.first_lines(head)
-    body = lines[1:] if lines and text.is_header(lines[0].partition("#")[0]) else lines
-    return bool(body) and all(all(text.numeric_tokens(line)) for line in body) and any(map(_has_number, body))
+    lines = reading.first_lines(head)
+    body = lines[1:] if lines and reading.is_header(lines[0].partition("#")[0]) else lines
+    return (
+        bool(body) and all(all(reading.numeric_tokens(line)) for line in body) and any(map(_has_number, body))
+    )
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
@@ -73,7 +75,7 @@ def sample(source: Source, options: ReadOptions, frame: Record) -> Iterator[Reco
         yield source.skip(f"line {content.missing_line}", frame.benchmark, reason)
     written, values = _in_one_unit(content, source)
     line = min(content.lines.values()) if any(content.lines) else content.header_line
-    unit, notes = text.settle_unit(written, options.unit, f"{source.name}: line {line}")
+    unit, notes = reading.settle_unit(written, options.unit, f"{source.name}: line {line}")
     if content.header:
         named = f"the unit is {written}" if written else "it names no unit"
         notes += (f"line {content.header_line}, {content.header!r}, was taken as a header; {named}",)
@@ -110,11 +112,11 @@ def _parse(source: Source) -> _Content:
 
 def _take_line(content: _Content, number: int, line: str, source: Source) -> None:
     body = line.partition("#")[0].strip()
-    tokens = text.readings(body.split())
-    if tokens and not (content.values or content.missing or content.header) and text.is_header(body):
+    tokens = reading.readings(body.split())
+    if tokens and not (content.values or content.missing or content.header) and reading.is_header(body):
         content.header, content.header_line = body.strip("\"'"), number
         return
-    if content.header and not content.values and len(tokens) == text.header_columns(content.header) > 1:
+    if content.header and not content.values and len(tokens) == reading.header_columns(content.header) > 1:
         raise source.error(
             f"line {number}",
             f"{len(tokens)} numbers under a header of {len(tokens)} names; "
@@ -123,7 +125,7 @@ def _take_line(content: _Content, number: int, line: str, source: Source) -> Non
     for token, unit in tokens:
         if unit is None:
             raise source.error(f"line {number}", _why_no_number(token))
-        if text.is_number(token):
+        if reading.is_number(token):
             content.values.append(float(token))
             content.units.append(content.number(unit, number))
         else:
@@ -143,13 +145,17 @@ def _plain(piece: bytes) -> FloatArray | None:
             return np.array(numbers, dtype=np.float64)
         except msgspec.MsgspecError:
             pass
-    numbers_of = text.decimals(piece.decode().split())  # where one is none, line by line it shows which
+    numbers_of = reading.decimals(piece.decode().split())  # where one is none, line by line it shows which
     return None if numbers_of is None else np.array(numbers_of)
 
 
 def _in_one_unit(content: _Content, source: Source) -> tuple[str | None, FloatArray]:
     """The values in one unit, and that: the common one as written, or else the base unit."""
-    values, of_header, lines = np.frombuffer(content.values), text.header_unit(content.header), content.lines
+    values, of_header, lines = (
+        np.frombuffer(content.values),
+        reading.header_unit(content.header),
+        content.lines,
+    )
     if not any(lines):
         return of_header, values
     units = [word or of_header or "" for word in lines]
@@ -170,7 +176,7 @@ def _in_one_unit(content: _Content, source: Source) -> tuple[str | None, FloatAr
 
 def _why_no_number(token: str) -> str:
     shown = token if len(token) <= 40 else token[:37] + "..."
-    if text.looks_decimal_comma(token):
+    if reading.looks_decimal_comma(token):
         return f"{shown!r} has a decimal comma; write {shown.replace(',', '.')}"
     if token.lower().lstrip("+-") in ("inf", "infinity"):
         return f"{shown!r} is no measurement; write NA for a run without a result"

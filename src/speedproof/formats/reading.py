@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from itertools import islice
 from typing import IO, Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.record import Record, Skipped
-from speedproof.formats.source import room_on_disk
+from speedproof.data.units import Unit, parse_unit
+from speedproof.formats.source import Source, room_on_disk
 
 SORTED = "the values are sorted, so their run order is not known"
 IN_MEMORY = 1 << 21  # gathered values in memory
@@ -48,10 +52,10 @@ def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> I
     That there are none may be ``expected``.
     """
     good = np.isfinite(record.values)
-    if lost := int(good.size - good.sum()):
+    if lost := int(good.size - np.count_nonzero(good)):
         reason = f"{name} is not a number in {lost} of {plural(good.size, noun)}"
         yield record.left_out(reason, expected=expected and lost == good.size)
-    if good.any():
+    if lost < good.size:
         processes = None if record.processes is None else record.processes[good]
         yield replace(record, values=record.values[good], processes=processes) if lost else record
 
@@ -154,3 +158,196 @@ class Gathered:
                 file.flush()
         for rows in (self.groups, *self.columns):
             del rows[:]
+
+
+# Possessive: of a long row of digits none is given back to be matched again.
+_NUMBER = r"[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?"
+# A text of these alone may be numbers and nothing else.
+_OF_NUMBERS = frozenset("0123456789.eE+-,")
+_DECIMAL_COMMA = r"[+-]?\d+,\d+([eE][+-]?\d+)?"
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
+DELIMITERS = ",\t;"
+
+
+def is_json(head: bytes) -> bool:
+    """Whether a file begins like a JSON object or array."""
+    return head.lstrip()[:1] in (b"{", b"[")
+
+
+def first_lines(head: bytes) -> list[str]:
+    """Up to 50 complete lines that hold something other than a comment."""
+    lines = _complete_lines(head.decode(errors="replace"))
+    return [*islice((line for line in lines if line.strip() and not line.lstrip().startswith("#")), 50)]
+
+
+def _complete_lines(text: str) -> Iterator[str]:
+    """All but the last one, which is empty, or cut by the end of the head; the only one there is."""
+    start = 0
+    for end in re.finditer(r"\r\n|\r|\n", text):
+        yield text[start : end.start()]
+        start = end.end()
+    if start == 0:
+        yield text
+
+
+def is_number(token: str) -> bool:
+    """Whether a token is a finite decimal number with a decimal point."""
+    return re.fullmatch(_NUMBER, token) is not None
+
+
+def decimals(tokens: Sequence[str]) -> list[float] | None:
+    """The numbers that tokens are; None where one is none."""
+    joined = ",".join(tokens)
+    try:  # most are as JSON has them, which is decoded several times faster
+        parsed = msgspec.json.decode(f"[{joined}]", type=list[float])
+        if len(parsed) == len(tokens):
+            return parsed
+    except msgspec.DecodeError:
+        pass
+    try:
+        return list(map(float, tokens)) if _OF_NUMBERS.issuperset(joined) else None
+    except ValueError:
+        return None
+
+
+def is_missing(token: str) -> bool:
+    """Whether a token stands for a value that is not there, such as R's ``NA``."""
+    return token.lower() in _MISSING
+
+
+def looks_decimal_comma(token: str) -> bool:
+    """Whether a token is a number with a decimal comma."""
+    return re.fullmatch(_DECIMAL_COMMA, token) is not None
+
+
+def is_numeric(token: str) -> bool:
+    """Whether a token is a number, be it with a decimal comma."""
+    return is_number(token) or looks_decimal_comma(token)
+
+
+# Words that name what was measured.
+_QUANTITIES = frozenset(
+    ("time", "times", "timing", "timings", "value", "values", "runtime", "runtimes", "elapsed", "duration",
+     "durations", "latency", "sample", "samples", "run", "runs", "execution", "wall", "wallclock", "clock",
+     "user", "real", "cpu", "sys", "system", "memory", "energy", "throughput", "measurement", "measurements",
+     "observation", "observations", "cycles", "bytes")
+)  # fmt: skip
+_IN_BRACKETS = r"(?P<name>[^(\[]*)[(\[](?P<unit>[^)\]]+)[)\]]"
+_AT_THE_END = r"(?P<name>.*[_ ])?(?P<unit>[^_ ]+)"
+_RATE = r"[A-Za-z1]+/(s|sec|second|min|minute|op|ops|iter|iteration|call|run)"
+# These are units in capitals too; "MB" and "mB", "MIN" and "min" are not the same.
+_ANY_CASE = ("ns", "us", "ms", "sec")
+
+
+def known_unit(word: str) -> str | None:
+    """The unit that a word is, spelled as :func:`~speedproof.data.units.parse_unit` knows it; else None."""
+    any_case = word.lower() in _ANY_CASE or (len(word) > 3 and "/" not in word)
+    for spelled in (word, word.lower()) if any_case else (word,):
+        if parse_unit(spelled).base in ("s", "B", "J", "cycles") or re.fullmatch(_RATE, spelled):
+            return spelled
+    return None
+
+
+def split_unit(name: str) -> tuple[str, str | None]:
+    """Part a column's name from the unit that it ends with."""
+    if match := re.fullmatch(_IN_BRACKETS, name):
+        rest, word = match["name"].strip("_ "), match["unit"].strip()
+        # "time (wall)" says which time, not in which unit.
+        return rest, known_unit(word) or (None if word.lower() in _QUANTITIES else word)
+    if match := re.fullmatch(_AT_THE_END, name):
+        rest, word = (match["name"] or "").strip("_ "), match["unit"]
+        # A single letter names many things; at the end of a name, and as "s" only, it is a unit.
+        if (len(word) > 1 or (word == "s" and rest)) and (unit := known_unit(word)):
+            return rest, unit
+    return name, None
+
+
+def settle_unit(written: str | None, asked: str | None, place: str) -> tuple[Unit, tuple[str, ...]]:
+    """The unit of values when the file may name one and the user another: the file's own goes before."""
+    if written is None:
+        return parse_unit(asked or ""), ()
+    unit = parse_unit(written)
+    if asked is None or parse_unit(asked) == unit:
+        return unit, ()
+    reason = f"names the unit {written}, so {asked}, which was asked for, was not used"
+    return unit, (f"{place} {reason}; if {asked} is right, correct the file",)
+
+
+# What may stand between those words and a unit.
+_BETWEEN = frozenset(("in", "of", "per"))
+_WORD = r"[^\s\"'()\[\],;:_-]+"
+
+
+def is_header(line: str) -> bool:
+    """Whether a line of raw text names what the numbers under it are.
+
+    Only words that name a quantity or a unit do; any other word in place of a number may be a run that failed
+    or a number mistyped.
+    """
+    judged = line
+    if match := re.fullmatch(_IN_BRACKETS, line.strip()):
+        judged = match["name"]
+        if known_unit(match["unit"].strip()):
+            return all(word[0].isalpha() for word in re.findall(_WORD, judged))
+    words = [word for word in re.findall(_WORD, judged) if word.lower() not in _BETWEEN]
+    return bool(words) and all(word.lower() in _QUANTITIES or _written_unit(word) for word in words)
+
+
+def header_columns(line: str) -> int:
+    """How many quantities a header line names."""
+    return sum(word.lower() in _QUANTITIES for word in re.findall(_WORD, line))
+
+
+def header_unit(line: str) -> str | None:
+    """The unit that a header line names; None without one."""
+    if unit := split_unit(line)[1]:
+        return unit
+    return next((unit for word in re.findall(_WORD, line) if (unit := _written_unit(word))), None)
+
+
+_WITH_UNIT = rf"(?P<number>{_NUMBER})(?P<unit>[^\d\W]\S*)"
+
+
+def _written_unit(word: str) -> str | None:
+    """The unit that a word beside a number is: of single letters s, B and J, for m, h and d may be anything."""
+    return known_unit(word) if len(word) > 1 or word in ("s", "B", "J") else None
+
+
+def readings(tokens: Sequence[str]) -> list[tuple[str, str | None]]:
+    """The numbers and missing values of a line of raw text, each with the unit written behind it."""
+    numbers: list[tuple[str, str | None]] = []
+    for token in tokens:
+        if is_number(token) or is_missing(token):
+            numbers.append((token, ""))
+        elif (match := re.fullmatch(_WITH_UNIT, token)) and (unit := _written_unit(match["unit"])):
+            numbers.append((match["number"], unit))
+        elif numbers and numbers[-1][1] == "" and (unit := _written_unit(token)):
+            numbers[-1] = (numbers[-1][0], unit)
+        else:
+            numbers.append((token, None))
+    return numbers
+
+
+def numeric_tokens(line: str) -> list[bool]:
+    """Whether each word of a line of raw text is a number, be it with a decimal comma, or a missing value."""
+    tokens = readings(line.partition("#")[0].split())
+    return [unit is not None or looks_decimal_comma(token) for token, unit in tokens]
+
+
+def delimiter_of(line: str) -> str | None:
+    """The delimiter of a CSV line: comma, tab or semicolon, whichever is most frequent outside quotes."""
+    bare = re.sub(r'"[^"]*"', "", line)
+    best = max(DELIMITERS, key=bare.count)
+    return best if best in bare else None
+
+
+def rows_of(source: Source) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows of a CSV file that a tool wrote, each with its place, by the names of its header."""
+    import csv
+
+    rows = csv.DictReader(source.lines, strict=True)
+    try:
+        for row in rows:
+            yield f"line {rows.line_num}", row
+    except csv.Error as error:
+        raise source.error(f"line {rows.line_num}", f"not CSV: {error}") from None

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import UsageError
-from speedproof.formats import text
+from speedproof.formats import reading
 from speedproof.formats.source import ReadOptions, Source
 
 
@@ -59,7 +59,7 @@ class Format(Struct, frozen=True):
 
 # Most frequent first: the readers before the right one are imported, too. Two are of both kinds.
 JSON = [
-    "speedproof", "hyperfine", "pyperf", "google-benchmark", "pytest-benchmark", "jmh", "criterion",
+    "hyperfine", "speedproof", "pyperf", "google-benchmark", "pytest-benchmark", "jmh", "criterion",
     "benchmarkdotnet", "nanobench", "asv", "krun", "sightglass", "github-action",
     "lists",
 ]  # fmt: skip
@@ -85,7 +85,7 @@ def detect_source(source: Source) -> Format:
     heads = [begin[:_HEAD]] + ([begin] if len(begin) > _HEAD else [])
     for head in heads:
         # A tool may log in brackets before its results come.
-        if match := _first([*JSON, *TEXT] if text.is_json(head) else TEXT, head):
+        if match := _first([*JSON, *TEXT] if reading.is_json(head) else TEXT, head):
             return match
     if remedy := _remedy(begin):
         raise source.error("", remedy)
@@ -106,18 +106,20 @@ def _nearest(head: bytes, path: Path) -> str | None:
 
     Its reader knows the line that is wrong.
     """
-    lines = text.first_lines(head)
-    if not lines or text.is_json(lines[0].encode()):
+    lines = reading.first_lines(head)
+    if not lines or reading.is_json(lines[0].encode()):
         return None
     suffix = Path(path.name.removesuffix(".gz").removesuffix(".bz2")).suffix.lower()
     if suffix in (".csv", ".tsv"):
         return "csv"
-    if delimiter := text.delimiter_of(lines[0]):
+    if delimiter := reading.delimiter_of(lines[0]):
         rows = [[cell.strip() for cell in line.split(delimiter)] for line in lines[1:]]
-        tabular = sum(len(cells) > 1 and any(map(text.is_number, cells)) for cells in rows)
+        tabular = sum(len(cells) > 1 and any(map(reading.is_number, cells)) for cells in rows)
         if rows and 2 * tabular >= len(rows):
             return "csv"
-    numeric = sum(2 * sum(text.numeric_tokens(line)) >= len(text.numeric_tokens(line)) for line in lines)
+    numeric = sum(
+        2 * sum(reading.numeric_tokens(line)) >= len(reading.numeric_tokens(line)) for line in lines
+    )
     return "raw" if 2 * numeric >= len(lines) or (suffix == ".txt" and numeric) else None
 
 
@@ -199,7 +201,7 @@ _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80}+)"\s*+:')
 def _remedy(begin: bytes) -> str:
     r"""What to do with the output of a tool that is known, but not read; empty for any other."""
     content = begin.decode(errors="replace")
-    if text.is_json(begin):
+    if reading.is_json(begin):
         names = set(_KEY.findall(content))
         return next((remedy for members, remedy in _JSON if names.issuperset(members)), "")
     content = content[:_LONG_ENOUGH]
@@ -209,7 +211,7 @@ def _remedy(begin: bytes) -> str:
 def _description(begin: bytes, *, whole: bool) -> str:
     r"""Describe content that nothing is known of, and what of JSON is broken or empty."""
     content = begin.decode(errors="replace")
-    if not text.is_json(begin):
+    if not reading.is_json(begin):
         first = next((line.strip() for line in re.split(r"[\r\n]+", content) if line.strip()), "")
         return f"no known format; the first line is {first[:60]!r}"
     import json  # which whoever reads text never pays for

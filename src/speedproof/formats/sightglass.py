@@ -17,8 +17,8 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.formats.jsontext import as_fields, each, members
+from speedproof.formats.reading import is_json, rows_of
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.formats.text import is_json, rows_of
 
 TITLE = "sightglass"
 DESCRIPTION = "JSON or CSV of raw measurements: phases and events by process"

@@ -22,6 +22,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from speedproof.data.names import MANIFEST, is_url
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError, Parameter, SpeedproofError, UsageError
 
@@ -266,3 +267,11 @@ def _refuse_binary(source: Source) -> None:
                 "iconv -f LATIN1 -t UTF-8",
             ) from None
         line += piece.count(b"\n")
+
+
+def is_corpus(path: str) -> bool:
+    """Whether a path or a URL is a corpus; costs a look at one file where it is a folder of this machine."""
+    try:
+        return is_url(path) or Path(path, MANIFEST).is_file()
+    except (OSError, ValueError):  # no possible name
+        return False

@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats import raw
-from speedproof.formats.reading import plural
+from speedproof.formats.reading import delimiter_of, plural
 from speedproof.formats.source import ReadOptions, Source, open_source
-from speedproof.formats.text import delimiter_of
 
 TITLE = "Speedup-Test configuration"
 DESCRIPTION = "CSV of Name,Sample1,Sample2,ConfLevel,Coef and the sample files that it names"

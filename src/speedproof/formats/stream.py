@@ -15,12 +15,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from speedproof.corpus import is_corpus
 from speedproof.data.names import natural
 from speedproof.data.record import FileResults, Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.registry import COMPANIONS, Format, detect_source, format_named
-from speedproof.formats.source import STDIN, ReadOptions, Source, open_source, source_of
+from speedproof.formats.source import STDIN, ReadOptions, Source, is_corpus, open_source, source_of
 
 # Files that lie beside results and are none: left out of a folder without a complaint.
 _BESIDE = {

@@ -20,7 +20,6 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from speedproof.corpus import is_corpus
 from speedproof.data.checked import checked
 from speedproof.data.names import nearest_of
 from speedproof.data.record import Record, Skipped
@@ -28,7 +27,7 @@ from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
 from speedproof.errors import Parameter, UsageError
 from speedproof.formats import versions
-from speedproof.formats.source import ReadOptions
+from speedproof.formats.source import ReadOptions, is_corpus
 from speedproof.formats.stream import detect
 from speedproof.formats.stream import read as read_records
 
@@ -130,9 +129,9 @@ def read(
         else:
             name, path = argument.name or label, argument.paths[0]
             labelled, commands = versions.versions_of_one(name, path, records, reference)
-    more = names_given(higher_is_better)
-    all_there(more, (record.metric for _, record in labelled if isinstance(record, Record)))
-    labelled = [(of, turned(item, more) if isinstance(item, Record) else item) for of, item in labelled]
+    if more := names_given(higher_is_better):
+        all_there(more, (record.metric for _, record in labelled if isinstance(record, Record)))
+        labelled = [(of, turned(item, more) if isinstance(item, Record) else item) for of, item in labelled]
     suite = Suite.from_records(labelled, commands=commands)
     _all_usable(suite, labelled)
     chosen = suite.select(only, skip, metric)

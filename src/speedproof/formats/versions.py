@@ -18,8 +18,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.corpus import is_url
-from speedproof.data.names import enumerate_names, joined, natural
+from speedproof.data.names import enumerate_names, is_url, joined, natural
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import Parameter, UsageError
 from speedproof.formats.reading import changed, records_of

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 from sqlalchemy import Connection, text
 
-from speedproof.history.packing import location_and_bounds, unpacked
+from speedproof.history.packing import locations_and_bounds, unpacked
 
 _BATCH = 5000
 
@@ -36,11 +36,12 @@ def _values_apart(connection: Connection) -> None:
     )
     while rows := connection.execute(page, {"last": last, "many": _BATCH}).all():
         last = rows[-1].id
-        bounds = []
-        for row in rows:
-            known = SimpleNamespace(**row._mapping, unit="", higher_is_better=False, sha="")
-            figures = location_and_bounds(unpacked(known))
-            bounds.append({"id": row.id, "low": figures["low"], "high": figures["high"]})
+        known = (SimpleNamespace(**row._mapping, unit="", higher_is_better=False, sha="") for row in rows)
+        figures = locations_and_bounds([unpacked(row) for row in known])
+        bounds = [
+            {"id": row.id, "low": low, "high": high}
+            for row, low, high in zip(rows, figures["low"], figures["high"], strict=True)
+        ]
         connection.execute(text("UPDATE sample SET low = :low, high = :high WHERE id = :id"), bounds)
     for statement in (
         "ALTER TABLE sample DROP COLUMN observations",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from struct import pack
 from typing import Any
 
 import numpy as np
 
-from speedproof.data.sample import Sample
+from speedproof.arrays import batches
+from speedproof.data.sample import Sample, reduce_together
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
@@ -29,6 +30,7 @@ FIGURES = np.dtype(
      *((name, "<f8") for name in ("location", "low", "high"))]
 )  # fmt: skip
 """What a block holds of a sample."""
+_SHORT = 128  # bytes that are not worth compressing
 _HOSTS = ("hostname", "host_name")
 _CONFIGURATIONS = ("python_config_args",)
 _ARCHITECTURES = re.compile(r"x86_64|amd64|aarch64|arm64|armv\d\w*|i[3-6]86|ppc64\w*|riscv64|s390x", re.I)
@@ -66,31 +68,44 @@ def _first(known: Mapping[str, str], names: Sequence[str]) -> str:
     return next((known[name] for name in names if known.get(name)), "")
 
 
-def location_and_bounds(sample: Sample) -> dict[str, float | None]:
-    """The median over processes and its interval at 95 %, empty where the values are too few for one."""
-    used = sample.per_process("median").values
-    ordered = np.sort(used)
-    low, high = median_interval(used)
-    return {
-        "location": 0.5 * float(ordered[(used.size - 1) // 2] + ordered[used.size // 2]),
-        "low": None if math.isnan(low) else low,
-        "high": None if math.isnan(high) else high,
-    }
+def locations_and_bounds(samples: Sequence[Sample]) -> dict[str, list[float | None]]:
+    """The medians over processes and their intervals at 95 %, None where the values are too few for one."""
+    reduce_together(samples, "median")
+    used = [sample.per_process("median").values for sample in samples]
+    figures = np.empty((3, len(used)))
+    for places in batches((values.size,) for values in used):
+        ordered = np.sort(np.stack([used[i] for i in places]))
+        n = ordered.shape[1]
+        middle = 0.5 * (ordered[:, (n - 1) // 2] + ordered[:, n // 2])
+        figures[:, places] = [middle, *median_interval(ordered)]
+    columns = figures.astype(object)
+    columns[np.isnan(figures)] = None
+    return dict(zip(("location", "low", "high"), columns.tolist(), strict=True))
 
 
-def packed(sample: Sample) -> dict[str, bytes | None]:
+def packed(sample: Sample) -> tuple[bytes, bytes | None]:
     """The values and their processes, compressed."""
     processes = sample.processes
-    return {
-        "observations": zlib.compress(sample.values.astype("<f8").tobytes(), 1),
-        "processes": None if processes is None else zlib.compress(processes.astype("<i8").tobytes(), 1),
-    }
+    return (
+        _compressed(sample.values.astype("<f8", copy=False).tobytes()),
+        None if processes is None else _compressed(processes.astype("<i8", copy=False).tobytes()),
+    )
 
 
-def block_of(samples: Iterable[int], rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """The figures of samples from their numbers and rows; NaN where there is no interval."""
-    numbered = ({**row, "sample": number} for number, row in zip(samples, rows, strict=True))
-    return np.array([tuple(row[name] for name in FIGURES.names or ()) for row in numbered], FIGURES).tobytes()
+def _compressed(content: bytes) -> bytes:
+    """As zlib would; a few numbers, which it takes long for and hardly shortens, are a stored block (RFC 1951)."""
+    if (size := len(content)) > _SHORT:
+        return zlib.compress(content, 1)
+    head, check = pack("<3BHH", 0x78, 1, 1, size, size ^ 0xFFFF), pack(">I", zlib.adler32(content))
+    return head + content + check
+
+
+def block_of(columns: Mapping[str, Sequence[Any]]) -> bytes:
+    """The figures of samples from columns of their rows and numbers; NaN where there is no interval."""
+    block = np.empty(len(columns["sample"]), FIGURES)
+    for name in FIGURES.names or ():
+        block[name] = np.array(columns[name], FIGURES[name])
+    return block.tobytes()
 
 
 def unpacked(row: Any) -> Sample:

@@ -33,7 +33,7 @@ from speedproof.history.packing import (
     block_of,
     identity_of,
     label_of,
-    location_and_bounds,
+    locations_and_bounds,
     packed,
     unpacked,
 )
@@ -119,44 +119,52 @@ class HistoryStore:
                 more = {"subject": c.subject, "date": c.date or _now(), "branch": branch}
                 ids[version], _ = numbered(schema.commits, {"sha": c.sha}, **more)
             series = self._numbers(connection, suite, path)
-            rows = [
-                {
-                    "series": series[key],
-                    "session": sitting,
-                    "commit": ids[version],
-                    "source": source,
-                    "anchor": version == anchor,
-                    "n": sample.n,
-                    **location_and_bounds(sample),
-                    **dict(zip(("low", "high"), (bounds or {}).get((key, version), ()), strict=False)),
-                }
-                for (key, version), sample in suite.samples.items()
-            ]
-            self.insert(connection, rows, [packed(sample) for sample in suite.samples.values()])
+            samples = list(suite.samples.values())
+            figures = locations_and_bounds(samples)
+            for i, place in enumerate(suite.samples):
+                if bounds and place in bounds:
+                    figures["low"][i], figures["high"][i] = bounds[place]
+            values = list(map(packed, samples))
+            columns: dict[str, Sequence[Any]] = {
+                "series": [series[key] for key, _ in suite.samples],
+                "session": [sitting] * len(samples),
+                "commit": [ids[version] for _, version in suite.samples],
+                "source": [source] * len(samples),
+                "anchor": [version == anchor for _, version in suite.samples],
+                "n": [sample.n for sample in samples],
+                **figures,
+                "observations": [observations for observations, _ in values],
+                "processes": [processes for _, processes in values],
+            }
+            if samples:
+                self.insert(connection, columns)
         shas = tuple(dict.fromkeys(c.sha for c in commits.values()))
         names = tuple(dict.fromkeys(key.benchmark for key, _ in suite.samples))
-        return Added(path, len(rows), shas, False, benchmarks=names)
+        return Added(path, len(samples), shas, False, benchmarks=names)
 
-    def insert(
-        self, connection: Connection, rows: list[dict[str, Any]], values: list[dict[str, bytes | None]]
-    ) -> None:
-        """Samples with their values."""
+    def insert(self, connection: Connection, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Samples with their values, one or more, from columns of both tables."""
+        known = {name: column for name, column in columns.items() if name in schema.samples.c}
         if self._sqlite:  # which gives numbers back row by row; its only writer can count them
             last = connection.execute(select(func.max(schema.samples.c.id))).scalar() or 0
-            numbers: Sequence[int] = range(last + 1, last + 1 + len(rows))
-            _insert_all(
-                connection, schema.samples, [{"id": n, **row} for n, row in zip(numbers, rows, strict=True)]
-            )
+            numbers: Sequence[int] = range(last + 1, last + 1 + len(columns["series"]))
+            self._insert(connection, schema.samples, {"id": numbers, **known})
         else:
             made = insert(schema.samples).returning(schema.samples.c.id, sort_by_parameter_order=True)
-            numbers = connection.execute(made, rows).scalars().all()
-        if rows:
-            connection.execute(insert(schema.blocks).values(figures=block_of(numbers, rows)))
-        of_samples = [{"sample": number, **own} for number, own in zip(numbers, values, strict=True)]
-        if self._sqlite:
-            _insert_all(connection, schema.observations, of_samples)
-        else:
-            connection.execute(insert(schema.observations), of_samples)
+            numbers = connection.execute(made, _rows(known)).scalars().all()
+        known["sample"] = numbers
+        connection.execute(insert(schema.blocks).values(figures=block_of(known)))
+        values = {name: columns[name] for name in ("observations", "processes")}
+        self._insert(connection, schema.observations, {"sample": numbers, **values})
+
+    def _insert(self, connection: Connection, table: Table, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Rows from columns; into SQLite as they are."""
+        if not self._sqlite:
+            connection.execute(insert(table), _rows(columns))
+            return
+        names, places = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
+        statement = f'INSERT INTO "{table.name}" ({names}) VALUES ({places})'
+        connection.exec_driver_sql(statement, list(zip(*columns.values(), strict=True)))
 
     def _into(self, table: Table) -> Any:
         """Insert rows unless they are there; a writer of the same row is waited for."""
@@ -195,11 +203,10 @@ class HistoryStore:
 
     def _known(self, connection: Connection, keys: Sequence[Key]) -> dict[Key, StoredSeries]:
         """Those of some series that are in the store."""
-        query, named = select(schema.series), schema.series.c.benchmark
-        names, wanted = sorted({key.benchmark for key in keys}), set(keys)
-        pages = (names[start : start + _PAGE] for start in range(0, len(names), _PAGE))
-        series = (stored for page in pages for stored in _stored(connection, query.where(named.in_(page))))
-        return {stored.key: stored for stored in series if stored.key in wanted}
+        query, names, wanted = select(schema.series), {key.benchmark for key in keys}, set(keys)
+        if len(names) <= _PAGE:  # for more it takes longer to ask than to read all
+            query = query.where(schema.series.c.benchmark.in_(names))
+        return {stored.key: stored for stored in _stored(connection, query) if stored.key in wanted}
 
     def all_series(self, *, metric: str | None = None) -> tuple[StoredSeries, ...]:
         """Every series, by benchmark."""
@@ -380,13 +387,8 @@ def _kind(of: Sample | StoredSeries) -> str:
     return f"{of.unit or 'plain numbers'}, {'more' if of.higher_is_better else 'less'} being better"
 
 
-def _insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows of one shape into SQLite, as they are."""
-    if rows:
-        names = list(rows[0])
-        columns, places = ", ".join(f'"{name}"' for name in names), ", ".join("?" * len(names))
-        statement = f'INSERT INTO "{table.name}" ({columns}) VALUES ({places})'
-        connection.exec_driver_sql(statement, [tuple(row[name] for name in names) for row in rows])
+def _rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _configure(connection: Any, _: object) -> None:
@@ -400,5 +402,5 @@ def _begin_at_once(connection: Connection) -> None:
 
 
 def _stored(connection: Connection, query: Any) -> Iterator[StoredSeries]:
-    for row in connection.execute(query):
-        yield StoredSeries(row.id, Key(row.benchmark, row.metric), row.unit, row.higher_is_better)
+    for number, benchmark, metric, unit, higher in connection.execute(query).all():
+        yield StoredSeries(number, Key(benchmark, metric), unit, higher)

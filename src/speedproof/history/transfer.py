@@ -86,7 +86,7 @@ def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, 
     count = 0
     with store.transaction() as connection:
         numbers: dict[str, dict[int, int]] = {name: {} for name in _REFERS}
-        samples: list[tuple[dict[str, Any], dict[str, bytes | None]]] = []
+        samples: list[dict[str, Any]] = []
 
         def take(name: str, row: dict[str, Any]) -> None:
             """Merge one row; samples are collected."""
@@ -101,10 +101,9 @@ def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, 
                 if new:
                     numbers[name][old] = number
             elif name == "sample" and row["source"] != -1:
-                values = {k: _bytes(row.pop(k)) for k in ("observations", "processes")}
                 known = {column: _storable(row[column]) for column in _COLUMNS}
-                block_of([0], [known])  # refuses what is no number
-                samples.append((known, values))
+                block_of({k: [v] for k, v in known.items()} | {"sample": [0]})  # refuses what is no number
+                samples.append(known | {k: _bytes(row[k]) for k in ("observations", "processes")})
             elif name == "triage":
                 _decide(connection, row)
 
@@ -121,15 +120,11 @@ def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, 
     return count
 
 
-def _insert(
-    store: HistoryStore,
-    connection: Connection,
-    samples: list[tuple[dict[str, Any], dict[str, bytes | None]]],
-) -> int:
+def _insert(store: HistoryStore, connection: Connection, samples: list[dict[str, Any]]) -> int:
     """Put the collected samples into the store; their number."""
     count = len(samples)
     if samples:
-        store.insert(connection, *(list(column) for column in zip(*samples, strict=True)))
+        store.insert(connection, {name: [sample[name] for sample in samples] for name in samples[0]})
     samples.clear()
     return count
 

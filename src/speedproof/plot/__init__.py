@@ -4,10 +4,9 @@ Each function draws into ``ax`` (a new one without it) and returns it; :func:`sa
 is the optional extra ``plot`` and imported when the first picture is drawn.
 """
 
-from speedproof.plot.canvas import check_output, save
+from speedproof.plot.canvas import check_output, save, window
 from speedproof.plot.distributions import density, histogram, histograms, violins
 from speedproof.plot.samples import ecdf, ecdfs, ellipses, qq, run_order
-from speedproof.plot.scale import window
 from speedproof.plot.speedups import forest, forest_size, over
 
 __all__ = [

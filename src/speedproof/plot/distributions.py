@@ -17,16 +17,23 @@ from speedproof.plot.canvas import (
     DASHES,
     GREY,
     WIDTH,
+    Window,
     axes_or_new,
     beside,
+    beyond,
+    bins,
     caption,
     finished,
+    kernel_density,
     lay_grid,
     new_figure,
     of_runs,
+    on_one_axis,
+    places,
     plain,
+    widened,
+    window,
 )
-from speedproof.plot.scale import Window, beyond, bins, kernel_density, on_one_axis, places, widened, window
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

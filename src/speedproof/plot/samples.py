@@ -17,15 +17,20 @@ from speedproof.plot.canvas import (
     COLOURS,
     DASHES,
     GREY,
+    Window,
     axes_or_new,
     beside,
+    beyond,
     finished,
     lay_grid,
     of_runs,
+    on_one_axis,
+    places,
     plain,
     plain_log_ticks,
+    widened,
+    window,
 )
-from speedproof.plot.scale import Window, beyond, on_one_axis, places, widened, window
 from speedproof.stats.normality import critical_distance, lilliefors
 from speedproof.stats.special import ndtri
 

@@ -26,7 +26,7 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.betting import blocks_for_proof, scale_of, smallest_provable
 from speedproof.stats.culprit import step_posterior
 from speedproof.stats.ratio_medians import ratio_of_medians
-from speedproof.stats.resolution import Resolution, last_place
+from speedproof.stats.scaling import Resolution, last_place
 from speedproof.stats.sequential import PairedSequence
 
 # A step that holds this much of the posterior is put to the proof, and stays there until it holds less than that.

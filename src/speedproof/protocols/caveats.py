@@ -19,10 +19,9 @@ from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 from speedproof.protocols.checks import same_values
-from speedproof.protocols.in_blocks import blocks_of
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.units import LEAST_SESSIONS
+from speedproof.protocols.units import LEAST_SESSIONS, blocks_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.scaling import middle

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from speedproof.arrays import FloatArray
-from speedproof.data.groups import batches
+from speedproof.arrays import FloatArray, batches
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.dependence import drift, drift_within, lag1, midranks
-from speedproof.stats.resolution import last_place
-from speedproof.stats.scaling import exponent, middle
+from speedproof.stats.scaling import exponent, last_place, middle
 
 Tested = tuple[float, float]  # a statistic with its p-value
 
@@ -121,7 +119,7 @@ def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) ->
 def same_values(reference: Sample, candidate: Sample) -> list[Note]:
     """The check that two samples are two measurements."""
     x, y = reference.values, candidate.values
-    if not np.array_equal(x, y) or np.ptp(x) == 0:
+    if x[0] != y[0] or not np.array_equal(x, y) or np.ptp(x) == 0:
         return []
     message = "both samples hold the same values in the same order, as if one file was given twice"
     return [Note(Assumption.TWO_MEASUREMENTS, message)]

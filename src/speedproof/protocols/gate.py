@@ -60,12 +60,12 @@ from speedproof.protocols.claims import (
     overall,
 )
 from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
-from speedproof.protocols.in_blocks import blocks_of
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
-from speedproof.protocols.results import Comparison, Needed, Verdict
-from speedproof.protocols.sequential import TEST, WORSE_ON_AVERAGE, mean_of_blocks
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
+from speedproof.protocols.sequential import WORSE_ON_AVERAGE, mean_of_blocks
+from speedproof.protocols.units import blocks_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.ratio import edges as edges_of
@@ -235,7 +235,7 @@ class _Case(Struct, frozen=True, eq=False):
     @property
     def looks(self) -> bool:
         """Whether it was measured with looks, which the test of means does not allow for: it proves no fail."""
-        return self.comparison.test == TEST
+        return self.comparison.test == SEQUENTIAL
 
     def on_average(self, alpha: float) -> Comparison:
         """The comparison of means, with the speedup that the ratio of means gives."""
@@ -267,7 +267,7 @@ def _cases(
         sides = QUESTIONS[rules.protocol].sides(prepared)
         for pair, comparison, in_mean, side in zip(alike, *asked, sides, strict=True):
             average = None
-            if comparison.test == TEST:
+            if comparison.test == SEQUENTIAL:
                 average = _of_blocks(pair)
             elif in_mean.log is not None and rules.protocol == "typical":
                 average = log_ratios([in_mean], [pair], floor).mean(like_these=False)

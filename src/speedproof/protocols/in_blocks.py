@@ -12,20 +12,20 @@ import numpy as np
 
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
-from speedproof.data.sample import Sample, Trait, above_zero
 from speedproof.data.suite import Pair
 from speedproof.options import WORTH_KNOWING, quantile_name
 from speedproof.protocols.figures import log_speedups, verdict_of
 from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.quantile import quantiles_of, slowest_begin
-from speedproof.protocols.results import AtMargin, Comparison, State, Verdict
-from speedproof.protocols.sequential import TEST, block_checks, needed_of, pvalue_at
+from speedproof.protocols.results import SEQUENTIAL, AtMargin, Comparison, State, Verdict
+from speedproof.protocols.sequential import block_checks, needed_of, pvalue_at
+from speedproof.protocols.units import blocks_of
 from speedproof.stats.betting import FORECAST_FROM, scale_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.paired_ratio import paired_error
 from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.ranks import tied_share
-from speedproof.stats.resolution import Resolution, coarse_step
+from speedproof.stats.scaling import Resolution, coarse_step
 from speedproof.stats.sequential import PairedSequence
 
 # What order and planning cannot do to a comparison within blocks that allows for looks.
@@ -43,36 +43,6 @@ _ALLOWED_FOR = frozenset(
 
 # Of these, what looking at one quantile of each side does not depend on.
 _LOOKS = frozenset({Assumption.PLANNED_SIZE, Assumption.RESOLUTION, Assumption.SEVERAL_RUNS})
-
-
-def blocks_of(pair: Pair) -> tuple[FloatArray, FloatArray] | None:
-    """The values of both sides in the blocks that both have, in order; None where they did not take turns.
-
-    Nor are there any where values are nested in builds, which are tested once, or where a value is not positive.
-    """
-    keys = [_keys(side) for side in (pair.reference, pair.candidate)]
-    if keys[0] is None or keys[1] is None:
-        return None
-    places = {key: i for i, key in enumerate(keys[1])}
-    both = sorted((key, i, places[key]) for i, key in enumerate(keys[0]) if key in places)
-    x, y = (
-        np.where(side.values == 0.0, above_zero(0.0, side.written_unit), side.values)[places]
-        for side, places in (
-            (pair.reference, [i for _, i, _ in both]),
-            (pair.candidate, [j for _, _, j in both]),
-        )
-    )
-    return (x, y) if x.size and min(x.min(), y.min()) > 0.0 else None
-
-
-def _keys(sample: Sample) -> list[tuple[str, int]] | None:
-    if sample.blocks is None or sample.processes is not None or Trait.RANDOM_ORDER not in sample.traits:
-        return None
-    names = sample.session_names or ("",)
-    sittings = (
-        [names[0]] * sample.n if sample.sessions is None else [names[i] for i in sample.sessions.tolist()]
-    )
-    return list(zip(sittings, sample.blocks.tolist(), strict=True))
 
 
 def share_of_runs(pair: Pair, steadier: Pair) -> float:
@@ -120,7 +90,7 @@ def in_blocks(
         "is the value of a typical run of the candidate {better}?" if q is None else slowest_begin(q),
         rules,
         state=State.SIGNIFICANT if verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
-        test=TEST,
+        test=SEQUENTIAL,
         pvalue=p,
         pvalue_slower=result.pvalue_slower,
         speedup=Estimate(sequence.estimate(), result.low, result.high, 1 - rules.alpha),
@@ -130,7 +100,7 @@ def in_blocks(
             *(block_checks(sequence.differences) if q is None else ()),
         ),
         needed=needed,
-        ties=float(tied_share(slow, fast)),
+        ties=float(tied_share(slow[None], fast[None])[0]),
         at_margin=margin,
         quantiles=None if q is None else quantiles_of(side, slow, fast, q),
         log=None if q else log_speedups([sequence.estimate()], paired_error(slow[None], fast[None]))[0],

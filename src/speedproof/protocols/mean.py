@@ -17,7 +17,7 @@ from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.normality import TestResult, shapiro_wilk
 from speedproof.stats.power import runs_needed_means
-from speedproof.stats.ratio_means import log_ratio_of_means, ratio_of_means, ratio_of_means_test
+from speedproof.stats.ratio import log_ratio_of_means, ratio_of_means, ratio_of_means_test
 from speedproof.stats.scaling import location_ratios, mean, middle
 from speedproof.stats.ttests import TTest, VarianceRatio, student, variance_ratio, welch
 

@@ -30,7 +30,7 @@ from speedproof.protocols.checks import undermining
 from speedproof.protocols.units import matched_pair
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
-from speedproof.stats.pooled import pooled_order
+from speedproof.stats.ranks import pooled_order
 from speedproof.stats.scaling import MOST_APART, exponent
 from speedproof.stats.smirnov import kolmogorov_sf
 from speedproof.stats.special import t_quantile, t_sf

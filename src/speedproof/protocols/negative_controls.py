@@ -14,10 +14,9 @@ from msgspec.structs import replace
 
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.session_file import control_name
-from speedproof.protocols.claims import Outcome
+from speedproof.protocols.claims import Outcome, SessionQuestion, StopRules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import WITHHELD, CandidateResult
-from speedproof.protocols.stopping import SessionQuestion, StopRules
 
 _BUILT_AGAIN = "the difference of two builds of the reference"
 _UNTOUCHED = "the difference where the change can have done nothing"

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
-from speedproof.data.groups import batches
+from speedproof.arrays import FloatArray, batches
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample, reduce_together
 from speedproof.data.suite import Key, Pair
@@ -27,8 +26,7 @@ from speedproof.protocols.checks import (
     steadiness,
 )
 from speedproof.protocols.results import Comparison
-from speedproof.protocols.summaries import Summary, summarise_all
-from speedproof.protocols.units import LEAST_SESSIONS, independent_units, matched_pair
+from speedproof.protocols.units import LEAST_SESSIONS, Summary, independent_units, matched_pair, summarise_all
 from speedproof.stats.scaling import with_headroom
 
 if TYPE_CHECKING:

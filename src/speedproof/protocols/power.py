@@ -29,7 +29,7 @@ from speedproof.options import quantile_of
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, Question, answers
 from speedproof.protocols.results import Verdict
-from speedproof.stats.resolution import coarse_step
+from speedproof.stats.scaling import coarse_step
 from speedproof.stats.special import ndtri, normal_quantile
 
 LEAST_PILOT = 5

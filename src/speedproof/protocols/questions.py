@@ -1,38 +1,41 @@
 """The questions that may be asked of two samples: what the command line, the suite and the reports iterate over.
 
-A new question costs its module and an entry here.
+A new question costs its module and an entry here. What answers it is imported when it is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Literal
+from importlib import import_module
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
-from speedproof.data.groups import batches
+from speedproof.arrays import FloatArray, batches
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.options import HEADLINE, QUANTILES, QuestionName, quantile_name, quantile_of
-from speedproof.protocols.in_blocks import blocks_of, in_blocks
 from speedproof.protocols.mean import means
-from speedproof.protocols.median import medians
 from speedproof.protocols.noise_floor import over_the_floor
 from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules, Sides
-from speedproof.protocols.quantile import quantile_question, quantile_sides
 from speedproof.protocols.results import Comparison
-from speedproof.protocols.single_run import single_runs
-from speedproof.protocols.touati2009 import compare_2009
 from speedproof.protocols.typical import typical_runs, typical_sides
-from speedproof.stats.paired_ratio import runs_needed_pairs
+from speedproof.protocols.units import blocks_of
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
-from speedproof.stats.quantile_ratio import least_pvalue, runs_needed_quantiles
 from speedproof.stats.ratio import scaled
 from speedproof.stats.scaling import in_common_unit
+
+
+def _later(module: str, function: str) -> Callable[..., Any]:
+    """Say what answers a question: it is imported when it is called."""
+
+    def called(*args: Any, **more: Any) -> Any:
+        return getattr(import_module(f"speedproof.{module}"), function)(*args, **more)
+
+    return called
 
 
 class Question(Struct, frozen=True):
@@ -70,7 +73,7 @@ class Question(Struct, frozen=True):
             slow, fast = in_common_unit(
                 np.stack([side.slow for side in sides]), np.stack([side.fast for side in sides])
             )
-            forecast = runs_needed_pairs if sides[0].paired else self.forecast
+            forecast = _later("stats.paired_ratio", "runs_needed_pairs") if sides[0].paired else self.forecast
             with np.errstate(over="ignore", invalid="ignore"):
                 runs = forecast(*scaled(slow, fast, np.array(times)[:, None]), alphas[0])
             for row, x, y in zip(rows, runs.x.tolist(), runs.y.tolist(), strict=True):
@@ -85,6 +88,7 @@ def _allowing_for_looks(
     blocks = [blocks_of(pair) for pair in prepared.pairs]
     if not any(blocks):
         return ask(prepared)
+    in_blocks = _later("protocols.in_blocks", "in_blocks")
     planned = [pair for pair, own in zip(prepared.pairs, blocks, strict=True) if own is None]
     others = iter(ask(PreparedPairs(planned, prepared.rules)))
     sides = prepared.sides("median")
@@ -96,16 +100,17 @@ def _allowing_for_looks(
 
 def _of_quantile(q: float) -> Question:
     name = quantile_name(q)
+    asked = partial(_later("protocols.quantile", "quantile_question"), name, q)
     return Question(
         name,
         name.upper(),
         f"at {name.upper()}",
         "speedup",
-        partial(_allowing_for_looks, partial(quantile_question, name, q), q),
+        partial(_allowing_for_looks, asked, q),
         "median",
-        partial(runs_needed_quantiles, q=q),
-        partial(least_pvalue, q),
-        quantile_sides,
+        partial(_later("stats.quantile_ratio", "runs_needed_quantiles"), q=q),
+        partial(_later("stats.quantile_ratio", "least_pvalue"), q),
+        _later("protocols.quantile", "quantile_sides"),
     )
 
 
@@ -134,17 +139,32 @@ QUESTIONS: dict[str, Question] = _Questions(
             typical_sides,
         ),
         Question("mean", "Mean", "in mean", "speedup", means),
-        Question("median", "Median", "in median", "speedup", medians, "median", runs_needed_ranks, one_order),
+        Question(
+            "median",
+            "Median",
+            "in median",
+            "speedup",
+            _later("protocols.median", "medians"),
+            "median",
+            runs_needed_ranks,
+            one_order,
+        ),
         Question(
             "single run",
             "P[faster run]",
             "on a single run",
             "probability",
-            single_runs,
+            _later("protocols.single_run", "single_runs"),
             "median",
             runs_needed_ranks,
         ),
-        Question("touati2009", "2009 protocol", "by the 2009 protocol", "speedup", compare_2009),
+        Question(
+            "touati2009",
+            "2009 protocol",
+            "by the 2009 protocol",
+            "speedup",
+            _later("protocols.touati2009", "compare_2009"),
+        ),
         *map(_of_quantile, QUANTILES.values()),
     )
 )

@@ -15,22 +15,19 @@ from speedproof.data.sample import above_zero, clock_of, written_unit
 from speedproof.errors import DataError
 from speedproof.options import HEADLINE, QuestionName, quantile_name
 from speedproof.protocols.aggregates import MeanLogRatio
-from speedproof.protocols.claims import ASKS, Claim, Outcome, claim, judge
-from speedproof.protocols.results import Comparison, Needed, State, Verdict
-from speedproof.protocols.stopping import StopRules
-from speedproof.protocols.summaries import Summary
+from speedproof.protocols.claims import ASKS, Claim, Outcome, StopRules, claim, judge
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, State, Verdict
+from speedproof.protocols.units import Summary
 from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.quantile_sequence import QuantileSequence
-from speedproof.stats.resolution import Resolution
-from speedproof.stats.scaling import middle
+from speedproof.stats.scaling import Resolution, middle
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.symmetry import symmetry
 
-TEST = "sequential test of blocks"
 WITHHELD = "withheld"
 """Why nothing is said of a candidate though its own runs would prove it."""
 PROVEN = "proven"
@@ -120,7 +117,7 @@ class CandidateResult(Struct, frozen=True):
             reference=reference,
             candidate=candidate,
             state=State.SIGNIFICANT if self.verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
-            test=TEST,
+            test=SEQUENTIAL,
             pvalue=self.result.pvalue_faster,
             pvalue_slower=self.result.pvalue_slower,
             speedup=self.certified,
@@ -204,6 +201,8 @@ class SequentialComparison:
     def add(self, block: Mapping[str, float]) -> None:
         """Add a block."""
         self.blocks += 1
+        if not self.candidates:
+            return
         block = {name: above_zero(value, self._unit) for name, value in block.items()}
         for name, value in block.items():
             self._resolution.add(value, name)
@@ -230,27 +229,30 @@ class SequentialComparison:
                     ) from None
 
     def _decide(self) -> None:
-        if not self.candidates:
-            return
-        # Nothing changes for who left; of the others, what all blocks do not prove any more is not proven.
-        open_ = set(self.open())
-        for side, proven in self._proven.items():
-            evidence = [self._sequences[name].evidence(side) for name in self.candidates]
-            proven -= open_
-            # Where none is rejected even alone: work between blocks leaves cold caches to the next run.
-            if max(evidence) >= -math.log(self._rules.alpha):
-                rejected = closed_test(evidence, alpha=self._rules.alpha)
-                proven |= open_ & {n for n, r in zip(self.candidates, rejected, strict=True) if r}
+        # Work between blocks leaves cold caches to the next run: nothing is looked at before it can end.
         if self.blocks < self._rules.min_blocks:
             return
         if self._rules.max_blocks is not None and self.blocks >= self._rules.max_blocks:
             # It ends here whatever was found: where both numbers are the same, the size was fixed beforehand.
             if self._rules.fixed:
+                self._prove()
                 self._reasons = {name: self._reasons.get(name, ALL_MEASURED) for name in self.candidates}
             return
+        self._prove()
         for name in self.open():
             if reason := self._finished(name):
                 self._reasons[name] = reason
+
+    def _prove(self) -> None:
+        """Nothing changes for who left; of the others, what all blocks do not prove any more is not proven."""
+        open_ = set(self.open())
+        for side, proven in self._proven.items():
+            evidence = [self._sequences[name].evidence(side) for name in self.candidates]
+            proven -= open_
+            # Where none is rejected even alone, none is together.
+            if max(evidence, default=-math.inf) >= -math.log(self._rules.alpha):
+                rejected = closed_test(evidence, alpha=self._rules.alpha)
+                proven |= open_ & {n for n, r in zip(self.candidates, rejected, strict=True) if r}
 
     def _finished(self, name: str) -> str:
         rules, sequence = self._rules, self._sequences[name]
@@ -346,6 +348,7 @@ class SequentialComparison:
 
     def drop(self, candidate: str, reason: str) -> None:
         """Let a candidate leave the race for a reason that is none of its values."""
+        self._prove()
         self._reasons[candidate] = reason
 
     def warnings(self, candidate: str) -> tuple[Note, ...]:
@@ -356,6 +359,7 @@ class SequentialComparison:
 
     def findings(self) -> tuple[CandidateResult, ...]:
         """What is known of every candidate."""
+        self._prove()
         results = []
         for name, sequence in self._sequences.items():
             result, rules = sequence.result(), self._rules

@@ -23,11 +23,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
-from speedproof.protocols.figures import SMALL, Decision
-from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
-from speedproof.protocols.median import MedianDecision, decide_median, median_tests
-from speedproof.protocols.pair import DEFAULT, Rules
-from speedproof.protocols.suites import (
+from speedproof.protocols.aggregates import (
     LOCATIONS,
     Accelerated,
     Location,
@@ -38,8 +34,12 @@ from speedproof.protocols.suites import (
     overall_gain,
     weigh,
 )
+from speedproof.protocols.figures import SMALL, Decision
+from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
+from speedproof.protocols.median import MedianDecision, decide_median, median_tests
+from speedproof.protocols.pair import DEFAULT, Rules
 from speedproof.stats.estimate import Estimate, alpha_at
-from speedproof.stats.ratio_means import ratio_of_means
+from speedproof.stats.ratio import ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.scaling import location_ratio, mean, median
 

@@ -15,25 +15,25 @@ from speedproof.data.notes import Note
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.options import ASKED, DETAILS, QuestionName
-from speedproof.protocols.aggregates import GeometricMeans, geometric_means
-from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
-from speedproof.protocols.hpt import Hpt, entries_of_pairs, hpt
-from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
-from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import answers, headline_of
-from speedproof.protocols.results import Comparison, Risk, Verdict
-from speedproof.protocols.suites import (
+from speedproof.protocols.aggregates import (
     LOCATIONS,
     PRECISION,
     Accelerated,
     Gain2009,
+    GeometricMeans,
     Location,
     OverallGain,
     accelerated,
     accelerated_2009,
     gain_2009,
+    geometric_means,
     overall_gain,
 )
+from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
+from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.questions import answers, headline_of
+from speedproof.protocols.results import Comparison, Hpt, Risk, Verdict
 
 _CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
 LEAST_FOR_HPT = 5
@@ -202,6 +202,8 @@ def _overall(prepared: Sequence[PreparedPairs]) -> tuple[tuple[Location, Overall
 def _hpt(pairs: list[Pair], alpha: float) -> Hpt | None:
     if len(pairs) < LEAST_FOR_HPT:
         return None
+    from speedproof.protocols.hpt import entries_of_pairs, hpt
+
     try:
         return hpt(entries_of_pairs(pairs), [1 - alpha])
     except DataError:  # scores are ratios: zeros have none, nor have values 1e100 times as large as others

@@ -24,20 +24,15 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, log_speedups, verdict_of
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
-from speedproof.protocols.summaries import summarise_all
-from speedproof.protocols.units import paired_units, typical_units
+from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.paired_ratio import paired_error, paired_ratio, paired_ratio_test, runs_needed_pairs
 from speedproof.stats.permutation import PROVING, one_order
-from speedproof.stats.pooled import ascending
-from speedproof.stats.power import runs_needed_ranks
-from speedproof.stats.ranks import tied_share
+from speedproof.stats.power import runs_needed_ranks, typical_error
+from speedproof.stats.ranks import ascending, tied_share
 from speedproof.stats.ratio import RatioTest
-from speedproof.stats.resolution import coarse_steps
-from speedproof.stats.scaling import with_headroom
+from speedproof.stats.scaling import coarse_steps, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
-from speedproof.stats.typical_error import typical_error
 
 _WITHIN = (
     "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
@@ -142,6 +137,8 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     steps[[side.x.exact and side.y.exact for side in own]] = 0.0
     test: Callable[[float], RatioTest]
     if own[0].paired:
+        from speedproof.stats.paired_ratio import paired_error, paired_ratio, paired_ratio_test
+
         factors, slowly = np.ones(len(own)), np.zeros(len(own), dtype=np.bool_)
         bounds = paired_ratio(slow, fast, rules.alpha, steps=steps)
         errors = paired_error(slow, fast)
@@ -168,6 +165,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     needed = _needed(own, slow, fast, rules, verdicts, (factors, slowly), ratios[0])
     order = _of_order(own, slow, fast, rules, pvalues, (factors, slowly))
     chances = lists(bounds.chance, bounds.chance_low, bounds.chance_high)
+    (ties,) = lists(tied_share(slow, fast))
     return [
         side.answer(
             "typical",
@@ -182,7 +180,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             checks=(*side.checks, *order.get(i, ())),
             needed=needed.get(i),
             chance=Estimate(chances[0][i], chances[1][i], chances[2][i], 1 - rules.alpha),
-            ties=tied_share(slow[i], fast[i]),
+            ties=ties[i],
             at_margin=margins[i],
             log=logs[i],
         )
@@ -237,6 +235,8 @@ def _needed(
     n, m = slow.shape[-1], fast.shape[-1]
     if one_order(n, m) <= rules.alpha:
         if own[0].paired:
+            from speedproof.stats.paired_ratio import runs_needed_pairs
+
             return forecasts(own, slow, fast, rules, undecided, runs_needed_pairs, speedups)
         needed = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
         factors, slowly = inflation

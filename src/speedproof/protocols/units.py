@@ -1,19 +1,27 @@
-"""What repeats independently on both sides of a pair: sessions, processes, or the runs of one process."""
+"""What repeats independently on both sides of a pair, and its numbers: sessions, processes, or runs of one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import IntArray
-from speedproof.data.groups import Groups
+from speedproof.arrays import FloatArray, Groups, IntArray, batches
 from speedproof.data.names import begin_alike
 from speedproof.data.record import Order, order_of_measuring
-from speedproof.data.sample import Sample, Trait
-from speedproof.data.suite import Pair
+from speedproof.data.sample import Sample, Trait, above_zero
+from speedproof.data.suite import Pair, Suite
+from speedproof.stats.scaling import middle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from speedproof.arrays import FloatArray
+    from speedproof.data.sample import Sample
+
 
 LEAST_SESSIONS = 4
 """So many sessions of every version, and the session is the unit: with fewer no test could decide."""
@@ -146,3 +154,112 @@ def typical_units(pair: Pair) -> tuple[Sample, Sample]:
         return x, y
     x, y = (s if s.process_count == 1 else s.per_process("median") for s in sides)
     return x, y
+
+
+def blocks_of(pair: Pair) -> tuple[FloatArray, FloatArray] | None:
+    """The values of both sides in the blocks that both have, in order; None where they did not take turns.
+
+    Nor are there any where values are nested in builds, which are tested once, or where a value is not positive.
+    """
+    keys = [_keys(side) for side in (pair.reference, pair.candidate)]
+    if keys[0] is None or keys[1] is None:
+        return None
+    places = {key: i for i, key in enumerate(keys[1])}
+    both = sorted((key, i, places[key]) for i, key in enumerate(keys[0]) if key in places)
+    x, y = (
+        np.where(side.values == 0.0, above_zero(0.0, side.written_unit), side.values)[places]
+        for side, places in (
+            (pair.reference, [i for _, i, _ in both]),
+            (pair.candidate, [j for _, _, j in both]),
+        )
+    )
+    return (x, y) if x.size and min(x.min(), y.min()) > 0.0 else None
+
+
+def _keys(sample: Sample) -> list[tuple[str, int]] | None:
+    if sample.blocks is None or sample.processes is not None or Trait.RANDOM_ORDER not in sample.traits:
+        return None
+    names = sample.session_names or ("",)
+    sittings = (
+        [names[0]] * sample.n if sample.sessions is None else [names[i] for i in sample.sessions.tolist()]
+    )
+    return list(zip(sittings, sample.blocks.tolist(), strict=True))
+
+
+class Summary(Struct, frozen=True):
+    """One side of a comparison in a few numbers; the sample itself is not kept."""
+
+    label: str  # the version
+    n: int  # number of values that the protocol used
+    observations: int  # number of values measured; larger than n when values were nested in processes
+    # Location and spread in base units; ``deviation`` divides by n - 1 (NaN for one value), ``mad`` is the
+    # median absolute deviation from the median, not scaled
+    mean: float
+    median: float
+    minimum: float
+    maximum: float
+    deviation: float
+    mad: float
+    unit: str  # the base unit
+    notes: tuple[str, ...] = ()  # remarks made while reading
+    # What the values used are of: ``"run"``, ``"process"``, ``"build"`` or ``"session"``
+    repeated: str = "run"
+    higher_is_better: bool | None = None  # of the values; None: as the unit says
+
+
+def summarise(sample: Sample) -> Summary:
+    """Reduce a sample to its summary."""
+    return summarise_all([sample], [sample])[0]
+
+
+def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Summary]:
+    """Reduce samples to their summaries, those of equal sizes together."""
+    summaries: dict[int, Summary] = {}
+    for members in batches((values.n,) for values in used):
+        rows = _moments(np.stack([used[i].values for i in members]))
+        for i, row in zip(members, rows, strict=True):
+            sample, n = samples[i], used[i].n
+            summaries[i] = Summary(
+                sample.label, n, sample.n, *row, sample.unit, sample.notes, repeated_in(sample, n),
+                sample.higher_is_better,
+            )  # fmt: skip
+    return [summaries[i] for i in range(len(samples))]
+
+
+def repeated_in(sample: Sample, units: int) -> str:
+    """What so many independent values of a sample are of: a run, a process, a build or a session."""
+    runs = units == sample.n or units > sample.process_count  # all of them, or some of one process
+    if runs or sample.session_count == units > 1:
+        return "run" if runs else "session"
+    return "build" if Trait.BUILDS in sample.traits else "process"
+
+
+def outermost(repeated: Iterable[str]) -> str:
+    """What was repeated on all sides, where one side's values are nested and another's are not."""
+    return max(repeated, key=("run", "process", "build", "session").index)
+
+
+def _moments(values: FloatArray) -> list[tuple[float, float, float, float, float, float]]:
+    """Mean, median, minimum, maximum, deviation and median absolute deviation of each row."""
+    n = values.shape[-1]
+    largest = np.abs(values).max(axis=-1)
+    outside = (largest > 0.0) & ~((largest > 1e-60) & (largest < 1e60))
+    shift = np.where(outside, -np.frexp(largest)[1], 0)
+    v = np.ldexp(values, shift[:, None]) if outside.any() else values
+    median = middle(v)
+    deviation = v.std(axis=-1, ddof=1) if n > 1 else np.full(len(v), np.nan)
+    columns = [v.mean(axis=-1), median, deviation, middle(np.abs(v - median[:, None]))]
+    if outside.any():
+        with np.errstate(over="ignore"):
+            columns = [np.ldexp(column, -shift) for column in columns]
+    columns[2:2] = [values.min(axis=-1), values.max(axis=-1)]
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def summaries_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
+    """The runs of a suite in numbers, by benchmark and version."""
+    return {
+        (key.benchmark, version): summarise(sample)
+        for (key, version), sample in suite.samples.items()
+        if key.metric == metric
+    }

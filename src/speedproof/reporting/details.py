@@ -8,18 +8,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from speedproof.data.units import format_values
-from speedproof.protocols.aggregates import GeometricMeans
+from speedproof.protocols.aggregates import RANDOM_SELECTION, GeometricMeans, Location, OverallGain
 from speedproof.protocols.checks import ORDER_LEVEL
 from speedproof.protocols.multiplicity import METHODS
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
-from speedproof.protocols.suites import RANDOM_SELECTION, Location, OverallGain
 from speedproof.reporting import words
-from speedproof.reporting.hpt import conclusion
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
-from speedproof.reporting.names import benchmark_column, enumerate_names, labels
-from speedproof.reporting.numbers import factor, level, p_is, percent, pvalue
+from speedproof.reporting.names import (
+    benchmark_column,
+    enumerate_names,
+    factor,
+    labels,
+    level,
+    p_is,
+    percent,
+    pvalue,
+)
 from speedproof.reporting.rows import Voice, times
 from speedproof.stats.scaling import MOST_APART
 
@@ -130,6 +136,8 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
                 f"{percent(gain_2009.gain)}, {percent(gain_2009.confidence)} confidence."
             )
     if result.hpt is not None:
+        from speedproof.reporting.hpt import conclusion
+
         yield Text(conclusion(result.hpt, result.reference, result.candidate, shaken=voice.shaken))
     elif total >= LEAST_FOR_HPT:
         sides = {c.benchmark: (c.reference, c.candidate) for c in result.comparisons}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from speedproof.data.notes import Note
 from speedproof.protocols.caveats import MachineSpeeds
-from speedproof.protocols.hpt import AS_GIVEN, Hpt, HptBenchmark, HptClaim, HptClaims, Winner
-from speedproof.protocols.hpt_speedup import RSpeedup
+from speedproof.protocols.hpt import AS_GIVEN, HptClaim, HptClaims
+from speedproof.protocols.results import Hpt, HptBenchmark, RSpeedup, Winner
 from speedproof.reporting.model import (
     Cell,
     Column,
@@ -23,10 +23,18 @@ from speedproof.reporting.model import (
     hint_of_all,
     right,
 )
-from speedproof.reporting.names import benchmark_column, labels, spoken
+from speedproof.reporting.names import (
+    benchmark_column,
+    factor,
+    labels,
+    percent,
+    plural,
+    pvalue,
+    spoken,
+    values,
+)
 from speedproof.reporting.notes import caveats as told_caveats
 from speedproof.reporting.notes import two_speeds
-from speedproof.reporting.numbers import factor, percent, plural, pvalue, values
 
 if TYPE_CHECKING:
     from speedproof.corpus.hpt import OverBenchmarks

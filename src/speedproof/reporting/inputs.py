@@ -10,8 +10,7 @@ from speedproof.protocols.inputs import Input, OverInputs
 from speedproof.protocols.results import Verdict
 from speedproof.reporting import words
 from speedproof.reporting.model import Column, Report, Row, Table, Text, folded, right
-from speedproof.reporting.names import benchmark_column, called
-from speedproof.reporting.numbers import factor, level, plural
+from speedproof.reporting.names import benchmark_column, called, factor, level, plural
 from speedproof.reporting.rows import Voice, version_columns
 from speedproof.stats.estimate import Estimate
 

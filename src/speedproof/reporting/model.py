@@ -1,20 +1,26 @@
 """What a report is made of, before anybody knows where it will be shown.
 
 Every result has one module here that makes a :class:`Report` of it, and every format has one that writes any
-report: a new result costs one file, and so does a new format. A style is a name with a meaning, never the only
+report. A style is a name with a meaning, never the only
 carrier of it: every coloured cell says in words what its colour says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import groupby
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from speedproof.data.suite import Suite
+    from speedproof.protocols.suite import SuiteComparison
+    from speedproof.reporting.stored import Context
 
 _Kind = TypeVar("_Kind", bound=str)
 Value = str | int | float | None
@@ -174,3 +180,39 @@ def hint_of_all(what: str, *tables: Table, hides: bool = False) -> tuple[str, ..
     """How to see every row, where some are counted instead of shown."""
     hides = hides or any(hidden for table in tables for _, hidden, _ in grouped(table.rows))
     return (f"--all: every {what}",) if hides else ()
+
+
+class ReportFormat(Struct, frozen=True):
+    """A way to write what there is to report; the module of its name does."""
+
+    name: str
+    endings: tuple[str, ...]  # of files that hold it
+    help: str  # what it is, for the option's help
+
+    def write(self, reported: Reported, target: str) -> str:
+        """From what there is to report, and the file that it goes to, to a text."""
+        return str(import_module(f"speedproof.reporting.formats.{self.name}").write(reported, target))
+
+
+class Reported(Struct, frozen=True, eq=False):
+    """What there is to report."""
+
+    reports: Sequence[Report]  # in order
+    suite: Suite | None = None  # the samples behind them, where they are known
+    context: Context | None = None  # how they were made
+    results: Sequence[SuiteComparison] = ()  # what a page may draw of the samples
+
+
+FORMATS = {
+    one.name: one
+    for one in (
+        ReportFormat(
+            "csv", (".csv", ".tsv"), "the table with all digits (tab-separated when FILE ends with .tsv)"
+        ),
+        ReportFormat("html", (".html",), "a page with a panel of charts and checks for each benchmark"),
+        ReportFormat("junit", (".xml",), "JUnit XML: a slowdown is a failure, undecided is skipped"),
+        ReportFormat("latex", (".tex",), "the table for a paper (booktabs)"),
+        ReportFormat("markdown", (".md",), "Markdown for a pull request: what is proven, the rest folded"),
+    )
+}
+"""By the name of the option that writes it; ``sp.report`` knows each by its endings."""

@@ -11,8 +11,7 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting.model import Text
-from speedproof.reporting.names import nicknames
-from speedproof.reporting.numbers import level, percent, plural
+from speedproof.reporting.names import level, nicknames, percent, plural
 from speedproof.reporting.words import interval
 
 

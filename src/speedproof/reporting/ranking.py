@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from speedproof.data.suite import Key
 from speedproof.protocols.run_ranking import RankedRun, RunRanking
-from speedproof.protocols.summaries import outermost
+from speedproof.protocols.units import outermost
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
-from speedproof.reporting.names import benchmark_column, called, labels
+from speedproof.reporting.names import benchmark_column, called, case_share, labels, percent, plural, values
 from speedproof.reporting.notes import risk_of_many
-from speedproof.reporting.numbers import case_share, percent, plural, values
 from speedproof.reporting.words import counted_runs, several
 from speedproof.stats.estimate import Estimate
 

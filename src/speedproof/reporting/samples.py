@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Suite
 from speedproof.data.units import scale_of
-from speedproof.protocols.summaries import summarise
+from speedproof.protocols.units import summarise
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
-from speedproof.reporting.names import benchmark_column, called
-from speedproof.reporting.numbers import plural, values
+from speedproof.reporting.names import benchmark_column, called, plural, values
 from speedproof.reporting.words import spread
 from speedproof.stats.scaling import with_headroom
 

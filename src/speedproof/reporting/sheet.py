@@ -12,9 +12,8 @@ from functools import partial
 from msgspec.structs import replace
 
 from speedproof.data.units import scale_of
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.results import Comparison, SuiteRanking, Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting import details as detailed
 from speedproof.reporting import notes, words
 from speedproof.reporting.model import (
     MANY,
@@ -28,8 +27,7 @@ from speedproof.reporting.model import (
     hint_of_all,
     right,
 )
-from speedproof.reporting.names import benchmark_column, nicknames, shortened, spoken
-from speedproof.reporting.numbers import level, plural, values
+from speedproof.reporting.names import benchmark_column, level, nicknames, plural, shortened, spoken, values
 from speedproof.reporting.rows import OUTCOMES, Voice, by_medians, opposite, records, times, version_columns
 
 _AT_ENDS = 5
@@ -63,9 +61,45 @@ def report(
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
         hints=tuple(hint for hint in made.hints if not any(option in hint for option in given)),
-        sections=tuple(detailed.sections(result, details=details, explain=explain)),
+        sections=sections(result, details=details, explain=explain),
         good=all(c.verdict is not Verdict.SLOWER for c in heads),
     )
+
+
+def reports(
+    results: Sequence[SuiteComparison],
+    rankings: Mapping[str, SuiteRanking] | None = None,
+    *,
+    short: bool = True,
+    **asked: bool,
+) -> list[Report]:
+    """One report a metric: a sheet for two versions, a ranking and a matrix for more.
+
+    Where nothing more is asked of several metrics of two versions, ``short`` is one report with a row a metric.
+    """
+    by_metric: dict[str, list[SuiteComparison]] = {}
+    for result in results:
+        by_metric.setdefault(result.metric, []).append(result)
+    if short and len(by_metric) > 1 and len(by_metric) == len(results) and not any(asked.values()):
+        return [of_metrics(results)]
+    ranked = rankings or {}
+    if len(by_metric) < len(results):
+        from speedproof.reporting.versions import report as of_versions
+
+    made = {
+        metric: of_versions(of, ranked.get(metric), **asked) if len(of) > 1 else report(of[0], **asked)
+        for metric, of in by_metric.items()
+    }
+    return named(made) if len(made) > 1 else [*made.values()]
+
+
+def sections(result: SuiteComparison, *, details: bool, explain: bool) -> tuple[Report, ...]:
+    """What was asked for beyond the sheet."""
+    if not (details or explain):
+        return ()
+    from speedproof.reporting import details as beyond
+
+    return tuple(beyond.sections(result, details=details, explain=explain))
 
 
 def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:

@@ -22,7 +22,7 @@ from speedproof.reporting.history import (
     too_few,
 )
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
-from speedproof.reporting.numbers import factor, percent, plural, sparkline, values
+from speedproof.reporting.names import factor, percent, plural, sparkline, values
 from speedproof.reporting.words import of_metric
 
 _SHOWN = 7

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from msgspec.structs import replace
 
-from speedproof.protocols.ranking import SuiteRanking
-from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.sequential import TEST
+from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting import details as detailed
 from speedproof.reporting import sheet, words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, hint_of_all, right
 from speedproof.reporting.names import (
@@ -21,11 +18,16 @@ from speedproof.reporting.names import (
     called,
     common_prefix,
     enumerate_names,
+    factor,
     labels,
+    level,
+    percent,
+    plural,
     shortened,
+    sparkline,
+    values,
 )
 from speedproof.reporting.notes import caveats, two_speeds, undermining
-from speedproof.reporting.numbers import factor, level, percent, plural, sparkline, values
 from speedproof.reporting.rows import OUTCOMES, Voice, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
@@ -35,30 +37,6 @@ _WIDE = 3  # benchmarks up to which a table of several versions has a row a vers
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _COMMIT = re.compile(r"[0-9a-f]{7,40}(?= |$)|WORKTREE(?= |$)")
 _NUMBERED = re.compile(r"\D*\d+(\.\d+)*\D*")
-
-
-def reports(
-    results: Sequence[SuiteComparison],
-    rankings: Mapping[str, SuiteRanking] | None = None,
-    *,
-    short: bool = True,
-    **asked: bool,
-) -> list[Report]:
-    """One report a metric: a sheet for two versions, a ranking and a matrix for more.
-
-    Where nothing more is asked of several metrics of two versions, ``short`` is one report with a row a metric.
-    """
-    by_metric: dict[str, list[SuiteComparison]] = {}
-    for result in results:
-        by_metric.setdefault(result.metric, []).append(result)
-    if short and len(by_metric) > 1 and len(by_metric) == len(results) and not any(asked.values()):
-        return [sheet.of_metrics(results)]
-    ranked = rankings or {}
-    made = {
-        metric: report(of, ranked.get(metric), **asked) if len(of) > 1 else sheet.report(of[0], **asked)
-        for metric, of in by_metric.items()
-    }
-    return sheet.named(made) if len(made) > 1 else [*made.values()]
 
 
 class _Versions:
@@ -120,12 +98,12 @@ def report(
         alone = f"what is {voice.shown} in a row holds by itself ({level(1 - results[0].alpha)})."
         notes.insert(0, Text(f"Places hold together; {alone}", "dim"))
     sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
-    if not several and len(sizes) > 1 and any(c.test == TEST for c in of.heads.values()):
+    if not several and len(sizes) > 1 and any(c.test == SEQUENTIAL for c in of.heads.values()):
         notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
     notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.
     hint = () if everything else hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
-    parts = [(r, part) for r in results for part in detailed.sections(r, details=details, explain=explain)]
+    parts = [(r, part) for r in results for part in sheet.sections(r, details=details, explain=explain)]
     return Report(
         f"{plural(len(results), 'version')} against {of.names[0]}: {metric}",
         (

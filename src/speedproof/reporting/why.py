@@ -11,8 +11,17 @@ from msgspec.structs import replace
 from speedproof.data.units import format_value
 from speedproof.protocols.why import LEAST_RUNS, ByStates, GoesWith, StateOfRuns, Why
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, right
-from speedproof.reporting.names import benchmark_column, called, enumerate_names
-from speedproof.reporting.numbers import case_share, factor, percent, plural, pvalue, value_of
+from speedproof.reporting.names import (
+    benchmark_column,
+    called,
+    case_share,
+    enumerate_names,
+    factor,
+    percent,
+    plural,
+    pvalue,
+    value_of,
+)
 from speedproof.reporting.words import direction, inverse
 from speedproof.stats.estimate import Estimate
 

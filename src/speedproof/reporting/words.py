@@ -16,13 +16,13 @@ from msgspec.structs import replace
 
 from speedproof.options import HEADLINE, WORTH_KNOWING
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
-from speedproof.protocols.summaries import Summary
+from speedproof.protocols.units import Summary
 from speedproof.reporting.model import Style
-from speedproof.reporting.numbers import case_share, factor, level, plural, rough, share
+from speedproof.reporting.names import case_share, factor, level, plural, rough, share
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from speedproof.protocols.suites import Location
+    from speedproof.protocols.aggregates import Location
 
 STYLES: dict[Verdict, Style] = {
     Verdict.FASTER: "good",

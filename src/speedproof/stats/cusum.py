@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.normal_scores import COMPILED
-from speedproof.stats.root import halved
-from speedproof.stats.special import ndtr, ndtri
+from speedproof.stats.special import halved, ndtr, ndtri
 
 _SLACK = 0.5  # best for a change by one deviation
 _FIRST = 10  # values that only serve for ranking

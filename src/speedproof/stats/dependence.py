@@ -9,7 +9,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
-from speedproof.stats.pooled import gathered
+from speedproof.stats.ranks import gathered
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import betainc, t_sf
 

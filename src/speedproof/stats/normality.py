@@ -10,9 +10,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.root import halved
 from speedproof.stats.scaling import middle, usual
-from speedproof.stats.special import ndtr, ndtri
+from speedproof.stats.special import halved, ndtr, ndtri
 
 # Polynomials of AS R94, lowest power first, as printed by Royston (1995).
 _WEIGHT_LAST = (0.0, 0.221157, -0.147981, -2.07119, 4.434685, -2.706056)  # C1, in n^-1/2

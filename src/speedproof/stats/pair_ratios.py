@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.merging import merged_places
-from speedproof.stats.pooled import distinct
+from speedproof.stats.ranks import distinct, merged_places
 
 _FEW = 1 << 11
 _SOME = 1 << 8  # values of a side whose ratios tell about where one lies

@@ -23,8 +23,8 @@ import numpy as np
 from speedproof.arrays import FloatArray
 from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.quantile_ratio import Quantiles
-from speedproof.stats.root import halved
 from speedproof.stats.sequential import PairedSequence, bounds_of
+from speedproof.stats.special import halved
 
 # Runs that the beta distribution is worth: as many as what is to be found soon takes. It cannot harm validity.
 _WORTH = 15.0
@@ -58,11 +58,7 @@ class QuantileSequence(PairedSequence):
         super().add(reference, candidate)
         for logs, value in zip(self._logs, (reference, candidate), strict=True):
             logs.append(math.log(value))
-
-    def _bet(self, difference: float, scale: float) -> None:
-        """Forget what was known of the blocks before."""
-        self._result = self._tables = None
-        self._at = {}
+        self._tables, self._at = None, {}
 
     def log_evidence(self, gamma: float, *, side: int) -> float:
         """Logarithm of the present e-value against "the ratio of the quantiles is at most gamma"."""

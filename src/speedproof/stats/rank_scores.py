@@ -14,11 +14,10 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.dependence import drifting
-from speedproof.stats.merging import merged_places
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
-from speedproof.stats.pooled import ascending
+from speedproof.stats.ranks import ascending, merged_places
 from speedproof.stats.ratio import scaled
-from speedproof.stats.root import decreasing_roots
+from speedproof.stats.special import decreasing_roots
 
 _LISTED = 1 << 10  # ratios that are listed near a bound,
 _SHARE_LISTED = 1 / 16  # or as many as this share of the values, where that is more

@@ -1,6 +1,6 @@
-"""A ratio of two locations: what its p-value at a ratio gamma and the inversion of that have in common.
+"""A ratio of two means, and what the p-value at a ratio gamma and its inversion have in common for any ratio.
 
-`ratio_means`, `ratio_medians`, `superiority` and `paired_ratio` each hold both, of one kind of ratio.
+`ratio_medians`, `superiority` and `paired_ratio` hold both of other kinds of ratio.
 ``above`` is the p-value against H1: X / Y lies above gamma; ``low`` of risk alpha is where it passes alpha, and
 so for ``below`` and ``high``. A hypothesis "at most gamma" contains every smaller ratio, so p-values and bounds
 agree with the verdict at gamma = 1: what is proven above 1 is proven above every smaller gamma. A bound that
@@ -22,6 +22,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
+from speedproof.stats.special import normal_quantile, t_quantile, t_sf, t_sf_pdf
+from speedproof.stats.ttests import Moments, TTest, common_moments, student_from, welch_from
 
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 _LEAST = 5e-324  # the smallest double above 0
@@ -95,3 +97,185 @@ def monotone(gamma: float, shifted: RatioTest, at_one: RatioTest, defined: BoolA
         above = np.fmax(shifted.above, at_one.above)
         below = np.fmin(shifted.below, at_one.below)
     return RatioTest(np.where(defined, above, np.nan), np.where(defined, below, np.nan))
+
+
+def ratio_of_means(
+    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, equal_variances: npt.ArrayLike
+) -> Interval:
+    """Bounds of mean X / mean Y by the inverted t-test (E. C. Fieller, J. R. Stat. Soc. B 16(2), 1954).
+
+    0 and infinity where no gamma is rejected or the test is undefined; NaN where a mean is negative. Welch's
+    p-value can fall and rise again when a sample of two or three values has a standard error of tens of percents
+    of its mean; the bound then is an end of the rejected stretch on the side of 1 that the verdict names.
+    """
+    mx, my = common_moments(x, y)
+    shape = np.broadcast_shapes(mx.mean.shape, my.mean.shape)
+    equal = np.broadcast_to(np.asarray(equal_variances, dtype=np.bool_), shape)
+    low, high = np.empty(shape), np.empty(shape)
+    for rows, pooled in ((equal, True), (~equal, False)):
+        if rows.any():
+            part = _pooled_bounds if pooled else _welch_bounds
+            bounds = part(_rows(mx, rows), _rows(my, rows), alpha)
+            low[rows], high[rows] = bounds.low, bounds.high
+    ratio = (mx.mean >= 0.0) & (my.mean >= 0.0)
+    return Interval(np.where(ratio, low, np.nan), np.where(ratio, high, np.nan))
+
+
+def ratio_of_means_test(
+    x: npt.ArrayLike, y: npt.ArrayLike, gamma: float, equal_variances: npt.ArrayLike
+) -> RatioTest:
+    """Test mean X / mean Y against gamma; NaN where the test of gamma = 1 is undefined or a mean is negative."""
+    edges(gamma)
+    mx, my = common_moments(x, y)
+    equal = np.asarray(equal_variances, dtype=np.bool_)
+    pooled, separate = student_from(mx, my), welch_from(mx, my)
+    sizes = (max(mx.n - 1, 1), max(my.n - 1, 1))
+    t, _ = _pooled(mx, my).statistic(np.asarray(gamma), sizes)
+    t_welch, df = _separate(mx, my).statistic(np.asarray(gamma), sizes)
+    t = np.where(equal, t, t_welch)
+    df = np.where(equal, float(max(mx.n + my.n - 2, 1)), df)
+    defined = ~np.isnan(np.where(equal, pooled.statistic, separate.statistic))
+    defined &= (mx.mean >= 0.0) & (my.mean >= 0.0)
+    at_one = RatioTest(
+        np.where(equal, pooled.pvalue, separate.pvalue),
+        np.where(equal, pooled.pvalue_less, separate.pvalue_less),
+    )
+    return monotone(gamma, RatioTest(t_sf(t, df), t_sf(-t, df)), at_one, defined)
+
+
+def log_ratio_of_means(x: npt.ArrayLike, y: npt.ArrayLike) -> LogErrors:
+    """Errors of log(mean X / mean Y) by the delta method: Var log(mean) is s^2 / (n mean^2) to first order.
+
+    The logarithm of a mean with that variance v is too low by v / 2 on average.
+    """
+    mx, my = common_moments(x, y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_x, of_y = (np.where(m.n > 1, (np.sqrt(m.variance) / m.mean) ** 2 / m.n, np.nan) for m in (mx, my))
+        total = of_x + of_y
+        share = of_x / total
+        df = 1.0 / (share**2 / max(mx.n - 1, 1) + (1.0 - share) ** 2 / max(my.n - 1, 1))
+        bias = np.nan_to_num(of_y - of_x) / 2.0
+    return LogErrors(np.sqrt(total), np.where(total > 0.0, df, np.inf), bias)
+
+
+def _rows(of: Moments, rows: BoolArray) -> Moments:
+    mean, variance = (np.broadcast_to(v, rows.shape)[rows] for v in (of.mean, of.variance))
+    return Moments(of.n, mean, variance)
+
+
+def _pooled(mx: Moments, my: Moments) -> _Contrast:
+    variance = ((mx.n - 1) * mx.variance + (my.n - 1) * my.variance) / max(mx.n + my.n - 2, 1)
+    return _Contrast(mx.mean, my.mean, variance / mx.n, variance / my.n)
+
+
+def _separate(mx: Moments, my: Moments) -> _Contrast:
+    return _Contrast(mx.mean, my.mean, mx.variance / mx.n, my.variance / my.n)
+
+
+def _pooled_bounds(mx: Moments, my: Moments, alpha: float) -> Interval:
+    quantile = t_quantile(1.0 - alpha, float(max(mx.n + my.n - 2, 1)))
+    roots = _pooled(mx, my).root(np.array([[quantile], [-quantile]]))
+    return _certified(roots, student_from(mx, my), alpha)
+
+
+def _certified(roots: FloatArray, test: TTest, alpha: float) -> Interval:
+    """Lower bounds roots[0], upper bounds roots[1], where the test is defined."""
+    defined = ~np.isnan(test.statistic)
+    low, high = np.where(defined, roots[0], 0.0), np.where(defined, roots[1], np.inf)
+    return hold(low, high, test.pvalue <= alpha, test.pvalue_less <= alpha)
+
+
+class _Contrast(Struct, frozen=True):
+    """mean X - gamma mean Y: the means and their squared standard errors, shape (r,)."""
+
+    x: FloatArray
+    y: FloatArray
+    squared_x: FloatArray
+    squared_y: FloatArray
+
+    def root(self, t: FloatArray) -> FloatArray:
+        """Gamma at which the statistic, which falls in gamma, is t; 0 if it never is above t, infinity if always.
+
+        (x - gamma y)^2 = t^2 (squared_x + gamma^2 squared_y) has two roots; for t > 0 the smaller one is
+        meant, for t < 0 the larger, each in the form that does not cancel.
+        """
+        square = t * t
+        spread = self.squared_x * self.y**2 + self.squared_y * (self.x**2 - square * self.squared_x)
+        mixed = self.x * self.y + np.abs(t) * np.sqrt(np.maximum(spread, 0.0))
+        from_zero = self.x**2 - square * self.squared_x
+        to_infinity = self.y**2 - square * self.squared_y
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            below = np.where(from_zero > 0.0, from_zero / mixed, 0.0)
+            above = np.where(to_infinity > 0.0, mixed / to_infinity, np.inf)
+        return np.where(t > 0.0, below, above)
+
+    def statistic(self, gamma: FloatArray, sizes: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+        """The statistic, and Welch's degrees of freedom from n - 1 and m - 1; gamma may be infinite."""
+        # as (x / gamma - y) / ..., so that infinity is a number like others
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            inverse = np.minimum(1.0 / gamma, 1.0)
+            weight = np.minimum(gamma, 1.0)
+            share_x, share_y = self.squared_x * inverse**2, self.squared_y * weight**2
+            total = share_x + share_y
+            share = share_x / total  # NaN, and so the tail, where nothing varies
+            t = (self.x * inverse - self.y * weight) / np.sqrt(total)
+        return t, 1.0 / (share**2 / sizes[0] + (1.0 - share) ** 2 / sizes[1])
+
+    def rows(self, which: BoolArray) -> _Contrast:
+        return _Contrast(self.x[which], self.y[which], self.squared_x[which], self.squared_y[which])
+
+
+def _welch_bounds(mx: Moments, my: Moments, alpha: float) -> Interval:
+    test = welch_from(mx, my)
+    defined = ~np.isnan(test.statistic)
+    roots = np.zeros((2, *defined.shape))
+    contrast = _separate(mx, my).rows(defined)
+    # On which side of 1 a crossing lies is for the verdicts to say.
+    beyond_1 = np.stack([test.pvalue <= alpha, ~(test.pvalue_less <= alpha)])[:, defined]
+    roots[:, defined] = _welch_roots(contrast, (mx.n - 1, my.n - 1), test.df[defined], alpha, beyond_1)
+    return _certified(roots, test, alpha)
+
+
+_SIGN = np.array([[1.0], [-1.0]])  # of the statistic at the lower and at the upper bound
+
+
+def _welch_roots(
+    contrast: _Contrast, sizes: tuple[int, int], df: FloatArray, alpha: float, beyond_1: BoolArray
+) -> FloatArray:
+    """Gamma where Welch's statistic crosses the quantile at gamma's degrees of freedom, shape (2, r).
+
+    The quantile hardly moves with gamma: a step of Newton's method for the quantile at the present degrees
+    of freedom, then Fieller's root for it, settles in a few rounds. What does not settle is bisected.
+    """
+    z = normal_quantile(1.0 - alpha)
+    gamma = contrast.root(_SIGN * (z + z * (z * z + 1.0) / (4.0 * df)))
+    for _ in range(12):
+        t, df = contrast.statistic(gamma, sizes)
+        tail, density = t_sf_pdf(_SIGN * t, df)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            following = contrast.root(t + _SIGN * (tail - alpha) / density)
+            # By the smaller one, which is not infinite where the other is.
+            near = np.abs(following - gamma) <= 1e-13 * np.minimum(following, gamma)
+            settled = (following == gamma) | near
+        gamma = following
+        if settled.all():
+            break
+    settled &= np.where(beyond_1, gamma >= 1.0, gamma <= 1.0)
+    rest = ~settled.all(axis=0)
+    if rest.any():
+        bisected = _bisect(contrast.rows(rest), sizes, alpha, beyond_1[:, rest])
+        gamma[:, rest] = np.where(settled[:, rest], gamma[:, rest], bisected)
+    return gamma
+
+
+def _bisect(contrast: _Contrast, sizes: tuple[int, int], alpha: float, beyond_1: BoolArray) -> FloatArray:
+    """The crossing by halving w in gamma = w / (1 - w), from [1/2, 1] or [0, 1/2] down to rounding."""
+    low, high = np.where(beyond_1, 0.5, 0.0), np.where(beyond_1, 1.0, 0.5)
+    for _ in range(52):
+        middle = 0.5 * (low + high)
+        t, df = contrast.statistic(middle / (1.0 - middle), sizes)
+        tail = t_sf(_SIGN * t, df)
+        up = np.where(_SIGN > 0.0, tail <= alpha, tail > alpha)
+        low, high = np.where(up, middle, low), np.where(up, high, middle)
+    with np.errstate(divide="ignore"):
+        return np.where(high >= 1.0, np.inf, low / (1.0 - low))

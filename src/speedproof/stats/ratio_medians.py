@@ -8,11 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
-from speedproof.stats import merging
+from speedproof.stats import ranks
 from speedproof.stats.pair_ratios import ratio_order_statistics
-from speedproof.stats.pooled import ascending, sample_ends, tie_excess
-from speedproof.stats.rank_nulls import rank_sum_normal, rank_sum_sd, rank_sum_tail
-from speedproof.stats.ranks import RankSum, rank_sum
+from speedproof.stats.ranks import (
+    RankSum,
+    ascending,
+    rank_sum,
+    rank_sum_normal,
+    rank_sum_sd,
+    rank_sum_tail,
+    sample_ends,
+    tie_excess,
+)
 from speedproof.stats.ratio import Interval, RatioTest, edges, hold, monotone, scaled
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import normal_quantile
@@ -92,7 +99,7 @@ def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> tuple[Float
     x = np.broadcast_to(x, (*rank.shape, n)).reshape(-1, n)
     y = np.broadcast_to(y, (*rank.shape, m)).reshape(-1, m)
     at = np.stack([n * m - rank.ravel(), rank.ravel() - 1], axis=-1)
-    compiled = merging.COMPILED if n * m <= _MOST_COMPILED else None
+    compiled = ranks.COMPILED if n * m <= _MOST_COMPILED else None
     if compiled is not None and (x > 0.0).all() and (y > 0.0).all():
         statistics: FloatArray = np.empty(at.shape)
         places = np.clip(at, 0, n * m - 1)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
-from speedproof.stats.pooled import pooled_order
+from speedproof.stats.ranks import pooled_order
 from speedproof.stats.scaling import middle, with_headroom
 
 _EXACT_BELOW = 10000  # of n m, as in R

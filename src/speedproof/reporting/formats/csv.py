@@ -10,8 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from speedproof.data.names import visible
-from speedproof.reporting.formats import Reported, ReportFormat
-from speedproof.reporting.model import Records, Report
+from speedproof.reporting.model import Records, Report, Reported
 
 # Behind blanks too, and in full width, which some spreadsheets read as the same.
 _FORMULA = r"[\t\r\n]|\s*([=@]|[+-](?!\.?\d[.\d]*([eE][+-]?\d+)?( ?%)?$))"
@@ -65,8 +64,3 @@ def _shown(report: Report) -> Records:
         for row in table.rows
     )
     return Records(tuple(c.title or "name" for c in table.columns), tuple(rows))
-
-
-FORMAT = ReportFormat(
-    (".csv", ".tsv"), "the table with all digits (tab-separated when FILE ends with .tsv)", write
-)

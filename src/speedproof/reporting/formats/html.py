@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from speedproof.reporting.formats import Reported, ReportFormat
+from speedproof.reporting.model import Reported
 
 
 def write(reported: Reported, target: str) -> str:
@@ -24,6 +24,3 @@ def write(reported: Reported, target: str) -> str:
                 of_report = of_result | of_report
         drawn.append(of_report)
     return render(*reported.reports, panels=drawn, suite=suite, context=reported.context)
-
-
-FORMAT = ReportFormat((".html",), "a page with a panel of charts and checks for each benchmark", write)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from speedproof.data.names import visible_lines
-from speedproof.reporting.formats import Reported, ReportFormat
-from speedproof.reporting.model import Outcome, Report, Row
+from speedproof.reporting.model import Outcome, Report, Reported, Row
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -59,6 +58,3 @@ def _counts(cases: Sequence[Row]) -> dict[str, str]:
         "skipped": str(outcomes.count("undecided")),
         "time": "0",
     }
-
-
-FORMAT = ReportFormat((".xml",), "JUnit XML: a slowdown is a failure, undecided is skipped", write)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from speedproof.reporting.formats import Reported, ReportFormat
-from speedproof.reporting.model import Table
+from speedproof.reporting.model import Reported, Table
 
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
@@ -48,6 +47,3 @@ def _table(table: Table, caption: str) -> Iterator[str]:
 def escape(text: str) -> str:
     r"""A text as LaTeX prints it."""
     return "".join(_LATEX.get(c, c if c.isprintable() else " ") for c in text)
-
-
-FORMAT = ReportFormat((".tex",), "the table for a paper (booktabs)", write)

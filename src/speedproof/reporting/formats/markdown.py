@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from speedproof.data.names import visible
-from speedproof.reporting.formats import Reported, ReportFormat
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table
+from speedproof.reporting.model import Cell, Column, Report, Reported, Row, Style, Table
 
 # GitHub refuses comments of more than 65,536 characters; the rest is for what a bot writes around it.
 _MOST_CHARACTERS = 60_000
@@ -131,6 +130,3 @@ def escape(text: str) -> str:
     text = re.sub(_LINE_START, r"\1\\", re.sub(_SPECIAL, r"\\\1", " ".join(visible(text).split())))
     # GitHub looks for @user and #1 in the rendered text, where only an empty comment keeps them apart.
     return re.sub("([@#])", r"\1<!-- -->", text)
-
-
-FORMAT = ReportFormat((".md",), "Markdown for a pull request: what is proven, the rest folded", write)
