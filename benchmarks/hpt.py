@@ -17,8 +17,9 @@ import numpy as np
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
-from speedproof.protocols.hpt import Hpt, entries_of_pairs, hpt
+from speedproof.protocols.hpt import entries_of_pairs, hpt
 from speedproof.protocols.hpt_levels import HptRule
+from speedproof.protocols.results import Hpt
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "oracle_hpt"
 

@@ -27,13 +27,13 @@ from speedproof.history.rows import Added, QueriedSample
 from speedproof.mixture.results import Analysis, Indices
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.gate import GateDecision
-from speedproof.protocols.hpt import Hpt, HptClaims
+from speedproof.protocols.hpt import HptClaims
 from speedproof.protocols.inputs import OverInputs
 from speedproof.protocols.joint import JointModel
 from speedproof.protocols.modes import ModeComparison
 from speedproof.protocols.planning import Calibration, RunPlan
 from speedproof.protocols.power import PowerPlan
-from speedproof.protocols.ranking import SuiteRanking
+from speedproof.protocols.results import Hpt, SuiteRanking
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.protocols.sequential import SessionAnswer
 from speedproof.protocols.speedup_test import SuiteReport

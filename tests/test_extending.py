@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 import speedproof as sp
-from speedproof.cli.command import Command, CommandOptions
+from speedproof.cli.command import Command
 from speedproof.cli.compare import CompareOptions
 from speedproof.cli.compare import run as compare
 from speedproof.cli.console import Console
 from speedproof.declaring import Taken
-from speedproof.options import Judging
+from speedproof.options import CommandOptions, Judging
 from speedproof.protocols import questions
 from speedproof.reporting import model as formats
 from speedproof.reporting import rows as sheet_rows

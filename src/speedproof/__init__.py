@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from speedproof.api.session_results import RaceResult as RaceResult
     from speedproof.api.sessions import measure as measure
     from speedproof.api.sessions import race as race
+    from speedproof.api.shown import remarks as remarks
     from speedproof.api.shown import report as report
     from speedproof.api.speedup_test import SpeedupTestResult as SpeedupTestResult
     from speedproof.api.speedup_test import speedup_test as speedup_test
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from speedproof.api.whys import why as why
     from speedproof.data.given import sample as sample
     from speedproof.data.notes import Assumption as Assumption
-    from speedproof.data.remarks import remarks as remarks
     from speedproof.data.sample import Sample as Sample
     from speedproof.data.suite import Suite as Suite
     from speedproof.errors import SpeedproofError as SpeedproofError
@@ -75,13 +75,12 @@ _HOMES = {
     "api.rankings": "RankResult rank",
     "api.session_results": "RaceResult",
     "api.sessions": "measure race",
-    "api.shown": "report",
+    "api.shown": "remarks report",
     "api.speedup_test": "SpeedupTestResult speedup_test",
     "api.suites": "SuiteResult compare_suite",
     "api.whys": "OverResult WhyResult why",
     "data.given": "sample",
     "data.notes": "Assumption",
-    "data.remarks": "remarks",
     "data.sample": "Sample",
     "data.suite": "Suite",
     "errors": "SpeedproofError",

@@ -6,15 +6,16 @@ the checks of ``speedproof.toml``; annotations are read as they stand, so this m
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from inspect import signature
 from typing import Annotated, Any, Literal, cast
 
 from msgspec import Meta, Struct
 
 from speedproof import values
-from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Taken, Title
+from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Taken, Title, refuse
 from speedproof.errors import UsageError
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
@@ -535,3 +536,20 @@ class Measuring(Struct, frozen=True, kw_only=True):
     export_hyperfine: Annotated[
         str | None, "--export-hyperfine, --export-json FILE", "also write hyperfine's JSON", values.place
     ] = None
+
+
+class CommandOptions(Struct, frozen=True, kw_only=True):
+    """What a command is asked; its fields are declared as those above."""
+
+    given: Mapping[str, str]  # which options were given, as written
+    argv: Sequence[str]  # the whole command line
+
+    def refuse(self, *names: str, because: str) -> None:
+        """Say which of these options were given though they would change nothing; ``because`` tells why."""
+        refuse(self.given, *names, because=because)
+
+
+def handed(function: Callable[..., object], *parts: Struct) -> dict[str, Any]:
+    """What a function takes of options: those that are called as its arguments."""
+    names = [p.name for p in signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL]
+    return {name: getattr(part, name) for part in parts for name in part.__struct_fields__ if name in names}

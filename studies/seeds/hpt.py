@@ -13,7 +13,7 @@ from studies.seeds.row import PRINTED, ROOT, Found, Setting, register, text_of
 from studies.seeds.speedup_test import measured
 
 from speedproof import hpt
-from speedproof.protocols.hpt import Winner
+from speedproof.protocols.results import Winner
 from speedproof.stats.normality import lilliefors
 from speedproof.stats.signed_rank import table_pvalue
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from speedproof.data.remarks import different_conditions, remarks
+from speedproof.api.shown import different_conditions, remarks
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Record, Skipped, Suite
 from speedproof.data.units import Direction

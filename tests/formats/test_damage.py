@@ -21,7 +21,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from speedproof.data.remarks import remarks
+from speedproof.api.shown import remarks
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import FormatError, SpeedproofError
 from speedproof.formats import FORMATS, read

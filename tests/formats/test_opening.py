@@ -221,7 +221,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_format_name() -> None:
-    with pytest.raises(UsageError, match="there is no format 'excel'; available: speedproof, hyperfine"):
+    with pytest.raises(UsageError, match="there is no format 'excel'; available: hyperfine, speedproof"):
         read("x", format="excel")
 
 

@@ -16,7 +16,7 @@ from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, UNNAMED, Rules
 from speedproof.protocols.questions import ask
-from speedproof.protocols.results import Comparison
+from speedproof.protocols.results import Comparison, Hpt, SuiteRanking
 
 compare_means, compare_medians = partial(ask, "mean"), partial(ask, "median")
 compare_typical, compare_single_runs = partial(ask, "typical"), partial(ask, "single run")
@@ -54,7 +54,7 @@ def rank_suite(
     versions: Sequence[str] = (),
     alpha: float = 0.05,
     question: str = "typical",
-) -> ranking.SuiteRanking:
+) -> SuiteRanking:
     return ranking.rank_suite(suite, metric, versions or suite.versions, Rules(alpha), question=question)
 
 
@@ -75,7 +75,7 @@ def hpt_of_scores(
     names: Sequence[str] | None = None,
     level: float | None = None,
     **options: Any,
-) -> hpt.Hpt:
+) -> Hpt:
     return hpt.hpt(entries_of_scores(x, y, names, level), **options)
 
 
@@ -90,5 +90,5 @@ def claims(
     return hpt.claims(entries, answer, speedups=speedups, rule=rule, literal_signs=False)
 
 
-def hpt_of_pairs(pairs: Sequence[Pair], *, level: float | None = None, **options: Any) -> hpt.Hpt:
+def hpt_of_pairs(pairs: Sequence[Pair], *, level: float | None = None, **options: Any) -> Hpt:
     return hpt.hpt(hpt.entries_of_pairs(pairs, level), **options)

@@ -17,9 +17,9 @@ from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
 from speedproof.protocols import hpt_levels, hpt_speedup, hpt_steps
-from speedproof.protocols.hpt import Hpt, Winner
 from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, score_duel
-from speedproof.protocols.hpt_speedup import RSpeedup, confidence_at, r_speedup
+from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
+from speedproof.protocols.results import Hpt, RSpeedup, Winner
 
 ORACLE = Path(__file__).parents[1] / "data" / "oracle_hpt"
 CASES: list[dict[str, Any]] = json.loads((ORACLE / "expected.json").read_text())["cases"]

@@ -26,8 +26,7 @@ from speedproof.protocols.negative_controls import differs, withheld
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
-from speedproof.protocols.ranking import PairVerdict
-from speedproof.protocols.results import SessionFloor, State, Verdict
+from speedproof.protocols.results import PairVerdict, SessionFloor, State, Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.notes import up_to
 from speedproof.stats.sequential import SequentialResult

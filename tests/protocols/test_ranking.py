@@ -20,9 +20,9 @@ from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
 from speedproof.protocols.checks import undermining
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import PairVerdict, places, rank_benchmark
+from speedproof.protocols.ranking import places, rank_benchmark
 from speedproof.protocols.ranking import rank_suite as rank_at
-from speedproof.protocols.results import Verdict
+from speedproof.protocols.results import PairVerdict, Verdict
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.stats.estimate import Estimate
 

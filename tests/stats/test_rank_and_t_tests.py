@@ -289,7 +289,7 @@ def test_brunner_munzel_in_rational_numbers(n: int, m: int) -> None:
     for row, (x, y) in enumerate(drawn):
         chance, square, df = naive(x, y)
         ties = sum(a == b for a in x for b in y)
-        assert tied_share(np.array(x, float), np.array(y, float)) == ties / (n * m)
+        assert tied_share(np.array([x], float), np.array([y], float)) == ties / (n * m)
         apart = chance in (0.0, 1.0)
         assert found.estimate[row] == pytest.approx(chance, rel=1e-15)
         assert found.se[row] == pytest.approx(math.sqrt(square), rel=1e-12, abs=1e-9, nan_ok=True)

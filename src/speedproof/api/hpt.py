@@ -15,18 +15,10 @@ from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair, Suite
 from speedproof.errors import Parameter, UsageError
 from speedproof.protocols.caveats import MachineSpeeds, caveats_of, machine_speeds
-from speedproof.protocols.hpt import (
-    AS_GIVEN,
-    CONFIDENCES,
-    RELATIVE,
-    Hpt,
-    HptClaims,
-    claims,
-    entries_of_pairs,
-)
+from speedproof.protocols.hpt import AS_GIVEN, CONFIDENCES, RELATIVE, HptClaims, claims, entries_of_pairs
 from speedproof.protocols.hpt import hpt as tested
 from speedproof.protocols.hpt_levels import HptRule
-from speedproof.protocols.hpt_speedup import RSpeedup
+from speedproof.protocols.results import Hpt, RSpeedup
 from speedproof.protocols.units import independent_units
 from speedproof.reporting import hpt as words
 from speedproof.reporting.model import Report

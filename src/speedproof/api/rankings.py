@@ -14,7 +14,8 @@ from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.protocols.modes import compare_modes
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import SuiteRanking, rank_suite
+from speedproof.protocols.ranking import rank_suite
+from speedproof.protocols.results import SuiteRanking
 from speedproof.protocols.run_ranking import RankedRun, rank_runs
 from speedproof.reporting import ranking as words
 from speedproof.reporting.model import Report

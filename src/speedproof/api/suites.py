@@ -31,7 +31,7 @@ from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison
+from speedproof.protocols.results import Comparison, SuiteRanking
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.reporting.model import Report, Reported
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from speedproof.api.pictures import ResultPlots
     from speedproof.api.whys import OverResult
     from speedproof.protocols.modes import ModeComparison
-    from speedproof.protocols.ranking import SuiteRanking
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from speedproof.cli.command import Command, CommandOptions, unknown_command
+from speedproof.cli.command import Command, unknown_command
 from speedproof.cli.console import Console
 from speedproof.declaring import Argument, Excludes
+from speedproof.options import CommandOptions
 
 _SIZE = 1e6
 

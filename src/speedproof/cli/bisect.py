@@ -9,12 +9,12 @@ from typing import Annotated
 
 from msgspec.structs import replace
 
-from speedproof.cli.command import Command, CommandOptions
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.run import MEASURES_ON, refuse_file_of_json
 from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import Measuring
+from speedproof.options import CommandOptions, Measuring
 from speedproof.reporting.json import to_json
 from speedproof.values import place, positive_seconds
 

@@ -1,6 +1,6 @@
 """What a command is: click's, with options in named groups, examples as written, errors in one line.
 
-A module of this package declares a subclass of :class:`speedproof.cli.command.CommandOptions`, whose docstring is
+A module of this package declares a subclass of :class:`speedproof.options.CommandOptions`, whose docstring is
 the command's help and whose fields are its options, a function ``run(asked, console) -> int``, and ``COMMAND``,
 which is made of both; its one-line help stands in :data:`speedproof.cli.main.COMMANDS`.
 """
@@ -8,22 +8,22 @@ which is made of both; its one-line help stands in :data:`speedproof.cli.main.CO
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from inspect import cleandoc, get_annotations, signature
+from inspect import cleandoc, get_annotations
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_origin
 
 import click
 from click.core import ParameterSource
-from msgspec import Struct
 
 import speedproof as sp
 from speedproof import declaring
 from speedproof.cli.console import Console
-from speedproof.declaring import Field, Formats, fields, refuse, words_of
+from speedproof.declaring import Field, Formats, fields, words_of
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
     from msgspec import Struct
 
+    from speedproof.options import CommandOptions
     from speedproof.reporting.model import ReportFormat
 
     ParamType = click.ParamType[Any]
@@ -424,20 +424,3 @@ def _near(word: str, known: Sequence[str]) -> str:
 def unknown_command(name: str, known: Sequence[str], ctx: click.Context) -> click.UsageError:
     """The error of a command that there is not."""
     return click.UsageError(f"unknown command {name}{_near(name, known)}", ctx)
-
-
-class CommandOptions(Struct, frozen=True, kw_only=True):
-    """What a command is asked; its fields are declared as those of :mod:`speedproof.options`."""
-
-    given: Mapping[str, str]  # which options were given, as written
-    argv: Sequence[str]  # the whole command line
-
-    def refuse(self, *names: str, because: str) -> None:
-        """Say which of these options were given though they would change nothing; ``because`` tells why."""
-        refuse(self.given, *names, because=because)
-
-
-def handed(function: Callable[..., object], *parts: Struct) -> dict[str, Any]:
-    """What a function takes of options: those that are called as its arguments."""
-    names = [p.name for p in signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL]
-    return {name: getattr(part, name) for part in parts for name in part.__struct_fields__ if name in names}

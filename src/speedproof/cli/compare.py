@@ -8,7 +8,7 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof import values
 from speedproof.api.given import as_measured, quantile_measured
-from speedproof.cli.command import Command, CommandOptions
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.files import (
     FAILING,
@@ -26,6 +26,7 @@ from speedproof.options import (
     ASKED,
     DETAILS,
     Choosing,
+    CommandOptions,
     Explained,
     Judging,
     Output,

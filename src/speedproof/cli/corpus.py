@@ -11,7 +11,7 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof import values
 from speedproof.api.given import confidence_of
-from speedproof.cli.command import Command, CommandOptions, Group, handed
+from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
 from speedproof.cli.files import check_outputs, columns_of, report_no_floor, rules_of, write_outputs
 from speedproof.declaring import Argument, Excludes, Taken, Title
@@ -19,6 +19,7 @@ from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (
     ASKED,
     DETAILS,
+    CommandOptions,
     Explained,
     Judging,
     Output,
@@ -26,6 +27,7 @@ from speedproof.options import (
     Risk,
     Store,
     answer,
+    handed,
     quantile_name,
 )
 from speedproof.values import place

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof.api.given import rules_of as rules_given
 from speedproof.api.given import version_given
-from speedproof.cli.command import CommandOptions, handed
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
-from speedproof.options import Choosing, Judging, Output, Reading
+from speedproof.options import Choosing, CommandOptions, Judging, Output, Reading, handed
 from speedproof.reporting.model import FORMATS, Report, Reported
 from speedproof.reporting.names import enumerate_names
 

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.api.given import version_given
-from speedproof.cli.command import CommandOptions
 from speedproof.cli.console import Console
 from speedproof.cli.files import (
     check_outputs,
@@ -28,6 +27,7 @@ from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (
     BenchmarkSettings,
     Choosing,
+    CommandOptions,
     Explained,
     Gating,
     Measuring,

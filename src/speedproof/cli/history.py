@@ -13,12 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import speedproof as sp
-from speedproof.cli.command import Command, CommandOptions, Group, handed
+from speedproof.cli.command import Command, Group
 from speedproof.cli.console import Console
 from speedproof.cli.files import STDOUT, write_whole
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import Reading
+from speedproof.options import CommandOptions, Reading, handed
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.json import to_json
 from speedproof.reporting.names import enumerate_names, plural

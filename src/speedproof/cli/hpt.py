@@ -3,12 +3,12 @@
 from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.command import Command, CommandOptions, handed
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.files import check_outputs, load_chosen, report_leftovers, write_answer
 from speedproof.declaring import Title
 from speedproof.errors import UsageError
-from speedproof.options import Choosing, Output, Reading, ReferenceFirst, answer
+from speedproof.options import Choosing, CommandOptions, Output, Reading, ReferenceFirst, answer, handed
 from speedproof.values import proportion
 
 

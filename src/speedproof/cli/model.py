@@ -3,11 +3,20 @@
 from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.command import Command, CommandOptions, handed
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.files import check_outputs, joint_of, load_chosen, report_leftovers, write_answer
 from speedproof.declaring import Excludes, Needs, Title
-from speedproof.options import Choosing, Modelling, Output, Reading, ResultFiles, answer
+from speedproof.options import (
+    Choosing,
+    CommandOptions,
+    Modelling,
+    Output,
+    Reading,
+    ResultFiles,
+    answer,
+    handed,
+)
 
 
 class ModelOptions(CommandOptions, frozen=True, kw_only=True):

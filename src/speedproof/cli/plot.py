@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.command import Command, CommandOptions
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.files import joint_of, load_chosen, report_leftovers
 from speedproof.declaring import Excludes, Taken
-from speedproof.options import Choosing, Modelling, Reading, ResultFiles
+from speedproof.options import Choosing, CommandOptions, Modelling, Reading, ResultFiles
 from speedproof.reporting.names import file_names
 
 _LONGEST = 255  # bytes of a file's name, of most file systems

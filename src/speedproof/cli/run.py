@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 
 import click
 
-from speedproof.cli.command import A, Command, CommandOptions
+from speedproof.cli.command import A, Command
 from speedproof.cli.console import Console
 from speedproof.declaring import Argument, Needs, Taken
 from speedproof.errors import UsageError
-from speedproof.options import Explained, Measuring, Output, Undecided
+from speedproof.options import CommandOptions, Explained, Measuring, Output, Undecided
 
 _SHELL = "--shell"
 _REVISIONS = "--revisions"

@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from speedproof.cli.command import Command, CommandOptions
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.files import check_outputs, load, write_answer
 from speedproof.declaring import Argument, Taken
-from speedproof.options import Choosing, Output, Reading, ResultFiles
+from speedproof.options import Choosing, CommandOptions, Output, Reading, ResultFiles
 
 
 class ShowOptions(CommandOptions, frozen=True, kw_only=True):

@@ -3,11 +3,11 @@
 from typing import Annotated, Literal
 
 import speedproof as sp
-from speedproof.cli.command import Command, CommandOptions, handed
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.files import check_outputs, write_answer
 from speedproof.declaring import Argument, Taken
-from speedproof.options import Output, Reading, answer
+from speedproof.options import CommandOptions, Output, Reading, answer, handed
 from speedproof.reporting.names import visible_lines
 from speedproof.values import any_level, place
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import combinations, pairwise
 from math import fsum, isnan
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -146,7 +147,6 @@ def compare_part(task: Task) -> int:
     )
     rows = [(*_row(*one), *beside) for one, beside in zip(each, of_pairs, strict=True)]
     schema = answer_columns()
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
     note, start, skipped = [], 0, list(map(str, suite.skipped))
     for versions, of_two in paired.items():
         end = start + len(of_two.pairs)
@@ -155,6 +155,7 @@ def compare_part(task: Task) -> int:
                        {location: values[2 * start : 2 * end] for location, values in places.items()})  # fmt: skip
         note.append((versions, msgspec.to_builtins(seen)))
         start, skipped = end, []
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in schema]
     task.keep(arrow().table(columns, schema=schema), note, use_dictionary=_REPEATED)
     return len(flat)
 
@@ -242,6 +243,7 @@ SPEEDS = ("speeds_reference", "speeds_candidate", "speeds_within")
 """What :func:`speedproof.protocols.caveats.two_speeds_of` finds."""
 SIDES = ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad")
 FLOOR = ("deviation", "degrees", "sessions", "reach")
+_OF_SIDE, _OF_FLOOR = attrgetter(*SIDES), attrgetter(*FLOOR)
 _REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]
 
 
@@ -255,8 +257,7 @@ def _row(versions: tuple[str, str], c: Comparison) -> tuple[Any, ...]:
         *((chance.value, chance.low, chance.high) if chance else (None, None, None)),
         *((needed.reference, needed.candidate) if needed else (None, None)),
         [check.kind.value for check in c.failed_checks],
-        *(getattr(side, name) for side in (c.reference, c.candidate) for name in SIDES),
-        *(getattr(c.floor, name, None) for name in FLOOR),
+        *_OF_SIDE(c.reference), *_OF_SIDE(c.candidate), *(_OF_FLOOR(c.floor) if c.floor else (None,) * len(FLOOR)),
     )  # fmt: skip
 
 

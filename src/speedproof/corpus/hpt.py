@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
-from speedproof.protocols.hpt import CONFIDENCES, Winner, entries_of_pairs
+from speedproof.protocols.hpt import CONFIDENCES, entries_of_pairs
 from speedproof.protocols.hpt_levels import Duel, decimal, within_benchmark
-from speedproof.protocols.hpt_speedup import RSpeedup
 from speedproof.protocols.hpt_steps import FREE, Steps, level1_steps
+from speedproof.protocols.results import RSpeedup, Winner
 from speedproof.stats.signed_rank import signed_rank
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -206,7 +206,13 @@ def suite_of(rows: pa.Table) -> Suite:
 
 _SAME = ("benchmark", "unit", "metric", "version", "tool", "position", "session")
 """Columns that are fields of a record as they are."""
+_MORE = ("row", "direction", "file", "place", "tags", "traits", "notes", "began", "ended")
 _TRAITS = {trait.value: trait for trait in Trait}
+
+
+@lru_cache(256)
+def _traits(names: tuple[str, ...]) -> frozenset[Trait]:
+    return frozenset(_TRAITS[name] for name in names if name in _TRAITS)
 
 
 def records(rows: pa.Table) -> Iterator[tuple[int, Record]]:
@@ -216,21 +222,21 @@ def records(rows: pa.Table) -> Iterator[tuple[int, Record]]:
         flat, ends = values.values.to_numpy(), values.offsets.to_numpy()
         numbers, stops = processes.values.to_numpy(), processes.offsets.to_numpy()
         known = processes.is_valid().to_numpy(zero_copy_only=False)
-        others = set(batch.schema.names) - {"values", "processes", "n", "machine", "commit"}
-        plain = {name: batch.column(name).to_pylist() for name in others}
-        for i in range(batch.num_rows):
-            row = {name: column[i] for name, column in plain.items()}
-            span = row["began"], row["ended"]
+        same, more = (
+            zip(*(batch.column(name).to_pylist() for name in names), strict=True) for names in (_SAME, _MORE)
+        )
+        for i, (fields, others) in enumerate(zip(same, more, strict=True)):
+            row, direction, path, where, tags, traits, notes, began, ended = others
             record = Record(
-                **{name: row[name] for name in _SAME},
+                **dict(zip(_SAME, fields, strict=True)),
                 values=flat[ends[i] : ends[i + 1]],
-                direction=Direction(row["direction"]),
+                direction=Direction(direction),
                 processes=numbers[stops[i] : stops[i + 1]].astype(np.int64) if known[i] else None,
-                path=row["file"],
-                where=row["place"],
-                fields=tuple(row["tags"]),
-                traits=frozenset(_TRAITS[t] for t in row["traits"] if t in _TRAITS),
-                notes=tuple(row["notes"]),
-                span=None if None in span else span,
+                path=path,
+                where=where,
+                fields=tuple(tags),
+                traits=_traits(tuple(traits)),
+                notes=tuple(notes),
+                span=None if began is None or ended is None else (began, ended),
             )
-            yield row["row"], record
+            yield row, record

@@ -119,7 +119,7 @@ def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) ->
 def same_values(reference: Sample, candidate: Sample) -> list[Note]:
     """The check that two samples are two measurements."""
     x, y = reference.values, candidate.values
-    if not np.array_equal(x, y) or np.ptp(x) == 0:
+    if x[0] != y[0] or not np.array_equal(x, y) or np.ptp(x) == 0:
         return []
     message = "both samples hold the same values in the same order, as if one file was given twice"
     return [Note(Assumption.TWO_MEASUREMENTS, message)]

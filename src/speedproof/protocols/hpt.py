@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -33,7 +32,8 @@ from speedproof.data.suite import Pair
 from speedproof.errors import DataError, UsageError
 from speedproof.protocols import hpt_levels as levels
 from speedproof.protocols.hpt_levels import Duel, HptRule
-from speedproof.protocols.hpt_speedup import RSpeedup, confidence_at, r_speedup
+from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
+from speedproof.protocols.results import Hpt, HptBenchmark, RSpeedup, Winner
 from speedproof.protocols.units import independent_units
 from speedproof.stats.estimate import alpha_at
 from speedproof.stats.scaling import MOST_APART
@@ -41,53 +41,6 @@ from speedproof.stats.special import t_quantile, t_sf
 
 CONFIDENCES = (0.95, 0.99)
 RELATIVE, AS_GIVEN = "relative to the reference's median", "as given"
-
-
-class Winner(StrEnum):
-    """Who is better."""
-
-    CANDIDATE = "candidate"
-    REFERENCE = "reference"
-    TIE = "tie"
-
-
-class HptBenchmark(Struct, frozen=True):
-    """What the first level says of one benchmark, and what the second makes of it."""
-
-    benchmark: str  # its name
-    winner: Winner  # by the rank-sum test; by the medians when there are too few runs to test
-    difference: float  # median score of the candidate less that of the reference; 0 for a tie
-    rank: float  # mid-rank of its size among all benchmarks
-    # One-sided, for either side being better; NaN when not tested
-    pvalue_candidate: float
-    pvalue_reference: float
-    level: float | None  # risk of that test; None when there are too few runs for it ever to reject
-    # How many runs were compared
-    reference_runs: int
-    candidate_runs: int
-    conflict: bool  # the test and the medians name different winners
-
-
-class Hpt(Struct, frozen=True):
-    """The answer of Hierarchical Performance Testing over a suite."""
-
-    benchmarks: tuple[HptBenchmark, ...]  # one a benchmark, in order
-    # Signed-rank sums, zeros giving half of their ranks to either side
-    rank_sum_candidate: float
-    rank_sum_reference: float
-    # One-sided, each from its own tail: for either side being better over the suite
-    pvalue_candidate: float
-    pvalue_reference: float
-    winner: Winner  # the side with the smaller p-value
-    confidence: float  # 1 - p-value of the winner. It may be below one half
-    speedups: tuple[RSpeedup, ...]  # of the winner over the other side, one a confidence asked for
-    scores: str  # which scores were compared
-    method: str  # null distributions of both levels
-    notes: tuple[str, ...]  # what a reader must know
-
-    def count(self, winner: Winner) -> int:
-        """How many benchmarks one side won, or how many are ties."""
-        return sum(row.winner is winner for row in self.benchmarks)
 
 
 class HptEntry(NamedTuple):
@@ -115,10 +68,11 @@ def entries_of_pairs(
         if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
             raise DataError(f"{name}: the samples have two units or directions")
         x, y = independent_units((pair.reference, pair.candidate), "median")
-        for sample in (x, y):
-            _all_positive(sample.values, sample.source or f"{name}, {sample.label}")
-        ends = [end(values) for values in (x.values, y.values) for end in (np.min, np.max)]
-        if min(ends) < max(ends) / MOST_APART:
+        ends = [(float(sample.values.min()), float(sample.values.max())) for sample in (x, y)]
+        for (least, most), sample in zip(ends, (x, y), strict=True):
+            if not 0 < least <= most < math.inf:
+                raise _not_positive(sample.values, sample.source or f"{name}, {sample.label}")
+        if min(ends)[0] < max(most for _, most in ends) / MOST_APART:
             raise DataError(
                 f"{name}: its values differ so much in size that no unit can hold them together; leave the "
                 "benchmark out"
@@ -131,14 +85,12 @@ def entries_of_pairs(
     return entries
 
 
-def _all_positive(values: FloatArray, place: str) -> None:
-    wrong = ~((values > 0) & np.isfinite(values))
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise DataError(
-            f"{place}: value {at + 1} of {values.size} is {values[at]:g}, but a score needs positive values; "
-            "leave the benchmark out or measure it in a finer unit"
-        )
+def _not_positive(values: FloatArray, place: str) -> DataError:
+    at = int(np.argmin((values > 0) & np.isfinite(values)))
+    return DataError(
+        f"{place}: value {at + 1} of {values.size} is {values[at]:g}, but a score needs positive values; "
+        "leave the benchmark out or measure it in a finer unit"
+    )
 
 
 def hpt(

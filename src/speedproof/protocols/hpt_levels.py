@@ -8,19 +8,21 @@ a rounding error of the arithmetic that made the value does not reach its digits
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb, erfc, sqrt
+from itertools import groupby
+from math import comb, erfc, gcd, sqrt
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.errors import UsageError
 from speedproof.stats.ranks import EXACT_BELOW, merged_places, rank_sum_normal, rank_sum_sd, rank_sum_tails
-from speedproof.stats.signed_rank import SignedRank, signed_rank
+from speedproof.stats.signed_rank import SignedRank, signs_of_ranks
 
 HptRule = Literal["exact", "paper"]
 WholeArray = IntArray | npt.NDArray[np.object_]
@@ -47,11 +49,7 @@ class Side(Struct, frozen=True, eq=False):
     counts: IntArray
     below: IntArray  # how many runs lie below the k-th value, and at last how many there are
     rounded: FloatArray  # the values as doubles, in a unit that both sides share
-
-    @property
-    def n(self) -> int:
-        """Number of runs."""
-        return int(self.below[-1])
+    n: int  # number of runs
 
     @property
     def ties(self) -> int:
@@ -61,9 +59,8 @@ class Side(Struct, frozen=True, eq=False):
 
     def middle(self) -> list[int]:
         """The one or two values that make the median."""
-        places = np.searchsorted(self.below, [(self.n - 1) // 2, self.n // 2], "right") - 1
-        ends = [int(self.values[at]) for at in places]
-        return ends[: 1 + (self.n % 2 == 0)]
+        middle = [self.n // 2] if self.n % 2 else [self.n // 2 - 1, self.n // 2]
+        return [int(self.values[self.below.searchsorted(run, "right") - 1]) for run in middle]
 
     @property
     def median(self) -> Fraction:
@@ -115,43 +112,63 @@ def decimal(value: float) -> Fraction:
 def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
     """Both samples in whole numbers of one unit, and that unit."""
     given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
-    mantissas, exponents = printed_digits(np.concatenate(given))
-    least, most = int(exponents.min()), int(exponents.max())
-    whole: WholeArray
-    if most - least <= _SPARE_DIGITS:
+    n, values = given[0].size, np.concatenate(given)
+    mantissas, exponents = printed_digits(values)
+    least = int(exponents.min())
+    if values.size > _FEW and int(exponents.max()) - least <= _SPARE_DIGITS:
         whole = mantissas * 10 ** (exponents - least)
-    else:  # beyond 64 bits numbers are Python's own
-        powers = np.array([10**e for e in range(most - least + 1)], dtype=np.object_)
-        whole = mantissas.astype(np.object_) * powers[exponents - least]
-    common = int(np.gcd.reduce(whole))
-    whole = whole // common
-    largest = int(whole.max())
-    if largest < 2**63:
-        whole, largest = whole.astype(np.int64), 1
-    n = given[0].size
-    return _side(whole[:n], largest), _side(whole[n:], largest), common * Fraction(10) ** least
+        common = int(np.gcd.reduce(whole))
+        upper, lower = (_counted(side // common) for side in (whole[:n], whole[n:]))
+    else:  # of few, lists are faster than arrays; beyond 64 bits numbers are Python's own
+        digits = zip(mantissas.tolist(), exponents.tolist(), strict=True)
+        every = [mantissa * 10 ** (exponent - least) for mantissa, exponent in digits]
+        common = gcd(*every)
+        unit = 1 if max(every) < common << 63 else max(every) // common
+        upper, lower = (_listed([value // common for value in side], unit) for side in (every[:n], every[n:]))
+    exact = Fraction(common * 10**least) if least >= 0 else Fraction(common, 10**-least)
+    return upper, lower, exact
 
 
-def _side(whole: WholeArray, unit: int) -> Side:
+def _counted(whole: IntArray) -> Side:
     ascending = np.sort(whole)
-    below = np.append(np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])), whole.size)
+    ends = np.ones(whole.size + 1, dtype=np.bool_)
+    ends[1:-1] = ascending[1:] != ascending[:-1]
+    (below,) = ends.nonzero()
     values = ascending[below[:-1]]
-    return Side(values, below[1:] - below[:-1], below, (values / unit).astype(np.float64))
+    return Side(values, below[1:] - below[:-1], below, values.astype(np.float64), whole.size)
+
+
+def _listed(whole: list[int], unit: int) -> Side:
+    """The same, as doubles in a unit: 1 while they fit into 64 bits."""
+    groups = Counter(sorted(whole))
+    values: WholeArray = np.array(list(groups), dtype=np.object_)
+    if unit == 1:
+        values = values.astype(np.int64)
+    counts = np.array([*groups.values(), 0])
+    rounded = np.array([value / unit for value in groups])
+    return Side(values, counts[:-1], counts.cumsum() - counts, rounded, len(whole))
 
 
 def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
     """The 15 digits that each double prints as, and their power of ten: ``format(value, ".14e")`` of all."""
-    mantissas, exponents, sure = np.zeros((3, values.size), dtype=np.int64)
-    if values.size > _FEW:
-        mantissas, exponents, sure = _computed_digits(values)
-    for at in np.flatnonzero(sure == 0).tolist():
-        printed, _, exponent = format(values[at], f".{_DIGITS - 1}e").partition("e")
-        mantissas[at], exponents[at] = int(printed.replace(".", "")), int(exponent) - _DIGITS + 1
+    if values.size <= _FEW:
+        return _printed(values)
+    mantissas, exponents, sure = _computed_digits(values)
+    unsure = np.flatnonzero(~sure)
+    mantissas[unsure], exponents[unsure] = _printed(values[unsure])
     return mantissas, exponents
 
 
-def _computed_digits(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
-    """By arithmetic, and 1 where rounding surely does not matter."""
+def _printed(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """By printing, a positive number each."""
+    point = _DIGITS + 1
+    texts = [format(value, f".{_DIGITS - 1}e") for value in values.tolist()]
+    mantissas = np.array([int(text[0] + text[2:point]) for text in texts], dtype=np.int64)
+    return mantissas, np.array([int(text[point + 1 :]) for text in texts], dtype=np.int64) - _DIGITS + 1
+
+
+def _computed_digits(values: FloatArray) -> tuple[IntArray, IntArray, BoolArray]:
+    """By arithmetic, and where rounding surely does not matter."""
     exponents = np.floor(np.log10(values)).astype(np.int64) + 1 - _DIGITS
     with np.errstate(all="ignore"):
         least = int(exponents.min())
@@ -164,7 +181,7 @@ def _computed_digits(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
         sure = (
             (np.abs(rest - 0.5) > _UNSURE_DIGIT) & (floor >= 10.0 ** (_DIGITS - 1)) & (whole <= 10.0**_DIGITS)
         )
-    return np.where(sure, whole, 0).astype(np.int64), exponents, sure.astype(np.int64)
+    return np.where(sure, whole, 0).astype(np.int64), exponents, sure
 
 
 def score_duel(
@@ -280,9 +297,8 @@ def merged(duel: Duel, speedup: Fraction) -> tuple[int, tuple[int, ...]]:
     Of few runs, for which lists are faster than arrays.
     """
     top, bottom = speedup.denominator, speedup.numerator
-    ups, lows = (
-        [v * k for v in side.values.tolist()] for side, k in ((duel.upper, top), (duel.lower, bottom))
-    )
+    ups = [value * top for value in duel.upper.values.tolist()]
+    lows = [value * bottom for value in duel.lower.values.tolist()]
     of_ups, of_lows = duel.upper.counts.tolist(), duel.lower.counts.tolist()
     won = below = low = 0
     sizes = []
@@ -309,24 +325,21 @@ def across_benchmarks(differences: Sequence[Fraction | int], rule: HptRule) -> S
 
 def across_quotients(tops: Sequence[int], bottoms: Sequence[int], rule: HptRule) -> SignedRank:
     """The same of differences that are quotients of whole numbers."""
-    sizes = np.array([_rounded(abs(top), bottom) for top, bottom in zip(tops, bottoms, strict=True)])
-    order = np.argsort(sizes, kind="stable")
-    ascending = sizes[order]
-    ends = np.append(np.flatnonzero(ascending[1:] != ascending[:-1]) + 1, sizes.size).tolist()
-    codes = np.empty(sizes.size, dtype=np.int64)
-    start = 0
-    for end in ends:
-        # Quotients that are one to doubles may differ; of different doubles the order is that of the quotients.
-        group = order[start:end]
-        if end - start > 1:
-            exact = [Fraction(abs(tops[at]), bottoms[at]) for at in group.tolist()]
-            places = {size: place for place, size in enumerate(sorted(set(exact)))}
-            codes[group] = [start + 1 + places[size] for size in exact]
-        else:
-            codes[group] = start + 1
-        start = end
-    signs = [(top > 0) - (top < 0) for top in tops]
-    return signed_rank(codes * signs, rule="conditional" if rule == "exact" else "table")
+    sizes = [_rounded(abs(top), bottom) for top, bottom in zip(tops, bottoms, strict=True)]
+    # Quotients that are one to doubles may differ; of different doubles the order is that of the quotients.
+    shared = Counter(sizes)
+    keys = [
+        (size, Fraction(abs(top), bottom) if shared[size] > 1 else 0)
+        for size, top, bottom in zip(sizes, tops, bottoms, strict=True)
+    ]
+    doubled, upto = [0] * len(keys), 0
+    for _, group in groupby(sorted(range(len(keys)), key=keys.__getitem__), keys.__getitem__):
+        alike = list(group)
+        upto += len(alike)
+        for at in alike:
+            doubled[at] = 2 * upto - len(alike) + 1
+    signs = np.array([(top > 0) - (top < 0) for top in tops])
+    return signs_of_ranks(np.array(doubled), signs, "conditional" if rule == "exact" else "table")
 
 
 def _rounded(top: int, bottom: int) -> float:

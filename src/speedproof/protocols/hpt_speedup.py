@@ -21,7 +21,6 @@ from itertools import pairwise
 from math import erfc, floor, lcm, sqrt
 
 import numpy as np
-from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray, StateArray
 from speedproof.protocols.hpt_levels import (
@@ -33,6 +32,7 @@ from speedproof.protocols.hpt_levels import (
     within_benchmark,
 )
 from speedproof.protocols.hpt_steps import FREE, OPEN, Steps, level1_steps
+from speedproof.protocols.results import RSpeedup
 from speedproof.stats.crossings import crossing_limit, crossing_pairs
 from speedproof.stats.signed_rank import COUNTS_BELOW, least_sums, squares_of_runs, table_pvalue
 
@@ -44,33 +44,6 @@ _NEAR = 1e-9
 _CHUNK = 1 << 18  # states judged at a time
 LISTED = 1 << 21  # states of benchmarks at ties of two that are all judged, near the speedup sought or not
 _SAMPLED = 130
-
-
-class RSpeedup(Struct, frozen=True):
-    """The speedup of the winner at one confidence."""
-
-    confidence: float  # r
-    # Infimum of the speedups that fail: the confidence is at least r at every speedup from 1 up to here. None
-    # when even a speedup of 1 fails
-    certified: float | None = None
-    certified_attained: bool = False  # whether ``certified`` itself passes
-    # The same as a fraction of whole numbers, such as ``"44/25"``; empty when there is none
-    certified_exact: str = ""
-    hundredth: float | None = None  # the largest number of two decimals up to which everything passes
-    # The article's definition: the largest speedup that passes, though a smaller one may fail
-    supremum: float | None = None
-    supremum_attained: bool = False  # whether ``supremum`` itself passes
-    supremum_exact: str = ""  # the same as a fraction of whole numbers
-
-    def __str__(self) -> str:
-        sure = f"{100 * self.confidence:g} % confidence"
-        if self.certified is None or self.hundredth is None:
-            return f"no speedup of the winner holds with {sure}"
-        least = f"at least {self.hundredth:.2f}x" if self.hundredth > 1 else "less than 1.01x"
-        return f"the winner is {least} faster, {sure}"
-
-    def __repr__(self) -> str:
-        return f"<RSpeedup: {self}>"
 
 
 def confidence_at(duels: Sequence[Duel], speedup: Fraction, rule: HptRule, *, literal: bool) -> float:
@@ -116,20 +89,16 @@ def _is_long(duels: Sequence[Duel], literal: bool) -> bool:
     return not literal and len(duels) ** 3 > LISTED
 
 
-def _filled(states: Sequence[StateArray], rows: IntArray, count: int) -> StateArray:
-    """So many rows of the states of every benchmark: its first one, and its others from the rows given on."""
-    first = np.cumsum([0, *(own.size for own in states[:-1])])
-    joined = np.concatenate(states)
-    falls = np.diff(joined, prepend=np.int8(0))
-    falls[first] = joined[first]
-    upto = np.zeros(joined.size, dtype=np.int64)
-    upto[np.delete(np.arange(joined.size), first)] = rows
-    filled = np.zeros((count + 1, len(states)), dtype=np.int8)
-    np.add.at(
-        filled,
-        (np.minimum(upto, count), np.repeat(np.arange(len(states)), [own.size for own in states])),
-        falls,
-    )
+def _filled(
+    starts: StateArray, states: StateArray, owners: IntArray, rows: IntArray, count: int
+) -> StateArray:
+    """So many rows of the states of every benchmark: that of its start, and its others from the rows given on."""
+    before = np.concatenate((states[:1], states[:-1]))
+    first = np.flatnonzero(owners[1:] != owners[:-1]) + 1
+    before[first], before[:1] = starts[owners[first]], starts[owners[:1]]
+    filled = np.zeros((count + 1, starts.size), dtype=np.int8)
+    filled[0] = starts
+    np.add.at(filled, (np.minimum(rows, count), owners), states - before)
     return np.cumsum(filled, axis=0, dtype=np.int8)[:-1]
 
 
@@ -155,14 +124,20 @@ class _Line:
         self.b = np.array([float(duel.b) for duel in duels])
         # Both medians as whole numbers over one denominator.
         self._whole = [
-            (*(int(median * unit) for median in (duel.a, duel.b)), unit)
+            (*(side.numerator * (unit // side.denominator) for side in (duel.a, duel.b)), unit)
             for duel in duels
             for unit in [lcm(duel.a.denominator, duel.b.denominator)]
         ]
         self.steps = steps
+        sizes = [own.points.size for own in steps]
+        # Of all changes of states the benchmarks and the places among their own.
+        self._owners = np.arange(len(steps)).repeat(sizes)
+        self._nth = np.concatenate([*map(np.arange, sizes)])
+        self._begins = np.array([own.start for own in steps], dtype=np.int8)
         # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
         self._low, self._high = 1.0, float((self.a / self.b).max()) * (1 + _TOGETHER)
-        pairs = [(*np.triu_indices(len(duels)), sign) for sign in (-1, 1)]  # one's own medians are a sum, too
+        i, j = np.triu_indices(len(duels))  # one's own medians are a sum, too
+        pairs = [(i[i < j], j[i < j], -1), (i, j, 1)]
         self._last = np.inf  # where the line is cut off
         if _is_long(duels, literal):
             self._bracket(min(sought), max(sought))
@@ -209,7 +184,8 @@ class _Line:
         sides = []
         for states, side in ((lowest, 1), (highest, -1)):
             rows = np.searchsorted(grid * (1 + side * _TOGETHER), points)
-            sides.append(_filled(states, rows, grid.size))
+            begins, after = np.array([own[0] for own in states]), np.concatenate([own[1:] for own in states])
+            sides.append(_filled(begins, after, self._owners, rows, grid.size))
         return np.concatenate(sides)
 
     def _crossing_pairs(self) -> list[tuple[IntArray, IntArray, int]]:
@@ -233,31 +209,29 @@ class _Line:
                 error = 4e-16 * (a[i] + a[j] + np.abs(g) * (b[i] + b[j])) / np.abs(bottom)
             # What cancellation has spoilt is worked out exactly, unless it is far outside.
             spoilt = (error > _ERROR) & (g + error >= least) & (g - error <= end)
-            for k in np.flatnonzero(spoilt | ~usable):
-                g[k] = float(self._crossing(int(i[k]), int(j[k]), sign))
+            for k in np.flatnonzero(spoilt | ~usable).tolist():
+                above, below = self._crossing(int(i[k]), int(j[k]), sign)
+                g[k] = above / below if below else 0.0
             inside = (g >= least * (1 - _TOGETHER / 2)) & (g <= end * (1 + _TOGETHER / 2))
             parts.append((g[inside], sign, i[inside], j[inside]))
-        changes = [steps.points for steps in self.steps]
-        sizes = [points.size for points in changes]
-        self._owners, nth = np.repeat(np.arange(a.size), sizes), np.concatenate([*map(np.arange, sizes)])
-        parts.append((np.concatenate(changes), 2, self._owners, nth))
+        parts.append((np.concatenate([own.points for own in self.steps]), 2, self._owners, self._nth))
         joined, first, second = (np.concatenate([part[k] for part in parts]) for k in (0, 2, 3))
-        kinds = np.repeat([part[1] for part in parts], [part[0].size for part in parts])
+        kinds = np.array([part[1] for part in parts]).repeat([part[0].size for part in parts])
         order = np.argsort(joined, kind="stable")
         self._values, self._kinds = joined[order], kinds[order]
         self._first, self._second = first[order], second[order]
-        self._changes = np.argsort(order)[order.size - nth.size :]
-        wide = np.diff(self._values) > _TOGETHER * self._values[1:]
-        starts = np.concatenate(([0], np.flatnonzero(wide) + 1))
-        ends = np.concatenate((starts[1:], [self._values.size]))
+        self._changes = np.argsort(order)[order.size - self._nth.size :]
+        edges = np.ones(order.size + 1, dtype=np.bool_)
+        edges[1:-1] = self._values[1:] - self._values[:-1] > _TOGETHER * self._values[1:]
+        bounds = np.flatnonzero(edges)
+        starts, ends = bounds[:-1], bounds[1:]
         kept = (self._values[ends - 1] >= least) & (self._values[starts] <= self._last)
         self._starts, self._ends = starts[kept], ends[kept]
 
-    def _crossing(self, i: int, j: int, sign: int) -> Fraction:
-        """Where two differences tie in size; 0, which is no speedup, where they never do."""
-        x, y = self.duels[i], self.duels[j]
-        bottom = x.b + sign * y.b
-        return (x.a + sign * y.a) / bottom if bottom else Fraction(0)
+    def _crossing(self, i: int, j: int, sign: int) -> tuple[int, int]:
+        """Where two differences tie in size, as a quotient; its denominator is 0 where they never do."""
+        (a, b, unit), (c, d, other) = self._whole[i], self._whole[j]
+        return a * other + sign * c * unit, b * other + sign * d * unit
 
     def _meeting(self, cluster: int) -> set[Fraction]:
         """The different breakpoints of a cluster, exactly."""
@@ -269,7 +243,7 @@ class _Line:
             elif kind == 2:
                 found.update(self.steps[i].exact(j))
             else:
-                found.add(self._crossing(i, j, kind))
+                found.add(Fraction(*self._crossing(i, j, kind)))
         return found
 
     def _exact_points(self, cluster: int) -> list[Fraction]:
@@ -304,14 +278,13 @@ class _Line:
         homes = np.searchsorted(self._starts, self._changes, "right") - 1
         homes[self._changes >= self._ends[-1]] = clusters
         inside = np.flatnonzero((homes >= 0) & (homes < clusters))
-        crowded = [
-            int(home)
-            for home in np.unique(homes[inside])
-            if self._ends[home] - self._starts[home] > 1 and len(self._meeting(int(home))) > 1
-        ]
-        after = [np.append(np.int8(steps.start), steps.after) for steps in self.steps]
-        states = _filled(after, np.maximum(2 * homes + 1, 0), 2 * clusters)
-        here = np.concatenate([steps.at for steps in self.steps])[inside]
+        several = homes[inside][(self._ends - self._starts)[homes[inside]] > 1]
+        crowded = [home for home in set(several.tolist()) if len(self._meeting(home)) > 1]
+        after, at = (
+            np.concatenate(part) for part in zip(*((own.after, own.at) for own in self.steps), strict=True)
+        )
+        states = _filled(self._begins, after, self._owners, np.maximum(2 * homes + 1, 0), 2 * clusters)
+        here = at[inside]
         # Among different breakpoints judged together the state may be any.
         here[np.isin(homes[inside], crowded)] = OPEN
         states[2 * homes[inside], self._owners[inside]] = here
@@ -349,7 +322,7 @@ class _Line:
             kept &= (states == FREE) | (np.sign(d) == states)
         d[~kept] = 0.0
         order = np.argsort(np.abs(d), axis=1)
-        d = np.take_along_axis(d, order, axis=1)
+        d = d[np.arange(order.shape[0])[:, None], order]
         zeros = (d == 0).sum(axis=1)
         positive = np.where(d > 0, np.arange(1, n + 1), 0).sum(axis=1).astype(np.float64)
         size = np.abs(d)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -161,9 +162,10 @@ def _steps_in(windows: Sequence[_Window], rule: HptRule) -> list[Steps]:
     crossed[here] = met
     states = _bounded_states([window.duel for window in windows], rule, begins, least, most, crossed)
     firsts, lasts = values[starts], values[ends - 1]
-    for cell in np.flatnonzero(states == OPEN).tolist():
-        owner = int(np.searchsorted(begins, cell, "right")) - 1
-        duel, k, inside = windows[owner].duel, *divmod(cell - owner, 2)
+    cells = np.flatnonzero(states == OPEN)
+    of_cells = begins.searchsorted(cells, "right") - 1
+    for cell, owner in zip(cells.tolist(), of_cells.tolist(), strict=True):
+        duel, (k, inside) = windows[owner].duel, divmod(cell - owner, 2)
         if not inside:
             left = float(lasts[k - 1]) if k > of_window[owner] else windows[owner].least
             right = float(firsts[k]) if k < of_window[owner + 1] else 2 * left
@@ -186,15 +188,15 @@ def _ratios(duel: Duel, least: float, most: float) -> tuple[FloatArray, IntArray
     if math.isinf(most):
         with np.errstate(over="ignore", under="ignore"):
             every = (upper.rounded[:, None] / lower.rounded).ravel()
-        places, beyond = np.flatnonzero(every > least * (1 - _TOGETHER)), 0
-        values = every[places]
-        up, low = np.divmod(places, lower.values.size)
+        places = np.flatnonzero(every > least * (1 - _TOGETHER))
+        values, weights, beyond = every[places], np.outer(upper.counts, lower.counts).ravel()[places], 0
     else:
         ratios = Ratios(upper.rounded, upper.counts, lower.rounded, lower.counts)
         up, low, beyond = ratios.between(least * (1 - _TOGETHER), most)
         values, places = ratios.xs[up] / ratios.ys[low], up * lower.values.size + low
-    order = np.argsort(values, kind="stable")
-    return values[order], places[order], (upper.counts[up] * lower.counts[low])[order], beyond
+        weights = upper.counts[up] * lower.counts[low]
+    order = values.argsort(kind="stable")
+    return values[order], places[order], weights[order], beyond
 
 
 def _clean(
@@ -228,23 +230,24 @@ def _bounded_states(
     return states
 
 
-def _limits(duel: Duel, rule: HptRule, crossed: IntArray) -> tuple[FloatArray, FloatArray]:
+def _limits(
+    duel: Duel, rule: HptRule, crossed: IntArray
+) -> tuple[FloatArray | IntArray, FloatArray | IntArray]:
     """Twice the pairs won from which a side is surely better, and below which it is surely not."""
     assert duel.level is not None
     n, m = duel.upper.n, duel.lower.n
     if duel.exact(rule):
-        tail = rank_sum_tails((1,) * (n + m), n).at_least
-        # The tail descends; the first index at or below the level, one past the end when there is none.
-        limit = np.full(crossed.size, float(np.count_nonzero(tail > duel.level)))
+        least = _least_won(n, m, duel.level)
         if rule == "paper":
             # A half pair is cut off, so only an even limit can be met.
-            limit += limit % 2
+            limit = np.full(crossed.size, float(least + least % 2))
             return limit, limit
         # Breaking ties at random turns the conditional distribution into the one without ties, and moves
         # twice the pairs won by at most t^2 / 4 in a group of t; joining two groups of p and q values adds at
         # most p q to that.
-        slack = sum(int((side.counts**2 // 4).sum()) for side in (duel.upper, duel.lower)) + crossed
-        return limit + slack, limit - slack
+        groups = duel.upper.counts.tolist() + duel.lower.counts.tolist()
+        slack = crossed + sum(count * count // 4 for count in groups)
+        return least + slack, least - slack
     z = -normal_quantile(duel.level)
     total = n + m
     margin = 1e-9 * n * m
@@ -259,3 +262,9 @@ def _limits(duel: Duel, rule: HptRule, crossed: IntArray) -> tuple[FloatArray, F
         for ties in (np.full(crossed.size, within), most_ties)
     )
     return n * m + 1 + 2 * z * widest + margin, n * m + 1 + 2 * z * narrowest - margin
+
+
+@lru_cache(1024)
+def _least_won(n: int, m: int, level: float) -> int:
+    """Twice the pairs won at which the test without ties rejects; one past the end when it never does."""
+    return int(np.count_nonzero(rank_sum_tails((1,) * (n + m), n).at_least > level))

@@ -100,7 +100,7 @@ def in_blocks(
             *(block_checks(sequence.differences) if q is None else ()),
         ),
         needed=needed,
-        ties=float(tied_share(slow, fast)),
+        ties=float(tied_share(slow[None], fast[None])[0]),
         at_margin=margin,
         quantiles=None if q is None else quantiles_of(side, slow, fast, q),
         log=None if q else log_speedups([sequence.estimate()], paired_error(slow[None], fast[None]))[0],

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,9 +19,7 @@ from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.results import AtMargin, Comparison, Needed, SessionFloor, State, Verdict
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.estimate import Estimate
-
-if TYPE_CHECKING:
-    from speedproof.stats.session_spread import SessionSpread, Widened
+from speedproof.stats.session_spread import SessionSpread, Widened, widened
 
 _LARGEST_LOG = 709.0  # of a double
 IN_TURNS = "sessions of the same code differ that much: measure both in turns, with 'speedproof run'"
@@ -91,8 +88,6 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
         ratio = low = high = old / new if new > 0.0 else math.nan
     if math.isnan(c.pvalue):
         return c
-    from speedproof.stats.session_spread import widened
-
     sound = 0.0 < ratio < math.inf  # else any session may differ by any factor
     at = math.log(ratio) if sound else 0.0
     sessions = (x.session_count, y.session_count)

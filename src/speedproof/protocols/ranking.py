@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from types import MappingProxyType
-from typing import Any, Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.sample import Sample
@@ -21,26 +19,12 @@ from speedproof.errors import DataError
 from speedproof.options import HEADLINE
 from speedproof.protocols.aggregates import log_ratios
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.results import Comparison, PairVerdict, RankedVersion, SuiteRanking, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
 
 # Of a pair: its estimate, whether its candidate is ahead, and the p-values for faster and for slower
 Claims = tuple[Estimate, bool, float, float]
-
-
-class PairVerdict(Struct, frozen=True):
-    """Two versions."""
-
-    # The versions
-    reference: str
-    candidate: str
-    # By single runs the chance that a run of the candidate beats a run of the reference, ties counting half,
-    # each bound at risk alpha by itself; over a suite the geometric mean of the candidate's speedups, with
-    # its two-sided interval
-    estimate: Estimate
-    verdict: Verdict  # after Holm's control over all pairs and both directions
-    pvalue: float  # adjusted, of the direction observed; NaN when the test is not defined
 
 
 def decide(ahead: bool, adjusted: Sequence[float], alpha: float) -> tuple[Verdict, float]:
@@ -79,62 +63,6 @@ def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, t
             beats[ahead] += 1
             beaten_by[behind] += 1
     return {v: (1 + beaten_by[v], len(versions) - beats[v]) for v in versions}
-
-
-class Placed:
-    """What has a range of ranks."""
-
-    __slots__ = ()
-    best_rank: int
-    worst_rank: int
-
-    @property
-    def place(self) -> str:
-        """The rank, or the range of ranks: ``"2-4"``."""
-        return f"{self.best_rank}" + f"-{self.worst_rank}" * (self.worst_rank > self.best_rank)
-
-
-class InOrder:
-    """Versions in order, the best first."""
-
-    __slots__ = ()
-    versions: tuple[Any, ...]
-
-    @property
-    def leading(self) -> list[str]:
-        """Those that are not proven to be behind another; none where they beat each other in a circle."""
-        return [v.version for v in self.versions if v.best_rank == 1]
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {', '.join(v.version for v in self.versions)}>"
-
-
-class RankedVersion(Placed, Struct, frozen=True):
-    """One version's place."""
-
-    version: str  # its name
-    # Geometric mean of its speedups over the reference, with the two-sided interval by itself
-    speedup: Estimate
-    # 1 is the fastest. Between them lies every rank that the proven verdicts allow
-    best_rank: int
-    worst_rank: int
-    tied: bool = False  # whether it is not told apart from a neighbour in the order of the ranking
-    # Benchmarks on which its runs are not what the verdicts assume: the true risk is unknown
-    undermined: tuple[str, ...] = ()
-
-
-class SuiteRanking(InOrder, Struct, frozen=True):
-    """Versions in order of their geometric mean speedup, fastest first."""
-
-    scope: Literal["these"]  # which benchmarks the verdicts speak of
-    alpha: float  # the risk of all verdicts together
-    versions: tuple[RankedVersion, ...]  # fastest first
-    pairs: tuple[PairVerdict, ...]  # every two versions, in the order given
-    benchmarks: tuple[str, ...]  # those that all versions have
-    left_out: tuple[str, ...]  # those that some version lacks, or without a speedup
-
-    def __str__(self) -> str:
-        return "\n".join(f"{v.place}. {v.version}: speedup {v.speedup}" for v in self.versions)
 
 
 def rank_suite(

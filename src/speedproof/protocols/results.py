@@ -1,10 +1,10 @@
-"""What every protocol returns: a comparison, its verdict, its checks and what it would need."""
+"""What protocols return: a comparison, its verdict, its checks and what it would need; a ranking; HPT's answer."""
 
 from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -269,3 +269,147 @@ class Comparison(Struct, frozen=True):
     def repeated(self) -> str:
         """What was repeated independently: ``"run"``, ``"process"`` or ``"session"``."""
         return outermost((self.reference.repeated, self.candidate.repeated))
+
+
+class RSpeedup(Struct, frozen=True):
+    """The speedup of the winner at one confidence."""
+
+    confidence: float  # r
+    # Infimum of the speedups that fail: the confidence is at least r at every speedup from 1 up to here. None
+    # when even a speedup of 1 fails
+    certified: float | None = None
+    certified_attained: bool = False  # whether ``certified`` itself passes
+    # The same as a fraction of whole numbers, such as ``"44/25"``; empty when there is none
+    certified_exact: str = ""
+    hundredth: float | None = None  # the largest number of two decimals up to which everything passes
+    # The article's definition: the largest speedup that passes, though a smaller one may fail
+    supremum: float | None = None
+    supremum_attained: bool = False  # whether ``supremum`` itself passes
+    supremum_exact: str = ""  # the same as a fraction of whole numbers
+
+    def __str__(self) -> str:
+        sure = f"{100 * self.confidence:g} % confidence"
+        if self.certified is None or self.hundredth is None:
+            return f"no speedup of the winner holds with {sure}"
+        least = f"at least {self.hundredth:.2f}x" if self.hundredth > 1 else "less than 1.01x"
+        return f"the winner is {least} faster, {sure}"
+
+    def __repr__(self) -> str:
+        return f"<RSpeedup: {self}>"
+
+
+class Winner(StrEnum):
+    """Who is better."""
+
+    CANDIDATE = "candidate"
+    REFERENCE = "reference"
+    TIE = "tie"
+
+
+class HptBenchmark(Struct, frozen=True):
+    """What the first level says of one benchmark, and what the second makes of it."""
+
+    benchmark: str  # its name
+    winner: Winner  # by the rank-sum test; by the medians when there are too few runs to test
+    difference: float  # median score of the candidate less that of the reference; 0 for a tie
+    rank: float  # mid-rank of its size among all benchmarks
+    # One-sided, for either side being better; NaN when not tested
+    pvalue_candidate: float
+    pvalue_reference: float
+    level: float | None  # risk of that test; None when there are too few runs for it ever to reject
+    # How many runs were compared
+    reference_runs: int
+    candidate_runs: int
+    conflict: bool  # the test and the medians name different winners
+
+
+class Hpt(Struct, frozen=True):
+    """The answer of Hierarchical Performance Testing over a suite."""
+
+    benchmarks: tuple[HptBenchmark, ...]  # one a benchmark, in order
+    # Signed-rank sums, zeros giving half of their ranks to either side
+    rank_sum_candidate: float
+    rank_sum_reference: float
+    # One-sided, each from its own tail: for either side being better over the suite
+    pvalue_candidate: float
+    pvalue_reference: float
+    winner: Winner  # the side with the smaller p-value
+    confidence: float  # 1 - p-value of the winner. It may be below one half
+    speedups: tuple[RSpeedup, ...]  # of the winner over the other side, one a confidence asked for
+    scores: str  # which scores were compared
+    method: str  # null distributions of both levels
+    notes: tuple[str, ...]  # what a reader must know
+
+    def count(self, winner: Winner) -> int:
+        """How many benchmarks one side won, or how many are ties."""
+        return sum(row.winner is winner for row in self.benchmarks)
+
+
+class PairVerdict(Struct, frozen=True):
+    """Two versions."""
+
+    # The versions
+    reference: str
+    candidate: str
+    # By single runs the chance that a run of the candidate beats a run of the reference, ties counting half,
+    # each bound at risk alpha by itself; over a suite the geometric mean of the candidate's speedups, with
+    # its two-sided interval
+    estimate: Estimate
+    verdict: Verdict  # after Holm's control over all pairs and both directions
+    pvalue: float  # adjusted, of the direction observed; NaN when the test is not defined
+
+
+class Placed:
+    """What has a range of ranks."""
+
+    __slots__ = ()
+    best_rank: int
+    worst_rank: int
+
+    @property
+    def place(self) -> str:
+        """The rank, or the range of ranks: ``"2-4"``."""
+        return f"{self.best_rank}" + f"-{self.worst_rank}" * (self.worst_rank > self.best_rank)
+
+
+class InOrder:
+    """Versions in order, the best first."""
+
+    __slots__ = ()
+    versions: tuple[Any, ...]
+
+    @property
+    def leading(self) -> list[str]:
+        """Those that are not proven to be behind another; none where they beat each other in a circle."""
+        return [v.version for v in self.versions if v.best_rank == 1]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {', '.join(v.version for v in self.versions)}>"
+
+
+class RankedVersion(Placed, Struct, frozen=True):
+    """One version's place."""
+
+    version: str  # its name
+    # Geometric mean of its speedups over the reference, with the two-sided interval by itself
+    speedup: Estimate
+    # 1 is the fastest. Between them lies every rank that the proven verdicts allow
+    best_rank: int
+    worst_rank: int
+    tied: bool = False  # whether it is not told apart from a neighbour in the order of the ranking
+    # Benchmarks on which its runs are not what the verdicts assume: the true risk is unknown
+    undermined: tuple[str, ...] = ()
+
+
+class SuiteRanking(InOrder, Struct, frozen=True):
+    """Versions in order of their geometric mean speedup, fastest first."""
+
+    scope: Literal["these"]  # which benchmarks the verdicts speak of
+    alpha: float  # the risk of all verdicts together
+    versions: tuple[RankedVersion, ...]  # fastest first
+    pairs: tuple[PairVerdict, ...]  # every two versions, in the order given
+    benchmarks: tuple[str, ...]  # those that all versions have
+    left_out: tuple[str, ...]  # those that some version lacks, or without a speedup
+
+    def __str__(self) -> str:
+        return "\n".join(f"{v.place}. {v.version}: speedup {v.speedup}" for v in self.versions)

@@ -19,16 +19,8 @@ from speedproof.options import HEADLINE
 from speedproof.protocols.checks import same_values, undermining
 from speedproof.protocols.pair import UNNAMED, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, answers
-from speedproof.protocols.ranking import (
-    Claims,
-    InOrder,
-    PairVerdict,
-    Placed,
-    open_pairs,
-    places,
-    tied_in,
-    verdicts,
-)
+from speedproof.protocols.ranking import Claims, open_pairs, places, tied_in, verdicts
+from speedproof.protocols.results import InOrder, PairVerdict, Placed
 from speedproof.protocols.typical import ADJUSTED
 from speedproof.protocols.units import clusters_of, independent_units, matched, repeated_in
 from speedproof.stats.estimate import Estimate

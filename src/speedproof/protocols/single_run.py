@@ -29,7 +29,8 @@ def single_runs(prepared: PreparedPairs) -> list[Comparison]:
 def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
     chance = probability_greater(slow, fast, rules.alpha)
-    columns = lists(chance.pvalue, chance.pvalue_less, chance.estimate, chance.low, chance.high)
+    ties = tied_share(slow, fast)
+    columns = lists(chance.pvalue, chance.pvalue_less, chance.estimate, chance.low, chance.high, ties)
     verdicts = [verdict_of(p, slower, None, rules.alpha) for p, slower in zip(*columns[:2], strict=True)]
     undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
     # Even if all were won, alpha ** (1 / n) bounds the probability: n runs must be able to prove more than 1/2.
@@ -52,7 +53,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             checks=side.checks,
             needed=needed.get(i),
             quantity="probability",
-            ties=tied_share(slow[i], fast[i]),
+            ties=tied,
         )
-        for i, (side, pvalue, slower, value, low, high) in enumerate(zip(own, *columns, strict=True))
+        for i, (side, pvalue, slower, value, low, high, tied) in enumerate(zip(own, *columns, strict=True))
     ]

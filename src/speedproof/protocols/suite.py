@@ -8,7 +8,6 @@ multiplicity control say what is proven of single benchmarks at one risk for all
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -34,10 +33,7 @@ from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, ma
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
-from speedproof.protocols.results import Comparison, Risk, Verdict
-
-if TYPE_CHECKING:
-    from speedproof.protocols.hpt import Hpt
+from speedproof.protocols.results import Comparison, Hpt, Risk, Verdict
 
 _CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
 LEAST_FOR_HPT = 5

@@ -165,6 +165,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     needed = _needed(own, slow, fast, rules, verdicts, (factors, slowly), ratios[0])
     order = _of_order(own, slow, fast, rules, pvalues, (factors, slowly))
     chances = lists(bounds.chance, bounds.chance_low, bounds.chance_high)
+    (ties,) = lists(tied_share(slow, fast))
     return [
         side.answer(
             "typical",
@@ -179,7 +180,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             checks=(*side.checks, *order.get(i, ())),
             needed=needed.get(i),
             chance=Estimate(chances[0][i], chances[1][i], chances[2][i], 1 - rules.alpha),
-            ties=tied_share(slow[i], fast[i]),
+            ties=ties[i],
             at_margin=margins[i],
             log=logs[i],
         )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from speedproof.data.notes import Note
 from speedproof.protocols.caveats import MachineSpeeds
-from speedproof.protocols.hpt import AS_GIVEN, Hpt, HptBenchmark, HptClaim, HptClaims, Winner
-from speedproof.protocols.hpt_speedup import RSpeedup
+from speedproof.protocols.hpt import AS_GIVEN, HptClaim, HptClaims
+from speedproof.protocols.results import Hpt, HptBenchmark, RSpeedup, Winner
 from speedproof.reporting.model import (
     Cell,
     Column,

@@ -8,12 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from speedproof.data.units import scale_of
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.results import Comparison, SuiteRanking, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import notes, words
 from speedproof.reporting.model import (
@@ -30,9 +29,6 @@ from speedproof.reporting.model import (
 )
 from speedproof.reporting.names import benchmark_column, level, nicknames, plural, shortened, spoken, values
 from speedproof.reporting.rows import OUTCOMES, Voice, by_medians, opposite, records, times, version_columns
-
-if TYPE_CHECKING:
-    from speedproof.protocols.ranking import SuiteRanking
 
 _AT_ENDS = 5
 

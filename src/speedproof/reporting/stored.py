@@ -19,7 +19,7 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Residue, Skipped, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError, FormatError
-from speedproof.protocols.ranking import SuiteRanking
+from speedproof.protocols.results import SuiteRanking
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.json import SCHEMA_VERSION
 from speedproof.stats.estimate import Estimate

@@ -6,11 +6,10 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
+from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, hint_of_all, right
@@ -30,9 +29,6 @@ from speedproof.reporting.names import (
 )
 from speedproof.reporting.notes import caveats, two_speeds, undermining
 from speedproof.reporting.rows import OUTCOMES, Voice, records
-
-if TYPE_CHECKING:
-    from speedproof.protocols.ranking import SuiteRanking
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN, _TITLE = 10, 16

@@ -103,11 +103,11 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
     return BrunnerMunzel(estimate, se, df, upper, lower)
 
 
-def tied_share(x: FloatArray, y: FloatArray) -> float:
-    """The share of the pairs of a value of each sample that are equal."""
-    x, y = ascending(x)[None], ascending(y)[None]
-    upto, below = (int(merged_places(x, y, first)[0].sum()) for first in (False, True))
-    return (upto - below) / (x.size * y.size)
+def tied_share(x: FloatArray, y: FloatArray) -> FloatArray:
+    """The share of the pairs of a value of each sample that are equal, a row each."""
+    x, y = ascending(x), ascending(y)
+    upto, below = (merged_places(x, y, first)[0].sum(axis=-1) for first in (False, True))
+    return np.asarray((upto - below) / (x.shape[-1] * y.shape[-1]))
 
 
 def _weighted_variance(values: FloatArray, weights: IntArray, mean: FloatArray, size: int) -> FloatArray:
@@ -268,8 +268,8 @@ def gathered(values: FloatArray, order: IntArray) -> FloatArray:
 
 def sample_ends(x: FloatArray) -> BoolArray:
     """Where distinct values end in one sample once it is sorted, as `PooledOrder.ends`."""
-    ends = np.ones(x.shape, dtype=np.bool_)
-    np.greater(np.diff(ascending(x), axis=-1), 0.0, out=ends[..., :-1])
+    ends, x = np.ones(x.shape, dtype=np.bool_), ascending(x)
+    np.greater(x[..., 1:], x[..., :-1], out=ends[..., :-1])
     return ends
 
 

@@ -50,16 +50,22 @@ def signed_rank(d: npt.ArrayLike, *, rule: SignedRankRule = "conditional") -> Si
     values = np.asarray(d, dtype=np.float64)
     if np.isnan(values).any():
         raise ValueError("a difference is NaN; leave the benchmark out and say so")
-    doubled = _doubled_midranks(np.abs(values))
-    up, down, zero = (int(doubled[side].sum()) for side in (values > 0, values < 0, values == 0))
+    return signs_of_ranks(_doubled_midranks(np.abs(values)), np.sign(values), rule)
+
+
+def signs_of_ranks(
+    doubled: IntArray, signs: FloatArray | IntArray, rule: SignedRankRule = "conditional"
+) -> SignedRank:
+    """The same of twice the mid-ranks, and the signs."""
+    up, down, zero = (int(doubled[signs == sign].sum()) for sign in (1, -1, 0))
     # In units of a quarter rank, so that halves of mid-ranks are whole numbers.
     positive, negative = (2 * up + zero) / 4, (2 * down + zero) / 4
     if rule == "table":
-        n = values.size
+        n = doubled.size
         p_up, p_down = table_pvalue(positive, n), table_pvalue(negative, n)
         method = "exact table" if n < TABLE_BELOW else "normal"
     else:
-        moving = doubled[values != 0]
+        moving = doubled[signs != 0]
         if moving.size < COUNTS_BELOW:
             tail = upper_tail(tuple(sorted(moving.tolist())))
             p_up, p_down = float(tail[up]), float(tail[down])
