@@ -209,9 +209,11 @@ def of_all_values(x: FloatArray, found: BestMixtures, floor: float, most: int = 
     Quantiles between distant values stand for values that there are none of: what they say of a few far values
     ends here. Each mixture makes a step of EM with the values that its quantiles stand for, and climbs on.
     """
+    if x.size <= most:
+        return found
     on = starts.condensed(x, most)
     places = [(row + 1, model) for row, model in np.argwhere(found.loglik > -np.inf).tolist()]
-    if on is x or not places:
+    if not places:
         return found
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(x)
     best = BestMixtures(np.full_like(found.loglik, np.nan), found.mixtures.copy(), found.converged.copy())
