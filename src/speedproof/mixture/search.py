@@ -260,7 +260,8 @@ def _on_all_values(
     brief, long, fine = (_steps(floor, count) for count in (BRIEF, LONG, FINE))
     before = -np.inf
     while True:
-        bics = np.nan_to_num(2.0 * found.loglik - sizes * log(x.size), nan=-np.inf)
+        bics = 2.0 * found.loglik - sizes * log(x.size)
+        bics[np.isnan(bics)] = -np.inf
         if bics.max() - before < 1e-3:
             return
         before = bics.max()
@@ -290,16 +291,11 @@ def _tops(
     """Where climbs end: sound mixtures, the highest first, each height once."""
     reached = mixtures.copy()
     heights, steps = em.climb(x, reached, [place] * len(reached), rules, kernel=kernel)
-    order = [
-        at
-        for at in np.argsort(-heights)
-        if heights[at] > -np.inf and (place[1] == em.E or sound(reached[at], x.size, apart))
-    ]
-    order = [
-        at
-        for at, last in zip(order, [None, *order], strict=False)
-        if last is None or heights[last] - heights[at] > 1e-3
-    ]
+    good = heights > -np.inf
+    if place[1] == em.V:
+        good &= sound(reached, x.size, apart)
+    ranked = np.flatnonzero(good)[np.argsort(-heights[good])]
+    order = ranked[np.append(True, heights[ranked[:-1]] - heights[ranked[1:]] > 1e-3)[: ranked.size]]
     return heights[order], reached[order], steps[order] > 0
 
 
@@ -354,7 +350,7 @@ def all_count(mixture: FloatArray, K: int, n: int) -> bool:
 
 def _starts_of(x: FloatArray, K: int, width: int, fewer: FloatArray | None) -> FloatArray:
     """Every start of K components: from classes of the values, and from a mixture of one component fewer."""
-    lines = [c for c in starts.quantile_classes(x, K) + starts.partitions(x, K) if len(c) == K + 1]
+    lines = [c for c in starts.quantile_classes(x, K) + starts.partitions(x, K, K) if len(c) == K + 1]
     groups = [starts.from_classes(x, lines, width)[0]] if lines else []
     if fewer is not None:
         groups += [starts.splits(fewer, K - 1), starts.insertions(x, fewer, K - 1)]
