@@ -17,11 +17,11 @@ from speedproof.errors import UsageError
 from speedproof.measuring import system
 from speedproof.measuring.execute import Job, execute
 from speedproof.measuring.system import (
-    ChildEnd,
     busy,
     bytes_of_peak,
     differences,
     disturbances,
+    ends_within,
     listed_processes,
     load_of,
     memory_file,
@@ -261,8 +261,7 @@ def test_a_run_is_measured() -> None:
 def test_who_ended_before_anyone_waited_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """kqueue knows no process that is gone: the error is the answer."""
     monkeypatch.setattr(Queue, "missing", True)
-    with ChildEnd(1) as end:
-        assert end.within(0.0)
+    assert ends_within(1, 60.0, lambda: None)
     assert Queue.open == 0
 
 

@@ -6,26 +6,19 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from speedproof import __version__
 from speedproof.api.given import alpha_of, proportion_given
 from speedproof.api.history_files import (
     ALL,
     add_all,
-    as_one,
-    commit_of,
+    add_file,
     deciding,
-    digest_of,
-    has_versions,
     measured_in,
     named_commit,
     no_store,
     opened,
-    renamed,
-    start_of,
     tracks_in,
     user,
     version_named,
@@ -163,35 +156,14 @@ class History:
             A file that cannot be read, a commit that cannot be named, a unit that differs from the store's.
         """
         commit, path = named_commit(os.fspath(path), commit)
+        asked: dict[str, Any] = {
+            "branch": current_branch(self.repository), "session": session, "anchor": anchor, "machine": machine,
+            "unit": unit, "higher_is_better": higher_is_better,
+        }  # fmt: skip
         if format is None and (found := importer_of(Path(path))) is not None:
-            return add_all(
-                self, path, found, done=done,
-                session=session, anchor=anchor, machine=machine, unit=unit, higher_is_better=higher_is_better,
-            )  # fmt: skip
-        suite = read_suite(path, format=format, unit=unit, where=where, higher_is_better=higher_is_better)
-        versions = as_one(suite, path) if commit is not None or not has_versions(suite) else suite
-        if benchmark:
-            versions = renamed(versions, benchmark, path)
-        if anchor is not None:
-            anchor = version_named(anchor, versions, path, self.repository)
-        commits = {
-            version: commit_of(versions, version, commit, path, self.repository)
-            for version in versions.versions
-        }
-        branch = current_branch(self.repository)
-        added = self.made().add(
-            versions,
-            commits,
-            path=path,
-            digest=digest_of(path, suite),
-            session=session,
-            anchor=anchor,
-            started=started or start_of(versions),
-            branch=branch,
-            machine=machine,
-        )
-        unknown = dict.fromkeys(c.sha for c in commits.values() if branch and not c.subject)
-        return replace(added, unknown=tuple(unknown))
+            return add_all(self, path, found, done=done, **asked)
+        asked |= {"started": started, "format": format, "benchmark": benchmark, "where": where}
+        return add_file(self, path, commit, **asked)
 
     @checked()
     def export(self, path: StrPath) -> int:

@@ -18,6 +18,7 @@ from speedproof.data.units import Direction
 from speedproof.errors import Parameter, SpeedproofError, UsageError
 from speedproof.formats.source import is_corpus
 from speedproof.formats.suites import all_there, names_given
+from speedproof.formats.suites import read as read_suite
 from speedproof.formats.versions import named
 from speedproof.history.commits import Commit, ordered, resolve, resolve_label
 from speedproof.history.commits import short_name as short_name
@@ -152,6 +153,45 @@ def named_commit(argument: str, commit: str | None) -> tuple[str | None, str]:
     return given.name, given.paths[0]
 
 
+def add_file(
+    history: History,
+    path: str,
+    commit: str | None = None,
+    *,
+    branch: str,
+    session: str,
+    anchor: str | None,
+    machine: str,
+    started: str = "",
+    benchmark: str = "",
+    **reading: Any,
+) -> Added:
+    """One result file or folder, see :meth:`History.add`; ``branch`` is the one that is checked out."""
+    suite = read_suite(path, **reading)
+    versions = as_one(suite, path) if commit is not None or not has_versions(suite) else suite
+    if benchmark:
+        versions = renamed(versions, benchmark, path)
+    if anchor is not None:
+        anchor = version_named(anchor, versions, path, history.repository)
+    commits = {
+        version: commit_of(versions, version, commit, path, history.repository)
+        for version in versions.versions
+    }
+    added = history.made().add(
+        versions,
+        commits,
+        path=path,
+        digest=digest_of(path, suite),
+        session=session,
+        anchor=anchor,
+        started=started or start_of(versions),
+        branch=branch,
+        machine=machine,
+    )
+    unknown = dict.fromkeys(c.sha for c in commits.values() if branch and not c.subject)
+    return replace(added, unknown=tuple(unknown))
+
+
 def add_all(
     history: History,
     path: str,
@@ -177,7 +217,7 @@ def add_all(
             problems.append(part)
         elif isinstance(part, Path):
             try:
-                parts.append(history.add(part, session=name, **asked))
+                parts.append(add_file(history, str(part), session=name, **asked))
             except SpeedproofError as error:
                 problems.append(str(error).splitlines()[0])
         else:

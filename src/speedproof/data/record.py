@@ -216,11 +216,8 @@ def _better(record: Record) -> Direction:
 
 def negative_time(record: Record) -> str:
     """Why a record of plain numbers is no record of times; empty when it may be one."""
-    if (
-        record.metric != "time"
-        or not record.values.size
-        or not (least := np.minimum.reduce(record.values)) < 0
-    ):
+    values = record.values
+    if record.metric != "time" or not values.size or not (least := values[values.argmin()]) < 0:
         return ""
     return f"it holds {least:g}, and a time is never negative: correct or remove that value"
 

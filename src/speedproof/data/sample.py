@@ -174,7 +174,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
             )
         if values.ndim != 1 or values.size == 0:
             raise DataError(f"{place}a sample needs at least one value in one dimension")
-        least, most = np.minimum.reduce(values), np.maximum.reduce(values)  # a NaN is both
+        least, most = values[values.argmin()], values[values.argmax()]  # a NaN is both
         if not (math.isfinite(least) and math.isfinite(most)):
             at = int(np.argmin(np.isfinite(values)))
             raise DataError(f"{place}value {at + 1} of {values.size} is not a finite number")

@@ -41,6 +41,7 @@ _ONE_PROCESS = (
     "all count as from one"
 )
 _SUMMARY, _ORDERED = frozenset({Trait.SUMMARY_ONLY}), frozenset({Trait.ORDER_KNOWN})
+_NESTED = _ORDERED | {Trait.ONE_PROCESS}
 _METRICS = {"s": "time", "B": "memory"}
 _OF_PREFIX = {"time": "seconds", "timeraw": "seconds", "mem": "bytes", "peakmem": "bytes"}
 
@@ -188,7 +189,7 @@ def _of_rounds(size: int, listing: _Listed, whole: bool) -> dict[str, Any]:
         return {"processes": np.repeat(np.arange(rounds), repeat), "traits": _ORDERED}
     if size == 1:
         return {"traits": _ORDERED}
-    return {"traits": _ORDERED | {Trait.ONE_PROCESS}, "notes": () if rounds == 1 else (_ONE_PROCESS,)}
+    return {"traits": _NESTED, "notes": () if rounds == 1 else (_ONE_PROCESS,)}
 
 
 def _moment(milliseconds: object) -> str | None:

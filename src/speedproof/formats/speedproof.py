@@ -61,6 +61,9 @@ class _Cell(Struct):
     begin: float = math.inf
     end: float = -math.inf
     left_behind: int = 0
+    groups: dict[tuple[str, ...], list[int]] = field(
+        default_factory=dict
+    )  # by the metrics that a run may have
     left_out: Counter[str] = field(default_factory=Counter)  # by reason
 
 
@@ -94,11 +97,14 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             cell.left_behind += bool(line.left_behind)
             build = _NO_BUILD if line.build is None else line.build
             block = (order[line.session] << _SESSIONS_APART) + line.block
-            for metric, value in line.metrics.items():
-                if metric in KERNEL_METRICS or line.session not in unitless:
-                    rows.groups.append(rows.number((*place, metric), number))
-                    for column, entry in zip(rows.columns, (value, build, block), strict=True):
-                        column.append(entry)
+            metrics = line.metrics
+            if line.session in unitless:
+                metrics = {metric: value for metric, value in metrics.items() if metric in KERNEL_METRICS}
+            if (groups := cell.groups.get(names := (*metrics,))) is None:
+                groups = cell.groups[names] = [rows.number((*place, metric), number) for metric in names]
+            entries = (groups, metrics.values(), [build] * len(groups), [block] * len(groups))
+            for column, new in zip((rows.groups, *rows.columns), entries, strict=True):
+                column.extend(new)
             rows.make_room()
     if not heads:
         raise source.error("", f"holds no session of 'speedproof run'{fault}")

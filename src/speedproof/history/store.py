@@ -402,5 +402,5 @@ def _begin_at_once(connection: Connection) -> None:
 
 
 def _stored(connection: Connection, query: Any) -> Iterator[StoredSeries]:
-    for number, benchmark, metric, unit, higher in connection.execute(query):
+    for number, benchmark, metric, unit, higher in connection.execute(query).all():
         yield StoredSeries(number, Key(benchmark, metric), unit, higher)

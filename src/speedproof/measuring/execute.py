@@ -19,11 +19,11 @@ from msgspec.structs import replace
 
 from speedproof.errors import Parameter, SpeedproofError
 from speedproof.measuring.system import (
-    ChildEnd,
-    adopting,
+    Adopting,
     bytes_of_peak,
     children,
     end,
+    ends_within,
     left_behind,
     memory_file,
     watch,
@@ -34,8 +34,7 @@ _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 _SHOWN_OUTPUT = 4000
 # Of standard error the end is kept: looked at so often, it can take no more memory than it is written in a moment.
 _KEPT_ERRORS = 1 << 20
-_LOOK_SECONDS = 0.05
-_REST_SECONDS = 5e-5
+_REST_SECONDS = 1e-6
 
 
 class RunError(SpeedproofError):
@@ -143,7 +142,7 @@ def execute(job: Job) -> Run:
         if job.capture:
             opened.append(stdout := memory_file("output"))
         # Spawning has no directory of its own to offer, so the runner goes there for the moment.
-        with contextlib.chdir(job.cwd) if job.cwd else contextlib.nullcontext(), adopting() as before:
+        with contextlib.chdir(job.cwd) if job.cwd else contextlib.nullcontext(), Adopting() as before:
             files = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
             seconds, status, usage, timed_out = _spawn_and_wait(job, files, before, errors)
             left = len(left_behind(before))
@@ -226,7 +225,7 @@ def _spawn_and_wait(
         except OSError as error:
             raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
         watch(pid)
-        if not _ends_within(pid, job.timeout, errors):
+        if not ends_within(pid, math.inf if job.timeout is None else job.timeout, errors.shorten):
             timed_out = True
             end(pid, before)
         finish = time.perf_counter_ns()
@@ -242,17 +241,6 @@ def _spawn_and_wait(
     finally:
         watch(0)
     return (finish - start) / 1e9, status, usage, timed_out
-
-
-def _ends_within(pid: int, seconds: float | None, errors: _End) -> bool:
-    """Whether a child ends in time; what it writes is shortened meanwhile."""
-    late = None if seconds is None else time.monotonic() + seconds
-    with ChildEnd(pid) as end_of:
-        while (left := math.inf if late is None else late - time.monotonic()) > 0.0:
-            if end_of.within(min(left, _LOOK_SECONDS)):
-                return True
-            errors.shorten()
-    return False
 
 
 NO_PROGRAM = ("no such program; give its path, or ", Parameter("shell"), " if it is built into a shell")

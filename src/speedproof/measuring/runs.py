@@ -36,6 +36,8 @@ def block_order(versions: Sequence[T], *, seed: int, benchmark: int, block: int)
 
 
 def _permutation(n: int, seed: int, *place: int) -> list[int]:
+    if n == 1:
+        return [0]
     drawn = hashlib.blake2b(" ".join(map(str, (seed, *place))).encode())
 
     def key(i: int) -> bytes:
@@ -255,14 +257,15 @@ class RunLoop:
             run = measured[benchmark.name]
             kept = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, build)
             self.append(RunLine(self.head.session, benchmark.name, version.name, block, position, at, *kept))
-            if not (self._ignore_failure or self.counts(run)):
+            deciding = self.deciding(run)
+            if (run.failed or not deciding) and not self._ignore_failure:
                 raise self._fault(benchmark, version, run)
             if not warmup:
                 tally = self.tallies[benchmark.name, version.name]
                 for metric in () if run.failed else self.head.units:
                     if metric not in run.metrics and metric not in tally.absent:
                         tally.absent[metric] = self.executor.explain(run, metric)
-                tally.count(run, deciding=self.deciding(run))
+                tally.count(run, deciding=deciding)
         return [(benchmark, measured[benchmark.name]) for benchmark in wanted]
 
     def counted(self, session: StoredSession) -> Iterator[tuple[Tally, RunLine]]:

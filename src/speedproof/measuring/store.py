@@ -82,7 +82,7 @@ class ResultsFile:
 
     def append(self, line: Line) -> None:
         """Append one line."""
-        data = memoryview(msgspec.json.encode(line) + b"\n")
+        data = msgspec.json.encode(line) + b"\n"
         try:
             while data:
                 data = data[os.write(self._fd, data) :]

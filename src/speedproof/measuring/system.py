@@ -16,10 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from speedproof import __version__
 
@@ -48,42 +47,34 @@ def adopts() -> bool:
     return sys.platform == "linux"
 
 
-class ChildEnd:
-    """Waits for the end of a child, and leaves it to be collected."""
+def ends_within(pid: int, seconds: float, meanwhile: Callable[[], object]) -> bool:
+    """Whether a child ends in time, which is left to be collected; what is done now and then until it does."""
+    late = time.monotonic() + seconds
+    ended, close = _end_of(pid)
+    try:
+        while (left := late - time.monotonic()) > 0.0:
+            if ended(min(left, _LOOK_SECONDS)):
+                return True
+            meanwhile()
+        return False
+    finally:
+        close()
 
-    def __init__(self, pid: int) -> None:
-        self._queue: Any = None
-        self._descriptor, self._ended = -1, False
-        if hasattr(os, "pidfd_open"):
-            self._descriptor = os.pidfd_open(pid)
-            self._poll = select.poll()
-            self._poll.register(self._descriptor, select.POLLIN)
-            return
-        kernel: Any = select  # whose kqueue is not on Linux
-        self._queue = kernel.kqueue()
-        flags = kernel.KQ_EV_ADD | kernel.KQ_EV_ONESHOT
-        try:
-            self._queue.control([kernel.kevent(pid, kernel.KQ_FILTER_PROC, flags, kernel.KQ_NOTE_EXIT)], 0)
-        except ProcessLookupError:  # it was faster
-            self._ended = True
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._queue is None:
-            os.close(self._descriptor)
-        else:
-            self._queue.close()
-
-    def within(self, seconds: float) -> bool:
-        """Whether it comes in so many seconds."""
-        if self._queue is None:
-            return bool(self._poll.poll(1000 * seconds))
-        self._ended = self._ended or bool(self._queue.control(None, 1, seconds))
-        return self._ended
+def _end_of(pid: int) -> tuple[Callable[[float], object], Callable[[], object]]:
+    """What waits some seconds for the end of a child and says whether it came; what is called at last."""
+    if hasattr(os, "pidfd_open"):
+        descriptor, poll = os.pidfd_open(pid), select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return lambda seconds: poll.poll(1000 * seconds), lambda: os.close(descriptor)
+    kernel: Any = select  # whose kqueue is not on Linux
+    queue = kernel.kqueue()
+    flags = kernel.KQ_EV_ADD | kernel.KQ_EV_ONESHOT
+    try:
+        queue.control([kernel.kevent(pid, kernel.KQ_FILTER_PROC, flags, kernel.KQ_NOTE_EXIT)], 0)
+    except ProcessLookupError:  # it was faster
+        return lambda seconds: True, queue.close
+    return lambda seconds: queue.control(None, 1, seconds), queue.close
 
 
 def listed_processes() -> dict[int, tuple[int, str]]:
@@ -205,6 +196,7 @@ def differences(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, 
 
 _PR_SET_CHILD_SUBREAPER = 36
 _SLOT = 16  # bytes for a number
+_LOOK_SECONDS = 0.05
 _ENDING_SECONDS = 0.005
 _ENDING_ROUNDS = 100
 # It waits for the runner's end of a pipe to close, and ends the process group whose number it then finds.
@@ -244,19 +236,18 @@ def watch(group: int) -> None:
     guard_of(os.getpid()).watch(group)
 
 
-@contextlib.contextmanager
-def adopting() -> Iterator[set[int]]:
+class Adopting:
     """Be the parent of whatever the commands leave behind, whichever session it is in; yields who is there."""
-    watch(0)  # the guard is no child
-    if not adopts():
-        yield children()
-        return
-    adopt = _prctl()
-    adopt(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    try:
-        yield children()
-    finally:
-        adopt(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+    def __enter__(self) -> set[int]:
+        watch(0)  # the guard is no child
+        if adopts():
+            _prctl()(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        return children()
+
+    def __exit__(self, *exception: object) -> None:
+        if adopts():
+            _prctl()(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 @functools.cache

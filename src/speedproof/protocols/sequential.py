@@ -201,6 +201,8 @@ class SequentialComparison:
     def add(self, block: Mapping[str, float]) -> None:
         """Add a block."""
         self.blocks += 1
+        if not self.candidates:
+            return
         block = {name: above_zero(value, self._unit) for name, value in block.items()}
         for name, value in block.items():
             self._resolution.add(value, name)
@@ -227,27 +229,30 @@ class SequentialComparison:
                     ) from None
 
     def _decide(self) -> None:
-        if not self.candidates:
-            return
-        # Nothing changes for who left; of the others, what all blocks do not prove any more is not proven.
-        open_ = set(self.open())
-        for side, proven in self._proven.items():
-            evidence = [self._sequences[name].evidence(side) for name in self.candidates]
-            proven -= open_
-            # Where none is rejected even alone: work between blocks leaves cold caches to the next run.
-            if max(evidence) >= -math.log(self._rules.alpha):
-                rejected = closed_test(evidence, alpha=self._rules.alpha)
-                proven |= open_ & {n for n, r in zip(self.candidates, rejected, strict=True) if r}
+        # Work between blocks leaves cold caches to the next run: nothing is looked at before it can end.
         if self.blocks < self._rules.min_blocks:
             return
         if self._rules.max_blocks is not None and self.blocks >= self._rules.max_blocks:
             # It ends here whatever was found: where both numbers are the same, the size was fixed beforehand.
             if self._rules.fixed:
+                self._prove()
                 self._reasons = {name: self._reasons.get(name, ALL_MEASURED) for name in self.candidates}
             return
+        self._prove()
         for name in self.open():
             if reason := self._finished(name):
                 self._reasons[name] = reason
+
+    def _prove(self) -> None:
+        """Nothing changes for who left; of the others, what all blocks do not prove any more is not proven."""
+        open_ = set(self.open())
+        for side, proven in self._proven.items():
+            evidence = [self._sequences[name].evidence(side) for name in self.candidates]
+            proven -= open_
+            # Where none is rejected even alone, none is together.
+            if max(evidence, default=-math.inf) >= -math.log(self._rules.alpha):
+                rejected = closed_test(evidence, alpha=self._rules.alpha)
+                proven |= open_ & {n for n, r in zip(self.candidates, rejected, strict=True) if r}
 
     def _finished(self, name: str) -> str:
         rules, sequence = self._rules, self._sequences[name]
@@ -343,6 +348,7 @@ class SequentialComparison:
 
     def drop(self, candidate: str, reason: str) -> None:
         """Let a candidate leave the race for a reason that is none of its values."""
+        self._prove()
         self._reasons[candidate] = reason
 
     def warnings(self, candidate: str) -> tuple[Note, ...]:
@@ -353,6 +359,7 @@ class SequentialComparison:
 
     def findings(self) -> tuple[CandidateResult, ...]:
         """What is known of every candidate."""
+        self._prove()
         results = []
         for name, sequence in self._sequences.items():
             result, rules = sequence.result(), self._rules

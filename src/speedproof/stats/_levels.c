@@ -8,6 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* For processors that do four operations at once: the same ones in the same order. */
 #if defined __x86_64__ && defined __GLIBC__ && __GNUC__ >= 11
@@ -16,37 +19,45 @@
 #define WIDE
 #endif
 
-/* The least of so many differences; four chains of minima run side by side. */
+/* The least of so many differences; chains of minima run side by side. */
 static inline double least_of(const double *bases, const double *parts, Py_ssize_t many) {
-    double one = INFINITY, two = INFINITY, three = INFINITY, four = INFINITY;
+    double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
     Py_ssize_t a = 0;
+#ifdef __SSE2__
+    __m128d one = _mm_set1_pd(INFINITY), two = one;
     for (; a + 4 <= many; a += 4) {
-        const double first = bases[a] - parts[a], second = bases[a + 1] - parts[a + 1];
-        const double third = bases[a + 2] - parts[a + 2], fourth = bases[a + 3] - parts[a + 3];
-        one = first < one ? first : one;
-        two = second < two ? second : two;
-        three = third < three ? third : three;
-        four = fourth < four ? fourth : four;
+        one = _mm_min_pd(_mm_sub_pd(_mm_loadu_pd(bases + a), _mm_loadu_pd(parts + a)), one);
+        two = _mm_min_pd(_mm_sub_pd(_mm_loadu_pd(bases + a + 2), _mm_loadu_pd(parts + a + 2)), two);
     }
-    for (; a < many; a++) one = bases[a] - parts[a] < one ? bases[a] - parts[a] : one;
-    one = two < one ? two : one;
-    three = four < three ? four : three;
-    return three < one ? three : one;
+    _mm_storeu_pd(least, one);
+    _mm_storeu_pd(least + 2, two);
+#endif
+    for (; a < many; a++) least[a % 4] = bases[a] - parts[a] < least[a % 4] ? bases[a] - parts[a] : least[a % 4];
+    for (Py_ssize_t i = 1; i < 4; i++) least[0] = least[i] < least[0] ? least[i] : least[0];
+    return least[0];
+}
+
+/* What a sum of squares is less by where so many levels of the given starts end at one place. */
+static inline void parts_of(const double *start, const double *place, double upto, double length, Py_ssize_t many,
+                            double *parts) {
+    for (Py_ssize_t a = 0; a < many; a++) {
+        const double of_level = start[a] + upto;
+        parts[a] = of_level * of_level / (length - place[a]);
+    }
 }
 
 /* Least sums of squares of k = 0 .. most steps at given places, of an autoregression that begins anew with each level;
- * room: 2 (n + 1) + (count + 2) (count + most + 7) doubles, within: count + 2 places. */
+ * room: 2 (n + 1) + (count + 2) (2 most + 6) doubles, within: count + 2 places. */
 WIDE static void partition(const double *x, Py_ssize_t n, const long long *places, Py_ssize_t count, double rho,
                            Py_ssize_t most, Py_ssize_t margin, double *room, Py_ssize_t *within, double *sums,
                            long long *splits) {
     const Py_ssize_t width = count + 2;
     double *const total = room, *const square = total + n + 1, *const place = square + n + 1;
-    double *const own = place + width, *const start = own + width, *const base = start + width;
-    double *const least = base + width, *const parts = least + (most + 1) * width;
+    double *const own = place + width, *const start = own + width, *const parts = start + width;
+    double *const least = parts + width, *const bases = least + (most + 1) * width;
     const double more = 2.0 * rho / (1.0 - rho);
     double sum = 0.0, squares = 0.0;
     total[0] = square[0] = 0.0;
-    within[0] = 0;
     for (Py_ssize_t i = 0; i < n; i++) {
         const double fresh = i ? x[i] - rho * x[i - 1] : 0.0;
         sum += fresh;
@@ -60,32 +71,28 @@ WIDE static void partition(const double *x, Py_ssize_t n, const long long *place
         start[a] = (1.0 + rho) * x[i] - total[i + 1];
         place[a] = (double)i;
     }
+    for (Py_ssize_t k = 0; k < most; k++) bases[k * width] = INFINITY; /* no step is at the start */
+    for (Py_ssize_t b = 1, starts = 0; b <= count + 1; b++) { /* the best last level that ends at a place */
+        const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
+        while (starts < b && (double)end - place[starts] >= (double)margin) starts++;
+        within[b] = starts;
+        parts_of(start, place, total[end], (double)end + more, starts, parts);
+        least[b] = (starts ? own[0] - parts[0] : INFINITY) + square[end];
+        for (Py_ssize_t k = 1; k <= (b <= count ? most - 1 : most); k++)
+            least[k * width + b] = least_of(bases + (k - 1) * width, parts, starts) + square[end];
+        for (Py_ssize_t k = 0; b <= count && k < most; k++) bases[k * width + b] = least[k * width + b] + own[b];
+    }
     for (Py_ssize_t k = 0; k <= most; k++) {
-        for (Py_ssize_t a = 1; k && a <= count; a++) base[a] = least[(k - 1) * width + a] + own[a];
-        base[0] = k ? INFINITY : own[0];
-        Py_ssize_t starts = 0;
-        for (Py_ssize_t b = k < most ? 1 : count + 1; b <= count + 1; b++) {
-            const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
-            const double upto = total[end], length = (double)end + more;
-            double *const part = parts + b * width; /* of costs from every place to this one: the same for all k > 0 */
-            while (starts < b && (double)end - place[starts] >= (double)margin) starts++;
-            const Py_ssize_t many = k ? starts : starts > 0;
-            if (k <= 1)
-                for (Py_ssize_t a = 0; a < many; a++) {
-                    const double of_level = start[a] + upto;
-                    part[a] = of_level * of_level / (length - place[a]);
-                }
-            within[b] = many;
-            least[k * width + b] = least_of(base, part, many) + square[end];
-        }
         sums[k] = least[k * width + count + 1];
         for (Py_ssize_t q = k, b = count + 1; q >= 1; q--) { /* the first place that has the least cost */
-            const double *const before = least + (q - 1) * width, *const part = parts + b * width;
+            const double *const base = bases + (q - 1) * width;
+            const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
             Py_ssize_t from = 0; /* where no steps fit */
             double best = INFINITY;
-            for (Py_ssize_t a = 1; a < within[b]; a++)
-                if (before[a] + own[a] - part[a] < best) {
-                    best = before[a] + own[a] - part[a];
+            parts_of(start, place, total[end], (double)end + more, b ? within[b] : 0, parts);
+            for (Py_ssize_t a = 1; b && a < within[b]; a++)
+                if (base[a] - parts[a] < best) {
+                    best = base[a] - parts[a];
                     from = a;
                 }
             b = from;
@@ -164,8 +171,7 @@ static PyObject *levels(PyObject *self, PyObject *arguments) {
         all.splits.len != rows * grid * (most + 1) * most * (Py_ssize_t)sizeof(long long))
         PyErr_SetString(PyExc_ValueError, "sizes differ");
     else {
-        const size_t width = (size_t)count + 2, states = (size_t)(most + 1) * width;
-        const size_t doubles = 2 * (size_t)(n + 1) + 4 * width + states + width * width;
+        const size_t width = (size_t)count + 2, doubles = 2 * (size_t)(n + 1) + width * (size_t)(2 * most + 6);
         room = malloc(doubles * sizeof *room + width * sizeof(Py_ssize_t));
         if (room == NULL)
             PyErr_NoMemory();

@@ -20,10 +20,11 @@ static Py_ssize_t below(const double *known, Py_ssize_t many, double x) {
     return left;
 }
 
-/* Normal scores of n values, equal ones sharing the mean of theirs; table: of the ranks 1, 1.5, ... n. */
-static void scores_of(const double *x, const double *ordered, Py_ssize_t n, const double *table, double *of_place,
-                      double *scores) {
+/* Normal scores of n values, equal ones sharing the mean of theirs; table: of the ranks 1, 1.5, ... n. Room: 2 n. */
+static void scores_of(const double *x, Py_ssize_t n, const double *table, double *room, double *scores) {
+    double *const ordered = room, *const of_place = room + n;
     double sum = 0.0;
+    memcpy(ordered, scores, (size_t)n * sizeof *ordered);
     for (Py_ssize_t first = 0, next; first < n; first = next) {
         const double before = sum;
         sum += table[2 * first];
@@ -34,7 +35,7 @@ static void scores_of(const double *x, const double *ordered, Py_ssize_t n, cons
 }
 
 typedef struct {
-    Py_buffer values, ordered, table, found;
+    Py_buffer values, table, found;
 } Buffers;
 
 static void release(Buffers *all) {
@@ -43,31 +44,28 @@ static void release(Buffers *all) {
         if (each[i].obj != NULL) PyBuffer_Release(&each[i]);
 }
 
-static const char scores_doc[] = 
-    "scores(values, ordered, n, table, found): normal scores of every row of n values, which are also given in order.";
+static const char scores_doc[] =
+    "scores(values, n, table, found): normal scores of every row of n values, in the place of the rows in order.";
 
 static PyObject *scores(PyObject *self, PyObject *arguments) {
     Buffers all;
     Py_ssize_t n;
     (void)self;
     memset(&all, 0, sizeof all);
-    if (!PyArg_ParseTuple(arguments, "y*y*ny*w*:scores", &all.values, &all.ordered, &n, &all.table, &all.found))
-        return NULL;
+    if (!PyArg_ParseTuple(arguments, "y*ny*w*:scores", &all.values, &n, &all.table, &all.found)) return NULL;
     const Py_ssize_t size = (Py_ssize_t)sizeof(double), count = all.values.len / size;
     PyObject *answer = NULL;
-    double *of_place = NULL;
-    if (n < 1 || n > count || count % n || all.table.len != (2 * n - 1) * size || all.found.len != all.values.len ||
-        all.ordered.len != all.values.len)
+    double *room = NULL;
+    if (n < 1 || n > count || count % n || all.table.len != (2 * n - 1) * size || all.found.len != all.values.len)
         PyErr_SetString(PyExc_ValueError, "sizes differ");
-    else if ((of_place = malloc((size_t)n * sizeof *of_place)) == NULL)
+    else if ((room = malloc(2 * (size_t)n * sizeof *room)) == NULL)
         PyErr_NoMemory();
     else {
         for (Py_ssize_t at = 0; at < count; at += n)
-            scores_of((const double *)all.values.buf + at, (const double *)all.ordered.buf + at, n, all.table.buf,
-                      of_place, (double *)all.found.buf + at);
+            scores_of((const double *)all.values.buf + at, n, all.table.buf, room, (double *)all.found.buf + at);
         answer = Py_NewRef(Py_None);
     }
-    free(of_place);
+    free(room);
     release(&all);
     return answer;
 }

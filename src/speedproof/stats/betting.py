@@ -18,6 +18,7 @@ into the future and have no part in any proof.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
@@ -59,10 +60,12 @@ def scale_of(ordered: FloatArray) -> float:
     n = ordered.size
     if n < 2:
         return 0.0
-    deviations = np.abs(ordered - 0.5 * (ordered[(n - 1) // 2] + ordered[n // 2]))
-    half = np.partition(deviations, (n // 2 - 1, n // 2))
-    middle = half[n // 2] if n % 2 else 0.5 * (half[n // 2 - 1] + half[n // 2])
-    return _NORMAL_DEVIATION * float(middle)
+    values, k = ordered.item, n // 2
+    centre = 0.5 * (values((n - 1) // 2) + values(k))
+    # Those nearest to it are neighbours, and the furthest of them are at their ends.
+    at = bisect_left(range(n - k - 1), True, key=lambda i: centre - values(i) <= values(i + k + 1) - centre)
+    furthest = sorted(abs(values(i) - centre) for i in {at, at + 1, at + k - 1, at + k})
+    return _NORMAL_DEVIATION * float(furthest[-1] if n % 2 else 0.5 * (furthest[-2] + furthest[-1]))
 
 
 def log_factors(differences: FloatArray, scales: FloatArray, shift: float) -> FloatArray:

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.betting import FORECAST_FROM
+from speedproof.stats.betting import FORECAST_FROM, scale_of
 from speedproof.stats.sequential import PairedSequence, SequentialResult, bounds_of
 from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, upper_tail
 from speedproof.stats.special import ndtri
@@ -39,8 +39,9 @@ class FixedPairs(PairedSequence):
 
     _closed: SequentialResult | None = None
 
-    def _bet(self, difference: float, scale: float) -> None:
-        """Nothing: the blocks are tested once."""
+    def _ordered(self) -> FloatArray:
+        """The differences sorted; there are no bets, as the blocks are tested once."""
+        return np.sort(self._rows[0, : self._n])
 
     def close(self) -> None:
         """All blocks are there: test them, once."""
@@ -69,7 +70,7 @@ class FixedPairs(PairedSequence):
         """By how many more blocks a session had to be larger to prove it, in 8 of 10 such sessions."""
         if self._n < FORECAST_FROM or self._closed is None:
             return math.nan
-        spread = float(self._rows[1, self._n - 1])
+        spread = scale_of(np.sort(self._rows[0, : self._n - 1]))
         if spread == 0.0:
             return math.inf
         effect = side * (math.log(self.centre()) - math.log(gamma))

@@ -36,8 +36,9 @@ def normal_scores(x: FloatArray) -> FloatArray:
     """Normal scores of the ranks along the last axis; equal values share the mean of theirs."""
     if COMPILED is None:
         return _scores(x)
-    scores, n = np.empty(x.shape), x.shape[-1]
-    COMPILED.scores(np.ascontiguousarray(x), np.sort(x, axis=-1), n, _score_table(n), scores)
+    rows, n = np.ascontiguousarray(x), x.shape[-1]
+    scores: FloatArray = np.sort(rows, axis=-1)
+    COMPILED.scores(rows, n, _score_table(n), scores)
     return scores
 
 

@@ -58,11 +58,7 @@ class QuantileSequence(PairedSequence):
         super().add(reference, candidate)
         for logs, value in zip(self._logs, (reference, candidate), strict=True):
             logs.append(math.log(value))
-
-    def _bet(self, difference: float, scale: float) -> None:
-        """Forget what was known of the blocks before."""
-        self._result = self._tables = None
-        self._at = {}
+        self._tables, self._at = None, {}
 
     def log_evidence(self, gamma: float, *, side: int) -> float:
         """Logarithm of the present e-value against "the ratio of the quantiles is at most gamma"."""

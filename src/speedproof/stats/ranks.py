@@ -268,8 +268,8 @@ def gathered(values: FloatArray, order: IntArray) -> FloatArray:
 
 def sample_ends(x: FloatArray) -> BoolArray:
     """Where distinct values end in one sample once it is sorted, as `PooledOrder.ends`."""
-    ends = np.ones(x.shape, dtype=np.bool_)
-    np.greater(np.diff(ascending(x), axis=-1), 0.0, out=ends[..., :-1])
+    ends, x = np.ones(x.shape, dtype=np.bool_), ascending(x)
+    np.greater(x[..., 1:], x[..., :-1], out=ends[..., :-1])
     return ends
 
 

@@ -12,6 +12,7 @@ from speedproof.stats import ranks
 from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.ranks import (
     RankSum,
+    ascending,
     rank_sum,
     rank_sum_normal,
     rank_sum_sd,
@@ -40,7 +41,7 @@ def ratio_of_medians(
     verdict decides on which side of 1 the bound lies, the test without ties across how far. The ratio of two zeros
     is 1.
     """
-    x, y = in_common_unit(x, y)
+    x, y = map(ascending, in_common_unit(x, y))  # once for all that follows
     test = rank_sum(x, y) if at_one is None else at_one
     low, high = _extreme_ratios(x, y, _needed_ratios(x, y, alpha, test.exact))
     interval = hold(low, high, test.pvalue <= alpha, test.pvalue_less <= alpha)

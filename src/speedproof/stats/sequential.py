@@ -105,7 +105,7 @@ class PairedSequence:
     """The running comparison of two versions; add blocks, look whenever you like.
 
     Exact if, with the true speedup divided out, a block's two runs can be exchanged, as in random order. Adding a
-    block and the evidence for a verdict cost little; bounds cost about 20 passes over the blocks.
+    block costs little, the bets on it wait for a look; bounds cost about 20 passes over the blocks.
     """
 
     def __init__(self, *, alpha: float = 0.05) -> None:
@@ -113,7 +113,7 @@ class PairedSequence:
             raise UsageError(f"the risk must lie between 0 and 1, not {alpha}")
         self._alpha = alpha
         self._threshold = -math.log(alpha) + _ROUNDING
-        self._n = 0
+        self._n = self._placed = 0
         self._ties = 0
         self.stepped = False  # whether some values were read in steps
         # Grown by doubling: differences and the scales before them in block order; the differences sorted; the
@@ -154,28 +154,33 @@ class PairedSequence:
                     "positive values"
                 )
         difference = math.log(reference) - math.log(candidate) if reference != candidate else 0.0
-        n = self._n
+        n, half = self._n, 0.5 * resolution
         if n == self._rows.shape[1]:
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)], axis=1)
-        ordered = self._rows[2]
-        scale = scale_of(ordered[:n])
-        self._rows[:2, n] = difference, scale
-        half = 0.5 * resolution
-        self.stepped = self.stepped or half > 0.0
-        self._rows[3:, n] = (
-            _log_ratio(reference - half, candidate + half) if half else difference,
-            -_log_ratio(candidate - half, reference + half) if half else difference,
-        )
-        at = int(np.searchsorted(ordered[:n], difference))
-        ordered[at + 1 : n + 1] = ordered[at:n].copy()
-        ordered[at] = difference
+        self._rows[0, n] = self._rows[3, n] = self._rows[4, n] = difference
+        if half > 0.0:
+            self.stepped = True
+            self._rows[3, n] = _log_ratio(reference - half, candidate + half)
+            self._rows[4, n] = -_log_ratio(candidate - half, reference + half)
         self._n += 1
         self._ties += difference == 0.0
-        self._bet(difference, scale)
+        self._result = None
+
+    def _ordered(self) -> FloatArray:
+        """The differences sorted; those that were added since the last look find their places and bets."""
+        ordered: FloatArray = self._rows[2]
+        for n in range(self._placed, self._n):
+            difference, scale = self._rows.item(0, n), scale_of(ordered[:n])
+            self._rows[1, n] = scale
+            at = int(ordered[:n].searchsorted(difference))
+            ordered[at + 1 : n + 1] = ordered[at:n].copy()
+            ordered[at] = difference
+            self._bet(difference, scale)
+            self._placed = n + 1
+        return ordered[: self._n]
 
     def _bet(self, difference: float, scale: float) -> None:
-        """Bet on the block that was added."""
-        self._result = None
+        """Bet on the next block."""
         for martingale in self._at_one.values():
             martingale.bet(difference, scale)
 
@@ -190,6 +195,7 @@ class PairedSequence:
 
     def evidence(self, side: int) -> float:
         """The same at a speedup of 1, which is at hand."""
+        self._ordered()
         return self._at_one[side].log_wealth
 
     def rejects(self, gamma: float, *, side: int) -> bool:
@@ -221,7 +227,8 @@ class PairedSequence:
         """The median of the block ratios: a cheap centre, for a look after every block; NaN without blocks."""
         if not self._n:
             return math.nan
-        return _speedup(0.5 * float(self._rows[2, (self._n - 1) // 2] + self._rows[2, self._n // 2]))
+        ordered = self._ordered()
+        return _speedup(0.5 * float(ordered[(self._n - 1) // 2] + ordered[self._n // 2]))
 
     def attainable(self, side: int) -> float:
         """The median where the step of the values made it worst: about as far as a bound comes, however many."""
@@ -230,7 +237,7 @@ class PairedSequence:
 
     def centre(self) -> float:
         """The Hodges-Lehmann estimate of the blocks itself, wherever the bounds are; NaN without blocks."""
-        return _speedup(hodges_lehmann(self._rows[2, : self._n])) if self._n else math.nan
+        return _speedup(hodges_lehmann(self._ordered())) if self._n else math.nan
 
     def blocks_to_go(self, *, gamma: float = 1.0, side: int) -> float:
         """About how many more blocks reject gamma; see :func:`~speedproof.stats.betting.blocks_until`."""
@@ -240,6 +247,7 @@ class PairedSequence:
         return blocks_until(side * differences, missing, side * shift)
 
     def _log_wealths(self, side: int, shift: float) -> list[float]:
+        self._ordered()
         scales = self._rows[1, : self._n]
         differences = self._rows[self._row(side, shift), : self._n]
         factors = log_factors(side * differences, scales, side * shift)
@@ -249,7 +257,7 @@ class PairedSequence:
         """The furthest speedups that are rejected."""
         if not self._n:
             return 0.0, math.inf
-        n, ordered = self._n, self._rows[2, : self._n]
+        n, ordered = self._n, self._ordered()
         # Bounds move by about one n-th of the noise; a hundredth of that is left to the safe side.
         step = float(ordered[n - n // 2 :].sum() - ordered[: n // 2].sum()) / n**2
         # Side -1 is looked at in a mirror, where its bound rises, too; no bet wins at the largest difference.
