@@ -70,7 +70,7 @@ def readings(commands: Mapping[str, int], loops: int = 0) -> None:
         "| command | speedproof, median | hyperfine -N, median | ratio |\n|---|---|---|---|"
     )
     # Children of its own are looked at by the runner after every run.
-    start = f"for i in $(seq {loops}); do (while :; do :; done) >/dev/null & echo $!; done"
+    start = f"for i in $(seq {loops}); do (while :; do :; done) >/dev/null 2>&1 & echo $!; done"
     busy = subprocess.run(["sh", "-c", start], check=True, capture_output=True, text=True).stdout.split()
     own, other = ({name: list[float]() for name in commands} for _ in range(2))
     try:
