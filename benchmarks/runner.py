@@ -1,12 +1,13 @@
-"""The runner against ``hyperfine -N``: what a measured run costs, whether a side is preferred, leaks.
+"""The runner against ``hyperfine -N``: what it reads, what a run costs, whether a side is preferred, leaks.
 
-1. Median wall time of a command of about 1 ms and of one of 100 ms as the runner and as hyperfine measure
-   it, in alternating batches, so that both see the same machine. The ratio is to stay below 1.2. The same beside
-   a loop of ``posix_spawn`` in C, which does nothing else, with the runner's own CPU time for each run.
-2. The same binary as both versions, 1,000 blocks: a sign test on the differences, and one on which position
+1. Median wall time of commands as the runner and as hyperfine measure it, in alternating batches, so that both see
+   the same machine: as it is, and with loops that keep every CPU busy.
+2. Processor and wall time that one run more of the whole command takes: the difference of many and few runs, so
+   that its start is left out. Beside it the least that Python can do, a loop of ``posix_spawn`` and ``wait4``.
+3. The same binary as both versions, 1,000 blocks: a sign test on the differences, and one on which position
    in the block was slower (benchmarks/positions.py says why).
-3. ``run --driver`` against the same invocations of the tool by hand, in alternation: processor and wall time.
-4. 10,000 runs: descriptors, zombies and memory before and after.
+4. ``run --driver`` against the same invocations of the tool by hand, in alternation: processor and wall time.
+5. 10,000 runs: descriptors, zombies and memory before and after.
 
     python benchmarks/runner.py
 """
@@ -17,11 +18,13 @@ import json
 import os
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from scipy import stats
@@ -34,122 +37,98 @@ from speedproof.measuring.plan import Hooks, plan_commands
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.claims import SessionQuestion, StopRules
 
-COMMANDS = {"about 1 ms": (("/bin/true",), 300), "100 ms": (("/bin/sleep", "0.1"), 20)}
+COMMANDS = {"/bin/true": 300, "/bin/sleep 0.1": 20}
+LOOPS, IN_LOAD = 9, {"/bin/true": 60}
+HYPERFINE = ["hyperfine", "-N", "--warmup", "3"]
+COSTS = {"/bin/true": (200, 2000), "/bin/sleep 0.01": (20, 200)}
 BATCHES = 5
+CACHE = tempfile.TemporaryDirectory()
 BLOCKS = 1000
 RUNS = 10_000
 
 
-def hyperfine(command: tuple[str, ...], runs: int) -> list[float]:
+def hyperfine(command: str, runs: int) -> list[float]:
     """Times of one batch of hyperfine without a shell."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "h.json"
-        subprocess.run(
-            [
-                "hyperfine",
-                "-N",
-                "--warmup",
-                "3",
-                "--runs",
-                str(runs),
-                "--export-json",
-                str(path),
-                " ".join(command),
-            ],
-            check=True,
-            capture_output=True,
-        )
+        words = [*HYPERFINE, "--runs", str(runs), "--export-json", str(path), command]
+        subprocess.run(words, check=True, capture_output=True)
         times: list[float] = json.loads(path.read_text())["results"][0]["times"]
         return times
 
 
-def ours(command: tuple[str, ...], runs: int) -> tuple[list[float], float]:
-    """Times of one batch of the runner, and the seconds that the batch took."""
-    for _ in range(3):
-        execute(Job(command))
-    start = time.perf_counter()
-    times = [execute(Job(command)).metrics["time"] for _ in range(runs)]
-    return times, time.perf_counter() - start
+def ours(command: str, runs: int) -> list[float]:
+    """Times of one batch of the runner."""
+    job = Job(tuple(command.split())).prepared()
+    return [execute(job).metrics["time"] for _ in range(3 + runs)][3:]
 
 
-def compare_with_hyperfine() -> None:
-    """Print the first table."""
-    print("| command | speedproof, median | hyperfine -N, median | ratio | runner's own work per run |")
-    print("|---|---|---|---|---|")
-    for name, (command, runs) in COMMANDS.items():
-        own: list[float] = []
-        other: list[float] = []
-        spent = 0.0
-        for _ in range(BATCHES):
-            times, seconds = ours(command, runs)
-            own += times
-            spent += seconds
-            other += hyperfine(command, runs)
-        x, y = statistics.median(own), statistics.median(other)
-        work = (spent - sum(own)) / len(own)
-        print(f"| {name} | {1e3 * x:.3f} ms | {1e3 * y:.3f} ms | {x / y:.3f} | {1e6 * work:.0f} µs |")
+def readings(commands: Mapping[str, int], loops: int = 0) -> None:
+    """Print what both measure while so many loops run."""
+    print(
+        f"{loops} loops beside it\n"
+        "| command | speedproof, median | hyperfine -N, median | ratio |\n|---|---|---|---|"
+    )
+    # Children of its own are looked at by the runner after every run.
+    start = f"for i in $(seq {loops}); do (while :; do :; done) >/dev/null 2>&1 & echo $!; done"
+    busy = subprocess.run(["sh", "-c", start], check=True, capture_output=True, text=True).stdout.split()
+    own, other = ({name: list[float]() for name in commands} for _ in range(2))
+    try:
+        for name, runs in BATCHES * [*commands.items()]:
+            other[name] += hyperfine(name, runs)
+            own[name] += ours(name, runs)
+    finally:
+        for process in busy:
+            os.kill(int(process), signal.SIGKILL)
+    for name in commands:
+        x, y = statistics.median(own[name]), statistics.median(other[name])
+        print(f"| {name} | {1e3 * x:.3f} ms | {1e3 * y:.3f} ms | {x / y:.3f} |")
 
 
-LOOP = r"""
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
-extern char **environ;
-int main(int count, char **words) {
-    (void)count;
-    for (int i = atoi(words[1]); i > 0; i--) {
-        struct timespec a, b;
-        pid_t pid;
-        int status;
-        clock_gettime(CLOCK_MONOTONIC, &a);
-        if (posix_spawn(&pid, words[2], NULL, NULL, words + 2, environ)) return 1;
-        waitpid(pid, &status, 0);
-        clock_gettime(CLOCK_MONOTONIC, &b);
-        printf("%.9f\n", (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec));
-    }
-    struct rusage own;
-    getrusage(RUSAGE_SELF, &own);
-    fprintf(stderr, "%ld\n", own.ru_utime.tv_sec * 1000000 + own.ru_utime.tv_usec
-                             + own.ru_stime.tv_sec * 1000000 + own.ru_stime.tv_usec);
-    return 0;
-}
+LOOP = """
+import os, sys, time
+*command, runs = sys.argv[1:]
+for _ in range(int(runs)):
+    time.perf_counter_ns()
+    os.wait4(os.posix_spawn(command[0], command, os.environb), 0)
+    time.perf_counter_ns()
 """
 
 
-def compare_with_c() -> None:
-    """Print what each measures, and the CPU time that each spends itself."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, loop = Path(folder) / "loop.c", Path(folder) / "loop"
-        source.write_text(LOOP)
-        subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", str(source), "-o", str(loop)], check=True)
-        print("| command | speedproof, median | C loop, median | ratio | own CPU time | of the loop |")
-        print("|---|---|---|---|---|---|")
-        for name, (command, runs) in COMMANDS.items():
-            own: list[float] = []
-            other: list[float] = []
-            spent = [0.0, 0.0]
-            for _ in range(BATCHES):
-                job = Job(command).prepared()
-                before = time.process_time()
-                own += [execute(job).metrics["time"] for _ in range(runs)]
-                spent[0] += time.process_time() - before
-                done = subprocess.run(
-                    [str(loop), str(runs), shutil.which(command[0]) or "", *command[1:]],
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                )
-                other += map(float, done.stdout.split()[-runs:])
-                spent[1] += float(done.stderr) / 1e6
-            x, y = statistics.median(own), statistics.median(other)
-            ours, theirs = (1e6 * seconds / len(own) for seconds in spent)
-            print(
-                f"| {name} | {1e3 * x:.3f} ms | {1e3 * y:.3f} ms | {x / y:.3f} | {ours:.0f} us | {theirs:.0f} us |"
-            )
+def cost(commands: list[list[str]], folder: str) -> tuple[float, float]:
+    """Processor and wall time that commands take, as an installed package, which is compiled."""
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    env["PYTHONPYCACHEPREFIX"] = CACHE.name
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    for command in commands:
+        subprocess.run(command, cwd=folder, env=env, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent, time.perf_counter() - start
+
+
+def costs() -> None:
+    """Print what one run more costs."""
+    print("| command | | processor time a run | wall time a run |\n|---|---|---|---|")
+    run = [sys.executable, "-m", "speedproof", "run", "--max-time", "1000"]
+    for command, (few, many) in COSTS.items():
+        tools = {
+            "speedproof": [*run, command, "--runs"],
+            "speedproof, of two": [*run, command, f"{command} ", "--runs"],
+            "hyperfine -N": [*HYPERFINE, "--export-json", "h", command, "--runs"],
+            "a loop": [sys.executable, "-c", LOOP, *command.split()],
+        }
+        rows: dict[str, list[list[float]]] = {name: [] for name in tools}
+        for _ in range(BATCHES):
+            for name, words in tools.items():
+                of_each = 2 if name.endswith("two") else 1
+                with tempfile.TemporaryDirectory() as folder:
+                    os.environ["XDG_STATE_HOME"] = folder
+                    less, more = (cost([[*words, str(n // of_each)]], folder) for n in (few, many))
+                rows[name].append([(b - a) / (many - few) for a, b in zip(less, more, strict=True)])
+        for name, found in rows.items():
+            cpu, wall = map(statistics.median, zip(*found, strict=True))
+            print(f"| {command} | {name} | {1e6 * cpu:.0f} us | {1e6 * wall:.0f} us |", flush=True)
 
 
 def equal_binaries() -> None:
@@ -186,19 +165,6 @@ def driver() -> None:
     tool = ["hyperfine", "-N", "--warmup", "0", "--runs", "10", "sleep 0.01"]
     text = " ".join(tool[:-1]) + f" '{tool[-1]}'"
 
-    cache = tempfile.TemporaryDirectory()
-    # An installed package is compiled.
-    compiled = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    compiled["PYTHONPYCACHEPREFIX"] = cache.name
-
-    def cost(commands: list[list[str]], folder: str) -> tuple[float, float]:
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        for command in commands:
-            subprocess.run(command, cwd=folder, env=compiled, check=True, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return spent, time.perf_counter() - start
-
     print(
         "| invocations | by hand | with the driver | ratio, wall | processor time more |\n|---|---|---|---|---|"
     )
@@ -233,10 +199,12 @@ def leaks() -> None:
 
 if __name__ == "__main__":
     if shutil.which("hyperfine") is None:
-        print("hyperfine is not installed: its times are left out")
+        print("hyperfine is not installed: what is measured beside it is left out")
     else:
+        print(subprocess.run(["hyperfine", "--version"], check=True, capture_output=True, text=True).stdout)
+        readings(COMMANDS)
+        readings(IN_LOAD, LOOPS)
+        costs()
         driver()
-        compare_with_hyperfine()
-    compare_with_c()
     equal_binaries()
     leaks()

@@ -240,7 +240,7 @@ class Adopting:
     """Be the parent of whatever the commands leave behind, whichever session it is in; yields who is there."""
 
     def __enter__(self) -> set[int]:
-        watch(0)  # the guard is no child
+        guard_of(os.getpid())  # which is no child
         if adopts():
             _prctl()(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         return children()
