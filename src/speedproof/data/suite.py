@@ -175,9 +175,9 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         """
         what, names = ("command", self.versions) if self.commands else ("benchmark", self.benchmarks)
         only, skip = ((given,) if isinstance(given, str) else given for given in (only, skip))
-        kept = {name for name in names if wanted(name, only, skip)}
         chosen = self
-        if len(kept) < len(names):
+        if only or skip:
+            kept = {name for name in names if wanted(name, only, skip)}
             chosen = self._restricted(
                 lambda key, version: (version if self.commands else key.benchmark) in kept
             )
