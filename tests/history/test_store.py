@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from sqlalchemy import text
 
 from speedproof.data.suite import Key, Record, Suite
@@ -326,6 +328,28 @@ def test_figures_at_once_are_those_of_the_samples(where: str) -> None:
         assert len(rows) == left
         assert figures_of(where) == rows
         assert figures_of(where, [1, 3]) == [row for row in rows if row[0] in (1, 3)]
+
+
+def test_samples_of_every_size_are_stored_alike(tmp_path: Path) -> None:
+    """Values are what zlib unpacks, few or many; the median is NumPy's, its bounds go by SciPy's rank."""
+    rng, where = np.random.default_rng(11), tmp_path / "s.db"
+    values = [rng.random(n) for n in (*range(1, 40), 1, 17)]
+    processes = [np.sort(rng.integers(0, 3, v.size)) if v.size % 4 == 0 else None for v in values]
+    records = [
+        Record(f"b{i:02d}", v, processes=p) for i, (v, p) in enumerate(zip(values, processes, strict=True))
+    ]
+    suite = Suite.from_records(("v", record) for record in records)
+    HistoryStore(str(where)).add(suite, {"v": Commit("a")}, path="f", digest="1")
+    with closing(sqlite3.connect(where)) as connection:
+        rows = connection.execute(
+            "SELECT location, low, high, observations FROM sample JOIN observation ON sample = id ORDER BY id"
+        ).fetchall()
+    for (location, low, high, observations), v, p in zip(rows, values, processes, strict=True):
+        assert zlib.decompress(observations) == v.tobytes()
+        used = np.sort(v if p is None else [np.median(v[p == one]) for one in np.unique(p)])
+        rank = int(binom.ppf(0.025, used.size, 0.5))
+        assert location == pytest.approx(np.median(used), rel=1e-15)
+        assert (low, high) == ((used[rank - 1], used[-rank]) if rank else (None, None))
 
 
 def test_decisions_are_kept_with_who_and_when(where: str) -> None:

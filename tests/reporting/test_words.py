@@ -203,6 +203,15 @@ def test_commands_lose_whole_words(commands: list[str], told: list[str] | None) 
         assert set(name.split()) <= set(command.split())
 
 
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(8, 24))
+def test_no_number_is_cut_where_it_can_be_left_out(one: int, other: int, width: int) -> None:
+    """What is left of a number beside a cut would be read as another number."""
+    (short,) = shortened([f"copy/{one}kB of {other}kB/x"], width)
+    assert width_of(short) <= width
+    whole = {str(one), str(other)}
+    assert {*re.findall("[0-9]+", short)} <= whole
+
+
 def test_commands_are_shortened_between_words() -> None:
     names = ["gdu --show-apparent-size --non-interactive --no-progress", "du --count-links"]
     assert shortened(names, 40) == ["gdu … --non-interactive --no-progress", "du --count-links"]

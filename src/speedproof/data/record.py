@@ -147,8 +147,9 @@ class Record(Struct, frozen=True, eq=False):
 
     def holding(self, values: FloatArray, unit: Unit, **others: Any) -> Record:
         """The same with values of a unit, and whatever else is another."""
-        traits = others.pop("traits", self.traits) | written_in(unit)
-        return replace(self, values=unit.to_base(values), unit=unit.base, traits=traits, **others)
+        others["traits"] = others.get("traits", self.traits) | written_in(unit)
+        others["values"], others["unit"] = unit.to_base(values), unit.base
+        return replace(self, **others)
 
 
 class Skipped(Struct, frozen=True):

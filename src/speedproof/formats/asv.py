@@ -18,11 +18,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
+from speedproof.arrays import IntArray
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
@@ -35,6 +36,7 @@ TITLE = "asv"
 DESCRIPTION = "result JSON: the samples of --record-samples, otherwise medians, said to be such"
 sniff = members("commit_hash", "results", some=("result_columns", "requirements"))
 
+_Known = tuple[IntArray | None, frozenset[Trait], tuple[str, ...]]  # processes, traits and notes of values
 _MEDIAN = "asv kept the median of a timing only; run it with asv run --record-samples"
 _ONE_PROCESS = (
     "asv runs a benchmark in several processes (rounds) and does not record which sample came from which; "
@@ -42,6 +44,7 @@ _ONE_PROCESS = (
 )
 _SUMMARY, _ORDERED = frozenset({Trait.SUMMARY_ONLY}), frozenset({Trait.ORDER_KNOWN})
 _NESTED = _ORDERED | {Trait.ONE_PROCESS}
+_PLAIN: _Known = (None, frozenset(), ())
 _METRICS = {"s": "time", "B": "memory"}
 _OF_PREFIX = {"time": "seconds", "timeraw": "seconds", "mem": "bytes", "peakmem": "bytes"}
 
@@ -101,7 +104,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     def benchmark(place: Record, part: msgspec.Raw) -> Iterator[Record | Skipped]:
         entry = _entry(source, place.where, part, file.result_columns)
         listing = _known(listed.get(place.benchmark), entry)
-        return _records(source, place, entry, listing, fields=fields, span=_span(entry))
+        return _records(source, replace(place, fields=fields, span=_span(entry)), entry, listing)
 
     yield from each(source, file.results, msgspec.Raw, benchmark, "results", of=dict[str, msgspec.Raw])
 
@@ -141,9 +144,7 @@ def _known(part: msgspec.Raw | None, entry: _Entry) -> _Listed:
     return _UNLISTED
 
 
-def _records(
-    source: Source, frame: Record, entry: _Entry, listing: _Listed, **told: Any
-) -> Iterator[Record | Skipped]:
+def _records(source: Source, frame: Record, entry: _Entry, listing: _Listed) -> Iterator[Record | Skipped]:
     name, where = frame.benchmark, frame.where
     params = entry.params or []
     count = math.prod(map(len, params))
@@ -168,12 +169,13 @@ def _records(
         if lost:
             yield source.skip(where, shown, f"{lost} of {values.size} samples are no numbers")
             values = values[finite]
-        known = told | {"benchmark": shown, "metric": _METRICS.get(unit.base, "value")}
+        processes, traits, notes = (None, _SUMMARY, (_MEDIAN,)) if is_time else _PLAIN
         if raw is not None:
-            known |= _of_rounds(values.size, listing, whole=not lost)
-        elif is_time:
-            known |= {"traits": _SUMMARY, "notes": (_MEDIAN,)}
-        yield frame.holding(values, unit, **known)
+            processes, traits, notes = _of_rounds(values.size, listing, whole=not lost)
+        metric = _METRICS.get(unit.base, "value")
+        yield frame.holding(
+            values, unit, benchmark=shown, metric=metric, processes=processes, traits=traits, notes=notes
+        )
     if failed := results.count(None):
         what = f"{failed} of {count} parameter sets" if params else "the benchmark"
         yield source.skip(where, name, f"{what} failed; asv run --show-stderr says why")
@@ -182,14 +184,12 @@ def _records(
         yield source.skip(where, name, reason, expected=True)
 
 
-def _of_rounds(size: int, listing: _Listed, whole: bool) -> dict[str, Any]:
+def _of_rounds(size: int, listing: _Listed, whole: bool) -> _Known:
     """What is known of samples: the round of each when all rounds were full, which their number tells."""
     rounds, repeat = listing.rounds or listing.processes or 0, listing.repeat
     if whole and isinstance(repeat, int) and rounds >= 1 and size == rounds * repeat:
-        return {"processes": np.repeat(np.arange(rounds), repeat), "traits": _ORDERED}
-    if size == 1:
-        return {"traits": _ORDERED}
-    return {"traits": _NESTED, "notes": () if rounds == 1 else (_ONE_PROCESS,)}
+        return np.repeat(np.arange(rounds), repeat), _ORDERED, ()
+    return None, _ORDERED if size == 1 else _NESTED, () if rounds == 1 or size == 1 else (_ONE_PROCESS,)
 
 
 def _moment(milliseconds: object) -> str | None:

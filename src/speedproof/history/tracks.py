@@ -7,7 +7,6 @@ two of them. Without an anchor each machine has a track of its own.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -133,24 +132,28 @@ def tracks_of(
     places = np.array([place.get(commit.sha, -1) for commit in usable.commits], dtype=np.int64)
     here, values = places[usable.commit], np.log(usable.location)
     lows, highs = _log(usable.low), _log(usable.high)
-    bounds = [*np.flatnonzero(np.diff(usable.series, prepend=-1)).tolist(), len(usable)]
+    same = usable.series[1:] == usable.series[:-1]
+    several, falls = usable.anchor | (here < 0), np.zeros(len(usable), dtype=np.bool_)
+    several[1:] |= same & (usable.machine[1:] != usable.machine[:-1])
+    falls[1:] = same & (here[1:] < here[:-1])
+    starts = np.flatnonzero(np.diff(usable.series, prepend=-1))
+    ends = [*starts[1:].tolist(), len(usable)]
+    of_series = (np.logical_or.reduceat(flags, starts).tolist() for flags in (several, falls))
+    beside = np.broadcast_to(np.zeros(1, dtype=np.int64), here.shape)
     tracks: list[Track] = []
-    for start, end in itertools.pairwise(bounds):
-        of_series = usable.where(slice(start, end))
-        at, value, low, high = here[start:end], values[start:end], lows[start:end], highs[start:end]
-        if (
-            of_series.anchor.any()
-            or (of_series.machine[1:] != of_series.machine[:-1]).any()
-            or (at < 0).any()
-        ):
-            tracks += _of_series(of_series, at, value.copy(), low.copy(), high.copy(), order, machines)
-        else:
-            rows = slice(None) if (at[1:] >= at[:-1]).all() else np.argsort(at, kind="stable")
-            beside = np.broadcast_to(np.zeros(1, dtype=np.int64), at.shape)
-            columns = at[rows], value[rows], low[rows], high[rows], of_series.sample[rows], beside
-            tracks.append(
-                Track(int(of_series.series[0]), machines[int(of_series.machine[0])], False, order, *columns)
+    for start, end, parted, unsorted in zip(starts.tolist(), ends, *of_series, strict=False):
+        rows: slice | IntArray = slice(start, end)
+        if unsorted and not parted:
+            rows = start + np.argsort(here[rows], kind="stable")
+        at, value, low, high = here[rows], values[rows], lows[rows], highs[rows]
+        if parted:
+            tracks += _of_series(
+                usable.where(rows), at, value.copy(), low.copy(), high.copy(), order, machines
             )
+        else:
+            number, basis = int(usable.series[start]), machines[int(usable.machine[start])]
+            columns = at, value, low, high, usable.sample[rows], beside[rows]
+            tracks.append(Track(number, basis, False, order, *columns))
     return tuple(tracks)
 
 
@@ -207,7 +210,7 @@ def _arange(n: int) -> IntArray:
 
 def _log(values: FloatArray) -> FloatArray:
     """The logarithm; NaN for what has none."""
-    logs: FloatArray = np.log(np.where(values > 0.0, values, np.nan))
+    logs: FloatArray = np.log(values, out=np.full(values.shape, np.nan), where=values > 0.0)
     return logs
 
 

@@ -378,13 +378,13 @@ def _as_mclust(values: npt.ArrayLike, K_max: int) -> MixtureFit:
 
 def ranked_candidates(loglik: FloatArray, n: int) -> tuple[Candidate, ...]:
     """What could be estimated, in order of BIC; of equals the one with fewer components, E before V."""
-    candidates: list[Candidate] = []
-    for K, pair in enumerate(loglik.tolist(), start=1):
-        kinds: tuple[Kind, ...] = ("X",) if K == 1 else ("E", "V")
-        for model, (kind, value) in enumerate(zip(kinds, pair, strict=False)):
-            if isfinite(value):
-                candidates.append(
-                    Candidate(kind, K, value, 2.0 * value - em.free_parameters(K, model) * log(n))
-                )
+    penalty = log(n)
+    kinds: tuple[Kind, Kind] = ("E", "V")
+    candidates = [
+        Candidate("X" if K == 1 else kind, K, value, 2.0 * value - em.free_parameters(K, model) * penalty)
+        for K, pair in enumerate(loglik.tolist(), start=1)
+        for model, (kind, value) in enumerate(zip(kinds, pair, strict=True))
+        if isfinite(value)
+    ]
     candidates.sort(key=attrgetter("bic"), reverse=True)  # stable: equals stay in order
     return tuple(candidates)

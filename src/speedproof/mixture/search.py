@@ -209,9 +209,11 @@ def of_all_values(x: FloatArray, found: BestMixtures, floor: float, most: int = 
     Quantiles between distant values stand for values that there are none of: what they say of a few far values
     ends here. Each mixture makes a step of EM with the values that its quantiles stand for, and climbs on.
     """
+    if x.size <= most:
+        return found
     on = starts.condensed(x, most)
     places = [(row + 1, model) for row, model in np.argwhere(found.loglik > -np.inf).tolist()]
-    if on is x or not places:
+    if not places:
         return found
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(x)
     best = BestMixtures(np.full_like(found.loglik, np.nan), found.mixtures.copy(), found.converged.copy())
@@ -258,7 +260,8 @@ def _on_all_values(
     brief, long, fine = (_steps(floor, count) for count in (BRIEF, LONG, FINE))
     before = -np.inf
     while True:
-        bics = np.nan_to_num(2.0 * found.loglik - sizes * log(x.size), nan=-np.inf)
+        bics = 2.0 * found.loglik - sizes * log(x.size)
+        bics[np.isnan(bics)] = -np.inf
         if bics.max() - before < 1e-3:
             return
         before = bics.max()
@@ -288,16 +291,11 @@ def _tops(
     """Where climbs end: sound mixtures, the highest first, each height once."""
     reached = mixtures.copy()
     heights, steps = em.climb(x, reached, [place] * len(reached), rules, kernel=kernel)
-    order = [
-        at
-        for at in np.argsort(-heights)
-        if heights[at] > -np.inf and (place[1] == em.E or sound(reached[at], x.size, apart))
-    ]
-    order = [
-        at
-        for at, last in zip(order, [None, *order], strict=False)
-        if last is None or heights[last] - heights[at] > 1e-3
-    ]
+    good = heights > -np.inf
+    if place[1] == em.V:
+        good &= sound(reached, x.size, apart)
+    ranked = np.flatnonzero(good)[np.argsort(-heights[good])]
+    order = ranked[np.append(True, heights[ranked[:-1]] - heights[ranked[1:]] > 1e-3)[: ranked.size]]
     return heights[order], reached[order], steps[order] > 0
 
 
@@ -352,7 +350,7 @@ def all_count(mixture: FloatArray, K: int, n: int) -> bool:
 
 def _starts_of(x: FloatArray, K: int, width: int, fewer: FloatArray | None) -> FloatArray:
     """Every start of K components: from classes of the values, and from a mixture of one component fewer."""
-    lines = [c for c in starts.quantile_classes(x, K) + starts.partitions(x, K) if len(c) == K + 1]
+    lines = [c for c in starts.quantile_classes(x, K) + starts.partitions(x, K, K) if len(c) == K + 1]
     groups = [starts.from_classes(x, lines, width)[0]] if lines else []
     if fewer is not None:
         groups += [starts.splits(fewer, K - 1), starts.insertions(x, fewer, K - 1)]

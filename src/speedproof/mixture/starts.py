@@ -54,8 +54,8 @@ def quantile_classes(x: FloatArray, K_max: int) -> list[IntArray]:
     return [c for c in lines if (c[1:] > c[:-1]).all()]
 
 
-def partitions(x: FloatArray, K_max: int) -> list[IntArray]:
-    """For each K from 2 on the classes of k-means and those of the largest classification likelihood.
+def partitions(x: FloatArray, K_max: int, K_min: int = 2) -> list[IntArray]:
+    """For each K the classes of k-means and those of the largest classification likelihood.
 
     Classes of the second hold two points or more, so that none is infinitely likely. Found on at most 48 points.
     """
@@ -75,11 +75,13 @@ def partitions(x: FloatArray, K_max: int) -> list[IntArray]:
     ends = []
     for costs in (np.where(size >= 1, within, np.inf), np.where(size >= 2, likelihood, np.inf)):
         best, backs = costs[0], []
-        for _ in range(2, K_max + 1):
+        for K in range(2, K_max + 1):
             total = best[:, None] + costs
             back = total.argmin(axis=0)
             best = total[back, np.arange(m + 1)]
             backs.append(back.tolist())
+            if K_min > K:
+                continue
             at, cuts = m, [m]
             for previous in reversed(backs):
                 at = previous[at]
@@ -127,7 +129,7 @@ def insertions(x: FloatArray, mixture: FloatArray, K: int) -> FloatArray:
 def merges(mixture: FloatArray, K: int) -> FloatArray:
     """Mixtures with one component fewer: each two of K made one of their moments."""
     w, mu, v = mixture[:, :K]
-    first, second = np.triu_indices(K, 1)
+    first, second = np.nonzero(np.arange(K) > np.arange(K)[:, None])
     weight = w[first] + w[second]
     mean = (w[first] * mu[first] + w[second] * mu[second]) / weight
     variance = w[first] * (v[first] + (mu[first] - mean) ** 2) + w[second] * (

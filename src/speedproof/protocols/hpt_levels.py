@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import groupby
+from itertools import accumulate, groupby
 from math import comb, erfc, gcd, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -65,8 +65,12 @@ class Side(Struct, frozen=True, eq=False):
     @property
     def median(self) -> Fraction:
         """Of the whole numbers."""
+        return self.median_in(Fraction(1))
+
+    def median_in(self, unit: Fraction) -> Fraction:
+        """The same times a unit."""
         middle = self.middle()
-        return Fraction(sum(middle), len(middle))
+        return Fraction(sum(middle) * unit.numerator, len(middle) * unit.denominator)
 
 
 class Duel(Struct, frozen=True, eq=False):
@@ -140,13 +144,13 @@ def _counted(whole: IntArray) -> Side:
 
 def _listed(whole: list[int], unit: int) -> Side:
     """The same, as doubles in a unit: 1 while they fit into 64 bits."""
-    groups = Counter(sorted(whole))
-    values: WholeArray = np.array(list(groups), dtype=np.object_)
-    if unit == 1:
-        values = values.astype(np.int64)
-    counts = np.array([*groups.values(), 0])
-    rounded = np.array([value / unit for value in groups])
-    return Side(values, counts[:-1], counts.cumsum() - counts, rounded, len(whole))
+    groups: dict[int, int] = {}
+    for value in sorted(whole):
+        groups[value] = groups.get(value, 0) + 1
+    counts = list(groups.values())
+    kind: Any = np.int64 if unit == 1 else np.object_
+    below, rounded = np.array([0, *accumulate(counts)]), np.array([value / unit for value in groups])
+    return Side(np.array(list(groups), kind), np.array(counts), below, rounded, len(whole))
 
 
 def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
@@ -190,7 +194,7 @@ def score_duel(
     """Prepare positive scores of A and of B, higher is better; if asked relative to B's median."""
     upper, lower, unit = _sides(a, b)
     unit = 1 / lower.median if relative else unit
-    return Duel(upper, lower, upper.median * unit, lower.median * unit, _level(upper.n, lower.n, level))
+    return Duel(upper, lower, upper.median_in(unit), lower.median_in(unit), _level(upper.n, lower.n, level))
 
 
 def cost_duel(a: npt.ArrayLike, b: npt.ArrayLike, *, level: float | None = None) -> Duel:

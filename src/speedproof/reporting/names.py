@@ -29,6 +29,7 @@ _LAST_WORD = r"(?<![^\W_])[^\W_]*+$"
 _FILES, _COMMANDS, _NICKNAME = 24, 40, 12
 """The width of a name in a sentence, and of one that is mentioned again."""
 _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
+_DIGITS, _NUMBER = "0123456789.", r"\.?\d"
 """How much of the room the beginning of a name gets, in the order in which they are tried."""
 
 
@@ -260,7 +261,13 @@ def _middle(text: str, width: int, share: float) -> str:
         whole = _whole_words(text, width)
         if width_of(whole) > 0.5 * width:
             return whole
-    return f"{cut_right(text, head)}…{cut_left(text, width - 1 - head)}"
+    first, last = cut_right(text, head), cut_left(text, width - 1 - head)
+    # Half a number would be read as another one.
+    if re.match(_NUMBER, text[len(first) :]):
+        first = first.rstrip(_DIGITS) or first
+    if re.match(_NUMBER, text[: len(text) - len(last)][::-1]):
+        last = last.lstrip(_DIGITS) or last
+    return f"{first}…{last}"
 
 
 def _whole_words(text: str, width: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -73,7 +73,11 @@ def report(
         made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
     skewed = [f.candidate for f in findings if f.result.contradictory]
     why = [Text(f"{candidate}: no single speedup fits all pairs.", "dim") for candidate in skewed]
-    notes += dict.fromkeys((*why, *_warnings(findings, withheld=rules.demand is None)))
+    heads = results[0].headlines if len(results) == 1 and not rules.demand else ()
+    said = {check.kind for c in heads for check in {*c.failed_checks} - {*c.undermining} if len(heads) == 1}
+    if rules.demand:
+        said.add(Assumption.NOISE_FLOOR)
+    notes += dict.fromkeys((*why, *_warnings(findings, said)))
     notes += _of_builds(findings, *builds) if builds and findings else []
     notes += _of_load(judged, load) if load else []
     notes += _of_cpu(by_cpu)
@@ -137,13 +141,9 @@ def decision_of(
     )
 
 
-def _warnings(findings: Sequence[CandidateResult], *, withheld: bool) -> Iterator[Text]:
-    """What speaks against the assumptions; of several benchmarks its gist, with their names.
-
-    What is ``withheld`` a policy's sheet says itself.
-    """
-    seen = [(f.benchmark, check) for f in findings for check in f.warnings]
-    seen = [(name, check) for name, check in seen if withheld or check.kind is not Assumption.NOISE_FLOOR]
+def _warnings(findings: Sequence[CandidateResult], said: Collection[Assumption]) -> Iterator[Text]:
+    """What speaks against the assumptions and is not said by the sheet; of several benchmarks its gist."""
+    seen = [(f.benchmark, check) for f in findings for check in f.warnings if check.kind not in said]
     benchmarks = [f.benchmark for f in findings]
     if len(set(benchmarks)) < 2:
         for message in dict.fromkeys(check.message for _, check in seen):
