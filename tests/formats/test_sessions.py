@@ -22,6 +22,14 @@ def hyperfine(path: Path, *commands: tuple[str, list[float]]) -> Path:
     return path
 
 
+def test_metrics_may_be_called_as_other_tools_call_their_fields(tmp_path: Path) -> None:
+    """A session whose metrics are named "results" and "mean" is none of hyperfine's files."""
+    session = Path("examples/faults/session.jsonl").read_text(encoding="utf-8")
+    renamed = tmp_path / "renamed.jsonl"
+    renamed.write_text(session.replace('"user"', '"results"').replace('"system"', '"mean"'), encoding="utf-8")
+    assert {"results", "mean"} <= {key.metric for key in sp.read(renamed).keys}
+
+
 def test_files_joined_by_commas_are_sessions_of_one_version(tmp_path: Path) -> None:
     paths = [hyperfine(tmp_path / f"a{k}.json", ("sort", [1.0 + k, 2.0 + k])) for k in range(3)]
     other = hyperfine(tmp_path / "b.json", ("sort", [5.0]))

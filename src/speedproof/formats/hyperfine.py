@@ -21,7 +21,12 @@ from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "hyperfine"
 DESCRIPTION = "JSON of --export-json: the times of every command"
-sniff = members("results", "command", some=("times", "mean", "exit_codes"))
+_members = members("results", "command", some=("times", "mean", "exit_codes"))
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file has its members, and is no session of speedproof, whose metrics may be called like them."""
+    return _members(head) and not head.lstrip().startswith(b'{"type"')
 
 
 class _Result(msgspec.Struct):

@@ -241,9 +241,10 @@ class Adopting:
 
     def __enter__(self) -> set[int]:
         guard_of(os.getpid())  # which is no child
+        before = children()
         if adopts():
             _prctl()(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        return children()
+        return before
 
     def __exit__(self, *exception: object) -> None:
         if adopts():

@@ -29,8 +29,8 @@ _LAST_WORD = r"(?<![^\W_])[^\W_]*+$"
 _FILES, _COMMANDS, _NICKNAME = 24, 40, 12
 """The width of a name in a sentence, and of one that is mentioned again."""
 _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
-_DIGITS, _NUMBER = "0123456789.", r"\.?\d"
 """How much of the room the beginning of a name gets, in the order in which they are tried."""
+_DIGITS, _NUMBER = "0123456789.", r"\.?\d"
 
 
 def width_of(text: str) -> int:

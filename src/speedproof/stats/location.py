@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -71,7 +71,7 @@ def _partners(ordered: FloatArray, limit: float, side: Literal["left", "right"])
     return partners
 
 
-def median_interval(x: npt.ArrayLike, alpha: float = 0.05) -> tuple[Any, Any]:
+def median_interval(x: npt.ArrayLike, alpha: float = 0.05) -> tuple[FloatArray, FloatArray]:
     """Bounds of the median of the distribution that independent values come from, or of each of several by rows.
 
     The r-th smallest and the r-th largest value, r the largest with 2 P[Binomial(n, 1/2) < r] <= alpha (W. J.
@@ -81,7 +81,7 @@ def median_interval(x: npt.ArrayLike, alpha: float = 0.05) -> tuple[Any, Any]:
     values = np.sort(np.asarray(x, dtype=np.float64))
     rank = _binomial_rank(values.shape[-1], alpha)
     none = np.full(values.shape[:-1], math.nan)
-    return (values[..., rank - 1], values[..., -rank]) if rank else (none, none)
+    return (np.asarray(values[..., rank - 1]), np.asarray(values[..., -rank])) if rank else (none, none)
 
 
 @lru_cache(maxsize=256)
