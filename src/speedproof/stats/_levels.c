@@ -86,15 +86,17 @@ WIDE static void partition(const double *x, Py_ssize_t n, const long long *place
         sums[k] = least[k * width + count + 1];
         for (Py_ssize_t q = k, b = count + 1; q >= 1; q--) { /* the first place that has the least cost */
             const double *const base = bases + (q - 1) * width;
-            const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
             Py_ssize_t from = 0; /* where no steps fit */
-            double best = INFINITY;
-            parts_of(start, place, total[end], (double)end + more, b ? within[b] : 0, parts);
-            for (Py_ssize_t a = 1; b && a < within[b]; a++)
-                if (base[a] - parts[a] < best) {
-                    best = base[a] - parts[a];
-                    from = a;
-                }
+            if (b) {
+                const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
+                double best = INFINITY;
+                parts_of(start, place, total[end], (double)end + more, within[b], parts);
+                for (Py_ssize_t a = 1; a < within[b]; a++)
+                    if (base[a] - parts[a] < best) {
+                        best = base[a] - parts[a];
+                        from = a;
+                    }
+            }
             b = from;
             splits[k * most + q - 1] = b ? places[b - 1] : 0;
         }
