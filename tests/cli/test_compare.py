@@ -48,6 +48,15 @@ def test_fail_on_is_opt_in(pair: tuple[str, str]) -> None:
     assert speedproof("compare", *pair, "--fail-on", "not-faster", "--fail-on", "undecided")[0] == 0
 
 
+def test_what_is_shown_and_not_proven_is_undecided_for_fail_on(write) -> None:  # type: ignore[no-untyped-def]
+    """Two runs that scatter widely lie both above five in a quarter of all cases."""
+    old, new = write("old.txt", [10.0, 10.1, 10.2, 10.3, 10.4]), write("new.txt", [90.0, 120.0])
+    code, out, _ = speedproof("compare", old, new, "--fail-on", "slower")
+    assert "not proven" in out
+    assert code == 0
+    assert speedproof("compare", old, new, "--fail-on", "undecided")[0] == 1
+
+
 def test_risk_and_confidence_are_one_option(pair: tuple[str, str]) -> None:
     """--confidence 0.99 is --alpha 0.01; both together are refused; nonsense is refused."""
     one = speedproof("compare", *pair, "--alpha", "0.01", "--json")[1]

@@ -139,6 +139,14 @@ def t_test_runs(effect: float, power: float, alpha: float = 0.05) -> int:
     raise AssertionError
 
 
+def test_what_fewer_than_four_runs_show_is_no_proof() -> None:
+    """An effect of ten deviations separates any three runs; they prove nothing, so four are planned."""
+    rng = np.random.default_rng(1)
+    old = rng.normal(10.0, 0.1, 40)
+    plan = plan_power(Pair(Key("f"), Sample(old), Sample(old)), 0.1)
+    assert min(min(size.runs or 0, size.low) for size in plan.sizes) >= 4
+
+
 @pytest.mark.parametrize("effect", [0.02, 0.03])
 def test_against_the_power_of_the_t_test(effect: float) -> None:
     """Of normal runs the number is that of the non-central t distribution, up to the error of 300 comparisons."""

@@ -212,7 +212,7 @@ def _fails(conditions: Sequence[str], results: Sequence["SuiteComparison"]) -> b
     lost = bool({"missing", "not-faster", "undecided"} & set(conditions))
     return any(
         (lost and (result.only_reference or result.problems))
-        or any(c.verdict in verdicts for c in result.headlines)
+        or any((sp.Verdict.UNDECIDED if c.by_separation else c.verdict) in verdicts for c in result.headlines)
         for result in results
     )
 

@@ -87,11 +87,12 @@ def forecasts(
     wanted: Sequence[int],
     runs_needed: Callable[..., RunsNeeded],
     speedups: Sequence[float] = (),
+    inflation: FloatArray | None = None,
 ) -> dict[int, Needed]:
     """By row, the runs that would decide if what was observed is the truth, or why none can be named.
 
     They find the difference or, where the speedup that was observed lies within a margin, prove that it does,
-    whichever takes fewer.
+    whichever takes fewer. Of dependent runs so many tell as much as one independent run (``inflation``).
     """
     needed: dict[int, Needed] = {}
     if min(slow.shape[-1], fast.shape[-1]) < _LEAST_FOR_FORECAST:
@@ -111,6 +112,8 @@ def forecasts(
         same = [np.maximum(getattr(both[0], side), getattr(both[1], side)) for side in ("x", "y")]
         within = (observed > ends[0]) & (observed < ends[1]) & (same[0] < of_slow)
         of_slow, of_fast = np.where(within, same[0], of_slow), np.where(within, same[1], of_fast)
+    if inflation is not None:
+        of_slow, of_fast = of_slow * inflation[rows], of_fast * inflation[rows]
     flat = (np.ptp(slow[rows], axis=-1) == 0) & (np.ptp(fast[rows], axis=-1) == 0)
     for i, x, y, no_spread, equal in zip(wanted, *lists(of_slow, of_fast, flat, within), strict=True):
         needed[i] = _needed(sides[i], x, y, no_spread=no_spread, equal=equal)

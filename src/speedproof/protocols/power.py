@@ -29,6 +29,7 @@ from speedproof.options import quantile_of
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, Question, answers
 from speedproof.protocols.results import Verdict
+from speedproof.stats.permutation import PROVING
 from speedproof.stats.scaling import coarse_step
 from speedproof.stats.special import ndtri, normal_quantile
 
@@ -113,13 +114,15 @@ def plan_power(
         math.exp(side * math.hypot(math.log(end), 2.0 * _TWO_SIDED * error))
         for side, end in zip((-1, 1), spread, strict=True)
     ]
-    sizes = []
+    sizes, fewest = [], trial.fewest
     for power in _POWERS:
         runs = ((normal_quantile(power) + normal_quantile(1.0 - rules.alpha)) / slope) ** 2
         whole = next(
-            (n for n in range(max(math.ceil(runs), _LEAST), MOST_RUNS) if least(n, n) <= rules.alpha), None
+            (n for n in range(max(math.ceil(runs), fewest), MOST_RUNS) if least(n, n) <= rules.alpha), None
         )
-        low, high = (float(MOST_RUNS), math.inf) if whole is None else (whole * end for end in ends)
+        low, high = (
+            (float(MOST_RUNS), math.inf) if whole is None else (max(whole * end, fewest) for end in ends)
+        )
         sizes.append(RunsForPower(power, whole, low, high))
     sample_sizes = (slow.size, fast.size) if not side.turned else (fast.size, slow.size)
     return PowerPlan(
@@ -196,6 +199,7 @@ class _Trial:
     ) -> None:
         self.pair, self.question, self.rules, self.rng = pair, question, rules, rng
         self.sides, self.scale = sides, 1.0
+        self.fewest = PROVING if question.name == "typical" else _LEAST
         self.steps = [coarse_step(values) for values in sides]
         # So many runs show the speedup that there is.
         (found,) = question.ask(PreparedPairs(self.pairs(_MANY, 1), rules))
@@ -207,9 +211,13 @@ class _Trial:
         n, tries = math.ceil(guess), 0
         while tries < _TRIES:  # to where the power is neither none nor all
             share, tries = self.share(n, _affordable(_DRAWS[0], n)), tries + 1
-            if 0.2 <= share <= 0.98 or (share < 0.2 and n == MOST_RUNS) or (share > 0.98 and n == _LEAST):
+            if (
+                0.2 <= share <= 0.98
+                or (share < 0.2 and n == MOST_RUNS)
+                or (share > 0.98 and n == self.fewest)
+            ):
                 break
-            n = min(max(math.ceil(n * (4.0 if share < 0.2 else 0.25)), _LEAST), MOST_RUNS)
+            n = min(max(math.ceil(n * (4.0 if share < 0.2 else 0.25)), self.fewest), MOST_RUNS)
         weights, slopes = [], []
         for most in _DRAWS:
             draws = _affordable(most, n)
@@ -219,13 +227,13 @@ class _Trial:
             weights.append(draws * n * math.exp(-deviate * deviate) / (share * (1.0 - share)))
             slopes.append(max(deviate + alpha, 0.01) / math.sqrt(n))
             slope = float(np.average(slopes, weights=weights))
-            n = min(max(math.ceil(((normal_quantile(_AIM) + alpha) / slope) ** 2), _LEAST), MOST_RUNS)
+            n = min(max(math.ceil(((normal_quantile(_AIM) + alpha) / slope) ** 2), self.fewest), MOST_RUNS)
         return slope, math.sqrt(2.0 * math.pi / sum(weights)) / slope
 
     def share(self, n: int, draws: int) -> float:
-        """The share of comparisons of so many runs a side whose verdict is "faster"."""
+        """The share of comparisons of so many runs a side that prove "faster"."""
         comparisons = self.question.ask(PreparedPairs(self.pairs(n, draws), self.rules))
-        return sum(c.verdict is Verdict.FASTER for c in comparisons) / draws
+        return sum(c.verdict is Verdict.FASTER and not c.by_separation for c in comparisons) / draws
 
     def pairs(self, n: int, draws: int) -> list[Pair]:
         """Comparisons of so many runs a side."""

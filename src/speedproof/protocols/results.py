@@ -260,6 +260,12 @@ class Comparison(Struct, frozen=True):
         return tuple(check for check in self.failed_checks if check.kind in UNDERMINING)
 
     @property
+    def inflation(self) -> float:
+        """How many of its runs tell as much as one independent run."""
+        alike = next((c.statistic for c in self.checks if c.kind is Assumption.EFFECTIVE_RUNS), 0.0)
+        return (1.0 + alike) / (1.0 - alike)
+
+    @property
     def by_separation(self) -> bool:
         """Whether its proof is complete separation of so few values that both versions have to vary alike."""
         least = min(self.reference.n, self.candidate.n)

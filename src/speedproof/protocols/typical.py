@@ -9,7 +9,6 @@ the test takes them for as many independent ones as tell as much: a verdict hold
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
@@ -27,7 +26,7 @@ from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.permutation import PROVING, one_order
+from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks, typical_error
 from speedproof.stats.ranks import ascending, tied_share
 from speedproof.stats.ratio import RatioTest
@@ -38,7 +37,7 @@ _WITHIN = (
     "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
     "runs in one {0}"
 )
-_DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
+DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # One side ran before the other.
 _APART = (Order.X_FIRST, Order.Y_FIRST, Order.APART)
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
@@ -238,16 +237,9 @@ def _needed(
             from speedproof.stats.paired_ratio import runs_needed_pairs
 
             return forecasts(own, slow, fast, rules, undecided, runs_needed_pairs, speedups)
-        needed = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups)
         factors, slowly = inflation
+        needed = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups, factors)
         # Of runs that drift more tell no more.
         drifts = (drifting(n, m, factors) | slowly).tolist()
-        for i, need in needed.items():
-            # As many runs more as dependent ones tell less.
-            x, y = (
-                None if side is None else max(math.ceil(side * float(factors[i])), PROVING)
-                for side in (need.reference, need.candidate)
-            )
-            needed[i] = _DRIFT if drifts[i] else replace(need, reference=x, candidate=y)
-        return needed
+        return {i: DRIFT if drifts[i] else need for i, need in needed.items()}
     return fewest(own, undecided, next(k for k in count(2) if one_order(k, k) <= rules.alpha))

@@ -118,11 +118,11 @@ def shortened(names: Sequence[str], width: int) -> list[str]:
         for name in long:
             short[name] = _middle(name, width, share)
         counts = Counter(short.values())
-        long = [name for name in long if counts[short[name]] > 1]
+        long = [name for name in long if counts[short[name]] > 1 or _lacks_a_number(name, short[name])]
         if not long:
             break
     else:  # they differ in the middle
-        short |= zip(long, _middles(long, width), strict=True)
+        short |= zip(long, _middles(long, width), strict=True) if len(long) > 1 else ()
         counts = Counter(short.values())
         for number, name in enumerate((name for name in long if counts[short[name]] > 1), 1):
             short[name] = _middle(name, width - len(str(number)) - 1, 0.7) + f"~{number}"
@@ -268,6 +268,14 @@ def _middle(text: str, width: int, share: float) -> str:
     if re.match(_NUMBER, text[: len(text) - len(last)][::-1]):
         last = last.lstrip(_DIGITS) or last
     return f"{first}…{last}"
+
+
+def _lacks_a_number(name: str, short: str) -> bool:
+    """Whether a number is left out beside what is shown of the text around it."""
+    first, _, last = short.partition("…")
+    return bool(last) and any(
+        re.match(_NUMBER, text[len(shown) :]) for text, shown in ((name, first), (name[::-1], last[::-1]))
+    )
 
 
 def _whole_words(text: str, width: int) -> str:

@@ -127,9 +127,8 @@ def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
         seen = f"{head.candidate.label} is {words.natural(other)} than {head.reference.label}"
         yield Text(f"But {where} {seen}{words.slow_runs(other)}.", "warning")
     if head.verdict in words.CHANGED and (ratio := by_medians(head)):
-        yield Text(
-            f"The change is of a typical pair of {head.repeated}s; of the medians alone it is {ratio}.", "dim"
-        )
+        pair = f"a typical pair of {words.several(head.repeated)}"
+        yield Text(f"The change is of {pair}; of the medians alone it is {ratio}.", "dim")
     undermined = tuple(notes.undermining([head]))
     yield from undermined
     lost = [kind.violated for kind in notes.failed([head], undermining=False) if kind.undermines != "nothing"]
