@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,7 @@ def test_fail_on_is_opt_in(pair: tuple[str, str]) -> None:
     assert speedproof("compare", *pair, "--fail-on", "not-faster", "--fail-on", "undecided")[0] == 0
 
 
-def test_what_is_shown_and_not_proven_is_undecided_for_fail_on(write) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_shown_and_not_proven_is_undecided_for_fail_on(write: Callable[..., str]) -> None:
     """Two runs that scatter widely lie both above five in a quarter of all cases."""
     old, new = write("old.txt", [10.0, 10.1, 10.2, 10.3, 10.4]), write("new.txt", [90.0, 120.0])
     code, out, _ = speedproof("compare", old, new, "--fail-on", "slower")

@@ -80,7 +80,8 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
     fail_on: Annotated[
         tuple[Literal["slower", "undecided", "not-faster", "missing"], ...],
         "exit 1 when the verdict on any benchmark is this, or when the candidate lacks a benchmark "
-        "(missing; not-faster and undecided fail then, too); may be repeated",
+        "(missing; not-faster and undecided fail then, too); what is shown, not proven counts as undecided; "
+        "may be repeated",
         FIRST,
     ] = ()
     output: Output

@@ -88,7 +88,8 @@ def _allowing_for_looks(
     blocks = [blocks_of(pair) for pair in prepared.pairs]
     if not any(blocks):
         return ask(prepared)
-    in_blocks = _later("protocols.in_blocks", "in_blocks")
+    from speedproof.protocols.in_blocks import in_blocks
+
     planned = [pair for pair, own in zip(prepared.pairs, blocks, strict=True) if own is None]
     others = iter(ask(PreparedPairs(planned, prepared.rules)))
     sides = prepared.sides("median")
