@@ -134,6 +134,15 @@ def test_the_verdict_is_an_exit_code(
     assert speedproof("run", "--review", "r.jsonl", *options)[0] == code
 
 
+def test_what_three_runs_show_is_an_exit_code_as_of_compare() -> None:
+    """Three runs a side prove nothing at 5 %: all lie on one side in 1 of 8 cases, where both scatter widely."""
+    words = ("sleep 0.01", "sleep 0.03", "--runs", "3", "--save", "r.jsonl")
+    assert "shown, not proven" in speedproof("run", *words)[1]
+    for condition, code in (("slower", 0), ("undecided", 1), ("not-faster", 1)):
+        for asked in (("run", "--review"), ("compare",)):
+            assert speedproof(*asked, "r.jsonl", "--fail-on", condition)[0] == code
+
+
 @pytest.mark.parametrize(
     ("seconds", "runs", "code", "said"),
     [

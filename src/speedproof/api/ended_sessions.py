@@ -21,6 +21,7 @@ from speedproof.measuring.store import read_sessions, to_hyperfine
 from speedproof.measuring.system import load_of
 from speedproof.options import UNNAMED
 from speedproof.protocols.in_blocks import share_of_runs
+from speedproof.protocols.negative_controls import is_control
 from speedproof.protocols.planning import RunPlan, calibrate, plan_runs
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
 from speedproof.protocols.sequential import WITHHELD, CandidateResult
@@ -103,6 +104,13 @@ class EndedSession:
             else f
             for f in self.outcome.findings
         ]
+
+    @property
+    def judged(self) -> list[SuiteComparison]:
+        """What the report shows of the candidates, without what cannot differ."""
+        findings = [f for f in self.findings if not is_control(f, self.question)]
+        sides = summaries_of(self.suite, self.question.metric)
+        return of_session.results_of(findings, sides, self.question.rules, self.comparisons)
 
     def report(self, file: str, *, undecided_fails: bool = False) -> Report:
         """All of it in words, and with which file to go on."""

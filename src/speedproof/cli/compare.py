@@ -1,7 +1,7 @@
 """``speedproof compare``: is the candidate faster than the reference, and by at least how much."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 from msgspec.structs import replace
 
@@ -11,9 +11,9 @@ from speedproof.api.given import as_measured, quantile_measured
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.files import (
-    FAILING,
     check_outputs,
     context_of,
+    fails,
     load_chosen,
     outputs_wanted,
     report_leftovers,
@@ -37,9 +37,6 @@ from speedproof.options import (
     quantile_name,
 )
 from speedproof.reporting.model import Report
-
-if TYPE_CHECKING:
-    from speedproof.api.suites import SuiteComparison
 
 FAILED = 1
 
@@ -204,18 +201,7 @@ def run(asked: CompareOptions, console: Console) -> int:
         return result.to_json(**more)
 
     write_answer(asked, output, console, reports, to_json, suite=suite, results=result.results)
-    return FAILED if _fails(asked.fail_on, result.results) else 0
-
-
-def _fails(conditions: Sequence[str], results: Sequence["SuiteComparison"]) -> bool:
-    """Whether a condition is met; a benchmark that vanished is neither faster nor decided."""
-    verdicts = frozenset().union(*(FAILING.get(name, frozenset()) for name in conditions))
-    lost = bool({"missing", "not-faster", "undecided"} & set(conditions))
-    return any(
-        (lost and (result.only_reference or result.problems))
-        or any((sp.Verdict.UNDECIDED if c.by_separation else c.verdict) in verdicts for c in result.headlines)
-        for result in results
-    )
+    return FAILED if fails(asked.fail_on, result.results) else 0
 
 
 COMMAND = Command(CompareOptions, run)

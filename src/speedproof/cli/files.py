@@ -21,7 +21,7 @@ from speedproof.reporting.model import FORMATS, Report, Reported
 from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:
-    from speedproof.api.suites import Rules
+    from speedproof.api.suites import Rules, SuiteComparison
     from speedproof.reporting.stored import Context
 
 
@@ -105,12 +105,28 @@ def report_no_floor(store: str | None, keys: Iterable[Any], console: Console, *,
         )
 
 
-FAILING = {
-    "slower": frozenset({"slower"}),
-    "undecided": frozenset({"undecided"}),
-    "not-faster": frozenset({"slower", "equivalent", "undecided"}),
+_FAILING = {
+    "slower": {"slower"},
+    "undecided": {"undecided"},
+    "not-faster": {"slower", "equivalent", "undecided"},
 }
-"""The verdicts that each condition of ``--fail-on`` names."""
+
+
+def fails(conditions: Sequence[str], results: Iterable[SuiteComparison]) -> bool:
+    """Whether a condition of ``--fail-on`` is met; a benchmark that vanished is neither faster nor decided.
+
+    What is shown, not proven counts as undecided.
+    """
+    failing = set[str]().union(*(_FAILING.get(name, ()) for name in conditions))
+    lost = bool({"missing", "not-faster", "undecided"} & {*conditions})
+    return any(
+        (lost and (result.only_reference or result.problems))
+        or any(
+            (c.verdict if c.proven and result.machine is None else "undecided") in failing
+            for c in result.headlines
+        )
+        for result in results
+    )
 
 
 _RULES_OF = {

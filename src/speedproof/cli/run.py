@@ -65,7 +65,8 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
     ] = None
     fail_on: Annotated[
         tuple[Literal["slower", "undecided", "not-faster"], ...],
-        "exit with code 1 when this is the verdict on some candidate; may be repeated",
+        "exit with code 1 when this is the verdict on some candidate; what is shown, not proven counts as "
+        "undecided; may be repeated",
     ] = ()
     undecided: Annotated[
         Undecided | None,

@@ -32,7 +32,7 @@ from speedproof.api.run_start import (
     stored_chain,
 )
 from speedproof.cli.console import Console
-from speedproof.cli.files import FAILING, check_outputs, write_outputs, write_whole
+from speedproof.cli.files import check_outputs, fails, write_outputs, write_whole
 from speedproof.cli.run import RunOptions, refuse_file_of_json
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
@@ -221,8 +221,9 @@ def _stored(
     return chain, asked
 
 
-def _exit_code(options: RunOptions, outcome: RaceResult) -> int:
+def _exit_code(options: RunOptions, session: EndedSession) -> int:
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
+    outcome = session.outcome
     if outcome.measured.interrupted:
         return INTERRUPTED
     if outcome.measured.fruitless or outcome.measured.unfinished:
@@ -231,8 +232,7 @@ def _exit_code(options: RunOptions, outcome: RaceResult) -> int:
         if outcome.outcome == "undecided" and options.undecided in ("pass", "fail"):
             return FAILED if options.undecided == "fail" else 0
         return outcome.outcome.exit_code
-    failing = frozenset[str]().union(*(FAILING[name] for name in options.fail_on))
-    return FAILED if any(finding.verdict in failing for finding in outcome.judged) else 0
+    return FAILED if options.fail_on and fails(options.fail_on, session.judged) else 0
 
 
 def _report(
@@ -247,8 +247,8 @@ def _report(
     from speedproof.api.ended_sessions import EndedSession
     from speedproof.reporting.model import Report, Reported, Text
 
-    code = _exit_code(options, outcome)
     session = EndedSession(path, names, outcome)
+    code = _exit_code(options, session)
     _remark(console, session)
     if hyperfine := options.measuring.export_hyperfine:
         write_whole(Path(hyperfine), session.to_hyperfine())

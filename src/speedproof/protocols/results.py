@@ -272,6 +272,11 @@ class Comparison(Struct, frozen=True):
         return self.protocol == "typical" and not self.paired and least < PROVING and 0.5**least > self.alpha
 
     @property
+    def proven(self) -> bool:
+        """Whether the verdict is more than shown: nothing seen in the runs makes its risk larger than stated."""
+        return not (self.undermining or self.by_separation)
+
+    @property
     def repeated(self) -> str:
         """What was repeated independently: ``"run"``, ``"process"`` or ``"session"``."""
         return outermost((self.reference.repeated, self.candidate.repeated))

@@ -55,7 +55,7 @@ def report(
     if builds:
         counts = {(f.benchmark, of): f.result.blocks for f in findings for of in (f.reference, f.candidate)}
         sides = {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
-    results = _results(findings, sides, rules, sheets)
+    results = results_of(findings, sides, rules, sheets)
     judged = [f for f in findings if f.outcome] if rules.demand else list(findings)
     if rules.demand is not None and (judged or absent):
         means = [c for files in sheets for c in files.comparisons if c.protocol == "mean"]
@@ -260,7 +260,7 @@ def _risks(findings: Sequence[CandidateResult], question: SessionQuestion, *, on
     return risk
 
 
-def _results(
+def results_of(
     findings: Sequence[CandidateResult],
     sides: Mapping[tuple[str, str], Summary],
     rules: StopRules,

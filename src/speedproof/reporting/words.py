@@ -188,7 +188,7 @@ def proof(result: Comparison, *, shaken: bool = False) -> str:
         return needs(result)
     if result.quantity == "probability":
         return confidence
-    shown = "shown, not proven" if shaken or result.undermining or result.by_separation else "proven"
+    shown = "proven" if result.proven and not shaken else "shown, not proven"
     if result.verdict is Verdict.EQUIVALENT:
         return f"{shown}: {range_of(result)} ({confidence})"
     bound = effect(result).bound
