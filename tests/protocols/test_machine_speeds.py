@@ -130,6 +130,9 @@ def test_no_confidence_is_stated_of_what_the_machine_may_have_done(factor: float
         (report,) = result.reports()
         told = " ".join(render(report).split())
         assert ("ran at one of two speeds" in told) == ("not proven" in told) != steady
+    (alone,) = sp.compare_suite(suite.select("b0")).reports()
+    told = " ".join(render(alone).split())
+    assert ("in 20 of 20 benchmarks" in told) == ("shown, not proven" in told) != steady
     for details in (False, True):
         (report,) = sp.hpt(suite).reports(details=details)
         assert ("onfidence" in render(report)) == steady

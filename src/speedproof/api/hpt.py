@@ -215,5 +215,5 @@ def hpt(
     test = partial(tested, entries, rule=rule, literal_signs=literal_signs, scores=kind)
     answer = test(levels)  # which refuses confidences that no double tells from 0
     said = claims(entries, answer, speedups=speedups, rule=rule, literal_signs=literal_signs)
-    suite, machine = suite.select(metric=metric), machine_speeds(pairs, alpha_at(levels[0]))
+    suite, machine = suite.select(metric=metric), machine_speeds(pairing.read_of(metric), alpha_at(levels[0]))
     return HptResult(first, second, answer, said, pairs, problems, test, machine, suite)

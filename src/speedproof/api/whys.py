@@ -137,7 +137,8 @@ def why(
         sides = [(first, candidate) for candidate in candidates]
     by_candidate: dict[str, tuple[Why, ...]] = {}
     for versions in sides:
-        machine = machine_speeds(chosen.pair(*versions).pairs, alpha) if len(versions) == 2 else None
+        read = chosen.pair(*versions).read_of(explained) if len(versions) == 2 else []
+        machine = machine_speeds(read, alpha)
         by_candidate[versions[-1]] = of_versions(suite, versions, explained, machine, alpha, seed, done)
     if not any(by_candidate.values()):
         raise alone(explained)

@@ -90,6 +90,11 @@ class Pairing(Struct, frozen=True, eq=False):
     only_candidate: tuple[Key, ...]
     # Pairs that cannot be compared (units, directions), each with its reason
     incomparable: tuple[tuple[Key, str], ...]
+    not_chosen: tuple[Pair, ...] = ()  # pairs that were read and that nobody asks about
+
+    def read_of(self, metric: str) -> list[Pair]:
+        """All pairs of a metric that were read, chosen or not."""
+        return [pair for pair in (*self.pairs, *self.not_chosen) if pair.key.metric == metric]
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -63,6 +63,8 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         Whether the versions are the commands of one file, taken as versions of one thing.
     frames : str
         The library of the data frame that it was made of.
+    not_chosen : dict of (Key, str) to Sample
+        What :meth:`select` left out: it may tell how the machine was.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
     fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     commands: bool = False
     frames: str = ""
+    not_chosen: dict[tuple[Key, str], Sample] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         count, metrics = len(self.benchmarks), ", ".join(self.metrics)
@@ -193,9 +196,12 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         return chosen._restricted(lambda key, version: key.metric == kept_metric)
 
     def _restricted(self, keep: Callable[[Key, str], bool]) -> Suite:
-        samples = {place: sample for place, sample in self.samples.items() if keep(*place)}
+        samples, others = dict[tuple[Key, str], Sample](), {**self.not_chosen}
+        for place, sample in self.samples.items():
+            (samples if keep(*place) else others)[place] = sample
         left = {version for _, version in samples} if self.commands else self.versions
-        return replace(self, samples=samples, versions=tuple(v for v in self.versions if v in left))
+        versions = tuple(v for v in self.versions if v in left)
+        return replace(self, samples=samples, versions=versions, not_chosen=others)
 
     def sides(self, reference: str | None = None) -> tuple[str, tuple[str, ...]]:
         """The reference, by default the first version, and the candidates.
@@ -413,4 +419,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         Pairing
             The pairs, and every key or pair that had to be left out.
         """
-        return pairing(reference, self.of(reference), candidate, self.of(candidate))
+        x, y = ({k: s for (k, v), s in self.not_chosen.items() if v == of} for of in (reference, candidate))
+        others = pairing(reference, x, candidate, y).pairs
+        chosen = pairing(reference, self.of(reference), candidate, self.of(candidate))
+        return replace(chosen, not_chosen=others)

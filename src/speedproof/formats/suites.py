@@ -137,7 +137,10 @@ def read(
     chosen = suite.select(only, skip, metric)
     if first is None:
         return chosen
-    return replace(chosen, samples={place: s.first(first) for place, s in chosen.samples.items()})
+    samples, others = (
+        {place: s.first(first) for place, s in of.items()} for of in (chosen.samples, chosen.not_chosen)
+    )
+    return replace(chosen, samples=samples, not_chosen=others)
 
 
 def _one_is_csv(paths: Sequence[str]) -> None:

@@ -183,7 +183,7 @@ def gate(
     metrics = dict.fromkeys(pair.key.metric for pair in pairs)
     by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
     caveats = tuple(dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)))
-    machines = dict(zip(metrics, map(machine_speeds, by_metric), strict=True))
+    machines = {metric: machine_speeds(pairing.read_of(metric)) for metric in metrics}
     cases = _cases(pairs, demands, rules, floor, done)
     rows = _rows(cases, rules, _unprovable([case.comparison for case in cases], caveats, machines))
     absent = tuple(

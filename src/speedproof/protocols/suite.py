@@ -128,7 +128,7 @@ def compare_suite(
         nested=rules.nested,
         comparisons=tuple(comparisons),
         caveats=all_caveats(pairs, heads, comparisons, versions, rules),
-        machine=machine_speeds(pairs, alpha),
+        machine=machine_speeds(pairing.read_of(metric), alpha),
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
         problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),

@@ -108,7 +108,7 @@ def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:
     answer = f"{words.metric_first(result.metric)}{words.verdict(called, result.margin)}"
     return Report(
         "",
-        (Text(answer, words.STYLES[head.verdict] or "strong", words.proof(called)),),
+        (Text(answer, words.STYLES[head.verdict] or "strong", words.proof(called, shaken=voice.shaken)),),
         (_sides(called, voice),),
         tuple(_beside(result, called)),
         ("Why: --explain", "Page: --html report.html"),
