@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 from tests.protocols.asking import stop_rules
 
+import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.sample import Sample
@@ -73,6 +74,10 @@ def test_csv_does_not_contradict_itself(tmp_path: Path) -> None:
     main(("compare", *GCC[::-1], "--csv", str(table)), Kept())
     rows = list(csv.DictReader(table.read_text("utf-8").splitlines()))
     assert {row["state"] for row in rows if row["verdict"] in ("faster", "slower")} == {"significant"}
+    (made,) = sp.compare_suite(sp.read(*GCC[::-1])).results
+    assert [(row["verdict"], row["state"]) for row in rows] == [
+        (c.verdict.value, c.state.value) for c in made.comparisons
+    ]
     assert {"faster", "slower"} <= {row["verdict"] for row in rows}
 
 

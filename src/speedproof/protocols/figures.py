@@ -195,7 +195,9 @@ def conclusions(
                 location,
                 f"is the {location} of the candidate {{better}}?",
                 rules,
-                state=state_of(pvalues[i], rules.alpha, lacking[i], together=location == "median"),
+                state=state_of(
+                    min(pvalues[i], slower[i]), rules.alpha, lacking[i], together=location == "median"
+                ),
                 test=tests[i] if tested else "",
                 pvalue=pvalues[i],
                 pvalue_slower=slower[i],

@@ -17,7 +17,7 @@ from speedproof.options import WORTH_KNOWING, quantile_name
 from speedproof.protocols.figures import log_speedups, verdict_of
 from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.quantile import quantiles_of, slowest_begin
-from speedproof.protocols.results import SEQUENTIAL, AtMargin, Comparison, State, Verdict
+from speedproof.protocols.results import CHANGED, SEQUENTIAL, AtMargin, Comparison, State, Verdict
 from speedproof.protocols.sequential import block_checks, needed_of, pvalue_at
 from speedproof.protocols.units import blocks_of
 from speedproof.stats.betting import FORECAST_FROM, scale_of
@@ -89,7 +89,7 @@ def in_blocks(
         "typical" if q is None else quantile_name(q),
         "is the value of a typical run of the candidate {better}?" if q is None else slowest_begin(q),
         rules,
-        state=State.SIGNIFICANT if verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
+        state=State.SIGNIFICANT if verdict in CHANGED else State.NOT_SIGNIFICANT,
         test=SEQUENTIAL,
         pvalue=p,
         pvalue_slower=result.pvalue_slower,

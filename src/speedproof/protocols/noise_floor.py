@@ -129,7 +129,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
         pvalue=pvalue,
         pvalue_slower=slower,
         verdict=verdict,
-        state=State.NOT_SIGNIFICANT if c.state is State.SIGNIFICANT and not faster else c.state,
+        state=State.NOT_SIGNIFICANT if c.state is State.SIGNIFICANT and not (faster or loses) else c.state,
         speedup=even(speedup) if c.quantity == "probability" else speedup,
         chance=None if chance is None else even(chance),
         needed=Needed(None, None, in_turns if sound else _NO_RATIO) if lost else c.needed,

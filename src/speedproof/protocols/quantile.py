@@ -64,7 +64,7 @@ def _answers(
             name,
             slowest_begin(q),
             rules,
-            state=state_of(pvalues[0][i], rules.alpha, (False, False)),
+            state=state_of(min(pvalues[0][i], pvalues[1][i]), rules.alpha, ()),
             test="order statistics of both, combined by MOVER",
             pvalue=pvalues[0][i],
             pvalue_slower=pvalues[1][i],

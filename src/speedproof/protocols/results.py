@@ -36,8 +36,12 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
 
 
+CHANGED = (Verdict.FASTER, Verdict.SLOWER)
+"""The verdicts of a difference."""
+
+
 class State(StrEnum):
-    """Where figures 1 and 2 of the Speedup-Test article end, for one direction."""
+    """Where figures 1 and 2 of the Speedup-Test article end."""
 
     SIGNIFICANT = "significant"
     NOT_SIGNIFICANT = "not significant"
@@ -152,7 +156,7 @@ class Comparison(Struct, frozen=True):
     reference, candidate : Summary
         Both sides.
     state : State
-        Where the protocol ended for "candidate faster".
+        Where the protocol ended: whether its test shows either direction, or why there was none.
     test : str
         The test that decided; empty when the protocol stopped before.
     pvalue, pvalue_slower : float

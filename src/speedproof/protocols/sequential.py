@@ -16,7 +16,7 @@ from speedproof.errors import DataError
 from speedproof.options import HEADLINE, QuestionName, quantile_name
 from speedproof.protocols.aggregates import MeanLogRatio
 from speedproof.protocols.claims import ASKS, Claim, Outcome, StopRules, claim, judge
-from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, State, Verdict
+from speedproof.protocols.results import CHANGED, SEQUENTIAL, Comparison, Needed, State, Verdict
 from speedproof.protocols.units import Summary
 from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.dependence import drift
@@ -116,7 +116,7 @@ class CandidateResult(Struct, frozen=True):
             alpha=alpha,
             reference=reference,
             candidate=candidate,
-            state=State.SIGNIFICANT if self.verdict is Verdict.FASTER else State.NOT_SIGNIFICANT,
+            state=State.SIGNIFICANT if self.verdict in CHANGED else State.NOT_SIGNIFICANT,
             test=SEQUENTIAL,
             pvalue=self.result.pvalue_faster,
             pvalue_slower=self.result.pvalue_slower,

@@ -44,7 +44,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             "single run",
             "is a single run of the candidate {better} more often than not?",
             rules,
-            state=state_of(pvalue, rules.alpha, (False, False)),
+            state=state_of(min(pvalue, slower), rules.alpha, ()),
             test="Brunner-Munzel test on log odds",
             pvalue=pvalue,
             pvalue_slower=slower,

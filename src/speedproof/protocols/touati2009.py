@@ -169,7 +169,7 @@ def _answer(side: Sides, rules: Rules) -> Comparison:
         "touati2009",
         "is the mean of the candidate {better}?",
         rules,
-        state=state_of(pvalue, alpha, failing if stopped else (), together=all(failing)),
+        state=state_of(min(pvalue, slower), alpha, failing if stopped else (), together=all(failing)),
         test=test,
         pvalue=pvalue,
         pvalue_slower=slower,

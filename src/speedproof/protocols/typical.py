@@ -20,9 +20,17 @@ from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
-from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, log_speedups, verdict_of
+from speedproof.protocols.figures import (
+    at_margins,
+    fewest,
+    forecasts,
+    lists,
+    log_speedups,
+    state_of,
+    verdict_of,
+)
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
-from speedproof.protocols.results import Comparison, Needed, State, Verdict
+from speedproof.protocols.results import Comparison, Needed, Verdict
 from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
 from speedproof.stats.estimate import Estimate
@@ -170,7 +178,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             "typical",
             "is the value of a typical run of the candidate {better}?",
             rules,
-            state=State.SIGNIFICANT if pvalues[0][i] <= rules.alpha else State.NOT_SIGNIFICANT,
+            state=state_of(min(pvalues[0][i], pvalues[1][i]), rules.alpha, ()),
             test=test_name,
             pvalue=pvalues[0][i],
             pvalue_slower=pvalues[1][i],

@@ -13,7 +13,7 @@ from speedproof.options import HEADLINE, WORTH_KNOWING
 from speedproof.protocols.aggregates import LogRatios
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison, State, Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Outcome, Records, Row, Style, Table, Text, Value, right
@@ -219,8 +219,7 @@ COLUMNS: dict[str, Callable[[Comparison], Value]] = {
     "low": lambda c: c.speedup.low,
     "high": lambda c: c.speedup.high,
     "confidence": lambda c: c.speedup.confidence,
-    # Where the test of the verdict's own direction ended; that of a comparison is of its being faster
-    "state": lambda c: (State.SIGNIFICANT if c.verdict in words.CHANGED else c.state).value,
+    "state": lambda c: c.state.value,
     "test": lambda c: c.test,
     "pvalue": lambda c: c.pvalue,
     "pvalue_slower": lambda c: c.pvalue_slower,

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.options import HEADLINE, WORTH_KNOWING
+from speedproof.protocols.results import CHANGED as CHANGED
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.units import Summary
 from speedproof.reporting.model import Style
@@ -31,8 +32,6 @@ STYLES: dict[Verdict, Style] = {
     Verdict.UNDECIDED: "warning",
 }
 
-
-CHANGED = (Verdict.FASTER, Verdict.SLOWER)
 
 PLURALS: dict[Location, str] = {"min": "minima", "mean": "means", "median": "medians"}
 
