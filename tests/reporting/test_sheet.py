@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+import speedproof as sp
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Suite
 from speedproof.protocols.caveats import MachineSpeeds
@@ -215,6 +216,21 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
     assert "In this order: \u2588\u2581\u2585\u2586" in text
 
 
+def test_every_table_marks_what_is_shown_and_not_proven() -> None:
+    """Three runs lie all on one side of five in 1 of 8 cases, however far; five of five do in 1 of 252."""
+    rng = np.random.default_rng(2)
+    sizes = {"old": 5, "few": 3, "new": 5}
+    runs = {v: 10.0 * (i + 1) + rng.random(n) for i, (v, n) in enumerate(sizes.items())}
+    one, several = (sp.compare_suite(Suite.of_samples({f"b{i}": runs for i in range(n)})) for n in (1, 4))
+    in_one, of_two, matrix = (
+        render(next(iter(made.reports()))) for made in (one, several.against("few"), several)
+    )
+    assert re.findall(r"^ .* (few|old|new) .*!", in_one, re.M) == ["few"]
+    assert len(re.findall(r"^b.*!$", of_two, re.M)) == 4
+    assert [re.sub(r"[^-!]", "", row) for row in re.findall(r"^b.*", matrix, re.M)] == ["-!-"] * 4
+    assert len(re.findall(r"^! Fewer", in_one + of_two + matrix, re.M)) == 3
+
+
 def test_what_several_versions_lack_is_said_once() -> None:
     """Whichever their benchmarks are."""
     lacking = {"new": ("a", "b"), "other": (), "third": ("b",)}
@@ -223,6 +239,6 @@ def test_what_several_versions_lack_is_said_once() -> None:
         for version, where in lacking.items()
     ]
     (said,) = caveats(found, ["old", *lacking])
-    assert said.text.startswith("Fewer than 4 runs a side in some benchmarks: ")
+    assert said.text.startswith("! Fewer than 4 runs a side in some benchmarks: ")
     (said,) = caveats(found[:1], ["old", "new"])
-    assert said.text.startswith("Fewer than 4 runs a side in 2 benchmarks: ")
+    assert said.text.startswith("! Fewer than 4 runs a side in 2 benchmarks: ")

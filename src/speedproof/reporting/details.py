@@ -92,7 +92,7 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
 
 
 def _change(c: Comparison) -> Cell:
-    flag = " !" if c.undermining else ""
+    flag = " !" if c.undermining or words.marked(c) else ""
     style, change, certified = words.STYLES[c.verdict], words.change(c), c.certified
     if c.quantity == "probability":
         return Cell(f"{words.wins(c)}{flag}", style)

@@ -128,7 +128,7 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
     if caveat.kind is Assumption.SEVERAL_RUNS:
         units, risk = caveat.message, f"{100 * caveat.statistic:g} %"
         who = f"of {firsts[0]}" if len(caveat.versions) == 1 else "a side"
-        return f"Fewer than 4 {units} {who}{some}: the risk is up to {risk} unless both vary alike."
+        return f"! Fewer than 4 {units} {who}{some}: the risk is up to {risk} unless both vary alike."
     detail = f" ({caveat.message})" if caveat.message else ""
     title, remedy = caveat.kind.value, caveat.kind.remedy
     unknown = f"Not known{some}: {title}{detail}"

@@ -100,7 +100,7 @@ class Voice(Struct, frozen=True):
 
     def row(self, head: Comparison, names: Iterable[Cell | str], answers: Sequence[Comparison] = ()) -> Row:
         """An answer, with the other answers about the same benchmark that may contradict it."""
-        marks = ["!"] if head.undermining and head.verdict is not Verdict.UNDECIDED else []
+        marks = ["!"] if words.marked(head) else []
         marks += [f"{where} {words.natural(c)}{words.slow_runs(c)}" for where, c in opposite(answers, head)]
         style: Style = "warning" if marks else "dim"
         marks += [f"medians {ratio}"] if head.verdict in words.CHANGED and (ratio := by_medians(head)) else []

@@ -93,7 +93,8 @@ def report(
     notes = _left_out(results)
     if several:
         marks = f"+ {voice.better} than the reference, - {voice.worse}, ~ undecided"
-        notes.insert(0, Text(f"{marks}; {voice.shown} in each row alone.", "dim"))
+        but = " (! not proven)" * any(map(words.marked, of.heads.values()))
+        notes.insert(0, Text(f"{marks}; {voice.shown} in each row alone{but}.", "dim"))
     elif ranking is not None and "stands alone" not in answer.text:
         alone = f"what is {voice.shown} in a row holds by itself ({level(1 - results[0].alpha)})."
         notes.insert(0, Text(f"Places hold together; {alone}", "dim"))
@@ -253,9 +254,8 @@ def _of_one(of: _Versions) -> Table:
 
 def _change(head: Comparison) -> tuple[Cell, str]:
     if head.verdict in words.CHANGED:
-        mark = " !" if head.undermining else ""
         change = Cell(words.change(head), words.STYLES[head.verdict], speedup=head.certified)
-        return change, f"{words.at_least(words.effect(head).bound)}{mark}"
+        return change, f"{words.at_least(words.effect(head).bound)} {words.marked(head)}".rstrip()
     brief = words.few(head) if head.verdict is Verdict.UNDECIDED else ""
     return Cell(words.change(head), "dim"), f"({brief})" if brief else ""
 
@@ -276,7 +276,7 @@ def _cell(c: Comparison | None, median: str) -> Cell:
     """A time with what is proven of it; the reference's alone."""
     if c is None:
         return Cell(median, "dim" if median == "-" else "")
-    brief = f"{median} {_MARKS[c.verdict]}"
+    brief = f"{median} {_MARKS[c.verdict]}{words.marked(c)}"
     if c.verdict not in words.CHANGED:
         return Cell(brief, shorter=(brief,))
     effect = words.effect(c)

@@ -114,6 +114,11 @@ def change(result: Comparison) -> str:
     return f"{factor(size.ratio)} {size.word}" if size.ratio > ONE else size.word
 
 
+def marked(result: Comparison) -> str:
+    """``"!"`` where a verdict is shown, not proven."""
+    return "" if result.proven or result.verdict is Verdict.UNDECIDED else "!"
+
+
 def at_least(bound: float) -> str:
     """A proven factor, rounded down: ``"1.13x"``; words where it is no more than 1."""
     if math.isnan(bound):
