@@ -240,5 +240,10 @@ def test_what_several_versions_lack_is_said_once() -> None:
     ]
     (said,) = caveats(found, ["old", *lacking])
     assert said.text.startswith("! Fewer than 4 runs a side in some benchmarks: ")
+    apart = zip(found, (2.5, 0.1, 0.2), strict=True)
+    sessions = [replace(f, kind=Assumption.SEVERAL_SESSIONS, statistic=by) for f, by in apart]
+    (said,) = caveats(sessions, ["old", *lacking])
+    assert said.text.startswith("Few sessions of old and 3 others in some benchmarks; ")
+    assert "differ by up to 250 %" in said.text
     (said,) = caveats(found[:1], ["old", "new"])
     assert said.text.startswith("! Fewer than 4 runs a side in 2 benchmarks: ")

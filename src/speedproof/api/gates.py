@@ -21,6 +21,7 @@ from speedproof.api.given import (
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.names import wanted as wanted
+from speedproof.data.record import why_left_out
 from speedproof.data.suite import Suite
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import Location, Multiplicity, Policy, quantile_name
@@ -101,13 +102,10 @@ def refuse_unusable(suite: Suite, reference: str, only: Sequence[str] = (), skip
     lost = [
         skipped
         for skipped in suite.skipped
-        if not skipped.expected
-        and skipped.benchmark
-        and skipped.benchmark not in usable
-        and wanted(skipped.benchmark, only, skip)
+        if skipped.benchmark and skipped.benchmark not in usable and wanted(skipped.benchmark, only, skip)
     ]
-    if lost:
-        reasons = "".join(f"\n  {skipped}" for skipped in lost)
+    if lines := why_left_out(lost):
+        reasons = "".join(f"\n  {line}" for line in lines)
         raise UsageError(
             "some measurements cannot be used; correct them, or leave out their benchmarks with ",
             Parameter("skip"),

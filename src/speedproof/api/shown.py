@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from speedproof.data.checked import checked
 from speedproof.data.names import begin_alike, enumerate_names
+from speedproof.data.record import why_left_out
 from speedproof.data.sample import Alike
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
@@ -158,13 +159,13 @@ def remarks(suite: Suite) -> tuple[str, ...]:
     >>> import numpy as np
     >>> from speedproof.data.record import Record, Skipped
     >>> sort = Record("sort", np.array([2.0]), notes=("the values are sorted",))
-    >>> lost = Skipped("a.json", "results[1]", "hash", "it has no times")
-    >>> for line in remarks(Suite.from_records([("old", sort), ("old", lost)])):
+    >>> lost = [Skipped("a.json", "", name, "it has no times") for name in ("hash", "heap")]
+    >>> for line in remarks(Suite.from_records(("old", item) for item in (sort, *lost))):
     ...     print(line)
-    left out: a.json: results[1]: hash: it has no times
+    left out: a.json: 2 entries (hash, heap): it has no times
     note: old, sort: the values are sorted
     """
-    lines = [f"left out: {skipped}" for skipped in suite.skipped if not skipped.expected]
+    lines = [f"left out: {line}" for line in why_left_out(suite.skipped)]
     lines += [f"note: {residue}{residue.remedy}" for residue in suite.residue]
     if differences := different_conditions(suite):
         what = enumerate_names(differences, 2)

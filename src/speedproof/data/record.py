@@ -172,6 +172,22 @@ class Skipped(Struct, frozen=True):
         return visible(": ".join(filter(None, (self.path, self.where, self.benchmark, self.reason))))
 
 
+def why_left_out(skipped: Iterable[Skipped]) -> list[str]:
+    """What a user need look at, a line for each reason in each file, with the first names."""
+    groups: dict[tuple[str, str], list[Skipped]] = {}
+    for one in skipped:
+        if not one.expected:
+            groups.setdefault((one.path, one.reason), []).append(one)
+    lines = []
+    for first, *others in groups.values():
+        if others:
+            names = [s.benchmark or s.where for s in (first, *others)]
+            where = f"{len(names)} entries ({enumerate_names(names, 3, 60)})"
+            first = Skipped(first.path, where, "", first.reason)
+        lines.append(str(first))
+    return lines
+
+
 class FileResults(Struct, frozen=True, eq=False):
     """What one file holds, or why it holds nothing that can be read; of a large file a part of it.
 

@@ -30,6 +30,7 @@ from speedproof.data.record import (
     pairing,
     pool,
     residue,
+    why_left_out,
 )
 from speedproof.data.sample import Alike, Sample
 from speedproof.errors import DataError, Parameter, UsageError
@@ -230,8 +231,8 @@ class Suite(Alike, Struct, frozen=True, eq=False):
                 parts += [", or read its benchmarks as versions of one thing: ", one]
             else:
                 parts.append(", or measure both: speedproof run OLD_COMMAND NEW_COMMAND")
-            lost = [s for s in self.skipped if not s.expected][:_NAMED]
-            raise UsageError(*parts, *(f"\n  left out: {s}" for s in lost))
+            lost = why_left_out(self.skipped)[:_NAMED]
+            raise UsageError(*parts, *(f"\n  left out: {line}" for line in lost))
         first = self.versions[0] if reference is None else reference
         return first, tuple(v for v in self.versions if v != first)
 

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from speedproof.data.checked import checked
 from speedproof.data.names import nearest_of
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record, Skipped, why_left_out
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
 from speedproof.errors import Parameter, UsageError
@@ -172,7 +172,9 @@ def names_given(given: str | Sequence[str]) -> list[str]:
 def _records(path: str, format: str | None, options: ReadOptions) -> list[Record | Skipped]:
     records = list(read_records(path, format=format, options=options))
     if not any(isinstance(r, Record) for r in records):
-        reasons = "".join(f"\n  {r}" for r in records if isinstance(r, Skipped) and not r.expected)
+        reasons = "".join(
+            f"\n  {line}" for line in why_left_out(r for r in records if isinstance(r, Skipped))
+        )
         raise UsageError(
             f"{path}: no measured values{' where ' + options.where if options.where else reasons}"
         )
@@ -184,5 +186,5 @@ def _all_usable(suite: Suite, labelled: Sequence[tuple[str, Record | Skipped]]) 
     usable = {version for _, version in suite.samples}
     for version in dict.fromkeys(label for label, record in labelled if isinstance(record, Record)):
         if version not in usable:
-            reasons = "".join(f"\n  {s}" for s in suite.skipped if not s.expected)
+            reasons = "".join(f"\n  {line}" for line in why_left_out(suite.skipped))
             raise UsageError(f"no measurement of {version} can be used:{reasons}")

@@ -30,7 +30,7 @@ def caveats(found: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Tex
         if caveat.kind in _OF_TWO and len(caveat.versions) == 2:
             shared = max((0, 1), key=lambda i, c=caveat: places[c.kind, i, c.versions[i]])  # type: ignore[misc]
             alike = (shared, caveat.versions[shared])
-        groups.setdefault((*caveat.alike[2:], caveat.kind, alike), []).append(caveat)
+        groups.setdefault((caveat.message, caveat.kind, alike), []).append(caveat)
     for alike_ones in groups.values():
         yield Text(_sentence(alike_ones, short), "warning")
 
@@ -40,6 +40,7 @@ _OF_TWO = (
     Assumption.ONE_SESSION,
     Assumption.TWO_MEASUREMENTS,
     Assumption.SEVERAL_RUNS,
+    Assumption.SEVERAL_SESSIONS,
 )
 """What concerns two versions, so that several may have it with the same one."""
 
@@ -97,6 +98,7 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
     firsts = [short[name] for name in dict.fromkeys(c.versions[0] for c in alike if c.versions)]
     seconds = [short[name] for name in dict.fromkeys(c.versions[1] for c in alike if len(c.versions) == 2)]
     some = f" in {plural(len(caveat.benchmarks), 'benchmark')}" if caveat.benchmarks else ""
+    most = max(note.statistic for note in alike)
     if any(other.benchmarks != caveat.benchmarks for other in alike):
         some = " in some benchmarks"
     if caveat.kind is Assumption.TWO_MEASUREMENTS and seconds:
@@ -113,8 +115,11 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
     if caveat.kind is Assumption.ONE_LAYOUT:
         return f"Builds of one source can differ as much{some}: run --builds tells code from layout"
     if caveat.kind is Assumption.SEVERAL_SESSIONS:
-        differ = f"{100 * caveat.statistic:.2g} %"
-        return f"Few sessions{some}; those of one version differ by {differ}. Measure four of each version."
+        who = "" if len(short) == 2 else f" of {_listed(firsts + seconds)}"
+        differ = f"{'up to ' * (len(alike) > 1)}{percent(most, 2)}"
+        return (
+            f"Few sessions{who}{some}; those of one version differ by {differ}. Measure four of each version."
+        )
     if caveat.kind is Assumption.PLANNED_SIZE:
         if not caveat.message:
             return f"Stopped on its result{some}: only the verdict of the session itself holds."
@@ -126,7 +131,7 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
         who = "Each side" if len(caveat.versions) != 1 else firsts[0]
         return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
     if caveat.kind is Assumption.SEVERAL_RUNS:
-        units, risk = caveat.message, f"{100 * caveat.statistic:g} %"
+        units, risk = caveat.message, f"{100 * most:g} %"
         who = f"of {firsts[0]}" if len(caveat.versions) == 1 else "a side"
         return f"! Fewer than 4 {units} {who}{some}: the risk is up to {risk} unless both vary alike."
     detail = f" ({caveat.message})" if caveat.message else ""
