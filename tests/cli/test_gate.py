@@ -100,8 +100,15 @@ def test_settings_and_options(three: dict[str, str]) -> None:
     """[gate] is read from the working directory or --config; options win; patterns apply to their benchmarks."""
     base, slow = three["base"], three["slow"]
     Path("speedproof.toml").write_text('[gate]\nmargin = "25%"\n')
-    assert gate(base, slow)[0] == 0
-    assert gate(base, slow, "--margin", "2%")[0] == 1
+    code, _, err = gate(base, slow)
+    assert (code, "speedproof.toml sets margin\n" in err) == (0, True)
+    code, _, err = gate(base, slow, "--margin", "2%")
+    assert (code, "speedproof.toml" in err) == (1, False)
+    Path("unsure.toml").write_text('[gate]\npolicy = "proven-improvement"\nundecided = "fail"\n')
+    code, _, err = gate(base, base, "--config", "unsure.toml")
+    assert code == 1
+    assert "unsure.toml sets policy, undecided\n" in err
+    assert "the gate is undecided; undecided = 'fail' in unsure.toml lets that fail" in err
     Path("other.toml").write_text('[[gate.benchmark]]\npattern = "json_d*"\nmargin = 0.25\n')
     code, out, _ = gate(base, slow, "--config", "other.toml")
     assert code == 0

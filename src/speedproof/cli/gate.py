@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 import speedproof as sp
 from speedproof.api.given import version_given
@@ -22,6 +22,7 @@ from speedproof.cli.files import (
 )
 from speedproof.cli.run import MeasuringCommand, RunOptions
 from speedproof.cli.run import run as measure
+from speedproof.data.names import enumerate_names
 from speedproof.declaring import Argument, Taken, Title, fields
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (
@@ -35,7 +36,6 @@ from speedproof.options import (
     Policy,
     Reading,
     Store,
-    Undecided,
 )
 
 if TYPE_CHECKING:
@@ -175,12 +175,12 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
     """What ``run --gate`` is asked for; of the settings what means something while one measures."""
     from speedproof.api.gates import Demand, wanted
 
-    gating, (config, settings) = asked.gating, _settings(asked)
+    config, settings = _settings(asked, console)
     measuring = replace(
         asked.measuring,
         gate=True,
         metric=asked.metric,
-        policy=gating.policy or settings.policy,
+        policy=settings.policy,
         margin_of=(
             *(f"{e.pattern}={e.margin!r}" for e in settings.benchmark if e.margin is not None),
             *asked.measuring.margin_of,
@@ -189,8 +189,8 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
             *(f"{e.pattern}={e.policy}" for e in settings.benchmark if e.policy is not None),
             *asked.measuring.policy_of,
         ),
-        margin=gating.margin or settings.margin,
-        confidence=gating.confidence or settings.confidence,
+        margin=settings.margin,
+        confidence=settings.confidence,
     )
     names = ("multiplicity", "protocol", "quantile")
     of_files = [name for name in names if getattr(settings, name) not in (None, _ANYWAY.get(name))]
@@ -208,20 +208,27 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
         words=asked.words,
         wants=wants,
         measuring=measuring,
-        undecided=gating.undecided or settings.undecided,
+        undecided=settings.undecided,
         why=asked.why,
         output=asked.output,
     )
 
 
-def _settings(asked: GateOptions) -> tuple[str | None, GateSettings]:
-    """The file of settings, if there is one, and what it says."""
+def _settings(asked: GateOptions, console: Console) -> tuple[str | None, GateSettings]:
+    """The file of settings, if there is one, and what counts: what is given, else what the file says."""
     config = FILE if asked.config is None and Path(FILE).is_file() else asked.config
-    return config, GateSettings() if config is None else read_settings(config)
+    settings = GateSettings() if config is None else read_settings(config)
+    given = {name: v for name in Gating.__struct_fields__ if (v := getattr(asked.gating, name)) is not None}
+    if {"protocol", "quantile"} & given.keys():
+        given = {"protocol": None, "quantile": None, **given}
+    sets = [name for name, v in asdict(settings).items() if v not in (None, ()) and name not in given]
+    if sets:
+        console.remark(f"{config} sets {enumerate_names(sets)}")
+    return config, replace(settings, **given)
 
 
 def _of_files(asked: GateOptions, console: Console) -> int:
-    config, settings = _settings(asked)
+    config, settings = _settings(asked, console)
     check_outputs(asked.output, *asked.files, config, asked.baseline, asked.candidate)
     count, before = _looks(asked.look, asked.open)
     if before is not None and before.outcome != "undecided":
@@ -235,7 +242,7 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     if asked.look and asked.open:
         _leave(asked.open, result)
     explained = _explained(asked, result.decision.rules.alpha) if asked.why else ()
-    undecided = asked.gating.undecided or settings.undecided or "report"
+    undecided = settings.undecided or "report"
     if result.decision.rules.look < count:
         undecided = "report"
     reports = result.reports(everything=asked.output.all, undecided_fails=undecided == "fail")
@@ -249,7 +256,11 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     write_answer(asked, asked.output, console, lambda **_: reports, lambda: result.to_json(**more), **known)
     if result.open and asked.look:
         console.remark(f"{asked.open}: the benchmarks that are open, {len(result.open)}")
-    return _code(result, undecided, console)
+    if result.outcome != "undecided" or undecided == "report":
+        return result.exit_code
+    said = f"--undecided {undecided}" if asked.gating.undecided else f"undecided = '{undecided}' in {config}"
+    console.remark(f"the gate is undecided; {said} lets that {undecided}")
+    return int(undecided == "fail")
 
 
 def _explained(asked: GateOptions, alpha: float) -> "tuple[Why, ...]":
@@ -273,18 +284,16 @@ def _decided(
     suite = select(suite, choosing, console)
     report_leftovers(suite, console)
     held = before.decision.demands if before is not None else {}
-    gating = asked.gating
 
     def demand(name: str) -> Demand | None:
         """What was asked at the look before, unless it is said anew."""
-        policy, margin = gating.policy or settings.policy, gating.margin or settings.margin
+        policy, margin = settings.policy, settings.margin
         if kept := held.get(name):
             base = Demand(Policy(policy or kept.policy), margin or kept.margin)
         else:
             base = usual_demand(suite, name, policy, margin)
         return base.of(name, settings.benchmark)
 
-    quantile = gating.quantile or (None if gating.protocol else settings.quantile)
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:
         result = sp.gate(
             suite,
@@ -296,10 +305,10 @@ def _decided(
             after=before,
             store=asked.store,
             done=ticker.advance,
-            confidence=gating.confidence or settings.confidence,
-            multiplicity=gating.multiplicity or settings.multiplicity,
-            protocol=None if quantile else gating.protocol or settings.protocol,
-            quantile=quantile,
+            confidence=settings.confidence,
+            multiplicity=settings.multiplicity,
+            protocol=None if settings.quantile else settings.protocol,
+            quantile=settings.quantile,
         )
     counted = any(row.comparison.floor is not None for row in result.decision.rows)
     report_no_floor(asked.store, suite.keys, console, counted=counted)
@@ -409,15 +418,6 @@ def _is_there(path: str) -> bool:
     except (OSError, SpeedproofError):
         return False
     return True
-
-
-def _code(result: "sp.GateResult", undecided: Undecided, console: Console) -> int:
-    from speedproof.api.gates import Outcome
-
-    if result.outcome is not Outcome.UNDECIDED or undecided == "report":
-        return result.exit_code
-    console.remark(f"the gate is undecided; --undecided {undecided} lets that {undecided}")
-    return Outcome(undecided).exit_code
 
 
 COMMAND = MeasuringCommand(GateOptions, run)
