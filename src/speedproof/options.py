@@ -74,12 +74,17 @@ class Policy(StrEnum):
     EQUIVALENCE = "equivalence"
 
 
+_VERSION = " (FILE:VERSION for one of a file's versions)"
 ResultFiles = Annotated[
-    tuple[str, ...], Argument("FILE...", "result files or folders; @last is the latest session of 'run'")
+    tuple[str, ...],
+    Argument("FILE...", f"result files or folders{_VERSION}; @last is the latest session of 'run'"),
 ]
 ReferenceFirst = Annotated[
     tuple[str, ...],
-    Argument("FILE...", "result files or folders, the reference first; @last is the latest session of 'run'"),
+    Argument(
+        "FILE...",
+        f"result files or folders, the reference first{_VERSION}; @last is the latest session of 'run'",
+    ),
 ]
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]

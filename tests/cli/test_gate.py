@@ -280,10 +280,16 @@ def test_two_versions_of_one_file() -> None:
     assert code == 0
     assert out.startswith("PASS: x is not slower by more than 2 %")
     assert gate("v.csv:a", "v.csv:c:d")[0] == 0
+    assert gate("v.csv:a", "old=v.csv:b")[1].splitlines()[2].split()[:2] == ["a", "old"]
+    assert gate("v.csv:a", "w.csv")[0] == 3
+    for command in ("compare", "hpt", "rank", "show", "model"):
+        code, out, err = speedproof(command, "v.csv:b", "v.csv:c:d", "--json")
+        assert code == 0, err
+        names = {*re.findall(r'"(a|b|c:d)"', out)}
+        assert names == {"b", "c:d"}
     for baseline, candidate, message in (
         ("v.csv", "w.csv", "hold v:a, v:b, v:c:d, w; write each to a file of its own"),
-        ("v.csv:a", "w.csv", "two versions of the same file"),
-        ("v.csv:a", "v.csv", "two versions of the same file"),
+        ("v.csv:a", "v.csv", "hold a, v:a, v:b, v:c:d; write each to a file of its own"),
         ("v.csv:a", "v.csv:e", "there is no version e; available: a, b, c:d"),
         ("u.csv:a", "u.csv:b", "u.csv:a"),
     ):

@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 import speedproof as sp
-from speedproof.api.given import version_given
 from speedproof.cli.console import Console
 from speedproof.cli.files import (
     check_outputs,
@@ -24,7 +23,7 @@ from speedproof.cli.run import MeasuringCommand, RunOptions
 from speedproof.cli.run import run as measure
 from speedproof.data.names import enumerate_names
 from speedproof.declaring import Argument, Taken, Title, fields
-from speedproof.errors import SpeedproofError, UsageError
+from speedproof.errors import UsageError
 from speedproof.options import (
     BenchmarkSettings,
     Choosing,
@@ -381,43 +380,13 @@ def _load(asked: GateOptions) -> tuple["sp.Suite", tuple[str, str]]:
         raise UsageError(
             "give the results of the baseline and of the candidate: speedproof gate main.json branch.json"
         )
-    (baseline, old), *others = [_file_and_version(file) for file in files]
-    if not old and not any(version for _, version in others):
-        suite = load(files, asked.reading)
-        if len(suite.versions) == 2:
-            return suite, (suite.versions[0], suite.versions[1])
-        raise UsageError(
-            f"a gate compares one version with one other, but these files hold {', '.join(suite.versions)}; "
-            "write each to a file of its own, or name two of one file: speedproof gate FILE:OLD FILE:NEW"
-        )
-    if len(others) != 1 or others[0][0] != baseline or not old or not others[0][1]:
-        raise UsageError(
-            f"{' and '.join(files)}: FILE:VERSION is for two versions of the same file; "
-            "name the file and a version on both sides"
-        )
-    suite = load([baseline], asked.reading)
-    return suite, (version_given(old, suite.versions), version_given(others[0][1], suite.versions))
-
-
-def _file_and_version(argument: str) -> tuple[str, str]:
-    """FILE:VERSION taken apart, where no file has the whole of it as its name."""
-    start = argument.find("://") + 1
-    ends = [at for at in range(start + 1, len(argument)) if argument[at] == ":"]
-    for at in (len(argument), *(ends[::-1] if start else ends)):
-        if _is_there(argument[:at]):
-            return argument[:at], argument[at + 1 :]
-    return argument, ""
-
-
-def _is_there(path: str) -> bool:
-    """Whether a path is a file or a folder, or a URL a corpus."""
-    if "://" not in path:
-        return Path(path).exists()
-    try:
-        sp.Corpus(path)
-    except (OSError, SpeedproofError):
-        return False
-    return True
+    suite = load(files, asked.reading)
+    if len(suite.versions) == 2:
+        return suite, (suite.versions[0], suite.versions[1])
+    raise UsageError(
+        f"a gate compares one version with one other, but these files hold {', '.join(suite.versions)}; "
+        "write each to a file of its own, or name two of one file: speedproof gate FILE:OLD FILE:NEW"
+    )
 
 
 COMMAND = MeasuringCommand(GateOptions, run)

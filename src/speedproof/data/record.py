@@ -175,7 +175,7 @@ class Skipped(Struct, frozen=True):
 def why_left_out(skipped: Iterable[Skipped]) -> list[str]:
     """What a user need look at, a line for each reason in each file, with the first names."""
     groups: dict[tuple[str, str], list[Skipped]] = {}
-    for one in skipped:
+    for one in dict.fromkeys(skipped):
         if not one.expected:
             groups.setdefault((one.path, one.reason), []).append(one)
     lines = []

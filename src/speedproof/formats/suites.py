@@ -8,7 +8,7 @@ What a path stands for:
 * one file: the versions that it names itself (a CSV column, criterion's base and new). If it names none, its
   benchmarks are the versions of one thing: that is how hyperfine compares commands.
 
-``NAME=PATH`` gives a version a name of one's own.
+``NAME=PATH`` gives a version a name of one's own; ``PATH:VERSION`` takes one version of those of a path.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read(
     ----------
     *files : str or Path
         Files or folders, one by one or as a list. Of several each is a version, and ``"NAME=PATH"`` names it; a
-        single one names its versions itself.
+        single one names its versions itself. ``"PATH:VERSION"`` is one of them.
     format : str, optional
         Read every file as this format instead of detecting it.
     unit : str, optional
@@ -111,7 +111,13 @@ def read(
         raise UsageError(Parameter("where"), " chooses rows of a corpus, and no file named is one")
     if (columns or wide is not None) and format != "csv":
         _one_is_csv(paths)
-    read_all = [_records(path, format, options) for path in paths]
+    once = {path: _records(path, format, options) for path in paths}
+    read_all = [once[path] for path in paths]
+    asked = {argument.paths for argument in arguments if argument.version}
+    for i, argument in enumerate(arguments if asked else ()):
+        if argument.version:
+            at = sum(len(before.paths) for before in arguments[:i])
+            arguments[i], read_all[at] = versions.of_version(argument, read_all[at], alone=len(asked) == 1)
     if several := len(paths) > 1:
         each = iter(versions.one_thing(read_all))
         read_all = [versions.counted_once([next(each) for _ in argument.paths]) for argument in arguments]

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.names import enumerate_names, is_url, joined, natural
+from speedproof.data.names import enumerate_names, is_url, joined, natural, nearest_of, version_of
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import Parameter, UsageError
 from speedproof.formats.reading import changed, records_of
@@ -37,18 +37,55 @@ class Named(Struct, frozen=True):
 
     name: str  # the name given to it; empty when none is
     paths: tuple[str, ...]  # one path, or those of several sessions
+    version: str = ""  # which of its versions; empty for all
 
 
 def named(argument: str | os.PathLike[str]) -> Named:
-    """Split ``NAME=PATH,PATH``; a file or folder of that whole name goes before."""
+    """Split ``NAME=PATH:VERSION`` or ``NAME=PATH,PATH``; a file or folder of that whole name goes before."""
     text = os.fspath(argument)
     if not text:
         raise UsageError('the path "" is empty: is a variable not set? "." is this folder')
+    path, version = _with_version(text)
+    if version:
+        return Named("", (path,), version)
     name, equals, path = text.partition("=")
     if not (equals and name and path) or is_url(name) or _exists(text):
         name, path = "", text
+    path, version = _with_version(path)
     parts = tuple(part for part in path.split(",") if part)
-    return Named(name, (path,) if _exists(path) or len(parts) < 2 else parts)
+    return Named(name, (path,) if _exists(path) or len(parts) < 2 else parts, version)
+
+
+def _with_version(text: str) -> tuple[str, str]:
+    """``PATH:VERSION`` taken apart: the shortest path that there is, or a URL up to its last colon."""
+    if is_url(text):
+        match = re.fullmatch(r"(\w+://[^/]+/.+):([^:/&=?]+)", text)
+        port = match and "?" in text and match[2].isdigit()
+        return (match[1], match[2]) if match and not port else (text, "")
+    ends = [at for at, letter in enumerate(text) if letter == ":"]
+    for at in ends if ends and not _exists(text) else ():
+        if text[:at] and _exists(text[:at]):
+            return text[:at], text[at + 1 :]
+    return text, ""
+
+
+def of_version(
+    argument: Named, records: Sequence[Record | Skipped], *, alone: bool
+) -> tuple[Named, list[Record | Skipped]]:
+    """The version that an argument asks for, as one of that name, with its records and all that was left out.
+
+    Its name is the version's where it is ``alone`` the file that versions are asked of.
+    """
+    path = argument.paths[0]
+    labelled, _ = versions_of_one(stem_of(path), path, records, argument.version)
+    there = list(dict.fromkeys(label for label, record in labelled if isinstance(record, Record)))
+    version = version_of(argument.version, there)
+    if version not in there:
+        nearest = nearest_of(argument.version, there)
+        raise UsageError(f"{path}: there is no version {argument.version}; {nearest}")
+    name = argument.name or (version if alone else f"{stem_of(path)}:{version}")
+    kept = [record for label, record in labelled if label == version or isinstance(record, Skipped)]
+    return Named(name, argument.paths, version), kept
 
 
 def _exists(path: str) -> bool:
