@@ -266,6 +266,9 @@ def test_a_report_in_place_of_the_table(three: dict[str, str], option: str) -> N
         (("--html", "speedproof.toml"), "this file is already read or written"),
         (("--html", "none/a.html"), "there is no folder none; make it first"),
         (("--junit", "."), "is a folder"),
+        (("--html", "a.pdf"), "--html a.pdf: .pdf is another format; name a file that ends with .html"),
+        (("--junit", "a.MD"), "name a file that ends with .xml"),
+        (("--markdown", "a.json"), "name a file that ends with .md"),
         (("--github-summary",), "$GITHUB_STEP_SUMMARY is not set"),
     ],
 )

@@ -17,7 +17,7 @@ from speedproof.api.given import version_given
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
 from speedproof.options import Choosing, CommandOptions, Judging, Output, Reading, handed
-from speedproof.reporting.model import FORMATS, Report, Reported
+from speedproof.reporting.model import ENDINGS, FORMATS, Report, Reported
 from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:
@@ -165,6 +165,11 @@ def check_outputs(output: Output, *read: str | None, **saved: str | None) -> Non
     for name, target in targets.items():
         if target != STDOUT:
             _check_place(f"--{name}", Path(target))
+        own, ending = FORMATS[name].endings if name in FORMATS else (), Path(target).suffix.lower()
+        if own and ending in ENDINGS.difference(own):
+            raise UsageError(
+                f"--{name} {target}: {ending} is another format; name a file that ends with {own[0]}"
+            )
     if output.github_summary and not os.environ.get("GITHUB_STEP_SUMMARY"):
         raise UsageError(
             "--github-summary: $GITHUB_STEP_SUMMARY is not set, so this is no GitHub job; use --markdown FILE"

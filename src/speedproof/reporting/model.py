@@ -216,3 +216,7 @@ FORMATS = {
     )
 }
 """By the name of the option that writes it; ``sp.report`` knows each by its endings."""
+ENDINGS = frozenset([".json", ".jsonl", ".pdf", ".png", ".svg"]).union(
+    *(one.endings for one in FORMATS.values())
+)
+"""Of everything that is written, pictures and results, too: a report under the ending of another one misleads."""
