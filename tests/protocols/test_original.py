@@ -26,7 +26,8 @@ def identity(run: dict[str, Any]) -> str:
 
 
 def suite_json(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    assert main(["suite", *options, "--json"], Console()) == 0
+    code = 2 if "missing_file.csv" in options[0] else 0
+    assert main(["suite", *options, "--json"], Console()) == code
     result: dict[str, Any] = json.loads(capsys.readouterr().out)["results"][0]
     return result
 
@@ -144,7 +145,7 @@ def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.C
 
     prefix = tmp_path / "results"
     config = str(TOOL / "missing_file.csv")
-    assert main(["suite", config, "--original", "--conf-level", "0.95", "-o", str(prefix)], Console()) == 0
+    assert main(["suite", config, "--original", "--conf-level", "0.95", "-o", str(prefix)], Console()) == 2
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"results.report", "results.out", "results.warning", "results.error"}
     lines = (tmp_path / "results.out").read_text(encoding="utf-8").splitlines()

@@ -37,6 +37,8 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
         What could not be read or compared.
     notes : tuple of str
         Remarks made while reading.
+    lost : tuple of str
+        The benchmarks that could not be read or compared at all.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
     config: str
     problems: tuple[str, ...]
     notes: tuple[str, ...]
+    lost: tuple[str, ...] = ()
 
     def write(self, prefix: str) -> list[Path]:
         """Write PREFIX.report, .out, .warning and .error, as the original tool."""
@@ -154,7 +157,10 @@ def speedup_test(
         original=original,
     )
     notes = tuple(dict.fromkeys(note for sample in suite.samples.values() for note in sample.notes))
-    return SpeedupTestResult(report, config, problems, notes)
+    there = {pair.key.benchmark for pair in pairing.pairs}
+    lost = [s.benchmark or s.where for s in suite.skipped if not s.expected and s.benchmark not in there]
+    lost += [key.benchmark for key, _ in pairing.incomparable]
+    return SpeedupTestResult(report, config, problems, notes, tuple(dict.fromkeys(lost)))
 
 
 def _entry(key: Key, x: Sample, y: Sample, fields: dict[str, str]) -> Entry:

@@ -11,6 +11,8 @@ from speedproof.options import CommandOptions, Output, Reading, answer, handed
 from speedproof.reporting.names import visible_lines
 from speedproof.values import any_level, place
 
+UNREADABLE = 2
+
 
 class SuiteOptions(CommandOptions, frozen=True, kw_only=True):
     """Run the Speedup-Test on a configuration of the original tool.
@@ -23,6 +25,8 @@ class SuiteOptions(CommandOptions, frozen=True, kw_only=True):
                                                           four files, results.*
         speedproof suite config.csv --weight fraction     weigh benchmarks by time
         speedproof suite config.csv --original            as the tool of 2010
+
+      exit codes: 0, or 2 when a benchmark cannot be read; the others are reported
     """
 
     config: Annotated[str, Argument("CONFIG.csv", "the configuration; - reads standard input")]
@@ -58,7 +62,7 @@ class SuiteOptions(CommandOptions, frozen=True, kw_only=True):
 
 
 def run(asked: SuiteOptions, console: Console) -> int:
-    """Carry the command out."""
+    """Carry the command out; 2 after the report when some benchmark could not be read."""
     check_outputs(asked.output, asked.config)
     result = sp.speedup_test(weighting=asked.weight, **handed(sp.speedup_test, asked, asked.reading))
     prefix = asked.save
@@ -71,7 +75,7 @@ def run(asked: SuiteOptions, console: Console) -> int:
         console.err.write(f"left out: {visible_lines(problem)}\n")
     for note in result.notes:
         console.remark(f"note: {note}")
-    return 0
+    return UNREADABLE if result.lost else 0
 
 
 COMMAND = Command(SuiteOptions, run)
