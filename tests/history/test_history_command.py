@@ -343,6 +343,17 @@ def test_the_same_file_again_is_told(repository: Path) -> None:
     assert out.endswith("was there already\n")
 
 
+def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
+    """As its whole name does; what is decided where nothing changed says so."""
+    whole = run(repository, "show", "parse")[1]
+    assert run(repository, "show", "pars")[1] == run(repository, "show", "*se")[1] == whole
+    first = git(repository, "rev-list", "--reverse", "HEAD").split()[0]
+    assert (
+        run(repository, "fixed", first, "--benchmark", "par")[1]
+        == f"{first} is fixed; no change is shown there\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -351,6 +362,7 @@ def test_the_same_file_again_is_told(repository: Path) -> None:
         (["bless"], "missing argument 'COMMIT'"),
         (["forget", "0000000"], "holds no commit 0000000; newest: "),
         (["show", "unknown"], "holds no benchmark unknown; "),
+        (["show", "p"], "holds several benchmarks p: parse, print"),
         (["show"], "name a benchmark: "),
         (["dance"], "no such action"),
         (["--fdr", "show", "parse"], "name the action first: speedproof history show"),

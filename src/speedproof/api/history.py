@@ -14,6 +14,7 @@ from speedproof.api.history_files import (
     ALL,
     add_all,
     add_file,
+    benchmark_meant,
     deciding,
     measured_in,
     named_commit,
@@ -230,7 +231,7 @@ class History:
             Which decides, or ``"all"``; by default the time of a benchmark, or else its first metric. The risk is
             that of these.
         benchmark, machine : str, optional
-            Only these; of machines with ``*``.
+            Only these: a benchmark by its name, or by a pattern or a part that one has alone; machines with ``*``.
         branch : str
             Whose first parents are followed. Where git named none of the commits, their dates give the order.
         correction : {"holm", "bh"}
@@ -289,7 +290,9 @@ class History:
 
     def metrics(self, benchmark: str | None = None) -> tuple[list[str], list[str]]:
         """The metrics that decide where none is named, and the others; of all benchmarks or one."""
-        series = [s for s in self.store.all_series() if benchmark in (None, s.key.benchmark)]
+        every = self.store.all_series()
+        benchmark = benchmark_meant(benchmark, every, self.store.where)
+        series = [s for s in every if benchmark in (None, s.key.benchmark)]
         shown = list(dict.fromkeys(s.key.metric for s in deciding(series).values()))
         return shown, list(dict.fromkeys(s.key.metric for s in series if s.key.metric not in shown))
 
@@ -426,7 +429,8 @@ class History:
         The commits that are called noise are left out of a benchmark's history from then on. ``"noted"`` keeps the
         reason as a remark and ``"assigned"`` as the name of who looks after it: neither settles anything.
         """
-        self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=benchmark)
+        name = benchmark_meant(benchmark or None, self.store.all_series(), self.store.where) or ""
+        self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)
 
     def forget(self, commit: str) -> int:
         """Remove all measurements of a commit; how many samples those were."""

@@ -307,6 +307,19 @@ def deciding(series: Iterable[StoredSeries]) -> dict[int, StoredSeries]:
     return {s.id: s for s in sorted(first.values(), key=lambda s: s.key.benchmark)}
 
 
+def benchmark_meant(name: str | None, series: Iterable[StoredSeries], where: str) -> str | None:
+    """The stored benchmark of that name, or the only one that the pattern matches or that contains the text."""
+    if name is None:
+        return None
+    names = list(dict.fromkeys(s.key.benchmark for s in series))
+    found = [known for known in names if wanted(known, [name], ())] or [n for n in names if name in n]
+    if name in found or len(found) == 1:
+        return name if name in found else found[0]
+    meant = f"several benchmarks {name}: {enumerate_names(found, 5)}" if found else f"no benchmark {name}"
+    suggestion = f"; {nearest_of(name, names)}" if names and not found else ""
+    raise UsageError(f"{where}: holds {meant}{suggestion}")
+
+
 def measured_in(
     store: HistoryStore, metric: str | None, benchmark: str | None, *, apart: bool = False
 ) -> tuple[dict[int, StoredSeries], Measurements]:
@@ -315,14 +328,11 @@ def measured_in(
     ``apart`` takes those that do not decide instead.
     """
     every = store.all_series(metric=None if metric == ALL else metric)
+    benchmark = benchmark_meant(benchmark, every, store.where)
     series = {s.id: s for s in every if benchmark in (None, s.key.benchmark)}
     if metric is None:
         first = deciding(series.values())
         series = {number: s for number, s in series.items() if (number in first) != apart}
-    if benchmark is not None and not series:
-        names = list(dict.fromkeys(s.key.benchmark for s in every))
-        suggestion = f"; {nearest_of(benchmark, names)}" if names else ""
-        raise UsageError(f"{store.where}: holds no benchmark {benchmark}{suggestion}")
     noise = {(d.commit, d.benchmark) for d in store.decisions() if d.state == "invalid"}
     measured = store.measurements(None if metric in (None, ALL) and len(series) == len(every) else series)
     numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}

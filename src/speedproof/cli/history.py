@@ -2,7 +2,7 @@
 
 import subprocess
 from collections.abc import Sequence
-from contextlib import chdir
+from contextlib import chdir, suppress
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
@@ -92,7 +92,9 @@ class ChangesOptions(HistoryOptions, frozen=True, kw_only=True):
 class ShowBenchmarkOptions(HistoryOptions, frozen=True, kw_only=True):
     """Show one benchmark, commit by commit."""
 
-    benchmark: Annotated[str | None, Argument("[BENCHMARK]", "its name", is_file=False)] = None
+    benchmark: Annotated[str | None, Argument("[BENCHMARK]", "its name, or a part of it", is_file=False)] = (
+        None
+    )
     shared: Annotated[Shared, Taken("options", "machine metric branch confidence fdr fail_on_change json")]
 
 
@@ -445,7 +447,14 @@ def _import(asked: TransferOptions, console: Console) -> int:
 def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions, console: Console) -> int:
     reason = " ".join(asked.reason)
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
-    console.say(f"{asked.commit} is {state}")
+    there = True
+    if state != "invalid":
+        with suppress(UsageError):  # nothing to show on this branch
+            changes = asked.history.changes(benchmark=asked.shared.benchmark).changes
+            alarms = asked.history.alarms(benchmark=asked.shared.benchmark).alarms
+            sha = asked.history.find(asked.commit)
+            there = sha in {*(c.commit.sha for c in changes), *(a.bad.sha for a in alarms)}
+    console.say(f"{asked.commit} is {state}{'' if there else '; no change is shown there'}")
     return 0
 
 
