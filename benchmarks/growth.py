@@ -39,7 +39,7 @@ MANY: dict[str, str] = {
     "gate, many": "gate --margin 1% --baseline {old} --candidate {new}",
     "hpt, many": "hpt {old} {new}",
     "rank, many": "rank {old} {new}",
-    "report, many": "compare {old} {new} --html {folder}/report.html",
+    "compare --html, many": "compare {old} {new} --html {folder}/report.html",
     "corpus build, many": "corpus build old={old} new={new} -o {folder}/corpus",
     "corpus compare, many": "corpus compare {folder}/corpus --reference old --candidate new --workers 1",
     "corpus compare --details, many": "corpus compare --details {folder}/corpus --reference old --candidate new "

@@ -178,7 +178,10 @@ def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:
     low, high = found["limits"][0]
     assert low == pytest.approx(quantile_limits(np.loadtxt(files[0]), 0.99, 0.05)[0], rel=1e-12)
     assert high is None  # from 299 runs on
-    _, out, _ = speedproof("model", files[0], "--unit", "s", "--quantile", "0.99", "--bootstrap", "0")
+    _, out, _ = speedproof(
+        "model", files[0], "--unit", "s", "--quantile", "0.99", "--bootstrap", "0", "--metrics"
+    )
+    assert "all others" not in out
     assert re.search(
         r"99 % quantile: 1\d\.\d\d ms by the mixture; by the runs at least 12\.\d\d ms, upper", out
     )

@@ -94,9 +94,10 @@ def run(asked: BisectOptions, console: Console) -> int:
 
     if asked.resume is not None:
         kept = ("resume", "max_time", "json")
-        if asked.what or asked.words or any(name not in kept for name in asked.given):
+        given = [*asked.what, *asked.words, *(o for name, o in asked.given.items() if name not in kept)]
+        if given:
             raise UsageError(
-                "--resume takes everything but --max-time and --json from the file; leave it out"
+                f"--resume takes everything but --max-time and --json from the file; leave out {' '.join(given)}"
             )
         request, path = BisectRequest.stored(Path(asked.resume)), Path(asked.resume)
     else:

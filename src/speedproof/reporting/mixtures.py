@@ -285,7 +285,7 @@ def _metrics(asked: Questions, models: Models, indices: Sequence[Indices | None]
 
 
 def _metrics_of(key: Key, group: Sequence[tuple[str, str, Indices]], delta: float, unit: str) -> Report:
-    base = group[0][1]
+    base, others = group[0][1], len(group) > 1
     rows = [
         Row.of(
             Cell(name, "strong"),
@@ -300,9 +300,12 @@ def _metrics_of(key: Key, group: Sequence[tuple[str, str, Indices]], delta: floa
     titles = right("I1 = E|X-Y|", "mixtures", f"I2 = P[X < Y{ahead}]", "mixtures")
     pairs = Table.of((Column("X", names=True), Column("Y", names=True), *titles), rows)
     alone = (
-        Row.of(Cell(name, "strong"), *(f"{least:.4f}" for least in found.least), str(found.peaks))
+        Row.of(Cell(name, "strong"), *(f"{v:.4f}" for v in found.least if others), str(found.peaks))
         for name, _, found in group
     )
-    titles = right("I3 = P[X < all others]", "mixtures", "I4 = peaks")
+    titles = right(*("I3 = P[X < all others]", "mixtures") * others, "I4 = peaks")
     tables = (*((pairs,) if rows else ()), Table.of((Column("version", names=True), *titles), alone))
-    return Report(f"{key.benchmark}: I1 to I4, counted in the samples and by the mixtures", (), tables)
+    title = (
+        "I1 to I4, counted in the samples and by the mixtures" if others else "I4, the peaks of its mixture"
+    )
+    return Report(f"{key.benchmark}: {title}", (), tables)
