@@ -55,6 +55,14 @@ def test_values_that_are_no_ratios_are_counted(values: list[float], count: int, 
     assert told(Assumption.POSITIVE_VALUES, Sample(np.array(positive, np.float64), unit)) == []
 
 
+def test_zeros_in_blocks_are_half_a_unit() -> None:
+    """What is put in their place is said; where no unit is known nothing is."""
+    values, blocks = np.array([0.0, 1e-3]), np.array([0, 1])
+    for traits, said in ((frozenset({Trait.MICRO}), True), (frozenset(), False)):
+        ((_, _, message),) = told(Assumption.POSITIVE_VALUES, Sample(values, blocks=blocks, traits=traits))
+        assert ("0 counts as half of the unit" in message) == said
+
+
 @pytest.mark.parametrize(("n", "kept", "found"), [(1, 1, True), (2, 2, False), (4, 1, True), (4, 2, False)])
 def test_one_unit_may_be_an_outlier(n: int, kept: int, found: bool) -> None:
     sample = Sample(np.arange(float(n)) + 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from speedproof.arrays import FloatArray, batches
 from speedproof.data.notes import UNDERMINING, Assumption, Note
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Sample, Trait, above_zero
 from speedproof.data.suite import Pair
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.dependence import drift, drift_within, lag1, midranks
@@ -107,6 +107,8 @@ def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) ->
         message = f"{negative or zeros} of {measured.n} values are {what}: ratios mean little or nothing"
         if measured.unit == "s":
             message += "; the clock is too coarse for what was timed"
+        if not negative and measured.blocks is not None and above_zero(0.0, measured.written_unit):
+            message += "; in ratios of blocks 0 counts as half of the unit that values are written in"
         notes.append(Note(Assumption.POSITIVE_VALUES, message, (side,), statistic=float(negative or zeros)))
     notes += [
         Note(Assumption.UNTOUCHED, f"the values were {trait}: {why}", (side,))
