@@ -89,7 +89,7 @@ def test_every_metric_is_a_record_in_the_order_of_the_plan(tmp_path: Path) -> No
 
 
 def test_files_of_a_session_are_asked_what_the_session_asked(tmp_path: Path) -> None:
-    """Of sessions that were to decide different things only the usual question is left."""
+    """Of sessions that were to decide different things, or with runs of no session, the usual question is left."""
     options = {"decide_by": '"score:p90"', "margin": "0.05", "alpha": "0.1"}
     lines = [
         run(name, version, block, 1.0 + block)
@@ -102,6 +102,9 @@ def test_files_of_a_session_are_asked_what_the_session_asked(tmp_path: Path) -> 
     suite, pooled = sp.read(one), sp.read(both)
     assert suite.question == SessionAsked("score:p90", 0.05, 0.9)
     assert (suite.main_metric, pooled.main_metric) == ("score", "time")
+    other = tmp_path / "other.csv"
+    other.write_text("version,benchmark,value,unit\nold,b n=1,1,s\nnew,b n=1,2,s\n")
+    assert sp.read(f"{one},{other}").question == SessionAsked("time")
     (c,) = sp.compare_suite(suite).results[0].headlines
     assert (c.protocol, c.metric, c.alpha) == ("p90", "score", 0.1)
     (c,) = sp.compare_suite(suite, protocols="mean", confidence=0.99).results[0].headlines

@@ -118,9 +118,10 @@ class Suite(Alike, Struct, frozen=True, eq=False):
 
     @property
     def question(self) -> SessionAsked:
-        """What the sessions of ``run`` it was read from were to decide, where all say the same."""
+        """What the sessions of ``run`` it was read from were to decide, where they agree and hold all runs."""
         said = {self.fields.get(version, {}).get(SESSION_ASKS, ()) for version in self.versions}
-        if len(said) == 1 and len(asked := said.pop()) == 1:
+        alone = all(sample.tool == "speedproof" for sample in self.samples.values())
+        if alone and len(said) == 1 and len(asked := said.pop()) == 1:
             with suppress(msgspec.MsgspecError):  # of another program's field of this name
                 return msgspec.json.decode(asked[0], type=SessionAsked)
         return SessionAsked("time")
