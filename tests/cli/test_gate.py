@@ -271,6 +271,20 @@ def test_dependent_runs_are_marked(write: Write) -> None:
     assert warning in Path("s.md").read_text(encoding="utf-8")
 
 
+def test_a_benchmark_with_other_metrics_is_missing_by_its_metric() -> None:
+    """Only the metric is lacking, and it is named."""
+    rows = [
+        f"{b},{m},{1 + i / 100},{u}" for b, m, u in (("x", "time", "s"), ("y", "time", "s")) for i in range(9)
+    ]
+    Path("old.csv").write_text("\n".join(["benchmark,metric,value,unit", *rows, ""]))
+    Path("new.csv").write_text(
+        Path("old.csv").read_text().replace("y,time", "y,memory").replace("8,s", "9,s")
+    )
+    code, out, _ = gate("old.csv", "new.csv")
+    assert code == 1
+    assert "new has memory of it, not time" in " ".join(out.split())
+
+
 def test_two_versions_of_one_file() -> None:
     """FILE:VERSION on both sides; anything else that is not one version a file is refused with the remedy."""
     rows = [f"x,{v},{1 + (i + ord(v[0]) % 5) / 5000}" for v in ("a", "b", "c:d") for i in range(12)]

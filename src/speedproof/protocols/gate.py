@@ -215,8 +215,17 @@ def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict
     """Every key of the reference without a comparable partner, and why."""
     paired = {pair.key for pair in pairing.pairs}
     problems = dict(pairing.incomparable)
-    lacking = f"{versions[0]} has measurements of it, {versions[1]} has none"
-    reasons = {key: problems.get(key, lacking) for key in suite.of(versions[0]) if key not in paired}
+    measured: dict[str, list[str]] = {}
+    for key, version in (*suite.samples, *suite.not_chosen):
+        if version == versions[1]:
+            measured.setdefault(key.benchmark, []).append(key.metric)
+
+    def lacking(key: Key) -> str:
+        if others := measured.get(key.benchmark):
+            return f"{versions[1]} has {', '.join(others)} of it, not {key.metric}"
+        return f"{versions[0]} has measurements of it, {versions[1]} has none"
+
+    reasons = {key: problems.get(key) or lacking(key) for key in suite.of(versions[0]) if key not in paired}
     for key in pairing.only_reference:
         for skipped in suite.skipped:
             if skipped.benchmark == key.benchmark and not skipped.expected:
