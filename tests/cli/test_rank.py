@@ -10,6 +10,9 @@ import pytest
 from tests.command import speedproof
 from tests.protocols.asking import hpt_of_scores
 
+import speedproof as sp
+from speedproof.data.record import Record
+from speedproof.data.sample import Trait
 from speedproof.mixture.metrics import probability_below
 from speedproof.mixture.model import MixtureModel
 from speedproof.reporting.hpt import conclusion
@@ -340,3 +343,16 @@ def test_speedups_at_the_ends_of_the_range_of_doubles(suite: tuple[str, str], sp
     (asked,) = (c for c in found["claims"]["claims"] if c["method"] == "asked")
     low = float(speedup) < 1.0
     assert asked["confidence"] == (found["hpt"]["confidence"] if low else pytest.approx(0.0, abs=0.05))
+
+
+def test_a_session_that_stopped_on_its_result_says_where_its_verdict_is() -> None:
+    """Ranks are tested once, which looks at every block do not allow for."""
+    rng = np.random.default_rng(5)
+    traits = frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT})
+    suite = sp.Suite.from_records(
+        (v, Record("b", level + rng.random(12), traits=traits, blocks=np.arange(12)))
+        for v, level in (("old", 5.0), ("new", 8.0))
+    )
+    said = " ".join(str(sp.rank(suite)).split())
+    assert "a number of runs that was not planned" in said.lower()
+    assert "the true risk may be larger; read the verdict with 'speedproof run --review FILE'" in said

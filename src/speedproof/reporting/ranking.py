@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption
 from speedproof.data.suite import Key
 from speedproof.protocols.run_ranking import RankedRun, RunRanking
 from speedproof.protocols.units import outermost
@@ -255,20 +256,23 @@ def _names(ranking: RunRanking) -> dict[str, str]:
 
 def _undermining(rankings: Sequence[RunRanking]) -> Iterator[Text]:
     """Which assumptions are not met, and of which versions, or in how many benchmarks."""
-    kinds: dict[str, set[str]] = {}
+    kinds: dict[Assumption, set[str]] = {}
     for i, ranking in enumerate(rankings):
         for v in ranking.versions:
             for check in v.undermining:
-                kinds.setdefault(check.kind.violated, set()).add(v.version if len(rankings) == 1 else str(i))
+                kinds.setdefault(check.kind, set()).add(v.version if len(rankings) == 1 else str(i))
     if kinds and len(rankings) > 1:
         many = plural(sum(ranking.undermined for ranking in rankings), "benchmark")
-        yield risk_of_many(many, {kind: len(who) for kind, who in kinds.items()})
+        yield risk_of_many(many, {kind.violated: len(who) for kind, who in kinds.items()})
     elif kinds:
         names = _names(rankings[0])
         listed = "; ".join(
-            f"{kind} ({', '.join(sorted(names[name] for name in who))})" for kind, who in kinds.items()
+            f"{kind.violated} ({', '.join(sorted(names[name] for name in who))})"
+            for kind, who in kinds.items()
         )
-        yield Text(f"! {listed[:1].upper()}{listed[1:]}: the true risk may be larger.", "warning")
+        remedy = next(iter(kinds)).remedy if len(kinds) == 1 else ""
+        risk = f"the true risk may be larger{remedy and f'; {remedy}'}"
+        yield Text(f"! {listed[:1].upper()}{listed[1:]}: {risk}.", "warning")
 
 
 def advice(ranking: RunRanking) -> str:
