@@ -21,7 +21,6 @@ from speedproof.cli.files import (
 )
 from speedproof.cli.run import MeasuringCommand, RunOptions
 from speedproof.cli.run import run as measure
-from speedproof.data.names import enumerate_names
 from speedproof.declaring import Argument, Taken, Title, fields
 from speedproof.errors import UsageError
 from speedproof.options import (
@@ -36,6 +35,7 @@ from speedproof.options import (
     Reading,
     Store,
 )
+from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:
     from speedproof.api.whys import Why
