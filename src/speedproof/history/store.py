@@ -103,7 +103,7 @@ class HistoryStore:
             for version, c in commits.items():
                 more = {"subject": c.subject, "date": c.date or _now(), "branch": branch}
                 ids[version], _ = numbered("commit", {"sha": c.sha}, **more)
-            series = self._numbers(connection, suite, path)
+            series = self._series(connection, suite, path)
             samples = list(suite.samples.values())
             figures = locations_and_bounds(samples)
             for i, place in enumerate(suite.samples):
@@ -111,7 +111,7 @@ class HistoryStore:
                     figures["low"][i], figures["high"][i] = bounds[place]
             values = list(map(packed, samples))
             columns: dict[str, Sequence[Any]] = {
-                "series": [series[key] for key, _ in suite.samples],
+                "series": [series[key].id for key, _ in suite.samples],
                 "session": [sitting] * len(samples),
                 "commit": [ids[version] for _, version in suite.samples],
                 "source": [source] * len(samples),
@@ -154,37 +154,33 @@ class HistoryStore:
         same = " AND ".join(f"{name} = ?" for name in key)
         return int(connection.rows(f'SELECT id FROM "{table}" WHERE {same}', *key.values())[0][0]), False
 
-    def _numbers(self, connection: Connection, suite: Suite, path: str) -> dict[Key, int]:
-        """Of the series of a suite, which are made unless they are there; their units are those of the store."""
-        first = {key: sample for (key, _), sample in reversed(suite.samples.items())}
-        known = self._known(connection, suite.keys)
-        missing = [
-            (k.benchmark, k.metric, first[k].unit, first[k].higher_is_better)
-            for k in suite.keys
-            if k not in known
-        ]
+    def _series(self, connection: Connection, suite: Suite, path: str) -> dict[Key, StoredSeries]:
+        """Those of a suite and maybe others, made unless they are there; their units are those of the store."""
+        names: set[str] = {key.benchmark for key, _ in suite.samples}
+        if len(names) > _PAGE:  # for more it takes longer to ask than to read all
+            names = set()
+        of_names = f"WHERE benchmark IN ({places(len(names))})" if names else ""
+
+        def known() -> dict[Key, StoredSeries]:
+            return {stored.key: stored for stored in _stored(connection, of_names, *names)}
+
+        series, missing = known(), dict[Key, Sample]()
+        for (key, _), sample in suite.samples.items():
+            if key not in series:
+                missing.setdefault(key, sample)
         if missing:
             columns = ("benchmark", "metric", "unit", "higher_is_better")
-            connection.many(f"{inserting('series', columns)} ON CONFLICT DO NOTHING", missing)
-            known = self._known(connection, suite.keys)
+            rows = [(k.benchmark, k.metric, s.unit, s.higher_is_better) for k, s in missing.items()]
+            connection.many(f"{inserting('series', columns)} ON CONFLICT DO NOTHING", rows)
+            series = known()
         for (key, _), sample in suite.samples.items():
-            there = known[key]
-            if (sample.unit, sample.higher_is_better) != (there.unit, there.higher_is_better):
+            there = series[key]
+            if sample.unit != there.unit or sample.higher_is_better != there.higher_is_better:
                 raise SpeedproofError(
                     f"{path}: {key.benchmark} ({key.metric}) is in {_kind(sample)}, in the store in "
                     f"{_kind(there)}; nothing of the file was added"
                 )
-        return {key: there.id for key, there in known.items()}
-
-    def _known(self, connection: Connection, keys: Sequence[Key]) -> dict[Key, StoredSeries]:
-        """Those of some series that are in the store."""
-        names, wanted = {key.benchmark for key in keys}, set(keys)
-        if len(names) > _PAGE:  # for more it takes longer to ask than to read all
-            names = set()
-        of_names = f"WHERE benchmark IN ({places(len(names))})" if names else ""
-        return {
-            stored.key: stored for stored in _stored(connection, of_names, *names) if stored.key in wanted
-        }
+        return series
 
     def all_series(self, *, metric: str | None = None) -> tuple[StoredSeries, ...]:
         """Every series, by benchmark."""
