@@ -54,7 +54,7 @@ class Database:
         self.errors: type[Exception] = sqlite3.Error
         if not self._sqlite:
             if not where.startswith("postgresql://"):
-                raise UsageError("is no URL of a database that is known")
+                raise UsageError("unknown kind of database")
             try:
                 import psycopg
             except ImportError as error:
@@ -71,7 +71,7 @@ class Database:
                 yield Connection(server, False)
             return
         # Transactions are begun here: one that has the writer's lock from its begin never has to be tried again.
-        with closing(sqlite3.connect(self._where, BUSY, isolation_level=None)) as file:
+        with closing(sqlite3.connect(self._where, timeout=BUSY, isolation_level=None)) as file:
             file.execute("PRAGMA foreign_keys=ON")
             file.execute("BEGIN IMMEDIATE")
             with file:
