@@ -61,7 +61,7 @@ def fill(where: Path, benchmarks: int, commits: int) -> None:
     with store.transaction() as connection:
         for table, rows in tables.items():
             places = ",".join("?" * len(rows[0]))
-            connection.exec_driver_sql(f'INSERT INTO "{table}" VALUES ({places})', rows)
+            connection.many(f'INSERT INTO "{table}" VALUES ({places})', rows)
         for i, measured in enumerate(times.T.tolist(), start=1):
             alike: dict[str, Any] = {"session": i, "commit": i, "source": i, "anchor": False, "n": 3}
             alike |= {"observations": values, "processes": None}

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import binom
-from sqlalchemy import text
 
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import SpeedproofError, UsageError
@@ -228,7 +227,7 @@ def test_a_locked_store_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """A writer that another one keeps waiting for too long says so, and has written nothing."""
     where = tmp_path / "s.db"
     HistoryStore(str(where))
-    monkeypatch.setattr("speedproof.history.store.BUSY", 0.05)
+    monkeypatch.setattr("speedproof.history.database.BUSY", 0.05)
     store = HistoryStore(str(where))
     with closing(sqlite3.connect(where)) as other, other:
         other.execute("BEGIN EXCLUSIVE")
@@ -296,7 +295,7 @@ def table_of(where: str) -> list[tuple[object, ...]]:
     names = "series, session, sha, anchor, location, low, high, s.id"
     query = f'SELECT {names} FROM sample s JOIN "commit" c ON c.id = s."commit" ORDER BY series, s.id'
     with HistoryStore(where).transaction() as connection:
-        rows = connection.execute(text(query)).all()
+        rows = connection.rows(query)
     return [tuple("" if value is None else value for value in row) for row in rows]
 
 

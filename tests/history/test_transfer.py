@@ -515,6 +515,22 @@ def test_damaged_rows_of_an_export_are_told_by_line(store: str, tmp_path: Path) 
     assert damaged > 20
 
 
+def test_names_of_columns_are_never_those_of_a_file(store: str, tmp_path: Path) -> None:
+    """A row whose name would end the statement that adds it is no row, in every table."""
+    sound = tmp_path / "a.gz"
+    sp.History(store, "/").export(sound)
+    rows = [json.loads(line) for line in gzip.decompress(sound.read_bytes()).splitlines()]
+    last = {row[0]: at for at, row in enumerate(rows[1:], start=1)}
+    for table, at in last.items():
+        changed = [*rows[:at], [table, {**rows[at][1], 'id") VALUES (1); --': 1}], *rows[at + 1 :]]
+        path = tmp_path / "b.gz"
+        path.write_bytes(gzip.compress("\n".join(map(json.dumps, changed)).encode()))
+        with pytest.raises(FormatError, match="VALUES") as error:
+            sp.History(tmp_path / f"{table}.db").import_(path)
+        assert error.value.where == f"line {at + 1}"
+    assert len(last) >= 6
+
+
 def test_a_store_with_damaged_pages_is_an_error(store: str, tmp_path: Path) -> None:
     """Text of the tables' definitions that is no text; values that do not unpack."""
     content = Path(store).read_bytes()

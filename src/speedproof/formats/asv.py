@@ -21,7 +21,6 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from speedproof.arrays import IntArray
 from speedproof.data.record import Record, Skipped
@@ -104,7 +103,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     def benchmark(place: Record, part: msgspec.Raw) -> Iterator[Record | Skipped]:
         entry = _entry(source, place.where, part, file.result_columns)
         listing = _known(listed.get(place.benchmark), entry)
-        return _records(source, replace(place, fields=fields, span=_span(entry)), entry, listing)
+        return _records(source, place, fields, entry, listing)
 
     yield from each(source, file.results, msgspec.Raw, benchmark, "results", of=dict[str, msgspec.Raw])
 
@@ -144,7 +143,9 @@ def _known(part: msgspec.Raw | None, entry: _Entry) -> _Listed:
     return _UNLISTED
 
 
-def _records(source: Source, frame: Record, entry: _Entry, listing: _Listed) -> Iterator[Record | Skipped]:
+def _records(
+    source: Source, frame: Record, fields: tuple[tuple[str, str], ...], entry: _Entry, listing: _Listed
+) -> Iterator[Record | Skipped]:
     name, where = frame.benchmark, frame.where
     params = entry.params or []
     count = math.prod(map(len, params))
@@ -157,7 +158,8 @@ def _records(source: Source, frame: Record, entry: _Entry, listing: _Listed) -> 
     for what, items in (("results", results), ("lists of samples", samples)):
         if len(items) != count:
             raise source.error(where, f"{len(items)} {what} for {plural(count, 'parameter set')}")
-    unit, is_time = _unit(name, listing)
+    unit, is_time = _unit(name.rpartition(".")[2].partition("_")[0].lower(), listing.unit, listing.type)
+    span = _span(entry)
     for combination, value, taken in zip(product(*params), results, samples, strict=True):
         shown = f"{name}({', '.join(map(str, combination))})" if params else name
         raw = taken if isinstance(taken, list) and taken else None
@@ -174,8 +176,9 @@ def _records(source: Source, frame: Record, entry: _Entry, listing: _Listed) -> 
             processes, traits, notes = _of_rounds(values.size, listing, whole=not lost)
         metric = _METRICS.get(unit.base, "value")
         yield frame.holding(
-            values, unit, benchmark=shown, metric=metric, processes=processes, traits=traits, notes=notes
-        )
+            values, unit, benchmark=shown, metric=metric, processes=processes, traits=traits, notes=notes,
+            fields=fields, span=span,
+        )  # fmt: skip
     if failed := results.count(None):
         what = f"{failed} of {count} parameter sets" if params else "the benchmark"
         yield source.skip(where, name, f"{what} failed; asv run --show-stderr says why")
@@ -210,8 +213,8 @@ def _span(entry: _Entry) -> tuple[float, float] | None:
     return (start, start + took if took >= 0 else start) if math.isfinite(start) else None
 
 
-def _unit(name: str, listing: _Listed) -> tuple[Unit, bool]:
-    """The unit of a benchmark, and whether it is a timing, of which a result is the median."""
-    prefix = name.rpartition(".")[2].partition("_")[0].lower()
-    unit = listing.unit or _OF_PREFIX.get(prefix, "")
-    return parse_unit("" if unit == "unit" else unit), (listing.type or prefix) in ("time", "timeraw")
+@lru_cache(maxsize=256)
+def _unit(prefix: str, unit: str | None, kind: str | None) -> tuple[Unit, bool]:
+    """The unit of a benchmark by its name's prefix and the list; whether a result of it is a median of times."""
+    unit = unit or _OF_PREFIX.get(prefix, "")
+    return parse_unit("" if unit == "unit" else unit), (kind or prefix) in ("time", "timeraw")

@@ -108,17 +108,19 @@ def block_of(columns: Mapping[str, Sequence[Any]]) -> bytes:
     return block.tobytes()
 
 
-def unpacked(row: Any) -> Sample:
-    """A sample from a row that has its unit, direction and commit, too."""
+def unpacked(
+    observations: bytes, processes: bytes | None, unit: str, higher_is_better: bool, label: str
+) -> Sample:
+    """A sample from what the store holds of it."""
     try:
-        processes = None if row.processes is None else np.frombuffer(zlib.decompress(row.processes), "<i8")
-        values = np.frombuffer(zlib.decompress(row.observations), "<f8")
+        of = None if processes is None else np.frombuffer(zlib.decompress(processes), "<i8")
+        values = np.frombuffer(zlib.decompress(observations), "<f8")
     except (ValueError, zlib.error) as error:
-        raise DataError(f"the values of {row.sha} are damaged in the store: {error}") from error
+        raise DataError(f"the values of {label} are damaged in the store: {error}") from error
     return Sample(
         values,
-        row.unit,
-        Direction.HIGHER if row.higher_is_better else Direction.LOWER,
-        processes.astype(np.int64) if processes is not None else None,
-        label=row.sha,
+        unit,
+        Direction.HIGHER if higher_is_better else Direction.LOWER,
+        None if of is None else of.astype(np.int64),
+        label=label,
     )

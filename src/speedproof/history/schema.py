@@ -6,132 +6,100 @@ refused, one of an older version is brought forward by ``history.migrations``, a
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Connection,
-    Float,
-    ForeignKey,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-    insert,
-    inspect,
-    select,
-    update,
-)
-
 from speedproof.errors import SpeedproofError
-from speedproof.history.migrations import MIGRATIONS
+from speedproof.history.database import Connection
+from speedproof.history.migrations import MIGRATIONS, kinds
 
 SCHEMA = 3
-tables = MetaData()
-
-meta = Table("meta", tables, Column("name", Text, primary_key=True), Column("value", Text, nullable=False))
-
-machines = Table(
-    "machine",
-    tables,
-    Column("id", Integer, primary_key=True),
-    Column("key", Text, nullable=False, unique=True),  # what identifies it: stable facts only
-    Column("label", Text, nullable=False),
-)
-
-sessions = Table(
-    "session",
-    tables,
-    Column("id", Integer, primary_key=True),
-    Column("key", Text, nullable=False, unique=True),
-    Column("machine", ForeignKey("machine.id"), nullable=False),
-    Column("started", Text, nullable=False),  # ISO 8601, UTC
-)
-
-commits = Table(
-    "commit",
-    tables,
-    Column("id", Integer, primary_key=True),
-    Column("sha", Text, nullable=False, unique=True),
-    Column("subject", Text, nullable=False),
-    Column("date", Text, nullable=False),  # ISO 8601, UTC: the order where no repository is at hand
-    Column("branch", Text, nullable=False),
-)
-
-sources = Table(
-    "source",
-    tables,
-    Column("id", Integer, primary_key=True),
-    Column("digest", Text, nullable=False, unique=True),  # of the file and of what it was added as
-    Column("path", Text, nullable=False),
-    Column("added", Text, nullable=False),
-)
-
-series = Table(
-    "series",
-    tables,
-    Column("id", Integer, primary_key=True),
-    Column("benchmark", Text, nullable=False),
-    Column("metric", Text, nullable=False),
-    Column("unit", Text, nullable=False),
-    Column("higher_is_better", Boolean, nullable=False),
-    UniqueConstraint("benchmark", "metric"),
-)
-
-samples = Table(
-    "sample",
-    tables,
-    Column("id", Integer, primary_key=True),
-    Column("series", ForeignKey("series.id"), nullable=False, index=True),
-    Column("session", ForeignKey("session.id"), nullable=False),
-    Column("commit", ForeignKey("commit.id"), nullable=False, index=True),
-    Column("source", ForeignKey("source.id"), nullable=False, index=True),
-    Column("anchor", Boolean, nullable=False),  # measured as the session's anchor, not as what is followed
-    Column("n", Integer, nullable=False),
-    Column("location", Float, nullable=False),  # median over processes, in base units
-    Column("low", Float),  # its interval at 95 %, none where the values are too few
-    Column("high", Float),
-)
-# What changes and charts are made of, once more: those of many samples at a time, as arrays that need no decoding.
-blocks = Table(
-    "block",
-    tables,
-    Column("id", Integer, primary_key=True),
-    Column("figures", LargeBinary, nullable=False),  # records of packing.FIGURES
-)
-
-observations = Table(
-    "observation",
-    tables,
-    Column("sample", ForeignKey("sample.id"), primary_key=True, autoincrement=False),
-    Column("observations", LargeBinary, nullable=False),  # float64, little-endian, zlib
-    Column("processes", LargeBinary),  # int64, likewise; none where every value has a process of its own
-)
-
-triage = Table(
-    "triage",
-    tables,
-    Column("id", Integer, primary_key=True),
-    Column("series", ForeignKey("series.id")),  # none: all of them
-    Column("commit", ForeignKey("commit.id"), nullable=False),
-    Column("state", Text, nullable=False),  # blessed, invalid, fixed
-    Column("reason", Text, nullable=False),
-    Column("who", Text, nullable=False),
-    Column("at", Text, nullable=False),
-)
+TABLES: dict[str, dict[str, str]] = {
+    "meta": {"name": "TEXT NOT NULL PRIMARY KEY", "value": "TEXT NOT NULL"},
+    "machine": {
+        "id": "{number} NOT NULL PRIMARY KEY",
+        "key": "TEXT NOT NULL UNIQUE",  # what identifies it: stable facts only
+        "label": "TEXT NOT NULL",
+    },
+    "session": {
+        "id": "{number} NOT NULL PRIMARY KEY",
+        "key": "TEXT NOT NULL UNIQUE",
+        "machine": "INTEGER NOT NULL REFERENCES machine (id)",
+        "started": "TEXT NOT NULL",  # ISO 8601, UTC
+    },
+    "commit": {
+        "id": "{number} NOT NULL PRIMARY KEY",
+        "sha": "TEXT NOT NULL UNIQUE",
+        "subject": "TEXT NOT NULL",
+        "date": "TEXT NOT NULL",  # ISO 8601, UTC: the order where no repository is at hand
+        "branch": "TEXT NOT NULL",
+    },
+    "source": {
+        "id": "{number} NOT NULL PRIMARY KEY",
+        "digest": "TEXT NOT NULL UNIQUE",  # of the file and of what it was added as
+        "path": "TEXT NOT NULL",
+        "added": "TEXT NOT NULL",
+    },
+    "series": {
+        "id": "{number} NOT NULL PRIMARY KEY",
+        "benchmark": "TEXT NOT NULL",
+        "metric": "TEXT NOT NULL",
+        "unit": "TEXT NOT NULL",
+        "higher_is_better": "BOOLEAN NOT NULL, UNIQUE (benchmark, metric)",
+    },
+    "sample": {
+        "id": "{number} NOT NULL PRIMARY KEY",
+        "series": "INTEGER NOT NULL REFERENCES series (id)",
+        "session": "INTEGER NOT NULL REFERENCES session (id)",
+        "commit": 'INTEGER NOT NULL REFERENCES "commit" (id)',
+        "source": "INTEGER NOT NULL REFERENCES source (id)",
+        "anchor": "BOOLEAN NOT NULL",  # measured as the session's anchor, not as what is followed
+        "n": "INTEGER NOT NULL",
+        "location": "FLOAT NOT NULL",  # median over processes, in base units
+        "low": "FLOAT",  # its interval at 95 %, none where the values are too few
+        "high": "FLOAT",
+    },
+    # What changes and charts are made of, once more: those of many samples as arrays that need no decoding.
+    "block": {
+        "id": "{number} NOT NULL PRIMARY KEY",
+        "figures": "{binary} NOT NULL",  # records of packing.FIGURES
+    },
+    "observation": {
+        "sample": "INTEGER NOT NULL PRIMARY KEY REFERENCES sample (id)",
+        "observations": "{binary} NOT NULL",  # float64, little-endian, zlib
+        "processes": "{binary}",  # int64, likewise; none where every value has a process of its own
+    },
+    "triage": {
+        "id": "{number} NOT NULL PRIMARY KEY",
+        "series": "INTEGER REFERENCES series (id)",  # none: all of them
+        "commit": 'INTEGER NOT NULL REFERENCES "commit" (id)',
+        "state": "TEXT NOT NULL",  # blessed, invalid, fixed
+        "reason": "TEXT NOT NULL",
+        "who": "TEXT NOT NULL",
+        "at": "TEXT NOT NULL",
+    },
+}
+"""Columns and what they hold."""
+_INDEXED = ("series", "commit", "source")  # columns of samples
 
 
 def prepare(connection: Connection, where: str) -> None:
     """Make the tables in a transaction, or bring those of an older store forward; refuse what is none."""
-    if not inspect(connection).has_table("meta"):
-        if inspect(connection).get_table_names():
+    listed = (
+        "SELECT name FROM sqlite_master WHERE type = 'table'"
+        if connection.sqlite
+        else "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    )
+    there = {name for (name,) in connection.rows(listed)}
+    if "meta" not in there:
+        if there:
             raise SpeedproofError(f"{where}: holds tables that are not a history's; name another store")
-        tables.create_all(connection)
-        connection.execute(insert(meta).values(name="schema", value=str(SCHEMA)))
+        for table, columns in TABLES.items():
+            parts = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
+            connection.rows(f'CREATE TABLE "{table}" ({parts.format(**kinds(connection))})')
+        for name in _INDEXED:
+            connection.rows(f'CREATE INDEX ix_sample_{name} ON sample ("{name}")')
+        connection.insert("meta", ("name", "value"), [("schema", str(SCHEMA))])
         return
-    schema = connection.execute(select(meta.c.value).where(meta.c.name == "schema")).scalar()
-    version = int(schema) if schema and schema.isdigit() else 0
+    schema = connection.rows("SELECT value FROM meta WHERE name = 'schema'")
+    version = int(schema[0][0]) if schema and schema[0][0].isdigit() else 0
     if version > SCHEMA:
         raise SpeedproofError(
             f"{where}: was written by a newer speedproof (schema {version}, this one knows {SCHEMA}); "
@@ -142,4 +110,4 @@ def prepare(connection: Connection, where: str) -> None:
     while version < SCHEMA:
         MIGRATIONS[version](connection)
         version += 1
-        connection.execute(update(meta).where(meta.c.name == "schema").values(value=str(version)))
+        connection.rows("UPDATE meta SET value = ? WHERE name = 'schema'", str(version))

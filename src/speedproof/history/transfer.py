@@ -17,26 +17,23 @@ from typing import IO, Any
 
 import msgspec
 import numpy as np
-from sqlalchemy import Connection, insert, select
 
 from speedproof.errors import FormatError, SpeedproofError
-from speedproof.history import schema
+from speedproof.history.database import Connection
 from speedproof.history.packing import block_of
+from speedproof.history.schema import TABLES
 from speedproof.history.store import HistoryStore
 
 STDIO = "-"
 _FORMAT, _SCHEMA = "speedproof history", 2
 _MANY = 1000  # rows at once
 _ENCODED = msgspec.json.Encoder().encode  # bytes in base64
-_NAMED = {
-    "machine": (schema.machines, ("key",)),
-    "session": (schema.sessions, ("key",)),
-    "commit": (schema.commits, ("sha",)),
-    "series": (schema.series, ("benchmark", "metric")),
-}
-_TABLES = [*(table for table, _ in _NAMED.values()), schema.sources, schema.samples, schema.triage]
+_NAMED = {"machine": ("key",), "session": ("key",), "commit": ("sha",), "series": ("benchmark", "metric")}
+_TABLES = [*_NAMED, "source", "sample", "triage"]
 _REFERS = ("source", *_NAMED)  # tables, and the columns that refer to their rows
-_COLUMNS = [column.name for column in schema.samples.c if column.name != "id"]
+_COLUMNS = [name for name in TABLES["sample"] if name != "id"]
+_VALUES = ("observations", "processes")
+_TRUTHS = {"anchor", "higher_is_better"}
 
 
 def export_store(store: HistoryStore, path: Path) -> int:
@@ -64,21 +61,25 @@ def _written(store: HistoryStore, raw: IO[bytes]) -> int:
     ):
         out.write(_ENCODED({"format": _FORMAT, "schema": _SCHEMA}) + b"\n")
         for table in _TABLES:
-            result = connection.execution_options(yield_per=_MANY).execute(_query(table))
-            name, names = str(table.name), [str(key) for key in result.keys()]  # noqa: SIM118
-            for rows in result.partitions():
-                lines = (_ENCODED((name, dict(zip(names, row, strict=True)))) for row in rows)
-                out.write(b"\n".join([*lines, b""]))
-                count += len(rows) if table is schema.samples else 0
+            last = 0
+            while rows := _page(connection, table, last):
+                out.write(b"\n".join([*(_ENCODED((table, row)) for row in rows), b""]))
+                count += len(rows) if table == "sample" else 0
+                last = rows[-1]["id"]
     return count
 
 
-def _query(table: Any) -> Any:
-    if table is not schema.samples:
-        return select(table).order_by(table.c.id)
-    values = schema.observations.c
-    joined = table.join(schema.observations, values.sample == table.c.id)
-    return select(table, values.observations, values.processes).select_from(joined).order_by(table.c.id)
+def _page(connection: Connection, table: str, last: int) -> list[dict[str, Any]]:
+    """Rows of a table after one of them, in the order of their numbers."""
+    names = [*TABLES[table], *(_VALUES if table == "sample" else ())]
+    columns = ", ".join(f'"{name}"' for name in names)
+    joined = "JOIN observation ON observation.sample = sample.id " if table == "sample" else ""
+    query = f'SELECT {columns} FROM "{table}" {joined}WHERE id > ? ORDER BY id LIMIT ?'
+    rows = [dict(zip(names, row, strict=True)) for row in connection.rows(query, last, _MANY)]
+    for name in _TRUTHS & {*names}:  # which SQLite keeps as numbers
+        for row in rows:
+            row[name] = bool(row[name])
+    return rows
 
 
 def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, str, Any]]) -> int:
@@ -91,19 +92,23 @@ def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, 
         def take(name: str, row: dict[str, Any]) -> None:
             """Merge one row; samples are collected."""
             old = row.pop("id")
+            if unknown := row.keys() - {*TABLES[name], *_VALUES}:
+                raise LookupError(f"column {', '.join(sorted(unknown))}")
+            if any(not isinstance(row[column], bool) for column in _TRUTHS & row.keys()):
+                raise TypeError("expected true or false")
             for column in _REFERS:
                 if row.get(column) is not None and column != name:
                     row[column] = numbers[column].get(row[column], -1)
             if name in _NAMED:
                 numbers[name][old] = _named(store, connection, name, row, path)
             elif name == "source":
-                number, new = store.numbered(connection, schema.sources, {"digest": row.pop("digest")}, **row)
+                number, new = store.numbered(connection, "source", {"digest": row.pop("digest")}, **row)
                 if new:
                     numbers[name][old] = number
             elif name == "sample" and row["source"] != -1:
                 known = {column: _storable(row[column]) for column in _COLUMNS}
                 block_of({k: [v] for k, v in known.items()} | {"sample": [0]})  # refuses what is no number
-                samples.append(known | {k: _bytes(row[k]) for k in ("observations", "processes")})
+                samples.append(known | {k: _bytes(row[k]) for k in _VALUES})
             elif name == "triage":
                 _decide(connection, row)
 
@@ -148,24 +153,25 @@ def _bytes(text: str | None) -> bytes | None:
 
 
 def _named(store: HistoryStore, connection: Connection, name: str, row: dict[str, Any], path: Path) -> int:
-    table, key = _NAMED[name]
+    key = _NAMED[name]
     unique = {k: row[k] for k in key}
-    number, _ = store.numbered(connection, table, unique, **{k: row[k] for k in row if k not in key})
+    number, _ = store.numbered(connection, name, unique, **{k: row[k] for k in row if k not in key})
     if name == "series":
-        there = connection.execute(select(table).where(table.c.id == number)).one()
-        if (there.unit, there.higher_is_better) != (row["unit"], row["higher_is_better"]):
+        (unit, higher), *_ = connection.rows("SELECT unit, higher_is_better FROM series WHERE id = ?", number)
+        if (unit, bool(higher)) != (row["unit"], row["higher_is_better"]):
             raise SpeedproofError(
                 f"{path}: {row['benchmark']} ({row['metric']}) is in {row['unit'] or 'plain numbers'}, in "
-                f"{store.where} in {there.unit or 'plain numbers'}; nothing was imported"
+                f"{store.where} in {unit or 'plain numbers'}; nothing was imported"
             )
     return number
 
 
 def _decide(connection: Connection, row: dict[str, Any]) -> None:
-    t = schema.triage
-    same = select(t.c.id).where(*(t.c[k].is_(None) if v is None else t.c[k] == v for k, v in row.items()))
-    if connection.execute(same).first() is None:
-        connection.execute(insert(t).values(**row))
+    same = " AND ".join(f'"{name}" {"IS NULL" if value is None else "= ?"}' for name, value in row.items())
+    if not connection.rows(
+        f"SELECT id FROM triage WHERE {same}", *(v for v in row.values() if v is not None)
+    ):
+        connection.insert("triage", row, [tuple(row.values())])
 
 
 def exported_rows(path: Path) -> Iterator[tuple[int, str, Any]]:
