@@ -207,8 +207,9 @@ static Outcome em_accelerated(EStep e_step, const void *x, int n, int K, int mod
             o.state = RUN_OK;
             return o;
         }
-        if (hopeless(rules, model, o.steps, o.loglik, o.loglik - start, rules->needed)) return o;
-        copy_mixture(K, m, &t0);
+        const int ended = hopeless(rules, model, o.steps, o.loglik, o.loglik - start, rules->needed);
+        copy_mixture(K, ended ? &t1 : m, ended ? m : &t0);
+        if (ended) return o;
         extrapolate(K, &t0, &t1, &t2, rules->min_variance, &longest, m);
     }
     return o;

@@ -145,7 +145,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, const Rule
 /* Long climbs of the highest `count` that wait at a place, those of one height once, none more than
  * `reach` of BIC below the best. */
 static void follow(Table *t, int K, int model, int count, double reach) {
-    const Rules rules = table_rules(t, &t->all, K, model, 1e-5, 0.0, LONG_STEPS, 2);
+    const Rules rules = table_rules(t, &t->all, K, model, 1e-5, 0.0, LONG_STEPS, 6);
     double last = INFINITY;
     for (int taken = 0; taken < count;) {
         Waiting *top = NULL;

@@ -355,9 +355,7 @@ def _starts_of(x: FloatArray, K: int, width: int, fewer: FloatArray | None) -> F
     return np.concatenate([np.empty((0, 3, width)), *groups])
 
 
-def naive_table(
-    on: FloatArray, found: BestMixtures, n: int, K_max: int, floor: float, apart: float
-) -> None:
+def naive_table(on: FloatArray, found: BestMixtures, n: int, K_max: int, floor: float, apart: float) -> None:
     """The twin of ``_em_table.h``, on what :func:`table` hands to it."""
     small = starts.condensed(on, SMALL)
     s = _Search(on, small, floor, apart, n, found)
