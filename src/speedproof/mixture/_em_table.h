@@ -22,7 +22,7 @@ typedef struct {
 } Waiting;
 
 typedef struct {
-    int there, converged;
+    int there, converged, finished;
     double loglik, bic;
     Mixture mixture;
 } Found;
@@ -136,6 +136,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, const Rule
     if (o.state == RUN_SINGULAR || !(o.loglik > (old->there ? old->loglik : -INFINITY))) return;
     if (model == MODEL_V && !table_sound(t, K, &m)) return;
     old->there = 1;
+    old->finished = 0;
     old->converged = o.state == RUN_OK;
     old->loglik = o.loglik;
     old->bic = bic_of(o.loglik * t->n / t->all.size, t->n, K, model);
@@ -218,14 +219,17 @@ static void single(Table *t) {
 
 /* To convergence, if it is one of those that may win. */
 static void finish(Table *t, int K, int model) {
-    const Found *one = &t->found[K][model];
+    Found *one = &t->found[K][model];
     const Rules rules = table_rules(t, &t->all, K, model, 0.0, 1e-11, FINE_STEPS, 0);
-    if (one->there && one->bic >= best_bic(t) - MARGIN) climb_on(t, K, model, &one->mixture, &rules);
+    if (!one->there || one->finished || one->bic < best_bic(t) - MARGIN) return;
+    climb_on(t, K, model, &one->mixture, &rules);
+    one->finished = 1;
 }
 
 /* Climbs to one place from all values and from the mixtures of one component fewer and of one more. */
 static void climb_anew(Table *t, int K, int model) {
     Found *one = &t->found[K][model];
+    if (model == MODEL_V) finish(t, K, model); /* many tops of nearly one height: no choice before convergence */
     const Found old = *one, *fewer = &t->found[K - 1][K > 2 ? model : MODEL_E];
     t->K = K;
     t->model = model;
@@ -238,49 +242,51 @@ static void climb_anew(Table *t, int K, int model) {
     if (old.there && K < t->K_max && one[2].there) scout_merges(t, &one[2].mixture, K + 1, model);
     one->there = 0;
     follow(t, K, model, TOPS, INFINITY);
-    if (one->there && !(old.there && one->loglik <= old.loglik && one->loglik > old.loglik - 1e-3))
-        finish(t, K, model);
+    if (old.finished && !(one->loglik <= old.loglik && one->loglik > old.loglik - 1e-3)) finish(t, K, model);
     if (old.there && !(one->there && one->loglik > old.loglik)) *one = old;
 }
 
 /* Moves on all points: where several components win, and where one more of one width may. */
 static void climb_on_all(Table *t) {
-    if (t->all.size <= FEW) return;
+    const double best = best_bic(t);
     t->on = &t->some;
     t->steps = BRIEF_STEPS;
-    for (double best = best_bic(t), last = -INFINITY; best - last >= 1e-3; last = best, best = best_bic(t))
-        for (int model = MODEL_E; model <= MODEL_V; model++) {
-            int top = 1;
-            double bic = model == MODEL_E ? t->found[1][model].bic : -INFINITY;
-            for (int K = 2; K <= t->K_max; K++) {
-                if (!t->found[K][model].there || t->found[K][model].bic <= bic) continue;
-                bic = t->found[K][model].bic;
-                top = K;
-            }
-            if (model == MODEL_E ? top < 2 || bic < best - MARGIN : top < SEVERAL || bic < best) continue;
-            if (model == MODEL_V) climb_anew(t, top, model);
-            if (model == MODEL_V && top > 2) climb_anew(t, top - 1, model);
-            if (top < t->K_max) climb_anew(t, top + 1, model);
+    for (int model = MODEL_E; model <= MODEL_V; model++) {
+        int top = 1;
+        double bic = model == MODEL_E ? t->found[1][model].bic : -INFINITY;
+        for (int K = 2; K <= t->K_max; K++) {
+            if (!t->found[K][model].there || t->found[K][model].bic <= bic) continue;
+            bic = t->found[K][model].bic;
+            top = K;
         }
+        if (model == MODEL_E ? top < 2 || bic < best - MARGIN : top < SEVERAL || bic < best) continue;
+        if (model == MODEL_V) climb_anew(t, top, model);
+        if (model == MODEL_V && top > 2) climb_anew(t, top - 1, model);
+        if (top < t->K_max) climb_anew(t, top + 1, model);
+    }
 }
 
 static void search_places(Table *t) {
+    double gain = INFINITY;
     t->on = &t->small;
     t->steps = SCOUT_STEPS;
     single(t);
-    if (t->K_max > 1) {
-        scout_values(t);
-        for (int round = 0; round < ROUNDS; round++) {
-            const double before = best_bic(t);
-            move(t, round ? MARGIN : INFINITY);
-            follow_all(t, -INFINITY, 1, REACH);
-            follow_all(t, best_bic(t) - MARGIN, TRIES, REACH);
-            if (best_bic(t) - before < 1e-3) break;
-        }
+    if (t->K_max < 2) return;
+    scout_values(t);
+    for (int round = 0; round < ROUNDS && gain >= 1e-3; round++) {
+        gain = -best_bic(t);
+        move(t, round ? MARGIN : INFINITY);
+        follow_all(t, -INFINITY, 1, REACH);
+        follow_all(t, best_bic(t) - MARGIN, TRIES, REACH);
+        gain += best_bic(t);
+    }
+    do {
+        gain = -best_bic(t);
+        if (t->all.size > FEW) climb_on_all(t);
+        gain += best_bic(t);
         for (int K = 2; K <= t->K_max; K++)
             for (int model = MODEL_E; model <= MODEL_V; model++) finish(t, K, model);
-        climb_on_all(t);
-    }
+    } while (gain >= 1e-3);
 }
 
 /* What was found, K by K, E before V: log-likelihoods of the points (NaN: none) and parameters, zeros behind a K. */
