@@ -182,7 +182,7 @@ def test_mclusts_rules_are_not_fast() -> None:
 
 @pytest.mark.slow
 def test_the_compiled_search_against_its_twin(kernels: list[str]) -> None:
-    """It scouts in single precision and leaves what cannot win; the best mixtures are the same to the last digits."""
+    """It scouts in single precision and leaves what cannot win; the best is the same to the last digits."""
     for i, x in enumerate(samples(12, 10)):
         u, _, _ = standardise(x)
         floor = 0.1 if i % 2 else 0.0
