@@ -63,11 +63,11 @@ def hostile(module: Any) -> int:
         )
         climb = (special, floats[2], starts, floats[3], ints, rows, n, K, rules, kernel)
         ks = (special, floats[2], starts, floats[3], rows, n, K)
-        points = rng.choice([0.0, 1.0, 2.0, np.nan, np.inf, -1e308], size=(2, 9))
-        few, many = np.sort(rng.integers(0, 10, 2)).tolist()
+        points = rng.choice([0.0, 1.0, 2.0, np.nan, np.inf, -1e308], size=9)
+        many = int(rng.integers(0, 10))
         wide = max(K, 1)
         cells = np.empty(2 * wide), np.empty(6 * wide * wide), np.empty(2 * wide, np.int32)
-        table = (points[0, :many], points[1, :few], *cells, n + 4, K, 10.0**-rows, special[:1].sum(), kernel)
+        table = (points[:many], *cells, n + 4, K, 10.0**-rows, special[:1].sum(), n % 2, kernel)
         for call, arguments in (
             (module.search, search),
             (module.climb, climb),

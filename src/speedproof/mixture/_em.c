@@ -243,42 +243,30 @@ static PyObject *climb(PyObject *self, PyObject *args) {
     return ended(&b, sizeof b, valid, done);
 }
 
-PyDoc_STRVAR(table_doc, "table(x, small, loglik, mixtures, converged, n, K_max, floor, apart, kernel)\n\nThe best mixture of"
-                        " one sorted sample for every K and model; see search.py.");
+PyDoc_STRVAR(table_doc, "table(x, loglik, mixtures, converged, n, K_max, floor, apart, give_up, kernel)\n\nThe best mixture"
+                        " of one sorted sample for every K and model; see search.py.");
 
 static PyObject *table(PyObject *self, PyObject *args) {
     struct {
-        Py_buffer x, small, loglik, mixtures, converged;
+        Py_buffer x, loglik, mixtures, converged;
     } b;
-    int n, K_max, kernel, done = 1;
+    int n, K_max, give_up, kernel, done = 1;
     double floor, apart;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*y*w*w*w*iiddi", &b.x, &b.small, &b.loglik, &b.mixtures, &b.converged, &n, &K_max,
-                          &floor, &apart, &kernel))
+    if (!PyArg_ParseTuple(args, "y*w*w*w*iiddii", &b.x, &b.loglik, &b.mixtures, &b.converged, &n, &K_max, &floor, &apart,
+                          &give_up, &kernel))
         return NULL;
-    const Py_ssize_t size = b.x.len / (Py_ssize_t)sizeof(double), few = b.small.len / (Py_ssize_t)sizeof(double);
-    const int valid = possible(size >= 2 && size <= n && few >= 2 && few <= SMALL && few <= size && K_max >= 1 &&
-                                   K_max <= K_LIMIT && K_max <= size && floor > 0.0,
+    const Py_ssize_t size = b.x.len / (Py_ssize_t)sizeof(double);
+    const int valid = possible(size >= 2 && size <= n && K_max >= 1 && K_max <= K_LIMIT && K_max <= size && floor > 0.0,
                                kernel, 0) &&
                       sized(&b.x, (uint64_t)size, sizeof(double), "x") &&
-                      sized(&b.small, (uint64_t)few, sizeof(double), "small") &&
                       sized(&b.loglik, (uint64_t)K_max * 2, sizeof(double), "loglik") &&
                       sized(&b.mixtures, (uint64_t)K_max * 6 * (uint64_t)K_max, sizeof(double), "mixtures") &&
                       sized(&b.converged, (uint64_t)K_max * 2, sizeof(int32_t), "converged");
     if (valid) {
         Py_BEGIN_ALLOW_THREADS
-        Table *t = calloc(1, sizeof *t);
-        double *points = padded(b.x.buf, (int)size), *some = padded(b.small.buf, (int)few);
-        done = t && points && some;
-        if (done) {
-            *t = (Table){.kernels = &KERNELS[kernel], .x = points, .small = some, .size = (int)size,
-                         .small_size = (int)few, .n = n, .K_max = K_max, .floor = floor, .apart = apart};
-            done = search_table(t);
-            hand_out(t, b.loglik.buf, b.mixtures.buf, b.converged.buf);
-        }
-        free(points);
-        free(some);
-        free(t);
+        done = search_table(&KERNELS[kernel], b.x.buf, (int)size, n, K_max, floor, apart, give_up, b.loglik.buf,
+                            b.mixtures.buf, b.converged.buf);
         Py_END_ALLOW_THREADS
     }
     return ended(&b, sizeof b, valid, done);

@@ -1,5 +1,5 @@
-/* The E-step in single precision on at most SMALL observations, for climbs that only scout. Included once for each
- * instruction set. Always sixteen lanes over the data, so that every machine sums in the same order.
+/* The E-step in single precision, for climbs that only scout. Included once for each instruction set. Always sixteen
+ * lanes over the data, so that every machine sums in the same order.
  */
 #ifndef EM_SCOUT_TYPES
 #define EM_SCOUT_TYPES
@@ -45,7 +45,7 @@ TARGET static double NAME(e_scout)(const void *data, int n, int K, const Mixture
     for (int j = 0; j < H; j++) {
         height[j] = zero;
         exponent[j] = (VecI){0};
-        product[j] = zero + 1.0f; /* of at most 16 mantissas */
+        product[j] = zero + 1.0f;
     }
     for (int start = 0; start < n; start += BLOCK) {
         VecF obs[H], sum[H], scale[H], e[K_LIMIT][H];
@@ -84,6 +84,11 @@ TARGET static double NAME(e_scout)(const void *data, int n, int K, const Mixture
             exponent[j] += ((VecI)sum[j] >> 23) - 127;
             product[j] *= (VecF)(((VecI)sum[j] & 0x7fffff) | 0x3f800000);
         }
+        if ((start + BLOCK) % (16 * BLOCK) == 0) /* of at most 16 mantissas and what is left of those before */
+            for (int j = 0; j < H; j++) {
+                exponent[j] += ((VecI)product[j] >> 23) - 127;
+                product[j] = (VecF)(((VecI)product[j] & 0x7fffff) | 0x3f800000);
+            }
         for (int k = 0; k < K; k++)
             for (int j = 0; j < H; j++) {
                 VecF d = obs[j] - mu[k], r = e[k][j] * scale[j], rd = r * d;
@@ -98,7 +103,7 @@ TARGET static double NAME(e_scout)(const void *data, int n, int K, const Mixture
         sums->s2[k] = NAME(lanes_total)(s2[k]);
     }
     memcpy(lane, product, sizeof lane);
-    double all = 1.0; /* of at most 256 mantissas */
+    double all = 1.0; /* of at most 272 mantissas */
     for (int l = 0; l < BLOCK; l++) all *= (double)lane[l];
     for (int j = 0; j < H; j++) height[j] += __builtin_convertvector(exponent[j], VecF);
     return LN_2 * (log2(all) + NAME(lanes_total)(height) + n * (double)highest) - 0.5 * n * LOG_2PI;

@@ -1,11 +1,11 @@
 /* Where the climbs of _em_table.h start: the steps of starts.py, which says why. */
 
 #define POINTS 48
-#define CUTS (2 * SMALL + 2 * K_LIMIT)
+#define CUTS (2 * MOST_SCOUTED + 2 * K_LIMIT)
 
-/* The moments of classes of the few points: class k is small[line[k] .. line[k + 1] - 1]; no class is empty. */
-static void scout_classes(Table *t, const int *line, int K, int model) {
-    const double *x = t->small, centre = x[t->small_size / 2];
+/* Both models from classes of the points: class k is x[line[k] .. line[k + 1] - 1]; no class is empty. */
+static void scout_classes(Table *t, const int *line, int K) {
+    const double *x = t->on->x, centre = x[t->on->size / 2];
     Mixture m;
     for (int k = 0; k < K; k++) {
         const int size = line[k + 1] - line[k];
@@ -15,11 +15,11 @@ static void scout_classes(Table *t, const int *line, int K, int model) {
             second += (x[i] - centre) * (x[i] - centre);
         }
         const double mean = first / size;
-        m.w[k] = (double)size / t->small_size;
+        m.w[k] = (double)size / t->on->size;
         m.mu[k] = centre + mean;
         m.v[k] = fmax(second / size - mean * mean, 1e-6);
     }
-    scout(t, &m, K, model);
+    for (int model = MODEL_E; model <= MODEL_V; model++) scout(t, &m, K, model);
 }
 
 static int ascends(const int *line, int K) {
@@ -32,7 +32,8 @@ static int ascends(const int *line, int K) {
  * the narrowest intervals are dropped. Returns whether no class is empty. The points have at least K values. */
 static int quantile_line(const double *x, int n, int K, int ties, int *line) {
     double cuts[CUTS];
-    int dropped[CUTS] = {0}, count = 0;
+    char dropped[CUTS];
+    int count = 0;
     line[0] = 0;
     line[K] = n;
     for (int m = K; ties && count < K + 1; m++) {
@@ -48,6 +49,7 @@ static int quantile_line(const double *x, int n, int K, int ties, int *line) {
             cuts[count++] = cut;
         }
     }
+    memset(dropped, 0, (size_t)count);
     for (int drop = count - K - 1; drop > 0; drop--) {
         int narrowest = -1;
         for (int i = 0; i < count - 1; i++)
@@ -67,40 +69,47 @@ static int quantile_line(const double *x, int n, int K, int ties, int *line) {
     return ascends(line, K);
 }
 
-/* The best classes of m points for each K (Fisher 1958): costs[i][j] is that of points i .. j - 1. Scouts them. */
-static void scout_partitions(Table *t, int m, double costs[POINTS + 1][POINTS + 1]) {
+/* Where the last of the best K classes of the first j points begins (Fisher 1958), at [K][j]. */
+typedef signed char Partitions[K_LIMIT + 1][POINTS + 1];
+
+/* costs[i][j] is that of points i .. j - 1 as one class. */
+static void partition(int m, int K_max, double costs[POINTS + 1][POINTS + 1], Partitions last) {
     double best[POINTS + 1], total[POINTS + 1];
-    signed char back[K_LIMIT + 1][POINTS + 1];
     memcpy(best, costs[0], sizeof best);
-    for (int K = 2; K <= t->K_max; K++) {
+    for (int K = 2; K <= K_max; K++) {
         for (int j = 0; j <= m; j++) {
             int from = 0;
-            for (int i = 1; i <= m; i++)
+            for (int i = 1; i < j; i++)
                 if (best[i] + costs[i][j] < best[from] + costs[from][j]) from = i;
             total[j] = best[from] + costs[from][j];
-            back[K][j] = (signed char)from;
+            last[K][j] = (signed char)from;
         }
         memcpy(best, total, sizeof best);
-        if (!isfinite(best[m])) continue;
-        int line[K_LIMIT + 1];
-        for (int k = K, at = m; k >= 0; k--) {
-            line[k] = (at * t->small_size + m - 1) / m;
-            at = k >= 2 ? back[k][at] : 0;
-        }
-        if (!ascends(line, K)) continue;
-        for (int model = MODEL_E; model <= MODEL_V; model++) scout_classes(t, line, K, model);
+        if (!isfinite(best[m])) last[K][m] = -1;
     }
 }
 
-/* Classes of k-means, and those of the largest classification likelihood (Symons 1981), of two points or more. */
-static void scout_classifications(Table *t) {
+/* Classes of the points, cut where the best ones of m quantiles are; returns whether no class is empty. */
+static int partition_line(const Table *t, int m, int K, Partitions last, int *line) {
+    if (last[K][m] < 0) return 0;
+    for (int k = K, at = m; k >= 0; k--) {
+        line[k] = (int)(((int64_t)at * t->on->size + m - 1) / m);
+        at = k >= 2 ? last[k][at] : 0;
+    }
+    return ascends(line, K);
+}
+
+/* For each K: classes cut at quantiles, those of k-means, and those of the largest classification likelihood (Symons
+ * 1981), of two points or more. The highest climb of each model goes on before K + 1 has its turn. */
+static void scout_values(Table *t) {
     double points[POINTS] = {0.0}, first[POINTS + 1] = {0.0}, second[POINTS + 1] = {0.0};
     double means[POINTS + 1][POINTS + 1], likelihood[POINTS + 1][POINTS + 1];
-    const int n = t->small_size, m = n < POINTS ? n : POINTS;
+    Partitions by_means, by_likelihood;
+    const double *x = t->on->x;
+    const int n = t->on->size, m = n < POINTS ? n : POINTS, K_max = t->K ? t->K : t->K_max;
+    int line[K_LIMIT + 1], values = 1;
+    condense(x, n, m, points);
     for (int i = 0; i < m; i++) {
-        const double place = n == m ? i : (i + 0.5) / m * n - 0.5;
-        const int low = (int)place;
-        points[i] = t->small[low] + (place - low) * (t->small[low + 1 < n ? low + 1 : n - 1] - t->small[low]);
         first[i + 1] = first[i] + points[i];
         second[i + 1] = second[i] + points[i] * points[i];
     }
@@ -117,8 +126,15 @@ static void scout_classifications(Table *t) {
                 likelihood[i][j] =
                     0.5 * size * log(means[i][j] / size + least * least) - size * log((double)size);
         }
-    scout_partitions(t, m, means);
-    scout_partitions(t, m, likelihood);
+    partition(m, K_max, means, by_means);
+    partition(m, K_max, likelihood, by_likelihood);
+    for (int i = 1; i < n; i++) values += x[i] > x[i - 1];
+    for (int K = t->K ? t->K : 2; K <= K_max; K++) {
+        if (K <= values && quantile_line(x, n, K, values < n, line)) scout_classes(t, line, K);
+        if (partition_line(t, m, K, by_means, line)) scout_classes(t, line, K);
+        if (partition_line(t, m, K, by_likelihood, line)) scout_classes(t, line, K);
+        for (int model = MODEL_E; !t->K && model <= MODEL_V; model++) follow(t, K, model, 1, INFINITY);
+    }
 }
 
 /* One more component: each of K in its turn split in two, and one wide one added. */
@@ -147,9 +163,10 @@ static void scout_splits(Table *t, const Mixture *old, int K, int model) {
 }
 
 static void scout_window(Table *t, const Mixture *old, int K, int model, int at, int size) {
-    const int n = t->small_size;
+    const int n = t->on->size;
+    const double *x = t->on->x;
     if (size >= n || at < 0) return;
-    const double low = t->small[at], high = t->small[at + size - 1], sd = fmax(0.3 * (high - low), 1e-4);
+    const double low = x[at], high = x[at + size - 1], sd = fmax(0.3 * (high - low), 1e-4);
     Mixture m;
     copy_mixture(K, old, &m);
     for (int k = 0; k < K; k++) m.w[k] *= 1.0 - (double)size / n;
@@ -162,14 +179,14 @@ static void scout_window(Table *t, const Mixture *old, int K, int model, int at,
 /* One more component: at the ends, and where the values crowd beyond what the K explain. */
 static void scout_insertions(Table *t, const Mixture *old, int K, int model) {
     static const double SHARES[] = {0.0, 0.06, 0.12, 0.25};
-    const int n = t->small_size;
-    double density[SMALL];
+    const int n = t->on->size;
+    const double *x = t->on->x, *density = t->density;
     scout_window(t, old, K, model, 0, 2);
     scout_window(t, old, K, model, 0, 3);
     scout_window(t, old, K, model, n - 2, 2);
     scout_window(t, old, K, model, n - 3, 3);
     if (n <= 4) return;
-    t->kernels->density(t->small, n, K, old, density);
+    t->kernels->density(x, n, K, old, t->density);
     for (int s = 0, last = 0; s < 4; s++) {
         const int share = (int)nearbyint(SHARES[s] * n), size = share > 4 ? share : 4;
         if (size == last) continue;
@@ -177,7 +194,7 @@ static void scout_insertions(Table *t, const Mixture *old, int K, int model) {
         int at = 0;
         double least = INFINITY;
         for (int i = 0; i + size <= n; i++) {
-            const double crowd = fmax(t->small[i + size - 1] - t->small[i], 1e-6) * density[i + size / 2];
+            const double crowd = fmax(x[i + size - 1] - x[i], 1e-6) * density[i + size / 2];
             if (crowd < least) {
                 least = crowd;
                 at = i;

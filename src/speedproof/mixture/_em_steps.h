@@ -2,7 +2,6 @@
 
 #define K_LIMIT 32
 #define BLOCK 16 /* observations that an E-step takes at once */
-#define SMALL 256 /* observations on which single precision scouts */
 #define MOST_STEPS 100000000 /* ten times as many, for what single precision leaves, fit an int */
 #define INLINE static inline __attribute__((always_inline))
 #define LOG_2PI 1.8378770664093453
@@ -28,7 +27,7 @@ typedef struct {
     int accelerate;
     int extra_step; /* keep one more M-step when it still moves the weights (mclust) */
     int clamp;      /* ... is raised to it */
-    int give_up;    /* end a climb that is far below what its model needs to win ... */
+    int give_up;    /* after so many steps end a climb that is far below what its model needs to win ... */
     double needed;  /* ... which is this log-likelihood */
 } Rules;
 
@@ -172,7 +171,7 @@ static Outcome em_plain(EStep e_step, const void *x, int n, int K, int model, co
  * the slope: what is left to climb grows with it, and with E, whose climbs rest on ledges, farther. */
 static int hopeless(const Rules *rules, int model, int steps, double loglik, double gain, double needed) {
     const double reach = model == MODEL_E ? 60.0 : 30.0;
-    return rules->give_up && steps >= 6 && needed - loglik > 8.0 + reach * sqrt(fmax(gain, 0.0));
+    return rules->give_up && steps >= rules->give_up && needed - loglik > 8.0 + reach * sqrt(fmax(gain, 0.0));
 }
 
 /* EM accelerated: at each start t0 two steps t0 -> t1 -> t2, then an extrapolation as the next start; a start
@@ -208,8 +207,9 @@ static Outcome em_accelerated(EStep e_step, const void *x, int n, int K, int mod
             o.state = RUN_OK;
             return o;
         }
-        if (hopeless(rules, model, o.steps, o.loglik, o.loglik - start, rules->needed)) return o;
-        copy_mixture(K, m, &t0);
+        const int ended = hopeless(rules, model, o.steps, o.loglik, o.loglik - start, rules->needed);
+        copy_mixture(K, ended ? &t1 : m, ended ? m : &t0);
+        if (ended) return o;
         extrapolate(K, &t0, &t1, &t2, rules->min_variance, &longest, m);
     }
     return o;

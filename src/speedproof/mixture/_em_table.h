@@ -1,10 +1,16 @@
 /* The best mixture of one sample for every K and model: the steps of search.py, which says why. */
 
+#define SMALL 256
+#define MOST_SCOUTED 3000
+#define FEW 128
 #define SCOUT_STEPS 20
+#define BRIEF_STEPS 30
 #define LONG_STEPS 3000
 #define FINE_STEPS 30000
 #define MARGIN 10.0
 #define TRIES 3
+#define TOPS 8
+#define SEVERAL 3
 #define ROUNDS 3
 #define REACH 30.0
 
@@ -16,26 +22,68 @@ typedef struct {
 } Waiting;
 
 typedef struct {
-    int there, converged;
+    int there, converged, finished;
     double loglik, bic;
     Mixture mixture;
 } Found;
 
+/* A sorted sample or quantiles of it, padded to whole blocks, and again in single precision. */
+typedef struct {
+    double *x;
+    float *single;
+    int size;
+} Points;
+
 typedef struct {
     const Kernels *kernels;
-    const double *x, *small; /* sorted, padded to whole blocks */
-    int size, small_size, n, K_max; /* n: values that the points of x stand for */
-    float few[SMALL];               /* the small ones again */
-    double floor, apart;            /* of a variance; how far four values lie apart */
-    double narrowest;               /* deviation that single precision can tell */
+    Points all, some, small;
+    const Points *on;        /* of these, those to scout on */
+    double *density;         /* room for one a point */
+    int n, K_max;            /* n: values that the points stand for */
+    int K, model;            /* where alone to scout; K = 0: everywhere */
+    int give_up, steps;      /* rules of scouts */
+    double floor, apart;     /* of a variance; how far four values lie apart */
     Waiting *waiting;
     int count, room, failed; /* failed: out of memory */
     Found found[K_LIMIT + 1][2];
 } Table;
 
-static Rules table_rules(const Table *t, double relative, double absolute, int steps) {
+/* A sorted sample as so many quantiles, one in the middle of each equal part; itself when it is not larger. */
+static void condense(const double *x, int n, int count, double *out) {
+    for (int i = 0; i < count; i++) {
+        const double place = n <= count ? i : (i + 0.5) / count * n - 0.5;
+        const int low = (int)place;
+        out[i] = x[low] + (place - low) * (x[low + 1 < n ? low + 1 : n - 1] - x[low]);
+    }
+}
+
+/* Points to be freed, of a sample; 0 without memory. */
+static int points_of(const double *x, int n, int count, Points *out) {
+    const int size = n < count ? n : count, whole = (size + BLOCK - 1) / BLOCK * BLOCK;
+    *out = (Points){malloc((size_t)whole * sizeof *out->x), malloc((size_t)whole * sizeof *out->single), size};
+    if (!out->x || !out->single) return 0;
+    condense(x, n, size, out->x);
+    for (int i = 0; i < whole; i++) {
+        if (i >= size) out->x[i] = out->x[size - 1];
+        out->single[i] = (float)out->x[i];
+    }
+    return 1;
+}
+
+static double best_bic(const Table *t) {
+    double best = t->found[1][MODEL_E].bic;
+    for (int K = 2; K <= t->K_max; K++)
+        for (int model = MODEL_E; model <= MODEL_V; model++)
+            if (t->found[K][model].there) best = fmax(best, t->found[K][model].bic);
+    return best;
+}
+
+/* Rules of a climb on points, that ends after `give_up` steps where its model cannot win. */
+static Rules table_rules(const Table *t, const Points *on, int K, int model, double relative, double absolute, int steps,
+                         int give_up) {
     return (Rules){.gain_relative = relative, .gain_absolute = absolute, .min_variance = t->floor, .max_steps = steps,
-                   .accelerate = 1, .clamp = 1, .needed = -INFINITY};
+                   .accelerate = 1, .clamp = 1, .give_up = t->give_up ? give_up : 0,
+                   .needed = 0.5 * (best_bic(t) - bic_of(0.0, t->n, K, model)) * on->size / t->n};
 }
 
 static int table_sound(const Table *t, int K, const Mixture *m) {
@@ -44,8 +92,10 @@ static int table_sound(const Table *t, int K, const Mixture *m) {
     return 1;
 }
 
-/* A short climb on the few points, where it ends waits: in single precision, unless a component gets too narrow. */
+/* A short climb on some points, where it ends waits: in single precision, unless a component gets too narrow. */
 static void scout(Table *t, const Mixture *from, int K, int model) {
+    const Points *on = t->on;
+    if (t->K && (K != t->K || model != t->model)) return;
     if (t->count == t->room) {
         const int room = 2 * t->room + 128;
         Waiting *more = realloc(t->waiting, (size_t)room * sizeof *more);
@@ -56,16 +106,17 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
     }
     Waiting *one = &t->waiting[t->count];
     Mixture *m = &one->mixture;
-    Rules rules = table_rules(t, 1e-5, 0.0, SCOUT_STEPS);
-    rules.min_variance = fmax(t->floor, t->narrowest * t->narrowest);
+    Rules rules = table_rules(t, on, K, model, 1e-5, 0.0, t->steps, 6);
+    const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]);
+    rules.min_variance = fmax(t->floor, narrowest * narrowest);
     copy_mixture(K, from, m);
-    Outcome o = em_padded(t->kernels->e_scout, t->few, t->small_size, K, model, &rules, m);
+    Outcome o = em_padded(t->kernels->e_scout, on->single, on->size, K, model, &rules, m);
     int narrow = o.state == RUN_SINGULAR;
     for (int k = 0; k < K; k++) narrow |= !(m->v[k] > rules.min_variance);
     if (narrow && rules.min_variance > t->floor) {
         rules.min_variance = t->floor;
         copy_mixture(K, from, m);
-        o = em_padded(t->kernels->e_step, t->small, t->small_size, K, model, &rules, m);
+        o = em_padded(t->kernels->e_step, on->x, on->size, K, model, &rules, m);
     }
     if (o.state == RUN_SINGULAR || !(o.loglik > -INFINITY)) return;
     if (model == MODEL_V && !table_sound(t, K, &one->mixture)) return;
@@ -80,35 +131,28 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
 static void climb_on(Table *t, int K, int model, const Mixture *from, const Rules *rules) {
     Mixture m;
     copy_mixture(K, from, &m);
-    const Outcome o = em_padded(t->kernels->e_step, t->x, t->size, K, model, rules, &m);
+    const Outcome o = em_padded(t->kernels->e_step, t->all.x, t->all.size, K, model, rules, &m);
     Found *old = &t->found[K][model];
     if (o.state == RUN_SINGULAR || !(o.loglik > (old->there ? old->loglik : -INFINITY))) return;
     if (model == MODEL_V && !table_sound(t, K, &m)) return;
     old->there = 1;
+    old->finished = 0;
     old->converged = o.state == RUN_OK;
     old->loglik = o.loglik;
-    old->bic = bic_of(o.loglik * t->n / t->size, t->n, K, model);
+    old->bic = bic_of(o.loglik * t->n / t->all.size, t->n, K, model);
     copy_mixture(K, &m, &old->mixture);
-}
-
-static double best_bic(const Table *t) {
-    double best = t->found[1][MODEL_E].bic;
-    for (int K = 2; K <= t->K_max; K++)
-        for (int model = MODEL_E; model <= MODEL_V; model++)
-            if (t->found[K][model].there) best = fmax(best, t->found[K][model].bic);
-    return best;
 }
 
 /* Long climbs of the highest `count` that wait at a place, those of one height once, none more than
  * `reach` of BIC below the best. */
 static void follow(Table *t, int K, int model, int count, double reach) {
-    const Rules rules = table_rules(t, 1e-5, 0.0, LONG_STEPS);
+    const Rules rules = table_rules(t, &t->all, K, model, 1e-5, 0.0, LONG_STEPS, 6);
     double last = INFINITY;
     for (int taken = 0; taken < count;) {
         Waiting *top = NULL;
         for (Waiting *w = t->waiting; w < t->waiting + t->count; w++)
             if (!w->gone && w->K == K && w->model == model && (!top || w->loglik > top->loglik)) top = w;
-        if (!top || bic_of(top->loglik * t->n / t->small_size, t->n, K, model) < best_bic(t) - reach) return;
+        if (!top || bic_of(top->loglik * t->n / t->on->size, t->n, K, model) < best_bic(t) - reach) return;
         top->gone = 1;
         if (!(last - top->loglik > 1e-3)) continue;
         last = top->loglik;
@@ -158,48 +202,91 @@ static void follow_all(Table *t, double bar, int count, double reach) {
 
 static void single(Table *t) {
     Found *one = &t->found[1][MODEL_E];
+    const double *x = t->all.x;
+    const int size = t->all.size;
     double mean = 0.0, v = 0.0;
-    for (int i = 0; i < t->size; i++) mean += t->x[i];
-    mean /= t->size;
-    for (int i = 0; i < t->size; i++) v += (t->x[i] - mean) * (t->x[i] - mean);
-    v /= t->size;
+    for (int i = 0; i < size; i++) mean += x[i];
+    mean /= size;
+    for (int i = 0; i < size; i++) v += (x[i] - mean) * (x[i] - mean);
+    v /= size;
     one->there = one->converged = 1;
-    one->loglik = -0.5 * t->size * (LOG_2PI + log(v) + 1.0);
-    one->bic = bic_of(one->loglik * t->n / t->size, t->n, 1, MODEL_E);
+    one->loglik = -0.5 * size * (LOG_2PI + log(v) + 1.0);
+    one->bic = bic_of(one->loglik * t->n / size, t->n, 1, MODEL_E);
     one->mixture.w[0] = 1.0;
     one->mixture.mu[0] = mean;
     one->mixture.v[0] = v;
 }
 
-/* Fill `found`; returns 0 when memory runs out. */
-static int search_table(Table *t) {
-    for (int i = 0; i < SMALL; i++) t->few[i] = (float)t->small[i < t->small_size ? i : t->small_size - 1];
-    t->narrowest = NARROWEST * (t->small[t->small_size - 1] - t->small[0]);
-    single(t);
-    if (t->K_max > 1) {
-        int line[K_LIMIT + 1], values = 1;
-        for (int i = 1; i < t->small_size; i++) values += t->small[i] > t->small[i - 1];
-        for (int K = 2; K <= t->K_max && K <= values; K++)
-            if (quantile_line(t->small, t->small_size, K, values < t->small_size, line))
-                for (int model = MODEL_E; model <= MODEL_V; model++) scout_classes(t, line, K, model);
-        scout_classifications(t);
-        follow_all(t, -INFINITY, 1, INFINITY);
-        for (int round = 0; round < ROUNDS; round++) {
-            const double before = best_bic(t);
-            move(t, round ? MARGIN : INFINITY);
-            follow_all(t, -INFINITY, 1, REACH);
-            follow_all(t, best_bic(t) - MARGIN, TRIES, REACH);
-            if (best_bic(t) - before < 1e-3) break;
-        }
-        const Rules rules = table_rules(t, 0.0, 1e-11, FINE_STEPS);
-        const double bar = best_bic(t) - MARGIN;
-        for (int K = 2; K <= t->K_max; K++)
-            for (int model = MODEL_E; model <= MODEL_V; model++)
-                if (t->found[K][model].there && t->found[K][model].bic >= bar)
-                    climb_on(t, K, model, &t->found[K][model].mixture, &rules);
+/* To convergence, if it is one of those that may win. */
+static void finish(Table *t, int K, int model) {
+    Found *one = &t->found[K][model];
+    const Rules rules = table_rules(t, &t->all, K, model, 0.0, 1e-11, FINE_STEPS, 0);
+    if (!one->there || one->finished || one->bic < best_bic(t) - MARGIN) return;
+    climb_on(t, K, model, &one->mixture, &rules);
+    one->finished = 1;
+}
+
+/* Climbs to one place from all values and from the mixtures of one component fewer and of one more. */
+static void climb_anew(Table *t, int K, int model) {
+    Found *one = &t->found[K][model];
+    if (model == MODEL_V) finish(t, K, model); /* many tops of nearly one height: no choice before convergence */
+    const Found old = *one, *fewer = &t->found[K - 1][K > 2 ? model : MODEL_E];
+    t->K = K;
+    t->model = model;
+    t->count = 0;
+    scout_values(t);
+    if (fewer->there) {
+        scout_splits(t, &fewer->mixture, K - 1, model);
+        scout_insertions(t, &fewer->mixture, K - 1, model);
     }
-    free(t->waiting);
-    return !t->failed;
+    if (old.there && K < t->K_max && one[2].there) scout_merges(t, &one[2].mixture, K + 1, model);
+    one->there = 0;
+    follow(t, K, model, TOPS, INFINITY);
+    if (old.finished && !(one->loglik <= old.loglik && one->loglik > old.loglik - 1e-3)) finish(t, K, model);
+    if (old.there && !(one->there && one->loglik > old.loglik)) *one = old;
+}
+
+/* Moves on all points: where several components win, and where one more of one width may. */
+static void climb_on_all(Table *t) {
+    const double best = best_bic(t);
+    t->on = &t->some;
+    t->steps = BRIEF_STEPS;
+    for (int model = MODEL_E; model <= MODEL_V; model++) {
+        int top = 1;
+        double bic = model == MODEL_E ? t->found[1][model].bic : -INFINITY;
+        for (int K = 2; K <= t->K_max; K++) {
+            if (!t->found[K][model].there || t->found[K][model].bic <= bic) continue;
+            bic = t->found[K][model].bic;
+            top = K;
+        }
+        if (model == MODEL_E ? top < 2 || bic < best - MARGIN : top < SEVERAL || bic < best) continue;
+        if (model == MODEL_V) climb_anew(t, top, model);
+        if (model == MODEL_V && top > 2) climb_anew(t, top - 1, model);
+        if (top < t->K_max) climb_anew(t, top + 1, model);
+    }
+}
+
+static void search_places(Table *t) {
+    double gain = INFINITY;
+    t->on = &t->small;
+    t->steps = SCOUT_STEPS;
+    single(t);
+    if (t->K_max < 2) return;
+    scout_values(t);
+    for (int round = 0; round < ROUNDS && gain >= 1e-3; round++) {
+        gain = -best_bic(t);
+        move(t, round ? MARGIN : INFINITY);
+        follow_all(t, -INFINITY, 1, REACH);
+        follow_all(t, best_bic(t) - MARGIN, TRIES, REACH);
+        gain += best_bic(t);
+    }
+    do {
+        gain = -best_bic(t);
+        if (t->all.size > FEW) climb_on_all(t);
+        gain += best_bic(t);
+        for (int K = 2; K <= t->K_max; K++)
+            for (int model = MODEL_E; model <= MODEL_V; model++) finish(t, K, model);
+    } while (gain >= 1e-3);
 }
 
 /* What was found, K by K, E before V: log-likelihoods of the points (NaN: none) and parameters, zeros behind a K. */
@@ -216,4 +303,34 @@ static void hand_out(const Table *t, double *loglik, double *mixtures, int32_t *
                 mixtures[2 * t->K_max + k] = one->mixture.v[k];
             }
         }
+}
+
+/* The table of so many values, whose quantiles x are; returns 0 when memory runs out. */
+static int search_table(const Kernels *kernels, const double *x, int size, int n, int K_max, double floor, double apart,
+                        int give_up, double *loglik, double *mixtures, int32_t *converged) {
+    Table *t = calloc(1, sizeof *t);
+    if (!t) return 0;
+    t->kernels = kernels;
+    t->n = n;
+    t->K_max = K_max;
+    t->floor = floor;
+    t->apart = apart;
+    t->give_up = give_up;
+    t->failed = !(points_of(x, size, size, &t->all) && points_of(x, size, MOST_SCOUTED, &t->some) &&
+                  points_of(x, size, SMALL, &t->small) &&
+                  (t->density = malloc((MOST_SCOUTED + BLOCK) * sizeof *t->density)));
+    if (!t->failed) {
+        search_places(t);
+        hand_out(t, loglik, mixtures, converged);
+    }
+    const int done = !t->failed;
+    for (int i = 0; i < 3; i++) {
+        Points *points = (Points *[]){&t->all, &t->some, &t->small}[i];
+        free(points->x);
+        free(points->single);
+    }
+    free(t->density);
+    free(t->waiting);
+    free(t);
+    return done;
 }

@@ -49,7 +49,7 @@ class StoppingRules(Struct, frozen=True):
     accelerate: bool  # squared extrapolation every second step
     extra_step: bool  # keep one more M-step when it still moves the weights, as mclust does
     clamp: bool = False  # a variance is raised to that limit instead
-    give_up: bool = False  # in a search: end climbs that are far below what their model needs to win
+    give_up: int = 0  # in a search: end climbs far below what their model needs to win after so many steps
 
 
 SINGULAR = float(np.finfo(float).eps)
@@ -58,7 +58,7 @@ EMPTY = SINGULAR**0.5
 
 MCLUST = StoppingRules(1e-5, 0.0, SINGULAR, 100_000, accelerate=False, extra_step=True)
 """The rules of R's mclust, for data in their own unit."""
-REPLICATE = StoppingRules(1e-5, 0.0, SINGULAR, 600, accelerate=True, extra_step=False, give_up=True)
+REPLICATE = StoppingRules(1e-5, 0.0, SINGULAR, 600, accelerate=True, extra_step=False, give_up=6)
 """For bootstrap replicates: mclust's tolerance, reached by accelerated steps, and no climb without hope."""
 
 

@@ -324,7 +324,7 @@ def fit(
         return _as_mclust(values, K_max)
     floor = _rounding(values, u, scale)
     most = MOST_SCOUTED if fast else MOST
-    mixtures = table(u, K_max, floor, most=most)
+    mixtures = table(u, K_max, floor, most=most, every=components is not None)
     if components is not None and 1 < components <= K_max:
         mixtures = distinct(u, K_max, mixtures, floor)
     if components is not None:

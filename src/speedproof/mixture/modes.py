@@ -163,7 +163,7 @@ def of_one_width(x: FloatArray) -> Modes | None:
     if x.size < 2 * FEW_RUNS or x[0] == x[-1]:
         return None
     u, centre, scale = standardise(x)
-    mixtures = table(u, 2, 0.0)
+    mixtures = table(u, 2, 0.0, every=True)
     normal, two = mixtures.loglik[:, em.E].tolist()
     symmetric, skewed = one_mode(u)
     gains = 2.0 * (two - normal), 2.0 * (two - symmetric), 2.0 * (two - skewed)

@@ -4,7 +4,7 @@ For each K all starts of :mod:`speedproof.mixture.starts` climb a few steps on a
 sample; the highest of them climbs on, on the sample itself. Where the BIC comes near the best the next ones
 climb on, too, and what is highest then is taken to convergence. Where several components win or, of
 one width, come near, the last moves are made on all these points. What wins climbs on, on all values of a sample
-larger than they are.
+larger than they are. The compiled search ends climbs early whose BIC cannot come near the best.
 
 The likelihood of two values that lie close together grows without bound as a component narrows to them. So a
 component is no narrower than rounding makes values (the step of their grid, or of the clock whose ticks they crowd
@@ -177,14 +177,20 @@ def spread_of_neighbours(x: FloatArray) -> float:
 
 
 def table(
-    x: FloatArray, K_max: int, floor: float, *, most: int = MOST, kernel: str | None = None
+    x: FloatArray,
+    K_max: int,
+    floor: float,
+    *,
+    most: int = MOST,
+    every: bool = False,
+    kernel: str | None = None,
 ) -> BestMixtures:
     """The best mixture found for every K and model of sorted, standardised values, on so many points at most.
 
-    No component has a standard deviation below ``floor``; ``kernel`` as for :func:`speedproof.mixture.em.search`.
+    No component has a standard deviation below ``floor``. Climbs whose BIC cannot come near the best end early,
+    unless ``every`` one is wanted. ``kernel`` as for :func:`speedproof.mixture.em.search`.
     """
     on = starts.condensed(x, most)
-    small = starts.condensed(on, SMALL)
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
     best = BestMixtures(
         np.full((K_max, 2), np.nan), np.empty((K_max, 2, 3, K_max)), np.zeros((K_max, 2), np.int32)
@@ -193,11 +199,10 @@ def table(
     if compiled is not None:
         module, chosen = compiled
         module.table(
-            on, small, best.loglik, best.mixtures, best.converged, x.size, K_max, smallest, apart, chosen
+            on, best.loglik, best.mixtures, best.converged, x.size, K_max, smallest, apart, not every, chosen
         )
     else:
-        naive_table(on, small, best, x.size, K_max, smallest, apart)
-    _on_all_values(on, best, max(smallest, em.SINGULAR), apart, kernel)
+        naive_table(on, best, x.size, K_max, smallest, apart)
     if x.size > on.size:
         np.multiply(best.loglik, x.size / on.size, out=best.loglik)
     return best
@@ -245,9 +250,7 @@ def of_all_values(x: FloatArray, found: BestMixtures, floor: float, most: int = 
     return best
 
 
-def _on_all_values(
-    x: FloatArray, found: BestMixtures, floor: float, apart: float, kernel: str | None
-) -> None:
+def _on_all_values(x: FloatArray, found: BestMixtures, floor: float, apart: float) -> None:
     """Move from the best mixtures again, on all values: where several win, and where one more of one width may.
 
     The likelihood of a long tail has many tops of nearly one height, and few points may miss the highest.
@@ -271,9 +274,9 @@ def _on_all_values(
                 continue
             around = (best + 2,) if model == em.E else (best + 1, best, best + 2)
             for place in ((K, model) for K in around if 2 <= K <= K_max):
-                tops = _tops(points, _around(points, place, found), place, brief, apart, kernel)[1]
+                tops = _tops(points, _around(points, place, found), place, brief, apart)[1]
                 for count, rules in ((_TOPS, long), (1, fine)):
-                    heights, tops, converged = _tops(x, tops[:count], place, rules, apart, kernel)
+                    heights, tops, converged = _tops(x, tops[:count], place, rules, apart)
                     at = place[0] - 1, model
                     if heights.size and not heights[0] <= found.loglik[at]:  # or there was none
                         found.loglik[at], found.converged[at] = heights[0], converged[0]
@@ -281,16 +284,11 @@ def _on_all_values(
 
 
 def _tops(
-    x: FloatArray,
-    mixtures: FloatArray,
-    place: Place,
-    rules: em.StoppingRules,
-    apart: float,
-    kernel: str | None,
+    x: FloatArray, mixtures: FloatArray, place: Place, rules: em.StoppingRules, apart: float
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Where climbs end: sound mixtures, the highest first, each height once."""
     reached = mixtures.copy()
-    heights, steps = em.climb(x, reached, [place] * len(reached), rules, kernel=kernel)
+    heights, steps = em.climb(x, reached, [place] * len(reached), rules, kernel="numpy")
     good = heights > -np.inf
     if place[1] == em.V:
         good &= sound(reached, x.size, apart)
@@ -357,10 +355,9 @@ def _starts_of(x: FloatArray, K: int, width: int, fewer: FloatArray | None) -> F
     return np.concatenate([np.empty((0, 3, width)), *groups])
 
 
-def naive_table(
-    on: FloatArray, small: FloatArray, found: BestMixtures, n: int, K_max: int, floor: float, apart: float
-) -> None:
+def naive_table(on: FloatArray, found: BestMixtures, n: int, K_max: int, floor: float, apart: float) -> None:
     """The twin of ``_em_table.h``, on what :func:`table` hands to it."""
+    small = starts.condensed(on, SMALL)
     s = _Search(on, small, floor, apart, n, found)
     mean, single = float(on.mean()), np.zeros((3, K_max))
     v = float(((on - mean) ** 2).mean())
@@ -379,3 +376,4 @@ def naive_table(
             if s.bics[s.best()] - before < 1e-3:
                 break
         s.finish(s.near())
+    _on_all_values(on, found, max(floor, em.SINGULAR), apart)

@@ -80,7 +80,7 @@ def _of_one(x: FloatArray, K_max: int, step: float) -> Iterator[tuple[float, Int
     except DataError:  # constant
         return
     on = condensed(u, _MANY)
-    mixtures = table(on, max(K_max, 1), step / scale / sqrt(2.0 * pi))
+    mixtures = table(on, max(K_max, 1), step / scale / sqrt(2.0 * pi), every=True)
     at = (x - centre) / scale
     for K in range(1, max(K_max, 1) + 1):
         for model in (em.E, em.V) if K > 1 else (em.E,):
