@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct, field
@@ -65,11 +66,10 @@ class BuildOrder:
         """Whether there are several builds."""
         return any(self._uses.values())
 
-    def upcoming(self) -> dict[str, int | None]:
-        """The builds of the next block, by version; None where there is but one."""
+    def upcoming(self) -> dict[str, int]:
+        """The builds of the next block, by version, of those that have several."""
         return {
-            name: self._next(version, uses) if uses else None
-            for version, (name, uses) in enumerate(self._uses.items())
+            name: self._next(version, uses) for version, (name, uses) in enumerate(self._uses.items()) if uses
         }
 
     def _next(self, version: int, uses: Sequence[int]) -> int:
@@ -142,7 +142,8 @@ class Tally(Struct):
         self.failed += run.failed
         self.lacking += not run.failed and not deciding
         self.left_behind += run.left_behind > 0
-        self.metrics = tuple(dict.fromkeys((*self.metrics, *run.metrics)))
+        if self.metrics != (found := tuple(run.metrics)):
+            self.metrics = tuple(dict.fromkeys(self.metrics + found))
 
     @property
     def useless(self) -> bool:
@@ -206,7 +207,15 @@ class Harness(_Executor, Protocol):
         """Execute once, for all benchmarks that are asked for; a run for every one that is wanted of it."""
 
 
-_Measure = Callable[[PlannedVersion, Sequence[str], Sequence[str]], Mapping[str, Run]]
+_Benchmarks = Sequence[PlannedBenchmark]
+_Measure = Callable[[PlannedVersion, _Benchmarks, _Benchmarks], Sequence[Run]]
+
+
+def _measure_all(
+    harness: Harness, version: PlannedVersion, wanted: _Benchmarks, asked: _Benchmarks
+) -> list[Run]:
+    runs = harness.measure_all(version, [b.name for b in wanted], [b.name for b in asked])
+    return [runs[b.name] for b in wanted]
 
 
 class RunLoop:
@@ -227,9 +236,9 @@ class RunLoop:
         self.tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
         self.together = isinstance(executor, Harness)  # whether all benchmarks are measured at once
         self._measure: _Measure = (
-            executor.measure_all
+            partial(_measure_all, executor)
             if isinstance(executor, Harness)
-            else lambda version, wanted, asked: dict.fromkeys(wanted, executor.measure(version))
+            else lambda version, wanted, asked: [executor.measure(version)]  # each has a group of its own
         )
 
     def now(self) -> float:
@@ -252,9 +261,8 @@ class RunLoop:
         """
         (version, build), (block, position) = built, place
         at = self.now()
-        measured = self._measure(version, [b.name for b in wanted], [b.name for b in asked])
-        for benchmark in wanted:
-            run = measured[benchmark.name]
+        runs = [*zip(wanted, self._measure(version, wanted, asked), strict=True)]
+        for benchmark, run in runs:
             kept = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, build)
             self.append(RunLine(self.head.session, benchmark.name, version.name, block, position, at, *kept))
             deciding = self.deciding(run)
@@ -266,7 +274,7 @@ class RunLoop:
                     if metric not in run.metrics and metric not in tally.absent:
                         tally.absent[metric] = self.executor.explain(run, metric)
                 tally.count(run, deciding=deciding)
-        return [(benchmark, measured[benchmark.name]) for benchmark in wanted]
+        return runs
 
     def counted(self, session: StoredSession) -> Iterator[tuple[Tally, RunLine]]:
         """The runs of an earlier session, of versions that still take part, warm-up left out."""
