@@ -194,9 +194,7 @@ def differences(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, 
     return tuple(f"{n}: {one.get(n, '')!r} and {other.get(n, '')!r}" for n in names)
 
 
-_PR_SET_TIMERSLACK = 29
 _PR_SET_CHILD_SUBREAPER = 36
-_REST_SECONDS = 1e-6
 _SLOT = 16  # bytes for a number
 _LOOK_SECONDS = 0.05
 _ENDING_SECONDS = 0.005
@@ -258,15 +256,6 @@ def _prctl() -> Callable[..., int]:
     import ctypes
 
     return ctypes.CDLL(None).prctl
-
-
-def rest() -> None:
-    """Sleep as shortly as can be: Linux adds 50 us for the sake of its batteries, which children inherit."""
-    if adopts():
-        _prctl()(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    time.sleep(_REST_SECONDS)
-    if adopts():
-        _prctl()(_PR_SET_TIMERSLACK, 0, 0, 0, 0)  # as it was when the process began
 
 
 def left_behind(before: set[int]) -> list[int]:
