@@ -6,7 +6,6 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct, field
@@ -207,15 +206,7 @@ class Harness(_Executor, Protocol):
         """Execute once, for all benchmarks that are asked for; a run for every one that is wanted of it."""
 
 
-_Benchmarks = Sequence[PlannedBenchmark]
-_Measure = Callable[[PlannedVersion, _Benchmarks, _Benchmarks], Sequence[Run]]
-
-
-def _measure_all(
-    harness: Harness, version: PlannedVersion, wanted: _Benchmarks, asked: _Benchmarks
-) -> list[Run]:
-    runs = harness.measure_all(version, [b.name for b in wanted], [b.name for b in asked])
-    return [runs[b.name] for b in wanted]
+_Measure = Callable[[PlannedVersion, Sequence[str], Sequence[str]], Mapping[str, Run]]
 
 
 class RunLoop:
@@ -236,9 +227,9 @@ class RunLoop:
         self.tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
         self.together = isinstance(executor, Harness)  # whether all benchmarks are measured at once
         self._measure: _Measure = (
-            partial(_measure_all, executor)
+            executor.measure_all
             if isinstance(executor, Harness)
-            else lambda version, wanted, asked: [executor.measure(version)]  # each has a group of its own
+            else lambda version, wanted, asked: dict.fromkeys(wanted, executor.measure(version))
         )
 
     def now(self) -> float:
@@ -261,8 +252,9 @@ class RunLoop:
         """
         (version, build), (block, position) = built, place
         at = self.now()
-        runs = [*zip(wanted, self._measure(version, wanted, asked), strict=True)]
-        for benchmark, run in runs:
+        measured = self._measure(version, [b.name for b in wanted], [b.name for b in asked])
+        for benchmark in wanted:
+            run = measured[benchmark.name]
             kept = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, build)
             self.append(RunLine(self.head.session, benchmark.name, version.name, block, position, at, *kept))
             deciding = self.deciding(run)
@@ -274,7 +266,7 @@ class RunLoop:
                     if metric not in run.metrics and metric not in tally.absent:
                         tally.absent[metric] = self.executor.explain(run, metric)
                 tally.count(run, deciding=deciding)
-        return runs
+        return [(benchmark, measured[benchmark.name]) for benchmark in wanted]
 
     def counted(self, session: StoredSession) -> Iterator[tuple[Tally, RunLine]]:
         """The runs of an earlier session, of versions that still take part, warm-up left out."""
