@@ -65,11 +65,10 @@ class BuildOrder:
         """Whether there are several builds."""
         return any(self._uses.values())
 
-    def upcoming(self) -> dict[str, int | None]:
-        """The builds of the next block, by version; None where there is but one."""
+    def upcoming(self) -> dict[str, int]:
+        """The builds of the next block, by version, of those that have several."""
         return {
-            name: self._next(version, uses) if uses else None
-            for version, (name, uses) in enumerate(self._uses.items())
+            name: self._next(version, uses) for version, (name, uses) in enumerate(self._uses.items()) if uses
         }
 
     def _next(self, version: int, uses: Sequence[int]) -> int:
@@ -142,7 +141,8 @@ class Tally(Struct):
         self.failed += run.failed
         self.lacking += not run.failed and not deciding
         self.left_behind += run.left_behind > 0
-        self.metrics = tuple(dict.fromkeys((*self.metrics, *run.metrics)))
+        if self.metrics != (found := tuple(run.metrics)):
+            self.metrics = tuple(dict.fromkeys(self.metrics + found))
 
     @property
     def useless(self) -> bool:

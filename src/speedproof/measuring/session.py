@@ -269,15 +269,13 @@ class Session:
         """Measure one block and let it be judged; the orders of the next one."""
         block, order = self._blocks[turn.number], self._builds[turn.number]
         values: dict[str, dict[str, list[float]]] = {benchmark.name: {} for benchmark in wanting}
-        wanted = {name: [b for b in wanting if name in self._deciders[b.name].runners] for name in versions}
-        builds = order.upcoming()
-        now: dict[str, _Built] = {
-            name: (
-                version if (build := builds[name]) is None else as_built(version, version.builds[build]),
-                build,
-            )
-            for name, version in versions.items()
-        }
+        wanted: dict[str, list[PlannedBenchmark]] = {name: [] for name in versions}
+        for benchmark in wanting:
+            for name in self._deciders[benchmark.name].runners:
+                wanted[name].append(benchmark)
+        now: dict[str, _Built] = {name: (version, None) for name, version in versions.items()}
+        for name, build in (builds := order.upcoming()).items():
+            now[name] = as_built(versions[name], versions[name].builds[build]), build
         if order and self._warmup != 0:
             for name in orders[0]:
                 # A build that has not run yet is not in the machine's caches.
