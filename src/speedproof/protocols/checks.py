@@ -13,6 +13,7 @@ from speedproof.data.sample import Sample, Trait, above_zero
 from speedproof.data.suite import Pair
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.dependence import drift, drift_within, lag1, midranks
+from speedproof.stats.ranks import sample_ends
 from speedproof.stats.scaling import exponent, last_place, middle
 
 Tested = tuple[float, float]  # a statistic with its p-value
@@ -135,27 +136,25 @@ def coarse_values(pairs: Sequence[Pair]) -> list[list[Note]]:
         sides = [(x.values, y.values) for x, y in (both[i] for i in rows)]
         pooled = np.sort(np.concatenate([np.stack(side) for side in zip(*sides, strict=True)], axis=1))
         for k in np.flatnonzero((pooled[:, 1:] == pooled[:, :-1]).any(axis=1)).tolist():
-            notes[rows[k]] = _coarse(*sides[k], max(sample.written_unit for sample in both[rows[k]]))
+            notes[rows[k]] = _coarse(
+                *sides[k], pooled[k], max(sample.written_unit for sample in both[rows[k]])
+            )
     return notes
 
 
-def _coarse(x: FloatArray, y: FloatArray, unit: float) -> list[Note]:
-    """Of values of which some are equal."""
-    measured = np.concatenate([x, y])
+def _coarse(x: FloatArray, y: FloatArray, measured: FloatArray, unit: float) -> list[Note]:
+    """Of values of which some are equal, together in ascending order."""
     shift = exponent(measured)
     pooled = np.ldexp(measured, shift)
-    distinct, _ = np.unique(pooled, return_counts=True)  # without it, numpy.ma is imported
+    different = pooled[sample_ends(pooled)]
     size = float(middle(np.abs(pooled)))
     if pooled.size < _LEAST_FOR_STEP or size == 0.0:
         return []
     # Two values or one tell no step; their last decimal place is the best guess.
-    least = measured.min()
-    places = [
-        last_place(float(side.min()), unit) for side in (measured, measured[measured > least]) if side.size
-    ]
+    places = [last_place(value, unit) for value in np.ldexp(different[:2], -shift).tolist()]
     guess = min(max(places), float(np.abs(measured).max()))  # of numbers beyond a unit, none is larger
-    step = float(np.diff(distinct).min()) if distinct.size > 2 else float(np.ldexp(guess, shift))
-    spread = max(float(part.std()) for part in np.split(pooled, [x.size]))
+    step = float(np.diff(different).min()) if different.size > 2 else float(np.ldexp(guess, shift))
+    spread = max(float(np.ldexp(side, shift).std()) for side in (x, y))
     if step <= spread or step <= _COARSE * size:
         return []
     read = float(np.ldexp(step, -shift))

@@ -109,23 +109,27 @@ def control_verdicts(
     if marked := sum(bool(comparison.undermining) for comparison in comparisons):
         promise += f"; in {marked} of {len(comparisons)} benchmarks the runs are not what the tests assume"
     adjusted = ADJUSTMENTS[method](plain.ravel()).reshape(plain.shape)
+    rows = zip(comparisons, plain.T.tolist(), adjusted.T.tolist(), strict=True)
     return Controlled(
         protocol=next(iter(protocols), ""),
         method=method,
         alpha=alpha,
         margin=margin,
         family=int(np.count_nonzero(~np.isnan(plain))),
-        verdicts=tuple(_decide(c, plain[:, i], adjusted[:, i], alpha) for i, c in enumerate(comparisons)),
+        verdicts=tuple(_decide(c, own, joint, alpha) for c, own, joint in rows),
         promise=promise,
     )
 
 
-def _decide(c: Comparison, plain: FloatArray, adjusted: FloatArray, alpha: float) -> ControlledVerdict:
+def _decide(
+    c: Comparison, plain: Sequence[float], adjusted: Sequence[float], alpha: float
+) -> ControlledVerdict:
     alone = c.verdict
-    if np.isnan(adjusted).all():
+    known = [i for i, p in enumerate(adjusted) if not math.isnan(p)]
+    if not known:
         return ControlledVerdict(c.benchmark, Verdict.UNDECIDED, alone, math.nan, math.nan, math.nan)
-    tested = alone in CLAIMS[: adjusted.size]
-    claim = CLAIMS.index(alone) if tested else int(np.nanargmin(adjusted))
-    p = float(adjusted[claim])
+    tested = alone in CLAIMS[: len(adjusted)]
+    claim = CLAIMS.index(alone) if tested else min(known, key=adjusted.__getitem__)
+    p = adjusted[claim]
     verdict = alone if tested and p <= alpha else Verdict.UNDECIDED
-    return ControlledVerdict(c.benchmark, verdict, alone, p, 1 - p, 1 - float(plain[claim]))
+    return ControlledVerdict(c.benchmark, verdict, alone, p, 1 - p, 1 - plain[claim])

@@ -281,9 +281,13 @@ def null_distribution(n: int, m: int, independent: bool) -> Null:
 def _tied(groups: tuple[int, ...], n: int) -> Table | None:
     size = sum(groups)
     # The number of compositions, which heavy ties keep small: with more groups it never falls.
-    counts = np.ones(1)
+    most, single = min(n, size - n), groups.count(1)
+    if math.comb(single, min(most, single // 2)) > _MOST_TIED:
+        return None
+    counts = np.array([math.comb(single, k) for k in range(min(most, single) + 1)], dtype=np.float64)
     for group in groups:
-        counts = np.convolve(counts, np.ones(group + 1))[: min(n, size - n) + 1]
+        if group > 1:
+            counts = np.convolve(counts, np.ones(group + 1))[: most + 1]
         if counts.max() > _MOST_TIED:
             return None
     spread, ways = _orders(groups, n)

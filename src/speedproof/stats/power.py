@@ -24,7 +24,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.ranks import ascending, brunner_munzel, pooled_order, tie_excess
+from speedproof.stats.ranks import ascending, brunner_munzel, merged_places, pooled_order, tie_excess
 from speedproof.stats.ratio import LogErrors
 from speedproof.stats.scaling import middle
 from speedproof.stats.special import normal_quantile
@@ -102,6 +102,7 @@ _TOGETHER = 1.5  # the estimate and its bias vary together
 _MOST = 256  # values of a side; of more, so many of their quantiles
 _AT_ONCE = 1 << 15  # ratios, of several pairs: they fit a core's cache
 _SAME = 1e-14  # logarithms that differ by less may be equal
+_WIDEST, _OF_ZERO = 1e4, -1e5  # beyond the logarithms of ratios, and of values
 
 
 def typical_error(x: FloatArray, y: FloatArray, inflation: FloatArray, steps: FloatArray) -> LogErrors:
@@ -124,17 +125,20 @@ def _error(
     x: FloatArray, y: FloatArray, inflation: FloatArray, of_steps: FloatArray
 ) -> tuple[FloatArray, ...]:
     n, m = x.shape[1], y.shape[1]
-    d = _log_ratios(_thinned(x), _thinned(y))
-    flat = np.sort(d.reshape(len(d), -1), axis=1)
+    log_x, log_y = _logarithms(_thinned(x), _thinned(y))
+    flat = _differences(log_x, log_y)
     middle = _quantile(flat, np.full(len(flat), 0.5))
+    log_x, log_y = np.maximum(log_x, _OF_ZERO), np.maximum(log_y, _OF_ZERO)
 
     def variances(at: FloatArray) -> tuple[FloatArray, ...]:
         """Of the share of the ratios above a place: what either side adds."""
-        above = (d > (at + _SAME)[:, None, None]).astype(np.float32)
-        above += d >= (at - _SAME)[:, None, None]
+        ends = np.clip(at, -_WIDEST, _WIDEST)[:, None]
+        upto, below = (
+            merged_places(log_x - (ends + side * _SAME), log_y, side > 0.0) for side in (1.0, -1.0)
+        )
         return tuple(
-            (0.5 * above.mean(axis=axis, dtype=np.float64)).var(axis=1) * inflation / (k - 1.0)
-            for axis, k in ((2, n), (1, m))
+            (0.5 * (upto[i] + below[i]) / others).var(axis=1) * inflation / (k - 1.0)
+            for i, others, k in ((0, log_y.shape[1], n), (1, log_x.shape[1], m))
         )
 
     of_x, of_y = variances(middle)
@@ -150,21 +154,24 @@ def _error(
     return np.sqrt(variance), np.where(noise > 0.0, df * (variance / noise) ** 2, np.inf), bias
 
 
-def _log_ratios(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Of all pairs, shape (rows, n, m); the ratio of two zeros is 1."""
-    # In a unit in which they are near 1, so that rounding their logarithms makes equal ratios differ by little.
-    unit = -np.frexp(np.maximum(x.max(axis=1), y.max(axis=1)))[1][:, None]
-    x, y = (np.log(np.ldexp(side, unit)) for side in (x, y))
-    d = x[:, :, None] - y[:, None, :]
+def _logarithms(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    # In a unit in which they are near 1, so that rounding them makes equal ratios differ by little.
+    unit = -np.frexp(np.maximum(x[:, -1], y[:, -1]))[1][:, None]
+    return np.log(np.ldexp(x, unit)), np.log(np.ldexp(y, unit))
+
+
+def _differences(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Of all pairs, ascending; the ratio of two zeros is 1."""
+    d = (x[:, :, None] - y[:, None, :]).reshape(len(x), -1)
     d[np.isnan(d)] = 0.0
+    d.sort(axis=1)
     return d
 
 
 def _thinned(values: FloatArray) -> FloatArray:
-    n = values.shape[1]
-    if n <= _MOST:
-        return values
-    return ascending(values)[:, ((np.arange(_MOST) + 0.5) * n / _MOST).astype(np.intp)]
+    """Ascending, so many of them at most."""
+    n, values = values.shape[1], ascending(values)
+    return values if n <= _MOST else values[:, ((np.arange(_MOST) + 0.5) * n / _MOST).astype(np.intp)]
 
 
 def _quantile(ascending: FloatArray, share: FloatArray) -> FloatArray:
