@@ -66,13 +66,13 @@ class Controlled(Struct, frozen=True):
     promise: str  # what the risk means
 
     def __str__(self) -> str:
-        return "\n".join([self._told, *map(str, self.verdicts)])
+        return "\n".join([self._summary, *map(str, self.verdicts)])
 
     def __repr__(self) -> str:
-        return f"<Controlled: {self._told}>"
+        return f"<Controlled: {self._summary}>"
 
     @property
-    def _told(self) -> str:
+    def _summary(self) -> str:
         counts = ", ".join(f"{self.count(v)} {v.value}" for v in Verdict if self.count(v))
         how = METHODS[self.method]
         return f"{counts or 'no benchmarks'} at a joint risk of {100 * self.alpha:g} % ({how})"
