@@ -21,8 +21,8 @@ from speedproof.corpus.changes import CorpusChanges
 from speedproof.corpus.conclude import Conclusion
 from speedproof.corpus.info import CorpusInfo
 from speedproof.corpus.model import CorpusModels
-from speedproof.history.alarms import ToldAlarms
-from speedproof.history.result import ToldHistory
+from speedproof.history.alarms import ExportedAlarms
+from speedproof.history.result import ExportedHistory
 from speedproof.history.rows import Added, QueriedSample
 from speedproof.mixture.results import Analysis, Indices
 from speedproof.protocols.caveats import MachineSpeeds
@@ -39,7 +39,7 @@ from speedproof.protocols.sequential import SessionAnswer
 from speedproof.protocols.speedup_test import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why
-from speedproof.reporting.bisection import ToldBisection
+from speedproof.reporting.bisection import ExportedBisection
 from speedproof.reporting.json import SCHEMA_VERSION
 from speedproof.reporting.stored import Context, StoredSuite
 
@@ -61,9 +61,9 @@ RESULTS: dict[str, list[Any]] = {
         )
     ],
     "gate": [GateDecision],
-    "history": [ToldHistory, ToldAlarms, Added, QueriedSample],
+    "history": [ExportedHistory, ExportedAlarms, Added, QueriedSample],
     "run": [SessionAnswer, Calibration, RunPlan],
-    "bisect": [ToldBisection],
+    "bisect": [ExportedBisection],
     "corpus": [CorpusInfo],
     "corpus compare": [Conclusion],
     "corpus model": [CorpusModels],

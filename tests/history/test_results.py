@@ -13,10 +13,10 @@ from tests.history.measured import MeasuredCommit, measurements
 
 import speedproof as sp
 from speedproof.data.suite import Key
-from speedproof.history.alarms import FoundAlarms, find_alarms
+from speedproof.history.alarms import AlarmAnswer, find_alarms
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
-from speedproof.history.result import FoundHistory
+from speedproof.history.result import HistoryAnswer
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.history.triage import by_commit
@@ -62,9 +62,9 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
             [f"Measure again: speedproof history confirm {near.bad.sha[:9]} -- COMMAND"],
         ),
     ):
-        found = FoundAlarms("s.db", 1000.0, 40, 80, 1, KNOWN, given)
+        found = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, given)
         assert alarm_report(found).hints == (*steps, "Accept: speedproof history bless COMMIT")
-    assert alarm_report(FoundAlarms("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
+    assert alarm_report(AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
     assert not found.slower(replace(near, factor=1.0))
 
 
@@ -170,7 +170,7 @@ def test_what_became_of_a_change(left: float, state: str) -> None:
     assert first.today == pytest.approx(math.exp(left), abs=0.004)
     assert last.undone is None
     assert last.today == pytest.approx(last.factor, rel=1e-9)
-    found = FoundHistory("s.db", 0.95, tuple(commits), KNOWN, tracks, (first, last), (), None)
+    found = HistoryAnswer("s.db", 0.95, tuple(commits), KNOWN, tracks, (first, last), (), None)
     printed = render(overview(found), 200)
     assert state in printed
 
@@ -189,7 +189,7 @@ def test_a_commit_stands_while_one_of_its_changes_does() -> None:
     tracks = tracks_of(measurements(rows), commits, {0: "ant"})
     known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s, *_ in steps}
     changes = tuple(change for change in find_history_changes(tracks) if change.factor > 1.0)
-    found = FoundHistory("s.db", 0.95, tuple(commits), known, tracks, changes, (), None)
+    found = HistoryAnswer("s.db", 0.95, tuple(commits), known, tracks, changes, (), None)
     groups = [(group.commit, len(group.changes), group.stands) for group in by_commit(found)]
     assert groups == [(commits[20], 2, True), (commits[50], 1, False)]
 

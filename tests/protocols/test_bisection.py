@@ -19,7 +19,7 @@ from speedproof.protocols.bisection import (
     outlook_of_search,
     residuals_of,
 )
-from speedproof.reporting.bisection import EndedBisection, bisection_report
+from speedproof.reporting.bisection import BisectionAnswer, bisection_report
 from speedproof.stats.betting import blocks_for_proof, smallest_provable
 from speedproof.stats.culprit import StepPosterior
 from speedproof.stats.sequential import PairedSequence
@@ -170,7 +170,7 @@ def test_what_is_likely_is_not_called_proven() -> None:
 
     def told(found: BisectionFinding) -> str:
         return " ".join(
-            str(bisection_report(EndedBisection(found, tuple(map(str, range(12))), 0.01))).split()
+            str(bisection_report(BisectionAnswer(found, tuple(map(str, range(12))), 0.01))).split()
         )
 
     assert "There may be another change (83 % likely): bisect before and after" in told(found)

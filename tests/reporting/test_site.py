@@ -19,7 +19,7 @@ from speedproof.data.suite import Key
 from speedproof.errors import UsageError
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, commit_address
-from speedproof.history.result import FoundHistory
+from speedproof.history.result import HistoryAnswer
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.reporting.site import write_projects, write_site
@@ -30,7 +30,7 @@ HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
 STEP = 40
 
 
-def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60, slower: int = 1) -> FoundHistory:
+def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60, slower: int = 1) -> HistoryAnswer:
     """Benchmarks of which the first become 10 % slower at commit 40."""
     rng = np.random.default_rng(5)
     commits = tuple(
@@ -44,7 +44,7 @@ def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60, slower:
             rows.append(MeasuredCommit(k, i, 0, commit, False, value, len(rows), value * 0.99, value * 1.02))
     tracks = tracks_of(measurements(rows), commits, {0: HOSTILE})
     series = {k: StoredSeries(k, Key(name), "s", False) for k, name in enumerate(names)}
-    return FoundHistory("s.db", 0.95, commits, series, tracks, find_history_changes(tracks), (), None)
+    return HistoryAnswer("s.db", 0.95, commits, series, tracks, find_history_changes(tracks), (), None)
 
 
 def told(path: Path) -> Any:
@@ -85,7 +85,7 @@ def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
     own = (*main.commits[:50], Commit("f1"), Commit("f2"))
     rows = [MeasuredCommit(0, i, 0, commit, False, 0.01, i) for i, commit in enumerate(own)]
     tracks = tracks_of(measurements(rows), own, {0: "m"})
-    branch = FoundHistory("s.db", 0.95, own, main.series, tracks, (), (), None)
+    branch = HistoryAnswer("s.db", 0.95, own, main.series, tracks, (), (), None)
     write_site([main], tmp_path / "site", made="today", branches={"feature": branch})
     _, track = told(tmp_path / "site" / "data" / "0.js")
     assert track["br"] == "feature"

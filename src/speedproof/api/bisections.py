@@ -26,7 +26,7 @@ from speedproof.measuring.store import ResultsFile
 from speedproof.measuring.system import busy
 from speedproof.protocols.bisection import Bisection, Stage
 from speedproof.protocols.bisection import BisectionFinding as BisectionFinding
-from speedproof.reporting.bisection import EndedBisection, bisection_report
+from speedproof.reporting.bisection import BisectionAnswer, bisection_report
 from speedproof.reporting.model import Report
 
 INTERRUPTED = "interrupted"
@@ -34,7 +34,7 @@ INTERRUPTED = "interrupted"
 _PAIR = 2
 
 
-class BisectResult(Shown, EndedBisection, frozen=True):
+class BisectResult(Shown, BisectionAnswer, frozen=True):
     """Which commit changed the speed. ``print`` says it in words.
 
     Attributes
@@ -234,11 +234,11 @@ def bisect_revisions(
     _check(names)
     search = Bisection(len(names), alpha=alpha_of(request.confidence), min_change=request.min_change)
     before = recalled(file, request, names)
-    for found in before.found:
-        if isinstance(found, int):
-            search.skip(found)
+    for block in before.found:
+        if isinstance(block, int):
+            search.skip(block)
         else:
-            search.add(*found)
+            search.add(*block)
     head = head_of(request, names, before.sessions)
     with ResultsFile(file) as store:
         store.append(head)

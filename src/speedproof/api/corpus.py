@@ -362,10 +362,10 @@ def labelled(
                 yield label, _versioned(results, given.name, label, by)
 
 
-def _whole(found: Iterable[FileResults]) -> Iterator[FileResults]:
+def _whole(files: Iterable[FileResults]) -> Iterator[FileResults]:
     """All parts of a file together: which field tells its versions apart depends on all of them."""
     parts: list[FileResults] = []
-    for part in found:
+    for part in files:
         parts.append(part)
         if not part.more:
             yield replace(

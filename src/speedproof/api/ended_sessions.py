@@ -179,7 +179,7 @@ class EndedSession:
             self.outcome.outcome,
             exit_code,
         )
-        extra = [found for found in (self.calibration, self.plan) if found is not None]
+        extra = [result for result in (self.calibration, self.plan) if result is not None]
         sides = summaries_of(self.suite, self.question.metric)
         answers = [f.answer(sides, rules.alpha) for f in self.findings]
         return to_json("run", [*answers, *extra], session=how, **more)

@@ -194,8 +194,11 @@ def gate(
     if after is not None:
         earlier = after.decision.demands
         reference, candidate = (
-            own if name is None and own in suite.versions else name
-            for name, own in ((reference, after.decision.reference), (candidate, after.decision.candidate))
+            version if name is None and version in suite.versions else name
+            for name, version in (
+                (reference, after.decision.reference),
+                (candidate, after.decision.candidate),
+            )
         )
         metrics = {row.comparison.metric for row in after.decision.rows}
         metric = metric or (metrics.pop() if len(metrics) == 1 else "all")

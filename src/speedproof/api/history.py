@@ -161,8 +161,8 @@ class History:
             "branch": current_branch(self.repository), "session": session, "anchor": anchor, "machine": machine,
             "unit": unit, "higher_is_better": higher_is_better,
         }  # fmt: skip
-        if format is None and (found := importer_of(Path(path))) is not None:
-            return add_all(self, path, found, done=done, **asked)
+        if format is None and (importer := importer_of(Path(path))) is not None:
+            return add_all(self, path, importer, done=done, **asked)
         asked |= {"started": started, "format": format, "benchmark": benchmark, "where": where}
         return add_file(self, path, commit, **asked)
 

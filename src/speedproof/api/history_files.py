@@ -195,7 +195,7 @@ def add_file(
 def add_all(
     history: History,
     path: str,
-    found: Iterable[Imported | Path | str],
+    imported: Iterable[Imported | Path | str],
     *,
     session: str,
     machine: str,
@@ -206,7 +206,7 @@ def add_all(
     """Every commit of another tool's history, each a session; files that cannot be read are told."""
     parts: list[Added] = []
     problems: list[str] = []
-    everything = list(found)
+    everything = list(imported)
     higher = names_given(higher_is_better)
     if suites := [part.suite for part in everything if isinstance(part, Imported)]:
         all_there(higher, (n for suite in suites for key in suite.keys for n in (key.metric, key.benchmark)))

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from speedproof.api.shown import Shown
-from speedproof.history.alarms import FoundAlarms
-from speedproof.history.result import FoundHistory
+from speedproof.history.alarms import AlarmAnswer
+from speedproof.history.result import HistoryAnswer
 from speedproof.reporting.history import alarm_report
 from speedproof.reporting.json import to_json
 from speedproof.reporting.model import Report
 from speedproof.reporting.triage import overview
 
 
-class HistoryResult(FoundHistory, Shown, Struct, frozen=True):
+class HistoryResult(HistoryAnswer, Shown, Struct, frozen=True):
     """What a history shows. ``print`` shows what ``speedproof history`` shows.
 
     Attributes
@@ -58,13 +58,13 @@ class HistoryResult(FoundHistory, Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """What ``speedproof history --json`` writes of it."""
-        return to_json("history", [self.told()])
+        return to_json("history", [self.exported()])
 
     def __repr__(self) -> str:
         return f"<HistoryResult: {len(self.changes)} changes in {self.measured} commits>"
 
 
-class AlarmResult(FoundAlarms, Shown, Struct, frozen=True):
+class AlarmResult(AlarmAnswer, Shown, Struct, frozen=True):
     """The alarms that the last commits raised. ``print`` shows what ``speedproof history watch`` shows."""
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:
@@ -73,7 +73,7 @@ class AlarmResult(FoundAlarms, Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """What ``speedproof history watch --json`` writes of it."""
-        return to_json("history", [self.told()])
+        return to_json("history", [self.exported()])
 
     def __repr__(self) -> str:
         return f"<AlarmResult: {len(self.alarms)} alarms in the last {self.last} of {self.commits} commits>"

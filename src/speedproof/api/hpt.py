@@ -81,11 +81,11 @@ class HptResult(Shown, Struct, frozen=True):
     def r_speedup(self, confidence: float | str) -> RSpeedup:
         """The speedup of the winner that holds with a confidence r."""
         confidence = proportion_given("confidence", confidence, '0.95 or "95%"')
-        for found in self.result.speedups:
-            if found.confidence == confidence:
-                return found
-        (found,) = self.at([confidence]).speedups
-        return found
+        for speedup in self.result.speedups:
+            if speedup.confidence == confidence:
+                return speedup
+        (speedup,) = self.at([confidence]).speedups
+        return speedup
 
     def as_record(self) -> dict[str, object]:
         """As in JSON."""

@@ -139,9 +139,9 @@ class Measurement:
             steps.close()
             self._finish(result)
 
-    def _finish(self, found: RaceResult | None) -> RaceResult:
+    def _finish(self, result: RaceResult | None) -> RaceResult:
         self._held.close()
-        self._result = found or self._resulting(
+        self._result = result or self._resulting(
             tuple(f for c in self.comparisons.values() for f in c.findings()), self._session.review()
         )
         return self._result
@@ -253,7 +253,7 @@ def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Note]:
     missing = f"had no value of {metric!r} to compare: what is said holds for those that have one, {unproven}"
     left = "left processes running, whose work is not in its values and disturbs the next runs"
     for t in tallies:
-        for count, assumed, told in (
+        for count, assumed, text in (
             (t.failed, Assumption.SUCCESSFUL_RUNS, failed),
             (t.lacking, Assumption.VALUES, missing),
             (t.left_behind, Assumption.NOTHING_LEFT_RUNNING, left),
@@ -261,6 +261,6 @@ def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Note]:
             if count:
                 yield Note(
                     assumed,
-                    f"{count} of {'1 run' if t.runs == 1 else f'{t.runs} runs'} of {t.version} {told}",
+                    f"{count} of {'1 run' if t.runs == 1 else f'{t.runs} runs'} of {t.version} {text}",
                     (t.version,),
                 )

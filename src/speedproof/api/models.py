@@ -64,7 +64,7 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
 
     @cached_property
     def _answers(self) -> list[Answered]:
-        return [answers(self.asked, sample, found) for *_, sample, found in self.models]
+        return [answers(self.asked, sample, analysis) for *_, sample, analysis in self.models]
 
     @cached_property
     def _indices(self) -> list[Indices | None]:
@@ -83,11 +83,11 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
                     "version": version,
                     "unit": sample.unit,
                     "order_known": Trait.ORDER_KNOWN in sample.traits,
-                    "model": found,
+                    "model": analysis,
                     **asdict(answered),
                     "metrics": compared,
                 }
-                for (key, version, sample, found), answered, compared in zip(
+                for (key, version, sample, analysis), answered, compared in zip(
                     self.models, self._answers, self._indices, strict=True
                 )
             ],
@@ -216,13 +216,13 @@ def model(
 
     models = []
     left_out: dict[str, list[str]] = {}
-    for ((key, version), sample), found in zip(
+    for ((key, version), sample), analysis in zip(
         samples, _shared_out(one, [s for _, s in samples], jobs), strict=True
     ):
-        if isinstance(found, DataError):
-            left_out.setdefault(str(found), []).append(f"{key.benchmark} ({version})")
+        if isinstance(analysis, DataError):
+            left_out.setdefault(str(analysis), []).append(f"{key.benchmark} ({version})")
         else:
-            models.append((key, version, sample, found))
+            models.append((key, version, sample, analysis))
         done()
     problems = [f"left out: {_first(names)}: {why}" for why, names in left_out.items()]
     if not models:

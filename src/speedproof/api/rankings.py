@@ -60,10 +60,10 @@ class RankResult(Shown, Struct, frozen=True):
 
     def __getitem__(self, benchmark: str) -> BenchmarkRanking:
         """One benchmark."""
-        for found in self.benchmarks:
-            if found.key.benchmark == benchmark:
-                return found
-        there = ", ".join(found.key.benchmark for found in self.benchmarks)
+        for ranking in self.benchmarks:
+            if ranking.key.benchmark == benchmark:
+                return ranking
+        there = ", ".join(ranking.key.benchmark for ranking in self.benchmarks)
         raise UsageError(f"no benchmark {benchmark!r} was ranked, only: {there}")
 
     def over_suite(self, metric: str | None = None) -> SuiteRanking:
@@ -85,7 +85,7 @@ class RankResult(Shown, Struct, frozen=True):
         """What ``speedproof rank --json`` writes."""
         from speedproof.reporting.json import to_json
 
-        return to_json("rank", [found.as_record() for found in self.benchmarks])
+        return to_json("rank", [ranking.as_record() for ranking in self.benchmarks])
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words."""
@@ -180,7 +180,7 @@ def rank(
             Parameter("resamples", resamples), f": an interval needs at least {_LEAST_RESAMPLES}"
         )
     first, others = suite.sides(reference)
-    found: list[BenchmarkRanking] = []
+    rankings: list[BenchmarkRanking] = []
     problems = []
     for key, rivals in by_benchmark(suite, (first, *others)).items():
         try:
@@ -199,8 +199,8 @@ def rank(
             changes = None
             if mixtures and len(samples) == 2:
                 changes = compare_modes(Pair(key, *samples), alpha=alpha, K_max=max_components)
-            found.append(BenchmarkRanking(key, samples[0].unit, ranking, changes))
+            rankings.append(BenchmarkRanking(key, samples[0].unit, ranking, changes))
         done()
-    if not found:
+    if not rankings:
         raise UsageError("\n  ".join(["no benchmark could be ranked", *problems]))
-    return RankResult(tuple(found), tuple(problems), suite, first, proportion(confidence))
+    return RankResult(tuple(rankings), tuple(problems), suite, first, proportion(confidence))

@@ -265,12 +265,14 @@ def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict
     return by_version, common
 
 
-def _with_environments(benchmark: PlannedBenchmark, own: Mapping[str, Mapping[str, str]]) -> PlannedBenchmark:
+def _with_environments(
+    benchmark: PlannedBenchmark, variables: Mapping[str, Mapping[str, str]]
+) -> PlannedBenchmark:
     """A benchmark whose versions have variables of their own."""
     names = [version.name for version in benchmark.versions]
-    if unknown := [name for name in own if name not in names]:
+    if unknown := [name for name in variables if name not in names]:
         raise UsageError(f"--env: there is no version {unknown[0]!r}; available: {', '.join(names)}")
-    versions = (replace(v, env={**v.env, **own.get(v.name, {})}) for v in benchmark.versions)
+    versions = (replace(v, env={**v.env, **variables.get(v.name, {})}) for v in benchmark.versions)
     return replace(benchmark, versions=tuple(versions))
 
 

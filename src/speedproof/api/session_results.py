@@ -193,9 +193,9 @@ def suite_of(times: Mapping[tuple[str, str], Sequence[tuple[float, int]]]) -> Su
     traits = frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT})
     return Suite.from_records(
         (version, Record(benchmark, np.array(values), traits=traits, blocks=np.array(blocks)))
-        for (benchmark, version), found in times.items()
-        if found
-        for values, blocks in [zip(*found, strict=True)]
+        for (benchmark, version), seconds in times.items()
+        if seconds
+        for values, blocks in [zip(*seconds, strict=True)]
     )
 
 

@@ -78,7 +78,7 @@ def report(result: Shown, path: str | Path) -> None:
         raise UsageError(f"expected a result, of sp.compare(...) for example, not a {type(result).__name__}")
     path = Path(path)
     ending = path.suffix.lower()
-    writers = {ending: found.write for found in FORMATS.values() for ending in found.endings}
+    writers = {ending: made.write for made in FORMATS.values() for ending in made.endings}
     endings = [*writers, ".txt", *((".json",) if hasattr(result, "to_json") else ())]
     if ending not in endings:
         raise UsageError(f"{path}: a {type(result).__name__} is written as {', '.join(endings)}")

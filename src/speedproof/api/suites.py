@@ -155,10 +155,10 @@ class SuiteResult(Shown, Struct, frozen=True):
         """By benchmark, what was seen against the assumptions of the protocols that were asked."""
         from speedproof.api.pairs import warnings_of
 
-        found: dict[str, list[Comparison]] = {}
+        comparisons: dict[str, list[Comparison]] = {}
         for comparison in (c for result in self.results for c in result.comparisons):
-            found.setdefault(comparison.benchmark, []).append(comparison)
-        return {name: checks for name, of in found.items() if (checks := warnings_of(of))}
+            comparisons.setdefault(comparison.benchmark, []).append(comparison)
+        return {name: checks for name, of in comparisons.items() if (checks := warnings_of(of))}
 
     @property
     def plot(self) -> ResultPlots:
@@ -188,9 +188,9 @@ class SuiteResult(Shown, Struct, frozen=True):
         """
         control: Control = "holm" if method == "holm" else "benjamini-hochberg"
         protocol = self.result.headlines[0].protocol if protocol is None else protocol
-        for found in self.result.controlled:
-            if (found.method, found.protocol) == (control, protocol):
-                return found
+        for controlled in self.result.controlled:
+            if (controlled.method, controlled.protocol) == (control, protocol):
+                return controlled
         one_of("protocol", protocol, self.result.protocols)
         raise UsageError("a single benchmark has no joint risk: its own verdict stands")
 
@@ -252,16 +252,16 @@ class SuiteResult(Shown, Struct, frozen=True):
         """By candidate, what mixtures say of every benchmark that they can be fitted to."""
         from speedproof.protocols.modes import compare_modes
 
-        found: dict[str, list[ModeComparison]] = {}
+        comparisons: dict[str, list[ModeComparison]] = {}
         for candidate, reference, alpha in dict.fromkeys(
             (r.candidate, r.reference, r.alpha) for r in self.results
         ):
             for pair in self.suite.pair(reference, candidate).pairs:
                 one = compare_modes(pair, alpha=alpha)
                 if one is not None:
-                    found.setdefault(candidate, []).append(one)
+                    comparisons.setdefault(candidate, []).append(one)
                 done()
-        return found
+        return comparisons
 
     def to_json(self, **more: Any) -> str:
         """What ``speedproof compare --json`` writes; ``more`` goes beside the results."""

@@ -52,7 +52,7 @@ class WhyResult(Shown, Struct, frozen=True):
 
     def __iter__(self) -> Iterator[Why]:
         """Everything that was explained."""
-        return (one for found in self.by_candidate.values() for one in found)
+        return (one for whys in self.by_candidate.values() for one in whys)
 
     def __getitem__(self, benchmark: str) -> Why:
         """What was found about one benchmark, of the first candidate."""
@@ -183,14 +183,14 @@ def metrics_given(
     given: Mapping[str, Any], explained: tuple[Sample, Sample]
 ) -> Mapping[str, tuple[Sample | None, Sample | None]]:
     """Other metrics of two samples' runs, as ``{"minor-faults": (of_reference, of_candidate)}``."""
-    found: dict[str, tuple[Sample | None, Sample | None]] = {}
+    samples: dict[str, tuple[Sample | None, Sample | None]] = {}
     for name, both in given.items():
         if isinstance(both, str | bytes) or not hasattr(both, "__len__") or len(both) != 2:
             raise UsageError(
                 f"metrics={{{name!r}: ...}}: give its values of both versions, the reference's first"
             )
         sides = []
-        for own, values in zip(explained, both, strict=True):
+        for why, values in zip(explained, both, strict=True):
             try:
                 one = (
                     None
@@ -199,14 +199,14 @@ def metrics_given(
                 )
             except DataError as error:
                 raise DataError(f"metrics={{{name!r}: ...}}: {error}") from None
-            if one is not None and one.n != own.n:
+            if one is not None and one.n != why.n:
                 raise DataError(
-                    f"metrics={{{name!r}: ...}}: {own.label} has {own.n} runs, and here are {one.n} values: "
+                    f"metrics={{{name!r}: ...}}: {why.label} has {why.n} runs, and here are {one.n} values: "
                     "give one for each run, in the same order"
                 )
             sides.append(one)
-        found[name] = (sides[0], sides[1])
-    return found
+        samples[name] = (sides[0], sides[1])
+    return samples
 
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d*)?) ?(?P<prefix>[kKMGT]?)(?P<binary>i?)[bB]?")

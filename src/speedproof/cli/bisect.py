@@ -119,15 +119,15 @@ def run(asked: BisectOptions, console: Console) -> int:
             ignore_failure=asked.measuring.ignore_failure,
         )
         path = Path(asked.save) if asked.save else new_session("bisect", datetime.now())
-    shown, told = time.monotonic(), set[str]()
+    shown, warned = time.monotonic(), set[str]()
 
     def watch(stage: str, finding: Callable[[], BisectionFinding]) -> None:
         nonlocal shown
         # Search and confirmation take turns: each is named when it begins, then the time rules.
-        if stage not in told or time.monotonic() - shown >= _QUIET_SECONDS:
+        if stage not in warned or time.monotonic() - shown >= _QUIET_SECONDS:
             console.remark(progress_line(stage, finding()))
             shown = time.monotonic()
-            told.add(stage)
+            warned.add(stage)
 
     with ends_as_ctrl_c():
         result = bisect_revisions(

@@ -177,7 +177,7 @@ def _params(
 ) -> Iterator[ClickArgument | ClickOption]:
     """What a command takes of a struct, under the titles of its parts; what it inherits comes last."""
     bases = [get_annotations(base) for base in kind.__mro__]
-    for field in sorted(fields(kind), key=lambda f: [f.name in own for own in bases].index(True)):
+    for field in sorted(fields(kind), key=lambda f: [f.name in names for names in bases].index(True)):
         asked = field.asked
         if field.struct is not None:
             inner = _group_of(field)

@@ -176,10 +176,10 @@ def run(asked: CompareOptions, console: Console) -> int:
             over = by_inputs.report(inputs.found, inputs.problems, **shown)
             sheets = by_inputs.beside(tuple(sheets), over)
         yield from sheets
-        for name, found in plans.items():
+        for name, plan in plans.items():
             from speedproof.reporting import planning
 
-            yield planning.of_power(found.plans, found.problems, f" of {name}" if len(plans) > 1 else "")
+            yield planning.of_power(plan.plans, plan.problems, f" of {name}" if len(plans) > 1 else "")
         if asked.modes:
             from speedproof.reporting import modes as of_modes
 
@@ -193,7 +193,7 @@ def run(asked: CompareOptions, console: Console) -> int:
         if inputs is not None:
             more["over"] = inputs.found
         if plans:
-            more["power"] = {name: found.plans for name, found in plans.items()}
+            more["power"] = {name: plan.plans for name, plan in plans.items()}
         if asked.with_samples:
             from speedproof.reporting.stored import store
 

@@ -185,7 +185,7 @@ def every_command() -> dict[str, Command[Any]]:
     for name in COMMANDS:
         one = command(name)
         commands |= (
-            {f"{name} {own}": action for own, action in one.actions.items()}
+            {f"{name} {verb}": action for verb, action in one.actions.items()}
             if isinstance(one, Group)
             else {name: one}
         )

@@ -279,12 +279,12 @@ def _report(
     return code
 
 
-def _remark(console: Console, found: EndedSession) -> None:
+def _remark(console: Console, ended: EndedSession) -> None:
     """Why each benchmark ended, and what was asked for and is nowhere."""
     from speedproof.api.ended_sessions import who
     from speedproof.reporting.names import plural
 
-    measured = found.outcome.measured
+    measured = ended.outcome.measured
     reasons: dict[str, list[str]] = {}
     for benchmark, reason in measured.reasons:
         reasons.setdefault(reason, []).append(benchmark)
@@ -310,7 +310,7 @@ def _remark(console: Console, found: EndedSession) -> None:
         ):
             if runs:
                 console.remark(f"note: {whose}: {runs} of {plural(tally.runs, 'run')} {what}")
-        for name in found.sessions[-1].head.units:
+        for name in ended.sessions[-1].head.units:
             if tally.runs and name not in tally.metrics:
                 why = tally.absent.get(name, "")
                 console.remark(f"note: {whose}: no run gave {name}{f' ({why})' if why else ''}")

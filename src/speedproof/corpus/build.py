@@ -39,7 +39,7 @@ _TEXTS = [
 
 
 def build(
-    place: Place, found: Callable[[Builder], Iterable[tuple[str, FileResults]]], *, append: bool = False
+    place: Place, read: Callable[[Builder], Iterable[tuple[str, FileResults]]], *, append: bool = False
 ) -> Manifest:
     """Fill a corpus with what ``found`` yields: each file with the version of records that name none.
 
@@ -50,7 +50,7 @@ def build(
         builder = Builder(place, append)
         before = builder.manifest.rows
         try:
-            for version, results in found(builder):
+            for version, results in read(builder):
                 builder.add(version, results)
                 if results.reject is not None:
                     refused, first = refused + 1, first or results.reject.args
@@ -83,7 +83,7 @@ class Builder:
         self._split = {prefix[:k] for prefix in self._nodes for k in range(len(prefix))}
         self._remove_orphans()
         self._inputs: set[tuple[str, str]] = set()
-        self._told: list[dict[str, Any]] = []
+        self._ledger: list[dict[str, Any]] = []
         self._rejects: dict[str, list[dict[str, str]]] = {}
         for name in place.files(_INPUTS):
             if not name.endswith(".parquet") or int(Path(name).stem) > self.manifest.serial:
@@ -111,7 +111,7 @@ class Builder:
     def add(self, version: str, results: FileResults) -> None:
         """Take what one file holds, or a part of it; its rows count when it proved good to its end."""
         if results.more and self._begun is None:
-            if self._rows or self._told:
+            if self._rows or self._ledger:
                 self.flush()
             self._begun = self.manifest.rows
         if results.reject is not None:
@@ -127,7 +127,7 @@ class Builder:
                 self._stage()
             return
         if results.reject is None:
-            self._told.append({"file": _full(results.path), "stamp": _stamp(results.path)})
+            self._ledger.append({"file": _full(results.path), "stamp": _stamp(results.path)})
             self.manifest.inputs += 1
         self._rejects.pop(results.path, None)
         if self._unnamed:
@@ -185,11 +185,11 @@ class Builder:
             self._staged, self._counts = [], (Counter(), Counter())
             if self._over(""):
                 self._sink("")
-        if self._told:
+        if self._ledger:
             self.manifest.serial += 1
-            ledger = arrow().Table.from_pylist(self._told, schema=_ledger())
+            ledger = arrow().Table.from_pylist(self._ledger, schema=_ledger())
             self.place.write(f"{_INPUTS}/{self.manifest.serial:06d}.parquet", parquet(ledger))
-            self._told = []
+            self._ledger = []
         self._commit()
 
     def finish(self) -> Manifest:

@@ -126,7 +126,7 @@ def compare_part(task: Task) -> int:
     named = {version for pair in asked.pairs for version in pair} if isinstance(asked.pairs, tuple) else None
     suite = suite_of(rows_of(task.part, asked.where, metric=[asked.metric], version=named))
     paired = _paired(suite, asked.pairs, order)
-    flat = [(versions, pair) for versions, found in paired.items() for pair in found.pairs]
+    flat = [(versions, pair) for versions, comparisons in paired.items() for pair in comparisons.pairs]
     pairs = [pair for _, pair in flat]
     by_protocol: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
     places: dict[Location, list[float]] = {at: [] for at in LOCATIONS}
@@ -143,7 +143,9 @@ def compare_part(task: Task) -> int:
     of_pairs = [(*speed, *(level or none)) for speed, level in zip(speeds, levels, strict=True)]
     of_pairs += [(None,) * len(SPEEDS) + none] * (len(by_protocol) - 1) * len(pairs)
     each = (
-        (versions, c) for found in by_protocol.values() for (versions, _), c in zip(flat, found, strict=True)
+        (versions, c)
+        for comparisons in by_protocol.values()
+        for (versions, _), c in zip(flat, comparisons, strict=True)
     )
     rows = [(*_row(*one), *beside) for one, beside in zip(each, of_pairs, strict=True)]
     schema = answer_columns()
@@ -151,7 +153,7 @@ def compare_part(task: Task) -> int:
     for versions, of_two in paired.items():
         end = start + len(of_two.pairs)
         seen = Seen.of(of_two, versions, rules, skipped,
-                       {protocol: found[start:end] for protocol, found in by_protocol.items()},
+                       {protocol: comparisons[start:end] for protocol, comparisons in by_protocol.items()},
                        {location: values[2 * start : 2 * end] for location, values in places.items()})  # fmt: skip
         note.append((versions, msgspec.to_builtins(seen)))
         start, skipped = end, []
@@ -198,7 +200,7 @@ class Seen(msgspec.Struct):
     @classmethod
     def of(
         cls,
-        found: Pairing,
+        pairing: Pairing,
         versions: tuple[str, str],
         rules: Rules,
         skipped: Sequence[str],
@@ -206,22 +208,22 @@ class Seen(msgspec.Struct):
         places: Mapping[Location, Sequence[float]],
     ) -> Seen:
         """Of pairs, what could not be read, their answers by protocol, and both locations of each in turn."""
-        problems = [*found.problems, *skipped]
+        problems = [*pairing.problems, *skipped]
         heads = answers[headline_of(answers)]
         comparisons = [c for of_protocol in answers.values() for c in of_protocol]
         return cls(
-            pairs=len(found.pairs),
-            only_reference=len(found.only_reference),
-            only_candidate=len(found.only_candidate),
-            lacking=[key.benchmark for key in found.only_reference[:_NAMED]],
+            pairs=len(pairing.pairs),
+            only_reference=len(pairing.only_reference),
+            only_candidate=len(pairing.only_candidate),
+            lacking=[key.benchmark for key in pairing.only_reference[:_NAMED]],
             problems=problems[:_NAMED],
             incomparable=len(problems),
-            ratios=log_ratios(heads, found.pairs, rules.floor),
+            ratios=log_ratios(heads, pairing.pairs, rules.floor),
             totals=[[fsum(places[at][::2]), fsum(places[at][1::2])] for at in LOCATIONS],
-            rates=any(pair.reference.higher_is_better for pair in found.pairs[:1]),
+            rates=any(pair.reference.higher_is_better for pair in pairing.pairs[:1]),
             caveats=[
-                (c.kind.name, c.versions, len(c.benchmarks) or len(found.pairs), c.message, c.statistic)
-                for c in all_caveats(found.pairs, heads, comparisons, versions, rules)
+                (c.kind.name, c.versions, len(c.benchmarks) or len(pairing.pairs), c.message, c.statistic)
+                for c in all_caveats(pairing.pairs, heads, comparisons, versions, rules)
             ],
         )
 

@@ -104,11 +104,11 @@ class Conclusion(Struct, frozen=True):
     failures: tuple[str, ...]
 
 
-def conclude(found: Answers, asked: Asked) -> Conclusion:
+def conclude(answers: Answers, asked: Asked) -> Conclusion:
     """Put the answers together."""
     alpha, margin = asked.rules.alpha, asked.rules.margin
     headline = headline_of(asked.protocols)
-    with found.table(answer_columns()) as connection:
+    with answers.table(answer_columns()) as connection:
         rows = partial(fetched, connection)
         counts = {str(protocol): dict.fromkeys(Verdict, 0) for protocol in asked.protocols}
         for protocol, verdict, count in rows("SELECT protocol, verdict, count(*) FROM answers GROUP BY ALL"):
@@ -129,8 +129,8 @@ def conclude(found: Answers, asked: Asked) -> Conclusion:
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         return Conclusion(
-            corpus=found.corpus,
-            answers=found.place.name,
+            corpus=answers.corpus,
+            answers=answers.place.name,
             metric=asked.metric,
             alpha=alpha,
             margin=margin,
@@ -156,14 +156,14 @@ def conclude(found: Answers, asked: Asked) -> Conclusion:
             ),
             bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
             clearest=_clearest(connection, headline, most, alpha),
-            wholes=_wholes(found, alpha),
+            wholes=_wholes(answers, alpha),
             undermined=undermined,
             undermining=undermining,
             sessions=sessions if sessions[0] else None,
             machine=_machine(connection, total, alpha) if versions == 1 else None,
             hpt=second_level(connection) if versions == 1 else None,
-            parts=found.parts,
-            failures=found.failures,
+            parts=answers.parts,
+            failures=answers.failures,
         )
 
 
@@ -203,8 +203,8 @@ def _bands(rows: _Query, headline: str, verdict: Verdict) -> tuple[int, ...]:
     bands = (f"b - 1 >= {wide}", f"b - 1 < {wide} AND b - 1 >= {narrow}", f"b - 1 < {narrow}")
     counts = ", ".join(f"count(*) FILTER (WHERE {band})" for band in bands)
     bound = f"(SELECT {_BOUND[verdict]} AS b FROM answers WHERE protocol = ? AND verdict = ?)"
-    (found,) = rows(f"SELECT {counts} FROM {bound}", headline, verdict.value)
-    return tuple(map(int, found))
+    (row,) = rows(f"SELECT {counts} FROM {bound}", headline, verdict.value)
+    return tuple(map(int, row))
 
 
 def _undermining(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumption, int], ...]]:
@@ -218,10 +218,10 @@ def _undermining(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumpti
     return undermined, tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
 
 
-def _wholes(found: Answers, alpha: float) -> tuple[tuple[str, str, Whole], ...]:
+def _wholes(answers: Answers, alpha: float) -> tuple[tuple[str, str, Whole], ...]:
     """By pair of versions the parts merged in their order; of many pairs the first ones."""
     parts: dict[tuple[str, str], list[Seen]] = {}
-    for note in found.notes():
+    for note in answers.notes():
         for versions, seen in convert(note, list[tuple[tuple[str, str], Seen]]):
             if versions in parts or len(parts) < _PAIRS:
                 parts.setdefault(versions, []).append(seen)
@@ -306,8 +306,8 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
 def _machine(connection: duckdb.DuckDBPyConnection, comparisons: int, alpha: float) -> MachineSpeeds | None:
     """Whether most benchmarks ran at the same two speeds."""
     query = f"SELECT {', '.join(SPEEDS)} FROM answers WHERE coalesce({', '.join(SPEEDS)}) IS NOT NULL"
-    found: Any = connection.execute(query).fetchnumpy()
-    columns = [np.ma.filled(found[name].astype(np.float64), np.nan) for name in SPEEDS]
+    fetched: Any = connection.execute(query).fetchnumpy()
+    columns = [np.ma.filled(fetched[name].astype(np.float64), np.nan) for name in SPEEDS]
     return common_speeds(np.column_stack(columns), comparisons, alpha)
 
 
@@ -321,7 +321,7 @@ def samples_of(
     place, manifest = opened(corpus)
     benchmarks = set[str]().union(*chosen.values())
     hashes = [digest(name) for name in benchmarks]
-    files = [f.path for f in manifest.files if any(own.startswith(f.prefix) for own in hashes)]
+    files = [f.path for f in manifest.files if any(path.startswith(f.prefix) for path in hashes)]
     metrics = None if metric is None else [metric]
     rows = rows_of(Part(place.lasting, tuple(files)), where, metric=metrics, benchmark=benchmarks)
     read = [record for _, record in records(rows.sort_by("row"))]

@@ -50,17 +50,17 @@ class OverBenchmarks(Struct, frozen=True):
 
 def first_level(pairs: Sequence[Pair]) -> list[tuple[float, ...] | None]:
     """The columns of each pair; None where a zero or a negative value leaves it without a score."""
-    found: list[tuple[float, ...] | None] = []
+    bounds: list[tuple[float, ...] | None] = []
     for pair in pairs:
         try:
             (entry,) = entries_of_pairs([pair])
         except DataError:
-            found.append(None)
+            bounds.append(None)
             continue
         duel = entry.duel
         at_one = within_benchmark(duel, Fraction(1), "exact").d
-        found.append((float(at_one), float(duel.a), float(duel.b), *_changes(duel)))
-    return found
+        bounds.append((float(at_one), float(duel.a), float(duel.b), *_changes(duel)))
+    return bounds
 
 
 def _changes(duel: Duel) -> tuple[float, float]:

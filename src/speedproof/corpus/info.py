@@ -102,12 +102,10 @@ def info(name: str | os.PathLike[str]) -> CorpusInfo:
         )
 
 
-def _pooled(
-    found: Iterable[tuple[Any, ...]], order: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _pooled(rows: Iterable[tuple[Any, ...]], order: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Which versions pool rows of different tags, and the fewest tags that tell these apart, commits first."""
     kinds: dict[str, list[Mapping[str, str]]] = {}
-    for version, names, texts in found:
+    for version, names, texts in rows:
         kinds.setdefault(version, []).append(dict(zip(names, texts, strict=True)))
     values: dict[str, int] = {}  # by tags that differ within a version, how many there are at most
     pooled: dict[str, list[Mapping[str, str]]] = {}

@@ -73,7 +73,7 @@ def model_part(task: Task) -> int:
     asked: ModelAsked = task.asked
     rows = _own(_rows_of(task.part, asked.where, metric=(asked.metric,)), task.share)
     suite = suite_of(rows)
-    found: list[dict[str, Any]] = []
+    modelled: list[dict[str, Any]] = []
     for (key, version), sample in suite.samples.items():
         row: dict[str, Any] = {
             "benchmark": key.benchmark, "metric": key.metric, "version": version, "unit": sample.unit,
@@ -83,7 +83,7 @@ def model_part(task: Task) -> int:
                 sample, N=asked.bootstrap, seed=asked.seed, K_max=asked.components, fast=asked.fast
             )
         except DataError as error:
-            found.append(row | {"note": str(error)})
+            modelled.append(row | {"note": str(error)})
             continue
         row |= {"n": fitted.n, "kind": fitted.kind, "components": len(fitted.components), "bic": fitted.bic}
         row |= {
@@ -95,9 +95,9 @@ def model_part(task: Task) -> int:
         }
         if fitted.test is not None:
             row |= {"distance": fitted.test.distance, "pvalue": fitted.test.pvalue}
-        found.append(row | {"note": fitted.note})
-    task.keep(arrow().Table.from_pylist(found, schema=_columns()))
-    return len(found)
+        modelled.append(row | {"note": fitted.note})
+    task.keep(arrow().Table.from_pylist(modelled, schema=_columns()))
+    return len(modelled)
 
 
 def _own(rows: pa.Table, share: tuple[int, int]) -> pa.Table:
@@ -123,9 +123,9 @@ def _columns() -> pa.Schema:
     )  # fmt: skip
 
 
-def _summed_up(found: Answers) -> CorpusModels:
+def _summed_up(answers: Answers) -> CorpusModels:
     """Count what the mixtures of all samples say."""
-    with found.table(_columns()) as connection:
+    with answers.table(_columns()) as connection:
         rows = partial(fetched, connection)
         ((samples, failed, tested, rejected),) = rows(
             "SELECT count(components), count(*) FILTER (WHERE components IS NULL), count(pvalue), "
@@ -139,8 +139,8 @@ def _summed_up(found: Answers) -> CorpusModels:
             for name, sql in (("components", "components"), ("modes", "len(places)"))
         }
         return CorpusModels(
-            corpus=found.corpus,
-            answers=found.place.name,
+            corpus=answers.corpus,
+            answers=answers.place.name,
             samples=samples,
             failed=failed,
             components=by["components"],
@@ -154,6 +154,6 @@ def _summed_up(found: Answers) -> CorpusModels:
                     _SHOWN,
                 )
             ),
-            parts=found.parts,
-            failures=found.failures,
+            parts=answers.parts,
+            failures=answers.failures,
         )

@@ -140,10 +140,10 @@ def digest(benchmark: str) -> str:
     return blake2b(benchmark.encode("utf-8", "replace"), digest_size=4).hexdigest()
 
 
-def merged(found: Sequence[Record]) -> list[Record]:
+def merged(records: Sequence[Record]) -> list[Record]:
     """Join records of one file that differ in their values only, as Go's lines do: pooling gives the same."""
     groups: dict[tuple[Any, ...], list[Record]] = {}
-    for i, r in enumerate(found):
+    for i, r in enumerate(records):
         alike: tuple[Any, ...] = (i,)
         if r.processes is None and r.span is None:
             alike = (r.benchmark, r.metric, r.unit, r.direction, r.version, r.path, r.fields, r.traits, r.notes,

@@ -175,16 +175,16 @@ def _in_turn(
     beside: dict[tuple[str, ...], list[int]] = {}
     for group in firsts:  # in order of appearance
         beside.setdefault(tuple(alike[group]), []).append(group)
-    found: set[int] = set()
+    numbers: set[int] = set()
     for groups in beside.values():
         ends = [-1, *accumulate((lasts[group] for group in groups), max)]
         starts = [*(firsts[group][0] for group in groups[1:]), math.inf]
-        found.update(
+        numbers.update(
             group
             for group, before, after in zip(groups, ends, starts, strict=False)
             if len(groups) > 1 and before < firsts[group][0] < lasts[group] < after
         )
-    return found
+    return numbers
 
 
 def _ordered(

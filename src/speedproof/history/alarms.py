@@ -52,7 +52,7 @@ class HistoryAlarm(Struct, frozen=True):
         return f"speedproof run --revisions {good} {bad}"
 
 
-class ToldAlarm(Struct, frozen=True):
+class ExportedAlarm(Struct, frozen=True):
     """An alarm as other programs read it; see :class:`HistoryAlarm`."""
 
     benchmark: str
@@ -68,16 +68,16 @@ class ToldAlarm(Struct, frozen=True):
     confirm: str
 
 
-class ToldAlarms(Struct, frozen=True):
+class ExportedAlarms(Struct, frozen=True):
     """Alarms as other programs read them; ``every`` is the mean number of commits between false confirmed ones."""
 
     store: str
     every: float
     last: int
-    alarms: tuple[ToldAlarm, ...]
+    alarms: tuple[ExportedAlarm, ...]
 
 
-class FoundAlarms(Struct, frozen=True):
+class AlarmAnswer(Struct, frozen=True):
     """The alarms that the last commits raised."""
 
     store: str  # where the history is kept
@@ -103,13 +103,15 @@ class FoundAlarms(Struct, frozen=True):
         """Those of the undecided that are confirmed."""
         return tuple(a for a in self.undecided if a.confirmed)
 
-    def told(self) -> ToldAlarms:
+    def exported(self) -> ExportedAlarms:
         """What other programs read."""
-        return ToldAlarms(self.store, self.every, self.last, tuple(self._told(a) for a in self.alarms))
+        return ExportedAlarms(
+            self.store, self.every, self.last, tuple(self._exported(a) for a in self.alarms)
+        )
 
-    def _told(self, alarm: HistoryAlarm) -> ToldAlarm:
+    def _exported(self, alarm: HistoryAlarm) -> ExportedAlarm:
         key = self.known[alarm.track.series].key
-        return ToldAlarm(
+        return ExportedAlarm(
             key.benchmark, key.metric, alarm.track.basis, alarm.good.sha, alarm.bad.sha, alarm.raised.sha,
             alarm.factor, self.slower(alarm), "confirmed" if alarm.confirmed else "unconfirmed",
             alarm.decision.state if alarm.decision else None,
@@ -138,7 +140,7 @@ def find_alarms(
     if last < 1:
         raise UsageError(f"last={last}: expected a number of commits, at least 1")
     mean = every * len(tracks)
-    found: list[tuple[int, HistoryAlarm]] = []
+    placed: list[tuple[int, HistoryAlarm]] = []
     place = {sha: i for i, sha in enumerate(line)}
     fresh = [track for track in tracks if int(track.at[-1]) >= len(track.order) - last]
     stretches = [_Stretch(track, last) for track in fresh]
@@ -171,9 +173,9 @@ def find_alarms(
             factor = math.exp(float(np.median(new) - np.median(old)))
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
             decision = settled[-1] if settled else None
-            found.append((at, HistoryAlarm(track, good, bad, told, factor, decision, between, shown)))
+            placed.append((at, HistoryAlarm(track, good, bad, told, factor, decision, between, shown)))
     return tuple(
-        alarm for _, alarm in sorted(found, key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
+        alarm for _, alarm in sorted(placed, key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
     )
 
 

@@ -148,8 +148,8 @@ def tags(folder: str = ".") -> dict[str, str]:
     )
     tags: dict[str, str] = {}
     for line in (listed or "").splitlines():
-        own, peeled, name = line.split(" ", 2)
-        sha = peeled or own
+        object_sha, peeled, name = line.split(" ", 2)
+        sha = peeled or object_sha
         tags[sha] = f"{tags[sha]}, {name}" if sha in tags else name
     return tags
 

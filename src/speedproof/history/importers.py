@@ -139,11 +139,11 @@ class _Sitting(Struct, frozen=True):
     machine: str
 
 
-def _sittings(found: Iterable[tuple[_Sitting, Record]]) -> Iterator[Imported]:
+def _sittings(pairs: Iterable[tuple[_Sitting, Record]]) -> Iterator[Imported]:
     """A session each of the values of one sitting; of several values of one benchmark each has its own."""
     sessions: dict[tuple[_Sitting, int], list[Record]] = {}
     many: dict[tuple[_Sitting, str, str], int] = {}
-    for at, record in found:
+    for at, record in pairs:
         key = at, record.benchmark, record.metric
         many[key] = many.get(key, 0) + 1
         sessions.setdefault((at, many[key]), []).append(record)
@@ -157,9 +157,12 @@ def _nyrkio(path: Path) -> Iterator[Imported]:
     def found() -> Iterator[tuple[_Sitting, Record]]:
         content = json.loads(path.read_text(encoding="utf-8"))
         for run in content if isinstance(content, list) else [content]:
-            own = {k: v[0] if isinstance(v, list) else v for k, v in run["attributes"].items()}
+            attributes = {k: v[0] if isinstance(v, list) else v for k, v in run["attributes"].items()}
             at = _Sitting(
-                _moment(str(run["timestamp"])), str(own["git_commit"]), str(own.get("branch", "")), ""
+                _moment(str(run["timestamp"])),
+                str(attributes["git_commit"]),
+                str(attributes.get("branch", "")),
+                "",
             )
             for metric in run["metrics"]:
                 better = _NYRKIO.get(metric.get("direction", ""))
@@ -201,7 +204,7 @@ def _published(path: Path) -> Iterator[Imported]:
 
     def found() -> Iterator[tuple[_Sitting, Record]]:
         index = json.loads((path / "index.json").read_text(encoding="utf-8"))
-        known = {_sanitized(name): (name, told) for name, told in index["benchmarks"].items()}
+        known = {_sanitized(name): (name, entry) for name, entry in index["benchmarks"].items()}
         graphs: list[dict[str, str | None]] = index["graph_param_list"]
         vary = [
             k
@@ -213,8 +216,8 @@ def _published(path: Path) -> Iterator[Imported]:
             words = [graph.get("machine") or "", *(f"{k} {graph.get(k)}" for k in vary)]
             where = graph.get("branch") or "", ", ".join(filter(None, words))
             for file in sorted(path.joinpath("graphs", *parts).glob("*.json")):
-                name, told = known[file.stem]
-                sets = itertools.product(*told["params"]) if told.get("params") else ()
+                name, entry = known[file.stem]
+                sets = itertools.product(*entry["params"]) if entry.get("params") else ()
                 several = [f"{name}({', '.join(one)})" for one in sets]
                 for revision, value in json.loads(file.read_text(encoding="utf-8")):
                     date = _moment(str(index["revision_to_date"][str(revision)] / 1000))
@@ -222,7 +225,7 @@ def _published(path: Path) -> Iterator[Imported]:
                     values = value if isinstance(value, list) else [value]
                     for of, one in zip(several or [name], values, strict=True):
                         if one is not None and math.isfinite(one):
-                            yield at, _value(of, one, told.get("unit", "").replace("unit", ""), None, "asv")
+                            yield at, _value(of, one, entry.get("unit", "").replace("unit", ""), None, "asv")
 
     try:
         yield from _sittings(found())

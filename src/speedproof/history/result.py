@@ -12,7 +12,7 @@ from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 
 
-class ToldChange(Struct, frozen=True):
+class ExportedChange(Struct, frozen=True):
     """A change as other programs read it; the fields are those of :class:`~speedproof.history.changes.Change`.
 
     ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it,
@@ -39,17 +39,17 @@ class ToldChange(Struct, frozen=True):
     assigned: str | None
 
 
-class ToldHistory(Struct, frozen=True):
+class ExportedHistory(Struct, frozen=True):
     """A history as other programs read it: its changes, at one confidence for all of them."""
 
     store: str
     confidence: float
     commits: int
     benchmarks: int
-    changes: tuple[ToldChange, ...]
+    changes: tuple[ExportedChange, ...]
 
 
-class FoundHistory(Struct, frozen=True):
+class HistoryAnswer(Struct, frozen=True):
     """What a history shows; ``sp.HistoryResult`` says what each field is."""
 
     store: str
@@ -91,20 +91,20 @@ class FoundHistory(Struct, frozen=True):
         """Whether a change is for the worse."""
         return (change.factor > 1.0) != self.series[change.track.series].higher_is_better
 
-    def told(self) -> ToldHistory:
+    def exported(self) -> ExportedHistory:
         """What other programs read."""
-        return ToldHistory(
+        return ExportedHistory(
             self.store,
             self.confidence,
             self.measured,
             len({track.series for track in self.tracks}),
-            tuple(self._told(change) for change in self.changes),
+            tuple(self._exported(change) for change in self.changes),
         )
 
-    def _told(self, change: Change) -> ToldChange:
+    def _exported(self, change: Change) -> ExportedChange:
         key = self.series[change.track.series].key
         said = self.decision(change)
-        return ToldChange(
+        return ExportedChange(
             key.benchmark,
             key.metric,
             change.track.basis,

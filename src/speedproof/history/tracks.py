@@ -158,7 +158,7 @@ def tracks_of(
 
 
 def _of_series(
-    own: Measurements,
+    measured: Measurements,
     here: IntArray,
     value: FloatArray,
     low: FloatArray,
@@ -166,13 +166,15 @@ def _of_series(
     order: Sequence[Commit],
     machines: Mapping[int, str],
 ) -> Iterator[Track]:
-    levels = _levels(own)
-    beside = np.full(len(own), -1)
+    levels = _levels(measured)
+    beside = np.full(len(measured), -1)
     if levels.names:
-        sitting = {int(s): i for i, s in enumerate(own.session) if own.anchor[i]}
-        at = np.array([sitting.get(int(s), -1) for s in own.session])
+        sitting = {int(s): i for i, s in enumerate(measured.session) if measured.anchor[i]}
+        at = np.array([sitting.get(int(s), -1) for s in measured.session])
         has = at >= 0
-        name = np.array([levels.names.index(own.commits[c].sha) for c in own.commit[at[has]]], dtype=np.int64)
+        name = np.array(
+            [levels.names.index(measured.commits[c].sha) for c in measured.commit[at[has]]], dtype=np.int64
+        )
         beside[has] = name
         # A ratio is as uncertain as both: half widths add in squares.
         of, to = np.flatnonzero(has), at[has]
@@ -181,11 +183,11 @@ def _of_series(
         up = np.hypot(high[of] - value[of], value[to] - low[to])
         value[of] = ratio + levels.level[name]
         low[of], high[of] = value[of] - down, value[of] + up
-    kept = (here >= 0) & ~own.anchor
+    kept = (here >= 0) & ~measured.anchor
     root = levels.root[beside] if levels.names else beside
     groups = {
-        (False, machines[host], host, -1): kept & (beside < 0) & (own.machine == host)
-        for host in set(own.machine[kept & (beside < 0)].tolist())
+        (False, machines[host], host, -1): kept & (beside < 0) & (measured.machine == host)
+        for host in set(measured.machine[kept & (beside < 0)].tolist())
     } | {
         (True, levels.names[r], -1, r): kept & (beside >= 0) & (root == r)
         for r in set(root[kept & (beside >= 0)].tolist())
@@ -194,8 +196,8 @@ def _of_series(
         rows = np.flatnonzero(mask)
         rows = rows[np.lexsort((beside[rows], here[rows]))]
         yield Track(
-            int(own.series[0]), basis, anchored, order, here[rows], value[rows], low[rows], high[rows],
-            own.sample[rows], np.maximum(beside[rows], 0), levels.names if anchored else ("",),
+            int(measured.series[0]), basis, anchored, order, here[rows], value[rows], low[rows], high[rows],
+            measured.sample[rows], np.maximum(beside[rows], 0), levels.names if anchored else ("",),
             levels.error if anchored else np.zeros(1), levels.degrees if anchored else 0,
         )  # fmt: skip
 
@@ -224,22 +226,27 @@ class _Levels(Struct, frozen=True):
     degrees: int
 
 
-def _levels(own: Measurements) -> _Levels:
+def _levels(measured: Measurements) -> _Levels:
     """How the anchors differ.
 
     Every session that measured two of the anchors says how they differ; the levels are the least squares over
     all of them, the first anchor of each connected group being its root.
     """
-    anchors = {int(own.session[i]): int(i) for i in np.flatnonzero(own.anchor)}
-    names = tuple(dict.fromkeys(own.commits[own.commit[i]].sha for i in anchors.values()))
+    anchors = {int(measured.session[i]): int(i) for i in np.flatnonzero(measured.anchor)}
+    names = tuple(dict.fromkeys(measured.commits[measured.commit[i]].sha for i in anchors.values()))
     number = {sha: i for i, sha in enumerate(names)}
     if not names:
         return _Levels((), np.zeros(0, np.int64), np.zeros(0), np.zeros(0), 0)
-    of_commit = np.array([number.get(commit.sha, -1) for commit in own.commits])
+    of_commit = np.array([number.get(commit.sha, -1) for commit in measured.commits])
     differences = [
-        (of_commit[own.commit[a]], of_commit[own.commit[i]], math.log(own.location[i] / own.location[a]))
-        for i in np.flatnonzero(of_commit[own.commit] >= 0)
-        if (a := anchors.get(int(own.session[i]))) is not None and own.commit[a] != own.commit[i]
+        (
+            of_commit[measured.commit[a]],
+            of_commit[measured.commit[i]],
+            math.log(measured.location[i] / measured.location[a]),
+        )
+        for i in np.flatnonzero(of_commit[measured.commit] >= 0)
+        if (a := anchors.get(int(measured.session[i]))) is not None
+        and measured.commit[a] != measured.commit[i]
     ]
     root = np.arange(len(names))
     for _ in names:  # the smallest number of a group reaches all of it

@@ -187,7 +187,7 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
                 in_a_row[place] += 1
                 lost = in_a_row[place] > request.forgiven and 0 < place < len(names) - 1
                 found += [place] if lost else []
-            elif len(times) == _PAIR and all(len(own) == request.runs for own in times.values()):
+            elif len(times) == _PAIR and all(len(seconds) == request.runs for seconds in times.values()):
                 first, last = sorted(times)
                 in_a_row |= {first: 0, last: 0}
                 values = [median(times[first]), median(times[last])]

@@ -143,20 +143,20 @@ class ToolExecutor(Struct):
 
     def discover(self, version: PlannedVersion) -> dict[str, float]:
         """Run the tool once for what its benchmarks are."""
-        run, found = self._invoke(version, ())
+        run, times = self._invoke(version, ())
         if self.driver == "pytest-benchmark" and _NO_PLUGIN.search(run.stderr):
             raise RunError(
                 f"{version.text!r}: pytest-benchmark is not installed for its Python; pip install pytest-benchmark"
             )
         if run.failed:
             raise RunError(f"{version.text!r} {run.describe_failure()}")
-        if not found:
+        if not times:
             how = "printed" if DRIVERS[self.driver].printed else "wrote"
             raise RunError(
                 f"{version.text!r} {how} nothing in which the reader of {self.driver} finds a time; is it "
                 f"{self.driver} that this starts?"
             )
-        return found
+        return times
 
     def measure_all(
         self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
@@ -165,13 +165,13 @@ class ToolExecutor(Struct):
         aliases = self.aliases.get(version.name, {})
         known = set(self._seen.get(version.name, ()))
         names = [called for name in asked if (called := aliases.get(name, name)) in known]
-        run, found = self._invoke(version, () if self._whole else names)
-        if not (run.failed or self._whole or found.keys() >= set(names)):
+        run, times = self._invoke(version, () if self._whole else names)
+        if not (run.failed or self._whole or times.keys() >= set(names)):
             self._whole = True
-            run, found = self._invoke(version, ())
+            run, times = self._invoke(version, ())
         of = {name: aliases.get(name, name) for name in wanted}
         return {
-            name: replace(run, metrics={"time": found[called]} if called in found else {})
+            name: replace(run, metrics={"time": times[called]} if called in times else {})
             for name, called in of.items()
         }
 
@@ -213,26 +213,26 @@ _ALONE = "command"
 
 
 def planned(
-    versions: Sequence[PlannedVersion], found: Mapping[str, Mapping[str, float]]
+    versions: Sequence[PlannedVersion], times: Mapping[str, Mapping[str, float]]
 ) -> tuple[tuple[PlannedBenchmark, ...], dict[str, dict[str, str]], dict[str, tuple[str, ...]]]:
     """The benchmarks that the reference and some candidate have, what a side calls them, and who lacks which."""
     first, *others = versions
-    base = list(found[first.name])
+    base = list(times[first.name])
     aliases: dict[str, dict[str, str]] = {}
-    alone = all(len(found[v.name]) == 1 for v in versions)
-    if alone and len({name for v in versions for name in found[v.name]}) > 1:
+    alone = all(len(times[v.name]) == 1 for v in versions)
+    if alone and len({name for v in versions for name in times[v.name]}) > 1:
         # One benchmark a side: commands that differ are what is compared, whatever they are called.
-        aliases = {v.name: {_ALONE: next(iter(found[v.name]))} for v in versions}
+        aliases = {v.name: {_ALONE: next(iter(times[v.name]))} for v in versions}
         base = [_ALONE]
     plan, absent = [], {}
     for name in base:
-        sides = [v for v in others if aliases.get(v.name, {}).get(name, name) in found[v.name]]
+        sides = [v for v in others if aliases.get(v.name, {}).get(name, name) in times[v.name]]
         if lacking := tuple(v.name for v in others if v not in sides):
             absent[name] = lacking
         if sides:
             plan.append(PlannedBenchmark(name, (first, *sides)))
     if not aliases:
-        absent |= {n: (first.name,) for v in others for n in found[v.name] if n not in base}
+        absent |= {n: (first.name,) for v in others for n in times[v.name] if n not in base}
     if not plan:
         problems = "; ".join(
             absent_from(name, versions, first.name) for name, versions in list(absent.items())[:6]

@@ -76,8 +76,8 @@ class OutputMetric(Struct, frozen=True):
 
     def _found(self, match: re.Match[str]) -> str:
         # A group that took no part in the match is None.
-        found: str | None = match[1 if self.pattern.groups else 0]
-        return found or ""
+        text: str | None = match[1 if self.pattern.groups else 0]
+        return text or ""
 
 
 def _number(text: str) -> float | None:
@@ -296,7 +296,7 @@ class CommandExecutor(Struct, frozen=True):
         """Say why a run has no value of a metric; empty when nothing is known."""
         if metric == "memory":
             return "it needs less memory than the runner itself, which hides its peak"
-        return next((own.explain(run) for own in self.output_metrics if own.name == metric), "")
+        return next((metrics.explain(run) for metrics in self.output_metrics if metrics.name == metric), "")
 
 
 def shell_start(command: tuple[str, ...]) -> float:

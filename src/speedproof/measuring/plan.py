@@ -179,8 +179,8 @@ def plan_commands(
         benchmark,
         rest,
         lambda values: (
-            _version(label, command, hooks, {"version": label, **values, **own})
-            for label, (_, command, own) in pairs
+            _version(label, command, hooks, {"version": label, **values, **options})
+            for label, (_, command, options) in pairs
         ),
     )
 
@@ -340,17 +340,17 @@ def shell_syntax(text: str, folder: str = "") -> str:
     r"""The first piece of a command that a shell would carry out or replace, and splitting into words does not."""
     start, pattern, magic = 0, "", False
     for match in _TOKEN.finditer(text + " "):
-        kind, found = match.lastgroup, match[0]
+        kind, token = match.lastgroup, match[0]
         if kind == "piece":
-            return found
+            return token
         if kind == "blank":
             # Not Path.glob, which takes no absolute pattern.
             if magic and any(glob.iglob(pattern, root_dir=folder or None)):  # noqa: PTH207
                 return text[start : match.start()]
             start, pattern, magic = match.end(), "", False
         elif kind == "quoted":
-            pattern += glob.escape("".join(shlex.split(found)))
+            pattern += glob.escape("".join(shlex.split(token)))
         else:
-            pattern += found
-            magic = magic or found in "*?["
+            pattern += token
+            magic = magic or token in "*?["
     return ""

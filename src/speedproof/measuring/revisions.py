@@ -98,7 +98,7 @@ def repository(folder: Path) -> Path:
 
 def resolve(top: Path, names: Sequence[str]) -> tuple[Revision, ...]:
     """Find revisions by what the user calls them."""
-    found: dict[tuple[str, str], Revision] = {}
+    revisions: dict[tuple[str, str], Revision] = {}
     for name in names:
         if name == WORKTREE:
             made = [_worktree(top)]
@@ -117,10 +117,10 @@ def resolve(top: Path, names: Sequence[str]) -> tuple[Revision, ...]:
         else:
             made = [_typed(top, name)]
         for revision in made:
-            found.setdefault((revision.commit, revision.content), revision)
-    if len(found) < 2:
+            revisions.setdefault((revision.commit, revision.content), revision)
+    if len(revisions) < 2:
         raise UsageError(f"{' '.join(names)} is only one revision; give two, or a range A..B")
-    return tuple(found.values())
+    return tuple(revisions.values())
 
 
 def _commit(top: Path, name: str) -> str:

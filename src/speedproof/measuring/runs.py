@@ -284,8 +284,8 @@ class RunLoop:
         for tally, run in self.counted(session):
             block = blocks.setdefault((group_of[tally.benchmark], run.block), {})
             block.setdefault(tally.benchmark, {}).setdefault(run.version, []).append(run)
-        for (number, _), found in blocks.items():
-            whole = {b: {v: r for v, r in runs.items() if len(r) >= repeats} for b, runs in found.items()}
+        for (number, _), results in blocks.items():
+            whole = {b: {v: r for v, r in runs.items() if len(r) >= repeats} for b, runs in results.items()}
             yield number, whole
 
     def counts(self, run: Run | RunLine) -> bool:

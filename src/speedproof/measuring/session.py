@@ -128,7 +128,7 @@ class Session:
             left = [name for name in names if not self._hopeless(benchmark.name, name)]
             if names[0] in left and len(left) > 1 and not block.get(benchmark.name, {}).keys() >= {*left}:
                 return False
-        lines = [line for runs in block.values() for found in runs.values() for line in found]
+        lines = [line for runs in block.values() for results in runs.values() for line in results]
         builds = {line.version: line.build for line in lines}
         sound = all(
             builds[line.version] == line.build and (ignore_failure or self._runs.counts(line))

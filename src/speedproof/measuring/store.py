@@ -166,9 +166,9 @@ def new_session(what: str, started: datetime) -> Path:
 def latest_session(what: str) -> Path:
     """The file of the session of a command that was measured last."""
     folder = sessions_folder()
-    if not (found := [*folder.glob(f"{what}-*.jsonl")]):
+    if not (files := [*folder.glob(f"{what}-*.jsonl")]):
         raise UsageError(f"@last: no session is in {folder}, where 'speedproof {what}' keeps the latest")
-    return max(found, key=_changed)
+    return max(files, key=_changed)
 
 
 def _changed(path: Path) -> tuple[float, str]:
@@ -206,7 +206,7 @@ def to_hyperfine(sessions: Sequence[StoredSession]) -> str:
         for benchmark in session.head.benchmarks
         for version in benchmark.versions
     }
-    results = [_result(*told, runs[place]) for place, told in planned.items() if place in runs]
+    results = [_result(*planned_run, runs[place]) for place, planned_run in planned.items() if place in runs]
     return msgspec.json.format(msgspec.json.encode({"results": results}), indent=2).decode() + "\n"
 
 

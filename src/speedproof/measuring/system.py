@@ -179,7 +179,7 @@ def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
         f"the clock source {source!r} is slow to read; boot with clocksource=tsc":
             source not in ("tsc", "kvm-clock", "arch_sys_counter"),
     }  # fmt: skip
-    return tuple(told for told, so in seen.items() if so)
+    return tuple(text for text, so in seen.items() if so)
 
 
 def busy(*loads: float) -> str:

@@ -113,39 +113,39 @@ def analyse(
     return analysis
 
 
-def _in_unit(found: Analysis, shift: int) -> Analysis:
+def _in_unit(analysis: Analysis, shift: int) -> Analysis:
     """The analysis of a sample from that of the sample times 2^shift."""
 
     def back(value: float) -> float:
         with np.errstate(over="ignore"):  # a mean of the largest doubles may exceed them by its rounding
             return float(np.clip(np.ldexp(value, -shift), -_LARGEST, _LARGEST))
 
-    density = found.n * shift * float(np.log(2.0))
+    density = analysis.n * shift * float(np.log(2.0))
     return replace(
-        found,
-        components=tuple(Component(c.weight, back(c.mean), back(c.sd)) for c in found.components),
-        modes=tuple(replace(mode, place=back(mode.place)) for mode in found.modes),
-        loglik=found.loglik + density,
-        bic=found.bic + 2.0 * density,
-        resolution=None if found.resolution is None else back(found.resolution),
+        analysis,
+        components=tuple(Component(c.weight, back(c.mean), back(c.sd)) for c in analysis.components),
+        modes=tuple(replace(mode, place=back(mode.place)) for mode in analysis.modes),
+        loglik=analysis.loglik + density,
+        bic=analysis.bic + 2.0 * density,
+        resolution=None if analysis.resolution is None else back(analysis.resolution),
     )
 
 
-def _peaks(found: Modes, x: FloatArray) -> tuple[Mode, ...]:
+def _peaks(modes: Modes, x: FloatArray) -> tuple[Mode, ...]:
     """Every peak, the share of the runs around it and its depth."""
-    depths = np.concatenate([[np.inf], found.dips, [np.inf]])
+    depths = np.concatenate([[np.inf], modes.dips, [np.inf]])
     nearest = np.minimum(depths[:-1], depths[1:]).tolist()
     dips = (1.0 - float(np.exp(-depth)) if np.isfinite(depth) else None for depth in nearest)
-    shares = (runs_in(found, x) / x.size).tolist()
-    return tuple(map(Mode, found.places.tolist(), shares, dips))
+    shares = (runs_in(modes, x) / x.size).tolist()
+    return tuple(map(Mode, modes.places.tolist(), shares, dips))
 
 
-def _modes(fitted: MixtureFit, found: Modes, x: FloatArray) -> tuple[Mode, ...]:
+def _modes(fitted: MixtureFit, modes: Modes, x: FloatArray) -> tuple[Mode, ...]:
     """Those of five runs or more."""
-    label, counts = np.searchsorted(found.valleys, x), runs_in(found, x).tolist()
+    label, counts = np.searchsorted(modes.valleys, x), runs_in(modes, x).tolist()
     return tuple(
         replace(mode, place=_place(fitted.model, mode.place, mode.share, x[label == k]))
-        for k, mode in enumerate(_peaks(found, x))
+        for k, mode in enumerate(_peaks(modes, x))
         if counts[k] >= FEW_RUNS
     )
 

@@ -208,20 +208,20 @@ def table(
     return best
 
 
-def of_all_values(x: FloatArray, found: BestMixtures, floor: float, most: int = MOST) -> BestMixtures:
+def of_all_values(x: FloatArray, among: BestMixtures, floor: float, most: int = MOST) -> BestMixtures:
     """These mixtures of quantiles of x as those of all its values, with their likelihood.
 
     Quantiles between distant values stand for values that there are none of: what they say of a few far values
     ends here. Each mixture makes a step of EM with the values that its quantiles stand for, and climbs on.
     """
     if x.size <= most:
-        return found
+        return among
     on = starts.condensed(x, most)
-    places = [(row + 1, model) for row, model in np.argwhere(found.loglik > -np.inf).tolist()]
+    places = [(row + 1, model) for row, model in np.argwhere(among.loglik > -np.inf).tolist()]
     if not places:
-        return found
+        return among
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(x)
-    best = BestMixtures(np.full_like(found.loglik, np.nan), found.mixtures.copy(), found.converged.copy())
+    best = BestMixtures(np.full_like(among.loglik, np.nan), among.mixtures.copy(), among.converged.copy())
     parts = np.searchsorted((np.arange(x.size) + 0.5) * on.size, np.arange(on.size) * x.size)
     counts = np.diff(parts, append=x.size)
     means = np.add.reduceat(x, parts) / counts
@@ -250,20 +250,20 @@ def of_all_values(x: FloatArray, found: BestMixtures, floor: float, most: int = 
     return best
 
 
-def _on_all_values(x: FloatArray, found: BestMixtures, floor: float, apart: float) -> None:
+def _on_all_values(x: FloatArray, among: BestMixtures, floor: float, apart: float) -> None:
     """Move from the best mixtures again, on all values: where several win, and where one more of one width may.
 
     The likelihood of a long tail has many tops of nearly one height, and few points may miss the highest.
     """
     if x.size <= _FEW:
         return
-    K_max = len(found.loglik)
+    K_max = len(among.loglik)
     sizes = np.array([[em.free_parameters(K, m) for m in (em.E, em.V)] for K in range(1, K_max + 1)])
     points = starts.condensed(x, MOST_SCOUTED)
     brief, long, fine = (_steps(floor, count) for count in (BRIEF, LONG, FINE))
     before = -np.inf
     while True:
-        bics = 2.0 * found.loglik - sizes * log(x.size)
+        bics = 2.0 * among.loglik - sizes * log(x.size)
         bics[np.isnan(bics)] = -np.inf
         if bics.max() - before < 1e-3:
             return
@@ -274,13 +274,13 @@ def _on_all_values(x: FloatArray, found: BestMixtures, floor: float, apart: floa
                 continue
             around = (best + 2,) if model == em.E else (best + 1, best, best + 2)
             for place in ((K, model) for K in around if 2 <= K <= K_max):
-                tops = _tops(points, _around(points, place, found), place, brief, apart)[1]
+                tops = _tops(points, _around(points, place, among), place, brief, apart)[1]
                 for count, rules in ((_TOPS, long), (1, fine)):
                     heights, tops, converged = _tops(x, tops[:count], place, rules, apart)
                     at = place[0] - 1, model
-                    if heights.size and not heights[0] <= found.loglik[at]:  # or there was none
-                        found.loglik[at], found.converged[at] = heights[0], converged[0]
-                        found.mixtures[at] = tops[0]
+                    if heights.size and not heights[0] <= among.loglik[at]:  # or there was none
+                        among.loglik[at], among.converged[at] = heights[0], converged[0]
+                        among.mixtures[at] = tops[0]
 
 
 def _tops(
@@ -297,26 +297,26 @@ def _tops(
     return heights[order], reached[order], steps[order] > 0
 
 
-def _around(x: FloatArray, place: Place, found: BestMixtures) -> FloatArray:
+def _around(x: FloatArray, place: Place, best: BestMixtures) -> FloatArray:
     """Starts of K components: from the values, and from the mixtures of one fewer and of one more."""
     K, model = place
-    width = len(found.loglik)
+    width = len(best.loglik)
     below = K - 2, model if K > 2 else em.E
-    groups = [_starts_of(x, K, width, found.mixtures[below] if found.loglik[below] > -np.inf else None)]
-    if width > K and found.loglik[K, model] > -np.inf:
-        groups.append(starts.merges(found.mixtures[K, model], K + 1))
+    groups = [_starts_of(x, K, width, best.mixtures[below] if best.loglik[below] > -np.inf else None)]
+    if width > K and best.loglik[K, model] > -np.inf:
+        groups.append(starts.merges(best.mixtures[K, model], K + 1))
     return np.concatenate(groups)
 
 
-def distinct(x: FloatArray, K: int, found: BestMixtures, floor: float) -> BestMixtures:
+def distinct(x: FloatArray, K: int, among: BestMixtures, floor: float) -> BestMixtures:
     """These mixtures of x, but those of K components converged and with no two that coincide, or none."""
     on = starts.condensed(x, MOST)
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
-    loglik, mixtures, converged = found.loglik.copy(), found.mixtures.copy(), found.converged.copy()
+    loglik, mixtures, converged = among.loglik.copy(), among.mixtures.copy(), among.converged.copy()
     fine = _steps(smallest, FINE)
     for model in (em.E, em.V):
         best, below = (K - 1, model), (K - 2, model if K > 2 else em.E)
-        known, fewer = (found.mixtures[p] if found.loglik[p] > -np.inf else None for p in (best, below))
+        known, fewer = (among.mixtures[p] if among.loglik[p] > -np.inf else None for p in (best, below))
         loglik[best] = np.nan
         first = [] if known is None else [known[np.newaxis]]
         for group in (*first, _starts_of(starts.condensed(on, SMALL), K, mixtures.shape[3], fewer)):
@@ -355,10 +355,10 @@ def _starts_of(x: FloatArray, K: int, width: int, fewer: FloatArray | None) -> F
     return np.concatenate([np.empty((0, 3, width)), *groups])
 
 
-def naive_table(on: FloatArray, found: BestMixtures, n: int, K_max: int, floor: float, apart: float) -> None:
+def naive_table(on: FloatArray, among: BestMixtures, n: int, K_max: int, floor: float, apart: float) -> None:
     """The twin of ``_em_table.h``, on what :func:`table` hands to it."""
     small = starts.condensed(on, SMALL)
-    s = _Search(on, small, floor, apart, n, found)
+    s = _Search(on, small, floor, apart, n, among)
     mean, single = float(on.mean()), np.zeros((3, K_max))
     v = float(((on - mean) ** 2).mean())
     single[:, 0] = 1.0, mean, v
@@ -376,4 +376,4 @@ def naive_table(on: FloatArray, found: BestMixtures, n: int, K_max: int, floor: 
             if s.bics[s.best()] - before < 1e-3:
                 break
         s.finish(s.near())
-    _on_all_values(on, found, max(floor, em.SINGULAR), apart)
+    _on_all_values(on, among, max(floor, em.SINGULAR), apart)

@@ -187,7 +187,7 @@ class _Joint:
         crossed = np.zeros(len(apart), dtype=np.int64)
         seen = set()
         for column, floor in zip(apart.T, self.floors, strict=True):
-            alone = sorted(_of_one(column, K_max, sqrt(2.0 * pi * floor)), key=lambda found: -found[0])
+            alone = sorted(_of_one(column, K_max, sqrt(2.0 * pi * floor)), key=lambda labels: -labels[0])
             alone = list({int(found.max()): (icl, found) for icl, found in reversed(alone)}.values())[::-1]
             crossed = crossed * MOST_STATES + (alone[0][1] if alone else 0)
             for labels in (*(found for _, found in alone), crossed):

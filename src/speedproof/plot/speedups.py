@@ -188,7 +188,7 @@ def _ticks(ax: Axes, low: float, high: float) -> None:
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}x"))
 
 
-def over(found: Sequence[OverInputs], *, ax: Axes | None = None, title: str = "") -> Axes:
+def over(answers: Sequence[OverInputs], *, ax: Axes | None = None, title: str = "") -> Axes:
     """Speedups over a parameter, each with its bounds, and dashed the lines of benchmarks with a trend.
 
     Parameters
@@ -218,11 +218,12 @@ def over(found: Sequence[OverInputs], *, ax: Axes | None = None, title: str = ""
     'log'
     """
     measured = [
-        (trend, {i.size: i.comparison.speedup for i in trend.inputs if i.size is not None}) for trend in found
+        (trend, {i.size: i.comparison.speedup for i in trend.inputs if i.size is not None})
+        for trend in answers
     ]
     drawn = [(trend, speedups) for trend, speedups in measured if speedups]
     if not drawn:
-        raise DataError(f"no input has a number above zero for {found[0].parameter}")
+        raise DataError(f"no input has a number above zero for {answers[0].parameter}")
     ax = axes_or_new(ax)
     ax.axhline(1.0, color="black", linewidth=0.9)
     several = len({trend.candidate for trend, _ in drawn}) > 1

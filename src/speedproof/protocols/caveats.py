@@ -194,10 +194,10 @@ def machine_speeds(pairs: Sequence[Pair], alpha: float = 0.05) -> MachineSpeeds 
     return common_speeds(two_speeds_of(pairs), len(pairs), alpha)
 
 
-def common_speeds(found: FloatArray, of: int, alpha: float = 0.05) -> MachineSpeeds | None:
+def common_speeds(ratios: FloatArray, of: int, alpha: float = 0.05) -> MachineSpeeds | None:
     """The two speeds that rows of :func:`two_speeds_of` have in common; ``of`` counts those without, too."""
     for sides, columns, least in _PLACES:
-        factors = found[:, columns]
+        factors = ratios[:, columns]
         known = factors[~np.isnan(factors).any(axis=1)]
         if not known.size:
             continue
@@ -205,7 +205,7 @@ def common_speeds(found: FloatArray, of: int, alpha: float = 0.05) -> MachineSpe
         alike = np.abs(factors - common).max(axis=1) <= _ALIKE * common
         count = int(alike.sum())
         if count >= least and 2 * count > of:
-            logs = np.sort(found[alike, 2]) if sides == "both" else np.full(2, nan)
+            logs = np.sort(ratios[alike, 2]) if sides == "both" else np.full(2, nan)
             reach = t_quantile(1.0 - alpha, logs.size - 1) * float(logs.std(ddof=1)) / sqrt(logs.size)
             value, low, high = (exp(float(logs.mean()) + side * reach) for side in (0, -1, 1))
             return MachineSpeeds(exp(common), count, of, Estimate(value, low, high, 1.0 - alpha), sides)

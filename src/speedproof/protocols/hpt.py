@@ -226,8 +226,8 @@ def claims(
     of the ratios; the t test's speedup is the largest factor by which the other side's scores can be multiplied
     and the winner's still exceed them at risk alpha = 1 - r.
     """
-    found, candidate_wins = answer.speedups[0], answer.winner is not Winner.REFERENCE
-    confidence, alpha = found.confidence, alpha_at(found.confidence)
+    proven, candidate_wins = answer.speedups[0], answer.winner is not Winner.REFERENCE
+    confidence, alpha = proven.confidence, alpha_at(proven.confidence)
     ahead = [entry.duel if candidate_wins else entry.duel.reversed() for entry in entries]
     for speedup in speedups:
         if not 0 < speedup < math.inf:
@@ -237,7 +237,7 @@ def claims(
         if speedup is None:
             return HptClaim(method, None, math.nan, math.nan, math.nan)
         reached = confidence_at(ahead, levels.decimal(speedup), rule, literal=literal_signs)
-        error = math.nan if found.certified is None else relative(speedup, found.certified)
+        error = math.nan if proven.certified is None else relative(speedup, proven.certified)
         return HptClaim(method, speedup, reached, relative(reached, confidence), error)
 
     # In units of the largest, since medians that were given may be of any size; t does not depend on the unit.
@@ -247,14 +247,14 @@ def claims(
         for sides in zip(*((d.a, d.b) for d in ahead), strict=True)
     )
     t_confidence, t_speedup = paired_t(a, b, alpha)
-    t_certified = math.nan if found.certified is None else paired_t(a, found.certified * b, alpha)[0]
+    t_certified = math.nan if proven.certified is None else paired_t(a, proven.certified * b, alpha)[0]
     # Of exact ratios, by their whole numbers.
     ratios = [d.a / d.b for d in ahead]
     logs = [math.log(ratio.numerator) - math.log(ratio.denominator) for ratio in ratios]
     return HptClaims(
         confidence=confidence,
         candidate_wins=candidate_wins,
-        certified=found.certified,
+        certified=proven.certified,
         t_confidence=t_confidence,
         t_certified=t_certified,
         claims=(

@@ -129,11 +129,11 @@ class _Line:
             for unit in [lcm(duel.a.denominator, duel.b.denominator)]
         ]
         self.steps = steps
-        sizes = [own.points.size for own in steps]
+        sizes = [step.points.size for step in steps]
         # Of all changes of states the benchmarks and the places among their own.
         self._owners = np.arange(len(steps)).repeat(sizes)
         self._nth = np.concatenate([*map(np.arange, sizes)])
-        self._begins = np.array([own.start for own in steps], dtype=np.int8)
+        self._begins = np.array([step.start for step in steps], dtype=np.int8)
         # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
         self._low, self._high = 1.0, float((self.a / self.b).max()) * (1 + _TOGETHER)
         i, j = np.triu_indices(len(duels))  # one's own medians are a sum, too
@@ -184,7 +184,10 @@ class _Line:
         sides = []
         for states, side in ((lowest, 1), (highest, -1)):
             rows = np.searchsorted(grid * (1 + side * _TOGETHER), points)
-            begins, after = np.array([own[0] for own in states]), np.concatenate([own[1:] for own in states])
+            begins, after = (
+                np.array([state[0] for state in states]),
+                np.concatenate([state[1:] for state in states]),
+            )
             sides.append(_filled(begins, after, self._owners, rows, grid.size))
         return np.concatenate(sides)
 
@@ -214,7 +217,7 @@ class _Line:
                 g[k] = above / below if below else 0.0
             inside = (g >= least * (1 - _TOGETHER / 2)) & (g <= end * (1 + _TOGETHER / 2))
             parts.append((g[inside], sign, i[inside], j[inside]))
-        parts.append((np.concatenate([own.points for own in self.steps]), 2, self._owners, self._nth))
+        parts.append((np.concatenate([step.points for step in self.steps]), 2, self._owners, self._nth))
         joined, first, second = (np.concatenate([part[k] for part in parts]) for k in (0, 2, 3))
         kinds = np.array([part[1] for part in parts]).repeat([part[0].size for part in parts])
         order = np.argsort(joined, kind="stable")
@@ -281,7 +284,7 @@ class _Line:
         several = homes[inside][(self._ends - self._starts)[homes[inside]] > 1]
         crowded = [home for home in set(several.tolist()) if len(self._meeting(home)) > 1]
         after, at = (
-            np.concatenate(part) for part in zip(*((own.after, own.at) for own in self.steps), strict=True)
+            np.concatenate(part) for part in zip(*((step.after, step.at) for step in self.steps), strict=True)
         )
         states = _filled(self._begins, after, self._owners, np.maximum(2 * homes + 1, 0), 2 * clusters)
         here = at[inside]

@@ -108,7 +108,7 @@ def means(prepared: PreparedPairs) -> list[Comparison]:
     return in_batches(prepared.sides("mean"), partial(_answers, rules=prepared.rules))
 
 
-def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
+def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
     tests = mean_tests(slow, fast)
     decide = partial(decide_mean, tests, always_welch=rules.always_welch)
@@ -116,7 +116,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     pooled, tested = decision.equal_variances, ~np.isnan(decision.pvalue)
     comparisons = conclusions(
         "mean",
-        own,
+        sides,
         (slow, fast),
         rules,
         decision,
@@ -126,25 +126,25 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
         ),
         observed=location_ratios(mean, slow, fast),
         tests=["Student's t test" if equal else "Welch's t test" for equal in pooled],
-        checks=_checks(tests, decision, [side.turned for side in own]),
+        checks=_checks(tests, decision, [side.turned for side in sides]),
         runs_needed=runs_needed_means,
         errors=log_ratio_of_means(slow, fast),
     )
     return [
         c if seen is None else replace(c, slow_runs=seen)
-        for c, seen in zip(comparisons, _slow_runs(own, slow, fast), strict=True)
+        for c, seen in zip(comparisons, _slow_runs(sides, slow, fast), strict=True)
     ]
 
 
 def _slow_runs(
-    own: Sequence[Sides], slow: FloatArray, fast: FloatArray
+    sides: Sequence[Sides], slow: FloatArray, fast: FloatArray
 ) -> Iterator[tuple[float, float] | None]:
     """Of each pair, how many runs of the candidate take how long, where that alone makes its mean worse."""
     typical = middle(fast)
     with np.errstate(over="ignore"):
         dearer = fast.mean(axis=-1) > slow.mean(axis=-1)
     turned = dearer & (typical > 0.0) & (typical < middle(slow))
-    for side, other_way, median, x, y in zip(own, turned, typical, slow, fast, strict=True):
+    for side, other_way, median, x, y in zip(sides, turned, typical, slow, fast, strict=True):
         beyond = y > x.max()
         if side.turned or not other_way or not beyond.any() or mean(y[~beyond]) > mean(x):
             yield None

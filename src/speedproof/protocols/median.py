@@ -65,14 +65,14 @@ def medians(prepared: PreparedPairs) -> list[Comparison]:
     return in_batches(prepared.sides("median"), partial(_answers, rules=prepared.rules))
 
 
-def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
+def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
     tests = median_tests(slow, fast, rules.ks_rule)
     decision = decide_median(tests, rules.alpha)
     bounds = ratio_of_medians(slow, fast, rules.alpha, at_one=tests.ranks)
     return conclusions(
         "median",
-        own,
+        sides,
         (slow, fast),
         rules,
         decision,
@@ -84,7 +84,7 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             decision.location_model,
         ),
         observed=location_ratios(median, slow, fast, _observed),
-        tests=["Wilcoxon-Mann-Whitney test"] * len(own),
+        tests=["Wilcoxon-Mann-Whitney test"] * len(sides),
         checks=_checks(tests, decision, slow, fast, rules.alpha),
         runs_needed=runs_needed_ranks,
     )

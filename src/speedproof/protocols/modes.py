@@ -224,8 +224,8 @@ def _undermining(pair: Pair) -> tuple[Assumption, ...]:
     sides = (pair.reference, pair.candidate)
     checks = [
         check
-        for own, other in (sides, sides[::-1])
-        for check in undermining(own, own.per_process("median"), own.label, [other])
+        for side, other in (sides, sides[::-1])
+        for check in undermining(side, side.per_process("median"), side.label, [other])
     ]
     return tuple(dict.fromkeys(check.kind for check in checks))
 

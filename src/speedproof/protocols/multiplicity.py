@@ -66,13 +66,13 @@ class Controlled(Struct, frozen=True):
     promise: str  # what the risk means
 
     def __str__(self) -> str:
-        return "\n".join([self._told, *map(str, self.verdicts)])
+        return "\n".join([self._summary, *map(str, self.verdicts)])
 
     def __repr__(self) -> str:
-        return f"<Controlled: {self._told}>"
+        return f"<Controlled: {self._summary}>"
 
     @property
-    def _told(self) -> str:
+    def _summary(self) -> str:
         counts = ", ".join(f"{self.count(v)} {v.value}" for v in Verdict if self.count(v))
         how = METHODS[self.method]
         return f"{counts or 'no benchmarks'} at a joint risk of {100 * self.alpha:g} % ({how})"
@@ -109,14 +109,14 @@ def control_verdicts(
     if marked := sum(bool(comparison.undermining) for comparison in comparisons):
         promise += f"; in {marked} of {len(comparisons)} benchmarks the runs are not what the tests assume"
     adjusted = ADJUSTMENTS[method](plain.ravel()).reshape(plain.shape)
-    rows = zip(comparisons, plain.T.tolist(), adjusted.T.tolist(), strict=True)
+    rows = zip(comparisons, plain.T, adjusted.T, strict=True)
     return Controlled(
         protocol=next(iter(protocols), ""),
         method=method,
         alpha=alpha,
         margin=margin,
         family=int(np.count_nonzero(~np.isnan(plain))),
-        verdicts=tuple(_decide(c, own, joint, alpha) for c, own, joint in rows),
+        verdicts=tuple(_decide(c, alone.tolist(), joint.tolist(), alpha) for c, alone, joint in rows),
         promise=promise,
     )
 

@@ -65,13 +65,13 @@ def between_sessions(pair: Pair, floor: NoiseFloor | None) -> tuple[float, float
 
 
 def over_the_floor(
-    found: Sequence[Comparison], pairs: Sequence[Pair], floor: NoiseFloor | None
+    comparisons: Sequence[Comparison], pairs: Sequence[Pair], floor: NoiseFloor | None
 ) -> list[Comparison]:
     """Comparisons of pairs, each held against the floor where that applies."""
     spreads = [counted_in(pair, floor) for pair in pairs]
     return [
         comparison if spread is None else _held_against(comparison, pair, spread)
-        for comparison, pair, spread in zip(found, pairs, spreads, strict=True)
+        for comparison, pair, spread in zip(comparisons, pairs, spreads, strict=True)
     ]
 
 
@@ -138,12 +138,15 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
     )
 
 
-def _at_margin(own: AtMargin | None, at: float, down: Widened, up: Widened) -> AtMargin | None:
+def _at_margin(claim: AtMargin | None, at: float, down: Widened, up: Widened) -> AtMargin | None:
     """P-values at the edges of a margin, none smaller than the floor leaves it."""
-    if own is None:
+    if claim is None:
         return None
-    edge = math.log1p(own.margin)
-    not_worse, worse = max(own.not_worse, down.pvalue(at + edge)), max(own.worse, up.pvalue(-at - edge))
-    not_better, better = max(own.not_better, up.pvalue(edge - at)), max(own.better, down.pvalue(at - edge))
-    equivalent = own.equivalent if math.isnan(own.equivalent) else max(not_worse, not_better)
-    return AtMargin(own.margin, not_worse, worse, not_better, better, equivalent)
+    edge = math.log1p(claim.margin)
+    not_worse, worse = max(claim.not_worse, down.pvalue(at + edge)), max(claim.worse, up.pvalue(-at - edge))
+    not_better, better = (
+        max(claim.not_better, up.pvalue(edge - at)),
+        max(claim.better, down.pvalue(at - edge)),
+    )
+    equivalent = claim.equivalent if math.isnan(claim.equivalent) else max(not_worse, not_better)
+    return AtMargin(claim.margin, not_worse, worse, not_better, better, equivalent)

@@ -89,7 +89,7 @@ class Sides(Struct, frozen=True, eq=False):
     ranks: tuple[FloatArray, FloatArray] | None = None
     paired: bool = False  # whether the i-th values of both sides are of one session
 
-    def answer(self, protocol: str, question: str, rules: Rules, **found: Any) -> Comparison:
+    def answer(self, protocol: str, question: str, rules: Rules, **values: Any) -> Comparison:
         """A comparison; in the question ``{better}`` stands for what a good value is."""
         return Comparison(
             benchmark=self.key.benchmark,
@@ -100,7 +100,7 @@ class Sides(Struct, frozen=True, eq=False):
             reference=self.summaries[0],
             candidate=self.summaries[1],
             paired=self.paired,
-            **found,
+            **values,
         )
 
 

@@ -149,13 +149,16 @@ def _spread(
     slow: FloatArray, fast: FloatArray, q: float | None, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Factors between which the number of runs lies for pilots like this one, over that of the pilot."""
-    pilots, own = np.zeros(_PILOTS), 0.0
+    pilots, single = np.zeros(_PILOTS), 0.0
     for logs in (np.log(slow), np.log(fast)):
         drawn = logs[rng.integers(logs.size, size=(_PILOTS, logs.size))]
         # Values in steps may have no spread in the middle.
         width = max(_width(logs), float(np.ptp(logs)) / logs.size, 1e-9)
-        pilots, own = pilots + _variance(drawn, q, width), own + float(_variance(logs[None], q, width)[0])
-    low, high = np.quantile(pilots / own, (0.025, 0.975)).tolist()
+        pilots, single = (
+            pilots + _variance(drawn, q, width),
+            single + float(_variance(logs[None], q, width)[0]),
+        )
+    low, high = np.quantile(pilots / single, (0.025, 0.975)).tolist()
     # A variance is known no better than a normal sample's of this size would tell.
     n = slow.size + fast.size - 2
     normal = _TWO_SIDED * math.sqrt(2.0 / n)
@@ -202,8 +205,8 @@ class _Trial:
         self.fewest = PROVING if question.name == "typical" else _LEAST
         self.steps = [coarse_step(values) for values in sides]
         # So many runs show the speedup that there is.
-        (found,) = question.ask(PreparedPairs(self.pairs(_MANY, 1), rules))
-        self.scale = found.speedup.value / (1.0 + effect)
+        (comparison,) = question.ask(PreparedPairs(self.pairs(_MANY, 1), rules))
+        self.scale = comparison.speedup.value / (1.0 + effect)
 
     def slope(self, guess: float) -> tuple[float, float]:
         """By how much the deviate of the power grows with the root of the runs, and its relative error."""

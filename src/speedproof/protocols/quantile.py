@@ -38,7 +38,7 @@ def quantile_sides(prepared: PreparedPairs) -> list[Sides]:
 
 
 def _answers(
-    own: Sequence[Sides], slow: FloatArray, fast: FloatArray, name: QuestionName, q: float, rules: Rules
+    sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, name: QuestionName, q: float, rules: Rules
 ) -> list[Comparison]:
     """Of pairs of equal sizes."""
     quantiles = Quantiles.of(slow, fast, q)
@@ -54,10 +54,10 @@ def _answers(
     ratios = lists(quantiles.ratio, bounds.low, bounds.high)
     least = least_runs(q, rules.alpha)
     if min(slow.shape[-1], fast.shape[-1]) < least:
-        needed = fewest(own, undecided, least)
+        needed = fewest(sides, undecided, least)
     else:
         runs_needed = partial(runs_needed_quantiles, q=q)
-        needed = forecasts(own, slow, fast, rules, undecided, runs_needed, ratios[0])
+        needed = forecasts(sides, slow, fast, rules, undecided, runs_needed, ratios[0])
     ends = lists(np.exp(quantiles.of_x), np.exp(quantiles.of_y))
     return [
         side.answer(
@@ -75,7 +75,7 @@ def _answers(
             at_margin=margins[i],
             quantiles=_as_measured(side, ends[0][i], ends[1][i]),
         )
-        for i, side in enumerate(own)
+        for i, side in enumerate(sides)
     ]
 
 

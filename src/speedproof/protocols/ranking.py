@@ -34,12 +34,12 @@ def decide(ahead: bool, adjusted: Sequence[float], alpha: float) -> tuple[Verdic
     return verdict, faster if ahead else slower
 
 
-def verdicts(found: Mapping[tuple[str, str], Claims], alpha: float) -> tuple[PairVerdict, ...]:
+def verdicts(claims: Mapping[tuple[str, str], Claims], alpha: float) -> tuple[PairVerdict, ...]:
     """What is proven of each pair by Holm's procedure: pairs share samples, and it holds under any dependence."""
-    adjusted = holm([p for *_, faster, slower in found.values() for p in (faster, slower)]).reshape(-1, 2)
+    adjusted = holm([p for *_, faster, slower in claims.values() for p in (faster, slower)]).reshape(-1, 2)
     return tuple(
         PairVerdict(*pair, estimate, *decide(ahead, p, alpha))
-        for (pair, (estimate, ahead, *_)), p in zip(found.items(), adjusted.tolist(), strict=True)
+        for (pair, (estimate, ahead, *_)), p in zip(claims.items(), adjusted.tolist(), strict=True)
     )
 
 
@@ -143,14 +143,14 @@ def rank_benchmark(
 
 def _in_order(
     versions: Sequence[str],
-    found: Mapping[tuple[str, str], Claims],
+    claims: Mapping[tuple[str, str], Claims],
     alpha: float,
     undermined: Mapping[str, tuple[str, ...]],
     benchmarks: tuple[str, ...],
     left_out: tuple[str, ...] = (),
 ) -> SuiteRanking:
     """By their speedups over the first."""
-    pairs = verdicts(found, alpha)
+    pairs = verdicts(claims, alpha)
     speedups = {versions[0]: Estimate(1.0, 1.0, 1.0, 1 - alpha)}
     speedups |= {p.candidate: p.estimate for p in pairs if p.reference == versions[0]}
     order = sorted(versions, key=lambda v: -speedups[v].value)

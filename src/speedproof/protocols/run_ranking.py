@@ -211,11 +211,11 @@ def _undermining(
 
 def _groups(names: Sequence[str], undecided: set[frozenset[str]]) -> tuple[tuple[str, ...], ...]:
     """The longest stretches of the order in which no two are told apart, none inside another."""
-    found: list[tuple[int, int]] = []
+    ties: list[tuple[int, int]] = []
     for start in range(len(names)):
         end = start + 1
         while end < len(names) and all(frozenset((names[end], v)) in undecided for v in names[start:end]):
             end += 1
-        if end - start > 1 and (not found or end > found[-1][1]):
-            found.append((start, end))
-    return tuple(tuple(names[start:end]) for start, end in found)
+        if end - start > 1 and (not ties or end > ties[-1][1]):
+            ties.append((start, end))
+    return tuple(tuple(names[start:end]) for start, end in ties)

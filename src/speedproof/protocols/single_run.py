@@ -26,7 +26,7 @@ def single_runs(prepared: PreparedPairs) -> list[Comparison]:
     return in_batches(prepared.sides("median"), partial(_answers, rules=prepared.rules))
 
 
-def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
+def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
     chance = probability_greater(slow, fast, rules.alpha)
     ties = tied_share(slow, fast)
@@ -36,9 +36,9 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     # Even if all were won, alpha ** (1 / n) bounds the probability: n runs must be able to prove more than 1/2.
     least = math.floor(-math.log2(rules.alpha)) + 1
     if min(slow.shape[-1], fast.shape[-1]) < least:
-        needed = fewest(own, undecided, least)
+        needed = fewest(sides, undecided, least)
     else:
-        needed = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks)
+        needed = forecasts(sides, slow, fast, rules, undecided, runs_needed_ranks)
     return [
         side.answer(
             "single run",
@@ -55,5 +55,5 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             quantity="probability",
             ties=tied,
         )
-        for i, (side, pvalue, slower, value, low, high, tied) in enumerate(zip(own, *columns, strict=True))
+        for i, (side, pvalue, slower, value, low, high, tied) in enumerate(zip(sides, *columns, strict=True))
     ]

@@ -174,8 +174,8 @@ def _answers(
 ) -> Iterator[Comparison]:
     """By pair, then by protocol."""
     for some in prepared:
-        for told in zip(*(answers(protocol, some) for protocol in protocols), strict=True):
-            yield from told
+        for columns in zip(*(answers(protocol, some) for protocol in protocols), strict=True):
+            yield from columns
             done()
 
 

@@ -83,7 +83,7 @@ def typical_sides(prepared: PreparedPairs) -> list[Sides]:
     if prepared.rules.nested == "pool":
         return sides
     same = [paired_units(pair) for pair in prepared.matched]
-    units = [found or typical_units(pair) for found, pair in zip(same, prepared.matched, strict=True)]
+    units = [given or typical_units(pair) for given, pair in zip(same, prepared.matched, strict=True)]
     others = [
         i for i, side in enumerate(sides) if same[i] or not all(map(_equal, units[i], (side.x, side.y)))
     ]
@@ -116,20 +116,20 @@ def _equal(one: Sample, other: Sample) -> bool:
     return one is other or np.array_equal(one.values, other.values)
 
 
-def _inflation(own: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, BoolArray]:
+def _inflation(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, BoolArray]:
     """By how much dependence inflates the variances, where the order of the runs is known and was not drawn.
 
     And whether it is by slow drift, which counts where one version was measured before the other.
     """
-    serial = np.array([_in_sequence(side.x) and _in_sequence(side.y) for side in own])
-    factors, walks = np.ones(len(own)), np.ones(len(own))
+    serial = np.array([_in_sequence(side.x) and _in_sequence(side.y) for side in sides])
+    factors, walks = np.ones(len(sides)), np.ones(len(sides))
     if serial.any():
-        known = [side.ranks for side, counts in zip(own, serial, strict=True) if counts and side.ranks]
+        known = [side.ranks for side, counts in zip(sides, serial, strict=True) if counts and side.ranks]
         all_known = len(known) == serial.sum()
         ranks = (np.stack([r[0] for r in known]), np.stack([r[1] for r in known])) if all_known else None
         factors[serial] = variance_inflation(slow[serial], fast[serial], ranks)
         walks[serial] = walk_inflation(slow[serial], fast[serial], ranks)
-        walks[[order_of_measuring(side.x, side.y) not in _APART for side in own]] = 1.0
+        walks[[order_of_measuring(side.x, side.y) not in _APART for side in sides]] = 1.0
     return np.maximum(factors, walks), np.asarray(walks > factors)
 
 
@@ -137,22 +137,22 @@ def _in_sequence(sample: Sample) -> bool:
     return Trait.ORDER_KNOWN in sample.traits and not sample.traits & {Trait.SORTED, Trait.RANDOM_ORDER}
 
 
-def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
+def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes, all of them of the same sessions or none."""
     ordered = ascending(slow), ascending(fast)
-    steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in own])
-    steps[[side.x.exact and side.y.exact for side in own]] = 0.0
+    steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
+    steps[[side.x.exact and side.y.exact for side in sides]] = 0.0
     test: Callable[[float], RatioTest]
-    if own[0].paired:
+    if sides[0].paired:
         from speedproof.stats.paired_ratio import paired_error, paired_ratio, paired_ratio_test
 
-        factors, slowly = np.ones(len(own)), np.zeros(len(own), dtype=np.bool_)
+        factors, slowly = np.ones(len(sides)), np.zeros(len(sides), dtype=np.bool_)
         bounds = paired_ratio(slow, fast, rules.alpha, steps=steps)
         errors = paired_error(slow, fast)
         test = partial(paired_ratio_test, slow, fast, steps=steps)
         test_name = "signed-rank and t test of session ratios"
     else:
-        factors, slowly = _inflation(own, slow, fast)
+        factors, slowly = _inflation(sides, slow, fast)
         slow, fast = ordered  # the order of measuring tells no more
         inflation = np.repeat(factors[:, None], 2, axis=1)
         bounds = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
@@ -169,8 +169,8 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
     ]
     ratios = lists(bounds.estimate, bounds.low, bounds.high)
     logs = log_speedups(ratios[0], errors)
-    needed = _needed(own, slow, fast, rules, verdicts, (factors, slowly), ratios[0])
-    order = _of_order(own, slow, fast, rules, pvalues, (factors, slowly))
+    needed = _needed(sides, slow, fast, rules, verdicts, (factors, slowly), ratios[0])
+    order = _of_order(sides, slow, fast, rules, pvalues, (factors, slowly))
     chances = lists(bounds.chance, bounds.chance_low, bounds.chance_high)
     (ties,) = lists(tied_share(slow, fast))
     return [
@@ -191,12 +191,12 @@ def _answers(own: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Ru
             at_margin=margins[i],
             log=logs[i],
         )
-        for i, side in enumerate(own)
+        for i, side in enumerate(sides)
     ]
 
 
 def _of_order(
-    own: Sequence[Sides],
+    sides: Sequence[Sides],
     slow: FloatArray,
     fast: FloatArray,
     rules: Rules,
@@ -215,8 +215,8 @@ def _of_order(
     for i, was_decided, drifts in zip(*lists(alike, decided, loose), strict=True):
         seen = "the runs drift slowly" if slowly[i] else "neighbouring runs are alike"
         factor = float(factors[i])
-        runs = f"{own[i].x.n} and {own[i].y.n} runs"
-        sizes = " and ".join(f"{side.n / factor:.3g}" for side in (own[i].x, own[i].y))
+        runs = f"{sides[i].x.n} and {sides[i].y.n} runs"
+        sizes = " and ".join(f"{side.n / factor:.3g}" for side in (sides[i].x, sides[i].y))
         message = (
             f"the runs drift: {runs} tell no more than {sizes} would, so only a gap larger than the drift counts"
             if drifts
@@ -229,7 +229,7 @@ def _of_order(
 
 
 def _needed(
-    own: Sequence[Sides],
+    sides: Sequence[Sides],
     slow: FloatArray,
     fast: FloatArray,
     rules: Rules,
@@ -241,13 +241,13 @@ def _needed(
     undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
     n, m = slow.shape[-1], fast.shape[-1]
     if one_order(n, m) <= rules.alpha:
-        if own[0].paired:
+        if sides[0].paired:
             from speedproof.stats.paired_ratio import runs_needed_pairs
 
-            return forecasts(own, slow, fast, rules, undecided, runs_needed_pairs, speedups)
+            return forecasts(sides, slow, fast, rules, undecided, runs_needed_pairs, speedups)
         factors, slowly = inflation
-        needed = forecasts(own, slow, fast, rules, undecided, runs_needed_ranks, speedups, factors)
+        needed = forecasts(sides, slow, fast, rules, undecided, runs_needed_ranks, speedups, factors)
         # Of runs that drift more tell no more.
         drifts = (drifting(n, m, factors) | slowly).tolist()
         return {i: DRIFT if drifts[i] else need for i, need in needed.items()}
-    return fewest(own, undecided, next(k for k in count(2) if one_order(k, k) <= rules.alpha))
+    return fewest(sides, undecided, next(k for k in count(2) if one_order(k, k) <= rules.alpha))

@@ -215,11 +215,15 @@ def _usable(
         if any(sample is None for sample in samples):
             left_out.append((name, "only one version has it"))
             continue
-        both = [(own, sample) for own, sample in zip(explained, samples, strict=True) if sample is not None]
-        if any(own.n != sample.n for own, sample in both):
-            counts = " and ".join(f"{sample.n} of {own.n}" for own, sample in both)
+        both = [
+            (explanation, sample)
+            for explanation, sample in zip(explained, samples, strict=True)
+            if sample is not None
+        ]
+        if any(explanation.n != sample.n for explanation, sample in both):
+            counts = " and ".join(f"{sample.n} of {explanation.n}" for explanation, sample in both)
             left_out.append((name, f"known of {counts} runs"))
-        elif any(not same_runs(own, sample) for own, sample in both):
+        elif any(not same_runs(explanation, sample) for explanation, sample in both):
             left_out.append((name, "not of the same processes"))
         elif all(np.ptp(sample.values) == 0.0 for _, sample in both):
             left_out.append((name, "the same in every run"))
@@ -232,11 +236,11 @@ def _usable(
 
 def same_runs(one: Sample, other: Sample) -> bool:
     """Whether the values of two metrics are of the same runs, in one order."""
-    for own, others in ((one.processes, other.processes), (one.sessions, other.sessions)):
-        if own is None or others is None:
-            if own is not others:
+    for numbers, others in ((one.processes, other.processes), (one.sessions, other.sessions)):
+        if numbers is None or others is None:
+            if numbers is not others:
                 return False
-        elif not np.array_equal(own, others):
+        elif not np.array_equal(numbers, others):
             return False
     return True
 

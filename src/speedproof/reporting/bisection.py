@@ -20,7 +20,7 @@ _ENDLESS = 1e6
 _NOTHING = 1e-9
 
 
-class ToldBisection(Struct, frozen=True):
+class ExportedBisection(Struct, frozen=True):
     """A bisection for other programs; positions in ``finding`` count in ``commits``, oldest first."""
 
     finding: BisectionFinding
@@ -29,7 +29,7 @@ class ToldBisection(Struct, frozen=True):
     metric: str = "time"
 
 
-class EndedBisection(ToldBisection, frozen=True):
+class BisectionAnswer(ExportedBisection, frozen=True):
     """A bisection, and how it came to its end."""
 
     file: str = ""
@@ -38,31 +38,31 @@ class EndedBisection(ToldBisection, frozen=True):
     load: str = ""  # what is to be said of the machine's
 
 
-def bisection_report(told: EndedBisection) -> Report:
+def bisection_report(answer: BisectionAnswer) -> Report:
     """The ending of a bisection: at most ten lines, but for the commits of an open one."""
     return Report(
         "",
-        tuple(_headline(told)),
-        notes=tuple(_notes(told)),
-        hints=(f"Go on: speedproof bisect --resume {shlex.quote(told.file)}",)
-        if told.file and told.finding.open
+        tuple(_headline(answer)),
+        notes=tuple(_notes(answer)),
+        hints=(f"Go on: speedproof bisect --resume {shlex.quote(answer.file)}",)
+        if answer.file and answer.finding.open
         else (),
         command="bisect",
-        data=ToldBisection(told.finding, told.commits, told.min_change, told.metric),
+        data=ExportedBisection(answer.finding, answer.commits, answer.min_change, answer.metric),
     )
 
 
-def _headline(told: EndedBisection) -> Iterator[Text]:
-    found, commits, min_change = told.finding, told.commits, told.min_change
+def _headline(answer: BisectionAnswer) -> Iterator[Text]:
+    found, commits, min_change = answer.finding, answer.commits, answer.min_change
     ends = f"{commits[-1]} against {commits[0]}"
     sure = percent(1 - found.alpha)
-    more = _more_runs(told)
+    more = _more_runs(answer)
     if found.outcome is BisectionOutcome.NOTHING:
         between = len(commits) > 2
         where = " between the ends" if between else ""
         yield Text(f"Nothing changed by {percent(min_change)} or more{where}.", "strong")
         yield Text(
-            f"{ends}: {_between(found.change_low, found.change_high, told.metric)}, proven ({sure} confidence)"
+            f"{ends}: {_between(found.change_low, found.change_high, answer.metric)}, proven ({sure} confidence)"
         )
         if between:
             yield Text("Changes that cancel each other are not excluded.", "dim")
@@ -71,97 +71,97 @@ def _headline(told: EndedBisection) -> Iterator[Text]:
         yield Text(f"Undecided: no change is proven{more}.", "warning")
         if found.change_low > 0 or math.isfinite(found.change_high):
             yield Text(
-                f"{ends}: {_between(found.change_low, found.change_high, told.metric)} ({sure} confidence)"
+                f"{ends}: {_between(found.change_low, found.change_high, answer.metric)} ({sure} confidence)"
             )
         return
-    better, worse = of_metric(told.metric)
+    better, worse = of_metric(answer.metric)
     style: Style = "bad" if found.change > 1 else "good"
-    slow, fast = ("slow", "fast") if told.metric == "time" else (worse, better)
+    slow, fast = ("slow", "fast") if answer.metric == "time" else (worse, better)
     kind = slow if found.change > 1 else fast
     if found.outcome is BisectionOutcome.CULPRIT and found.culprit is not None and found.parent is not None:
-        size = _least(found.step, found.step_low, found.step_high, told)
+        size = _least(found.step, found.step_low, found.step_high, answer)
         if len(found.credible) == 1:
             yield Text(f"{commits[found.culprit]} is the first {kind} commit", style)
             yield Text(f"against its parent: {size}")
         else:
             yield Text(f"One of these {len(found.credible)} is the first {kind} commit:", style)
-            yield from _listed(told, "could not be measured")
+            yield from _listed(answer, "could not be measured")
             if (found.parent, found.culprit) != (0, len(commits) - 1):
                 yield Text(f"{commits[found.culprit]} against {commits[found.parent]}: {size}")
     else:
         yield Text(f"Undecided: the first {kind} commit is not confirmed{more}.", "warning")
         yield Text(f"The commits that could be it ({sure}):", style)
-        yield from _listed(told, "left out")
-    yield Text(f"{ends}: {_least(found.change, found.change_low, found.change_high, told)}")
+        yield from _listed(answer, "left out")
+    yield Text(f"{ends}: {_least(found.change, found.change_low, found.change_high, answer)}")
 
 
-def _listed(told: ToldBisection, skipped: str) -> Iterator[Text]:
-    finding = told.finding
+def _listed(record: ExportedBisection, skipped: str) -> Iterator[Text]:
+    finding = record.finding
     for i in finding.credible[:_SHOWN]:
-        yield Text(f"  {told.commits[i]}{f' ({skipped})' if i in finding.skipped else ''}")
+        yield Text(f"  {record.commits[i]}{f' ({skipped})' if i in finding.skipped else ''}")
     if (more := len(finding.credible) - _SHOWN) > 0:
         yield Text(f"  ... {more} more")
 
 
-def _more_runs(told: EndedBisection) -> str:
-    more = told.finding.outlook.more_runs if told.finding.tick <= told.min_change else 0.0
+def _more_runs(answer: BisectionAnswer) -> str:
+    more = answer.finding.outlook.more_runs if answer.finding.tick <= answer.min_change else 0.0
     if not 0 < more < _ENDLESS:
         return ""
-    return f" (needs about {rough(math.ceil(more), 1)} more {'builds' if told.varied else 'runs'})"
+    return f" (needs about {rough(math.ceil(more), 1)} more {'builds' if answer.varied else 'runs'})"
 
 
-def _runs(told: EndedBisection) -> str:
+def _runs(answer: BisectionAnswer) -> str:
     """What was measured: every run of a pair of fresh builds is that of a build of its own."""
-    return plural(2 * told.finding.pairs, "build" if told.varied else "run")
+    return plural(2 * answer.finding.pairs, "build" if answer.varied else "run")
 
 
-def _notes(told: EndedBisection) -> Iterator[Text]:
-    finding = told.finding
+def _notes(answer: BisectionAnswer) -> Iterator[Text]:
+    finding = answer.finding
     if finding.more:
         likely = f"{percent(finding.second, 2)} likely"
         if finding.unexplained:
             rest, sure = (
-                _between(finding.rest_low, finding.rest_high, told.metric),
+                _between(finding.rest_low, finding.rest_high, answer.metric),
                 percent(1 - finding.alpha),
             )
             likely = f"{rest} beside this one, {sure} confidence if the load stayed the same"
         yield Text(f"There may be another change ({likely}): bisect before and after this commit.", "warning")
     if finding.open:
-        yield from _reasons(told)
+        yield from _reasons(answer)
     left = f"; {len(finding.skipped)} left out" if finding.skipped else ""
-    how = "paired at random" if told.varied else "in random pairs"
-    yield Text(f"{_runs(told)} {how}, {len(told.commits)} commits{left}.", "dim")
-    if told.varied:
+    how = "paired at random" if answer.varied else "in random pairs"
+    yield Text(f"{_runs(answer)} {how}, {len(answer.commits)} commits{left}.", "dim")
+    if answer.varied:
         yield Text("Every pair had fresh builds, layouts varied: this is said of the code.", "dim")
-    elif told.varied is False and finding.culprit is not None:
+    elif answer.varied is False and finding.culprit is not None:
         said = "this is said of these builds; {seed} in --build varies the layout."
         yield Text(f"One build of each commit: {said}", "dim")
 
 
-def _reasons(told: EndedBisection) -> Iterator[Text]:
+def _reasons(answer: BisectionAnswer) -> Iterator[Text]:
     """Why it is open."""
-    finding, outlook = told.finding, told.finding.outlook
-    if finding.tick > told.min_change:
-        coarse = f"{percent(finding.tick, 2)}, too coarse for a change of {percent(told.min_change)}"
+    finding, outlook = answer.finding, answer.finding.outlook
+    if finding.tick > answer.min_change:
+        coarse = f"{percent(finding.tick, 2)}, too coarse for a change of {percent(answer.min_change)}"
         cure = "let the program do more, or measure it finer."
         yield Text(f"The times are read in steps of {coarse}: {cure}", "warning")
     elif outlook.noise > 0:
-        why = f"{'Builds' if told.varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
+        why = f"{'Builds' if answer.varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
         if math.isfinite(outlook.visible):
-            why += f": {_runs(told)} show only changes of {percent(outlook.visible, 2)} or more"
+            why += f": {_runs(answer)} show only changes of {percent(outlook.visible, 2)} or more"
         yield Text(f"{why}.", "warning")
         if math.isfinite(outlook.enough_noise):
             enough = percent(outlook.enough_noise, 2)
             yield Text(f"If they scattered by {enough}, so many would be enough.", "warning")
-    if load := told.load:
+    if load := answer.load:
         yield Text(f"{load[0].upper()}{load[1:]}.", "warning")
 
 
-def _least(change: float, low: float, high: float, told: ToldBisection) -> str:
+def _least(change: float, low: float, high: float, record: ExportedBisection) -> str:
     """A change in its natural direction, with what is proven of it."""
-    better, worse = of_metric(told.metric)
+    better, worse = of_metric(record.metric)
     size, least, kind = (change, low, worse) if change >= 1 else (1 / change, 1 / high, better)
-    sure = f"({percent(1 - told.finding.alpha)} confidence)"
+    sure = f"({percent(1 - record.finding.alpha)} confidence)"
     if least < 1:
         return f"about {factor(size)} {kind}"
     if least - 1 <= _NOTHING:
@@ -182,7 +182,7 @@ def _side(change: float, metric: str) -> str:
     return f"{factor(change, 1)} {worse}" if change >= 1 else f"{factor(1 / change, 1)} {better}"
 
 
-def progress_line(stage: str, found: BisectionFinding) -> str:
+def progress_line(stage: str, finding: BisectionFinding) -> str:
     """One line while it is measured."""
-    left = f", {plural(len(found.credible), 'commit')} left" if found.credible else ""
-    return f"{plural(2 * found.pairs, 'run')} so far; now {stage}{left}"
+    left = f", {plural(len(finding.credible), 'commit')} left" if finding.credible else ""
+    return f"{plural(2 * finding.pairs, 'run')} so far; now {stage}{left}"

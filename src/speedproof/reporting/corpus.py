@@ -57,38 +57,38 @@ def _fits(names: Sequence[str]) -> bool:
     return width_of(", ".join(names)) <= _LINE - len("Tags:  and 100 more")
 
 
-def contents(found: CorpusInfo) -> Report:
+def contents(info: CorpusInfo) -> Report:
     """What ``speedproof corpus info`` shows."""
-    of = f"{plural(found.benchmarks, 'benchmark')} in {plural(len(found.versions), 'version')}"
-    size = f"{found.values:,} values, {size_of(found.bytes)}"
-    headline = [Text(f"{plural(found.rows, 'sample')} of {of}: {size}", "strong")]
-    if not found.complete:
+    of = f"{plural(info.benchmarks, 'benchmark')} in {plural(len(info.versions), 'version')}"
+    size = f"{info.values:,} values, {size_of(info.bytes)}"
+    headline = [Text(f"{plural(info.rows, 'sample')} of {of}: {size}", "strong")]
+    if not info.complete:
         headline.append(Text("The build was cut short; the same command goes on with it.", "warning"))
-    names = [name for name, _ in found.versions]
+    names = [name for name, _ in info.versions]
     whole = max(map(width_of, names), default=0) <= _WHOLE
     facts = {
-        "Read from": plural(found.inputs, "file"),
-        "Stored in": f"{plural(found.files, 'Parquet file')}, schema {found.schema}",
+        "Read from": plural(info.inputs, "file"),
+        "Stored in": f"{plural(info.files, 'Parquet file')}, schema {info.schema}",
         "Versions": enumerate_names(names if whole else short_names(names).values(), 6),
-        "Metrics": enumerate_names(name for name, _ in found.metrics),
-        "Values a sample": f"{found.least:g} to {found.most:g}, half have {found.middle:g} or more",
-        "Machines": str(found.machines) if found.machines else "",
-        "Sessions": str(found.sessions),
-        "Tags": enumerate_names(found.tags, next((k for k in range(8, 1, -1) if _fits(found.tags[:k])), 1)),
+        "Metrics": enumerate_names(name for name, _ in info.metrics),
+        "Values a sample": f"{info.least:g} to {info.most:g}, half have {info.middle:g} or more",
+        "Machines": str(info.machines) if info.machines else "",
+        "Sessions": str(info.sessions),
+        "Tags": enumerate_names(info.tags, next((k for k in range(8, 1, -1) if _fits(info.tags[:k])), 1)),
     }
-    if found.least == found.most:
-        facts["Values a sample"] = f"{found.least:g}"
-    facing = [Text(f"{name}: {value}") for name, value in facts.items() if value and found.rows]
-    query = f"speedproof corpus query {shlex.quote(found.name)}"
-    notes = [Text(f"Units are mixed in {b} ({m}): {u}", "warning") for b, m, u in found.mixed[:3]]
-    if len(found.mixed) > 3:
-        notes.append(Text(f"... and in {len(found.mixed) - 3} more", "warning"))
+    if info.least == info.most:
+        facts["Values a sample"] = f"{info.least:g}"
+    facing = [Text(f"{name}: {value}") for name, value in facts.items() if value and info.rows]
+    query = f"speedproof corpus query {shlex.quote(info.name)}"
+    notes = [Text(f"Units are mixed in {b} ({m}): {u}", "warning") for b, m, u in info.mixed[:3]]
+    if len(info.mixed) > 3:
+        notes.append(Text(f"... and in {len(info.mixed) - 3} more", "warning"))
     if not whole:
         notes.append(Text(f"SQL knows them whole: {query} 'SELECT DISTINCT version FROM corpus'", "dim"))
-    notes += _pooled(found)
-    if found.rejects:
-        notes.append(Text(f"Not read: {plural(found.rejects, 'file')} or parts of files:", "warning"))
-        for file, place, reason in found.rejected:
+    notes += _pooled(info)
+    if info.rejects:
+        notes.append(Text(f"Not read: {plural(info.rejects, 'file')} or parts of files:", "warning"))
+        for file, place, reason in info.rejected:
             why = ": ".join(part for part in (place, reason) if part)
             lines = [f"  {file}: {why}"]
             if width_of(lines[0]) > _LINE:  # a name is never broken
@@ -98,22 +98,22 @@ def contents(found: CorpusInfo) -> Report:
                     f"    {why}",
                 ]
             notes += [Text(line, "dim") for line in lines]
-        if found.rejects > len(found.rejected):
+        if info.rejects > len(info.rejected):
             notes.append(Text(f"  All: {query} 'FROM rejects'", "dim"))
-    title, below = f"corpus {found.name}", (*facing, *notes)
-    return Report(title, tuple(headline), notes=below, command="corpus info", data=found)
+    title, below = f"corpus {info.name}", (*facing, *notes)
+    return Report(title, tuple(headline), notes=below, command="corpus info", data=info)
 
 
-def _pooled(found: CorpusInfo) -> Iterator[Text]:
+def _pooled(info: CorpusInfo) -> Iterator[Text]:
     """That versions pool files of different builds, commits or machines, and the remedy."""
-    if not found.pooled:
+    if not info.pooled:
         return
-    one = len(found.pooled) == 1
-    who = shortened(found.pooled, 24)[0] if one else plural(len(found.pooled), "version")
-    fields = ", ".join(found.apart[:2]) + (", ..." if len(found.apart) > 2 else "")
+    one = len(info.pooled) == 1
+    who = shortened(info.pooled, 24)[0] if one else plural(len(info.pooled), "version")
+    fields = ", ".join(info.apart[:2]) + (", ..." if len(info.apart) > 2 else "")
     yield Text(f"! {who} pool{'s' if one else ''} files that differ in {fields}.", "warning")
-    if found.everywhere:
-        yield Text(f"  Tell them apart: corpus build --by {shlex.quote(','.join(found.apart))}", "warning")
+    if info.everywhere:
+        yield Text(f"  Tell them apart: corpus build --by {shlex.quote(','.join(info.apart))}", "warning")
     else:
         yield Text("  Give each its version: speedproof corpus build NAME=PATH ... -o DIR", "warning")
 
@@ -297,40 +297,40 @@ def _details(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Rep
     return Report("All protocols", (), (Table.of(columns, rows),), tuple(notes))
 
 
-def modelled(found: CorpusModels, versions: Sequence[str]) -> Report:
+def modelled(models: CorpusModels, versions: Sequence[str]) -> Report:
     """What ``speedproof corpus model`` shows."""
-    several = sum(count for modes, count in found.modes.items() if modes > 1)
+    several = sum(count for modes, count in models.modes.items() if modes > 1)
     headline = [
-        Text(f"{several} of {plural(found.samples, 'sample')} have several modes", "strong"),
-        *(Text(f"Left out: {reason}", "bad") for reason in found.failures[:3]),
+        Text(f"{several} of {plural(models.samples, 'sample')} have several modes", "strong"),
+        *(Text(f"Left out: {reason}", "bad") for reason in models.failures[:3]),
     ]
-    if found.failed:
-        headline.append(Text(f"{plural(found.failed, 'sample')} cannot be modelled.", "warning"))
-    if found.tested:
-        rejected = f"The fit is rejected at 5 % for {found.rejected} of {found.tested} that were tested"
-        headline.append(Text(f"{rejected} ({percent(found.rejected / found.tested, 2)})."))
-    most = max((*found.components, *found.modes), default=0)
+    if models.failed:
+        headline.append(Text(f"{plural(models.failed, 'sample')} cannot be modelled.", "warning"))
+    if models.tested:
+        rejected = f"The fit is rejected at 5 % for {models.rejected} of {models.tested} that were tested"
+        headline.append(Text(f"{rejected} ({percent(models.rejected / models.tested, 2)})."))
+    most = max((*models.components, *models.modes), default=0)
     numbers = range(1, most + 1)
     counts = Table.of(
         (Column("samples with"), *right(*map(str, numbers))),
         (
             Row.of(name, *(str(own.get(k, 0)) for k in numbers))
-            for name, own in (("components", found.components), ("modes", found.modes))
+            for name, own in (("components", models.components), ("modes", models.modes))
         ),
     )
-    short = short_names([*versions, *(version for _, version, *_ in found.several)])
+    short = short_names([*versions, *(version for _, version, *_ in models.several)])
     apart = Table.of(
         (Column("modes furthest apart", names=True), Column("version"), *right("modes", "last over first")),
         (
             (Cell(benchmark, "strong"), short[version], str(modes), factor(ratio))
-            for benchmark, version, modes, ratio in found.several
+            for benchmark, version, modes, ratio in models.several
         ),
     )
     return Report(
-        f"corpus {found.corpus}",
+        f"corpus {models.corpus}",
         tuple(headline),
-        (counts, *((apart,) if found.several else ())),
-        hints=(f"Every row: speedproof corpus query {shlex.quote(found.answers)} 'FROM answers'",),
+        (counts, *((apart,) if models.several else ())),
+        hints=(f"Every row: speedproof corpus query {shlex.quote(models.answers)} 'FROM answers'",),
         command="corpus model",
-        data=found,
+        data=models,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from speedproof.data.units import format_value
-from speedproof.history.alarms import ASKED, FoundAlarms, HistoryAlarm
+from speedproof.history.alarms import ASKED, AlarmAnswer, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import short_name
 from speedproof.history.rows import QueriedSample
@@ -61,24 +61,24 @@ def at_least(change: Change | CorpusChange) -> str:
     return factor(least, -1) if least > 1.0 else ""
 
 
-def changed(found: CorpusChanges, versions: Sequence[str], *, everything: bool) -> Report:
+def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool) -> Report:
     """What ``speedproof corpus changes`` shows, the latest changes first."""
-    of = f"{found.series} series of {plural(found.versions, 'version')}"
-    many = plural(len(found.changes), "change")
+    of = f"{changes.series} series of {plural(changes.versions, 'version')}"
+    many = plural(len(changes.changes), "change")
     headline = [
-        Text(f"{many} in {of}" if found.changes else f"No change is shown in {of}", "strong"),
-        Text(f"Of corpora without a change at most {percent(1 - found.confidence)} would show one.", "dim"),
-        *(Text(f"Left out: {reason}", "bad") for reason in found.failures[:3]),
+        Text(f"{many} in {of}" if changes.changes else f"No change is shown in {of}", "strong"),
+        Text(f"Of corpora without a change at most {percent(1 - changes.confidence)} would show one.", "dim"),
+        *(Text(f"Left out: {reason}", "bad") for reason in changes.failures[:3]),
     ]
     notes = []
-    if found.longest < LEAST:
+    if changes.longest < LEAST:
         needed = f"A change shows from {LEAST} versions on one machine on"
-        notes.append(Text(f"{needed}; no series here has over {found.longest}."))
-    shown = found.changes if everything else found.changes[:_SHOWN]
+        notes.append(Text(f"{needed}; no series here has over {changes.longest}."))
+    shown = changes.changes if everything else changes.changes[:_SHOWN]
     short = short_names([*versions, *(c.version for c in shown)])
     rows = []
     for c in shown:
-        times, word, style = size_of(c, found.metric, c.slower)
+        times, word, style = size_of(c, changes.metric, c.slower)
         size = Cell(f"{times} {word}", style)
         cells = (short[c.version], Cell(c.benchmark, "strong"), size, at_least(c) or "-", c.machine)
         rows.append(Row.of(*cells, name=c.benchmark, kind=style))
@@ -89,20 +89,20 @@ def changed(found: CorpusChanges, versions: Sequence[str], *, everything: bool) 
         *right("at least", drop=1),
         Column("machine", drop=2),
     )
-    if len(found.changes) > len(shown):
-        notes.append(Text(f"... {len(found.changes) - len(shown)} earlier changes: ask for all"))
+    if len(changes.changes) > len(shown):
+        notes.append(Text(f"... {len(changes.changes) - len(shown)} earlier changes: ask for all"))
     return Report(
-        f"corpus {found.corpus}",
+        f"corpus {changes.corpus}",
         tuple(headline),
         (Table.of(columns, rows),) if rows else (),
         tuple(notes),
         command="corpus changes",
-        data=found,
-        good=not any(c.slower for c in found.changes),
+        data=changes,
+        good=not any(c.slower for c in changes.changes),
     )
 
 
-def alarm_report(result: FoundAlarms, *, everything: bool = False) -> Report:
+def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
     of = f" of {result.commits}" if result.last < result.commits else ""
     commits = plural(min(result.last, result.commits), "commit")
@@ -156,7 +156,7 @@ def _next_step(undecided: Sequence[HistoryAlarm]) -> Iterator[str]:
             return
 
 
-def _row_of_alarm(result: FoundAlarms, alarm: HistoryAlarm) -> Row:
+def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm) -> Row:
     key = result.known[alarm.track.series].key
     times, word, style = size_of(alarm, key.metric, result.slower(alarm))
     name = of_what(key.benchmark, key.metric)

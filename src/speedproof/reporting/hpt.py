@@ -156,18 +156,18 @@ def _row(
     )
 
 
-def _speedup(found: RSpeedup) -> str:
+def _speedup(speedup: RSpeedup) -> str:
     """The largest factor of two decimals, or of as many as tell it from 1, up to which everything passes."""
-    if found.hundredth is None:
+    if speedup.hundredth is None:
         return "none"
-    if found.hundredth == 1 and found.certified_exact:
-        exact = Fraction(found.certified_exact)
+    if speedup.hundredth == 1 and speedup.certified_exact:
+        exact = Fraction(speedup.certified_exact)
         for digits in range(3, 13):
             steps = exact * 10**digits
-            whole = math.floor(steps) - (steps.denominator == 1 and not found.certified_attained)
+            whole = math.floor(steps) - (steps.denominator == 1 and not speedup.certified_attained)
             if whole > 10**digits:
                 return f"{whole / 10**digits:.{digits}f}"
-    return f"{found.hundredth:.2f}"
+    return f"{speedup.hundredth:.2f}"
 
 
 def _bounds(result: Hpt) -> Report:
@@ -185,21 +185,21 @@ def _bounds(result: Hpt) -> Report:
     return Report("Speedups", (), (Table.of(right(*titles), rows),))
 
 
-def _claims(found: HptClaims, old: str, new: str, *, shaken: bool) -> Report:
+def _claims(claims: HptClaims, old: str, new: str, *, shaken: bool) -> Report:
     """How sure HPT is of the speedups that others state."""
-    ahead, behind = (new, old) if found.candidate_wins else (old, new)
-    columns = right("speedup", "confidence", f"against {percent(found.confidence, 4)}", "error")
-    if math.isnan(found.t_confidence):
+    ahead, behind = (new, old) if claims.candidate_wins else (old, new)
+    columns = right("speedup", "confidence", f"against {percent(claims.confidence, 4)}", "error")
+    if math.isnan(claims.t_confidence):
         t = "The paired t test needs two benchmarks"
     else:
-        t = f"Paired t test: confidence {_floored(found.t_confidence)} that {ahead} is better"
-        if found.certified is not None:
-            t += f", {_floored(found.t_certified)} that it is so by a factor of {found.certified:.4g}"
+        t = f"Paired t test: confidence {_floored(claims.t_confidence)} that {ahead} is better"
+        if claims.certified is not None:
+            t += f", {_floored(claims.t_certified)} that it is so by a factor of {claims.certified:.4g}"
     steady = ", were the machine steady" if shaken else ""
     return Report(
         f"How sure HPT is of other speedups of {ahead} over {behind}{steady}",
         (),
-        (Table.of((Column("speedup by"), *columns), map(_claim, found.claims)),),
+        (Table.of((Column("speedup by"), *columns), map(_claim, claims.claims)),),
         (Text(f"Error: against the speedup that HPT certifies. {t}.", "dim"),),
     )
 

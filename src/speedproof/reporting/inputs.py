@@ -16,7 +16,7 @@ from speedproof.stats.estimate import Estimate
 
 
 def report(
-    found: Sequence[OverInputs],
+    answers: Sequence[OverInputs],
     problems: Sequence[str] = (),
     *,
     everything: bool = False,
@@ -24,21 +24,21 @@ def report(
     explain: bool = False,
 ) -> Report:
     """One benchmark input by input, or several in a row each and input by input in ``details``."""
-    first = found[0]
+    first = answers[0]
     notes = tuple(Text(f"Left out: {problem}", "warning") for problem in problems)
     about = Report(
-        f"over {first.parameter}", (), notes=notes, command="compare", data=tuple(found), about="over"
+        f"over {first.parameter}", (), notes=notes, command="compare", data=tuple(answers), about="over"
     )
-    if len(found) == 1:
+    if len(answers) == 1:
         return replace(
             about, headline=tuple(_sentences(first)), tables=(_inputs(first, everything=everything),)
         )
     return replace(
         about,
         headline=(
-            Text(f"Over {first.parameter}: {plural(len(found), 'benchmark')}", "strong", _asked(first)),
+            Text(f"Over {first.parameter}: {plural(len(answers), 'benchmark')}", "strong", _asked(first)),
         ),
-        tables=(_benchmarks(found, everything=everything),),
+        tables=(_benchmarks(answers, everything=everything),),
         sections=tuple(
             replace(
                 about,
@@ -47,7 +47,7 @@ def report(
                 tables=(_inputs(one, everything=everything),),
                 notes=(),
             )
-            for one, name in zip(found, _names(found), strict=True)
+            for one, name in zip(answers, _names(answers), strict=True)
             if details or explain
         ),
     )
@@ -143,19 +143,19 @@ def beside(sheets: Sequence[Report], over: Report) -> Iterator[Report]:
     )
 
 
-def _names(found: Sequence[OverInputs]) -> list[str]:
+def _names(answers: Sequence[OverInputs]) -> list[str]:
     """Of benchmarks, of candidates, or of both, as it takes to tell them apart."""
-    if len({one.candidate for one in found}) == 1:
-        return [one.benchmark for one in found]
-    one_benchmark = len({one.benchmark for one in found}) == 1
-    return [one.candidate if one_benchmark else f"{one.benchmark} ({one.candidate})" for one in found]
+    if len({one.candidate for one in answers}) == 1:
+        return [one.benchmark for one in answers]
+    one_benchmark = len({one.benchmark for one in answers}) == 1
+    return [one.candidate if one_benchmark else f"{one.benchmark} ({one.candidate})" for one in answers]
 
 
-def _benchmarks(found: Sequence[OverInputs], *, everything: bool) -> Table:
-    names = _names(found)
+def _benchmarks(answers: Sequence[OverInputs], *, everything: bool) -> Table:
+    names = _names(answers)
     column, named = benchmark_column(names)
     rows = []
-    for one, name in zip(found, names, strict=True):
+    for one, name in zip(answers, names, strict=True):
         sized = [i for i in one.inputs if i.size is not None] or list(one.inputs)
         better_worse = words.gain_and_loss(one.inputs[0].comparison)
         rows.append(
@@ -172,8 +172,8 @@ def _benchmarks(found: Sequence[OverInputs], *, everything: bool) -> Table:
     columns = (
         column,
         *right("smallest", "largest"),
-        Column("each tenfold" if any(one.slope for one in found) else ""),
-        *right("crosses 1 at" if any(one.crossing for one in found) else ""),
+        Column("each tenfold" if any(one.slope for one in answers) else ""),
+        *right("crosses 1 at" if any(one.crossing for one in answers) else ""),
         Column("inputs like these"),
     )
     return Table.of(columns, folded(rows, "benchmarks", everything=everything), repeats=1)

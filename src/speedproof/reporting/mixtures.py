@@ -171,8 +171,8 @@ def _asked_columns(asked: Questions) -> Iterator[Column]:
     yield from right(*(f"P[X <= {format_value(v, unit)}]" for v, unit in asked.below))
 
 
-def _answered(sample: Sample, found: Answered) -> Iterator[Cell]:
-    for (p, q), (low, high) in zip(found.quantiles, found.limits, strict=True):
+def _answered(sample: Sample, answered: Answered) -> Iterator[Cell]:
+    for (p, q), (low, high) in zip(answered.quantiles, answered.limits, strict=True):
         shown = format_value(q, sample.unit)
         ends = [format_value(end, sample.unit) if math.isfinite(end) else "" for end in (low, high)]
         if all(ends):
@@ -183,7 +183,7 @@ def _answered(sample: Sample, found: Answered) -> Iterator[Cell]:
                 f"{of}{'upper' if p > 0.5 else 'lower'} limit from {least_runs(p, LIMITS_RISK):,} runs on"
             )
         yield Cell(f"{shown} by the mixture; by the runs {limits} (95 % each)", shorter=(shown,))
-    yield from (Cell(f"{100 * p:.4g} %") for _, p in found.below)
+    yield from (Cell(f"{100 * p:.4g} %") for _, p in answered.below)
 
 
 def _one(

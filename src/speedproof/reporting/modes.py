@@ -15,7 +15,7 @@ _KINDS = ("changed", "unchanged", "without a claim")
 
 
 def report(
-    found: Sequence[ModeComparison],
+    comparisons: Sequence[ModeComparison],
     versions: tuple[str, str],
     *,
     everything: bool = False,
@@ -24,10 +24,10 @@ def report(
 ) -> Report:
     """A row a benchmark, those whose modes changed first; ``details`` tells how far each mode moved."""
     old, new = labels(versions, 24)
-    kinds = [_kind(c) for c in found]
+    kinds = [_kind(c) for c in comparisons]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in _KINDS if kind in kinds)
     counts = counts or "none; a mixture takes ten runs (processes) of each that are positive and differ"
-    column, named = benchmark_column([c.benchmark for c in found])
+    column, named = benchmark_column([c.benchmark for c in comparisons])
     columns = (
         column,
         *(Column(f"modes of {name}", brief=name) for name in labels(versions, 14)),
@@ -47,17 +47,17 @@ def report(
             message=c.conclusion,
             kind=_kind(c),
         )
-        for c in sorted(found, key=lambda c: (_KINDS.index(_kind(c)), c.pvalue))
+        for c in sorted(comparisons, key=lambda c: (_KINDS.index(_kind(c)), c.pvalue))
     ]
-    notes = [text for c in found for text in _moves(c)] if details else []
-    risk = f"(risk {percent(found[0].alpha)} in each)" if found else ""
+    notes = [text for c in comparisons for text in _moves(c)] if details else []
+    risk = f"(risk {percent(comparisons[0].alpha)} in each)" if comparisons else ""
     return Report(
         f"{new} against {old}: modes",
         (Text(f"Modes of {new} against {old}: {counts}", "strong", risk),),
         (Table.of(columns, folded(rows, "changed", everything=everything)),) if rows else (),
         tuple(notes),
         command="compare",
-        data=tuple(found),
+        data=tuple(comparisons),
     )
 
 

@@ -194,7 +194,7 @@ def labels(names: Sequence[str], width: int, of_commands: int = 0) -> list[str]:
     end = len(common_prefix([name[start:][::-1] for name in names]))
     names = [name[start : len(name) - end] for name in names]
     if max(map(width_of, names)) > width:
-        names = _told_apart(names, width)
+        names = _without_shared(names, width)
     return shortened(names, width)
 
 
@@ -213,7 +213,7 @@ def _without_shared_words(names: list[str]) -> list[str]:
     return [" ".join(found[start : len(found) - end]) for found in words]
 
 
-def _told_apart(names: list[str], width: int) -> list[str]:
+def _without_shared(names: list[str], width: int) -> list[str]:
     """Names without the parts that all have, then without those that are not needed to tell them apart."""
     parts = [re.split(_PARTS, name) for name in names]
     shared = set.intersection(*({*found[::2]} for found in parts))

@@ -15,14 +15,14 @@ from speedproof.reporting.names import level, nicknames, percent, plural
 from speedproof.reporting.words import interval
 
 
-def caveats(found: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Text]:
+def caveats(notes: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Text]:
     """What the data cannot know, a sentence each, with the command that cures it.
 
     Versions are named as ``versions``, if given, are told apart; of two the second need not be named.
     """
-    names = list(dict.fromkeys([*versions, *(name for caveat in found for name in caveat.versions)]))
+    names = list(dict.fromkeys([*versions, *(name for caveat in notes for name in caveat.versions)]))
     short = dict(zip(names, nicknames(names), strict=True))
-    distinct = list({(note.alike, note.benchmarks): note for note in found}.values())
+    distinct = list({(note.alike, note.benchmarks): note for note in notes}.values())
     places = Counter((caveat.kind, i, name) for caveat in distinct for i, name in enumerate(caveat.versions))
     groups: dict[tuple[object, ...], list[Note]] = {}
     for caveat in distinct:
@@ -64,11 +64,11 @@ def two_speeds(
     yield Text(f"{seen}: the machine, not the program. At equal speed {candidate} is {change}.", "warning")
 
 
-def held_against(found: Sequence[Comparison]) -> Iterator[Text]:
+def held_against(comparisons: Sequence[Comparison]) -> Iterator[Text]:
     """How much sessions of identical code differ, where verdicts were held against that."""
-    reaches = [c.floor.reach for c in found if c.floor is not None]
+    reaches = [c.floor.reach for c in comparisons if c.floor is not None]
     if reaches:
-        yield sessions_differ(reaches, len(reaches), len(found), 1 - found[0].alpha)
+        yield sessions_differ(reaches, len(reaches), len(comparisons), 1 - comparisons[0].alpha)
 
 
 def sessions_differ(reaches: Sequence[float], known: int, of: int, confidence: float) -> Text:
@@ -146,11 +146,11 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def failed(found: Sequence[Comparison], *, undermining: bool) -> dict[Assumption, int]:
+def failed(comparisons: Sequence[Comparison], *, undermining: bool) -> dict[Assumption, int]:
     """Assumptions that did not hold, each with the number of its benchmarks, the most frequent first."""
     seen = {
         (check.kind, result.benchmark)
-        for result in found
+        for result in comparisons
         for check in (result.undermining if undermining else result.failed_checks)
         if check.kind not in (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)  # said once, as a caveat
     }

@@ -202,13 +202,13 @@ def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -
     if question.rules.demand:
         withheld = "Nothing nearer than that to the margin is decided."
     different = [(f, direction(f.estimate)) for f in findings if differs(f)]
-    for f, told in different:
+    for f, which_way in different:
         if question.control and f.candidate == control_name(f.reference):
-            again = f"{f.reference}, built again from the same source, is {told} ({f.benchmark})"
+            again = f"{f.reference}, built again from the same source, is {which_way} ({f.benchmark})"
             yield Text(f"The noise floor is not met: {again}. {withheld}", "bad")
-    for f, told in different:
+    for f, which_way in different:
         if f.benchmark in question.unaffected:
-            other = f"is {told}: something else differs"
+            other = f"is {which_way}: something else differs"
             yield Text(f"{f.benchmark}, which the change cannot touch, {other}. {withheld}", "bad")
 
 

@@ -84,8 +84,8 @@ def _wrapped(text: Text, width: int) -> Iterator[list[tuple[str, Style]]]:
     """The lines of a paragraph; its aside on the last of them, where there is room."""
     said = visible(text.text)
     indent = said[: len(said) - len(said.lstrip())]
-    *told, last = _fill(said, width, indent) or [""]
-    for line in told:
+    *lines, last = _fill(said, width, indent) or [""]
+    for line in lines:
         yield [(line, text.style)]
     aside = visible(text.aside)
     if aside and width_of(last) + 4 + width_of(aside) <= width:

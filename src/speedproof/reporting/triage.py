@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit, short_name
-from speedproof.history.result import FoundHistory
+from speedproof.history.result import HistoryAnswer
 from speedproof.history.tracks import Track
 from speedproof.history.triage import STANDS, CommitChanges, by_commit
 from speedproof.reporting.history import (
@@ -35,7 +35,7 @@ _ALIKE = 1e-3  # what is left of a change, on a logarithmic scale: all of it
 
 
 def overview(
-    result: FoundHistory, *, everything: bool = False, each: bool = False, of: int | None = None
+    result: HistoryAnswer, *, everything: bool = False, each: bool = False, of: int | None = None
 ) -> Report:
     """The commits with changes, those that stand first, the newest first; or a row each change.
 
@@ -89,7 +89,7 @@ def overview(
     )
 
 
-def headline_of(result: FoundHistory, of: int | None = None) -> Iterator[Text]:
+def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
     """How many changes in how many benchmarks, and at which risk."""
     series = {track.series for track in result.tracks}
     metrics = {result.series[number].key.metric for number in series}
@@ -108,7 +108,7 @@ def headline_of(result: FoundHistory, of: int | None = None) -> Iterator[Text]:
         yield Text(f"Of histories without a change {at_most}.", "dim")
 
 
-def _said(result: FoundHistory, commit: Commit) -> Iterator[Text]:
+def _said(result: HistoryAnswer, commit: Commit) -> Iterator[Text]:
     """Whose commit it is, and what was said of it."""
     by = f" ({commit.author})" if commit.author else ""
     yield Text(f"{short_name(commit.sha)} {commit.subject}{by}".replace("  ", " "))
@@ -119,7 +119,7 @@ def _said(result: FoundHistory, commit: Commit) -> Iterator[Text]:
             yield Text(f"{what} ({said.who}, {said.at[:10]})")
 
 
-def _too_few(result: FoundHistory) -> Iterator[Text]:
+def _too_few(result: HistoryAnswer) -> Iterator[Text]:
     """That benchmarks have too few commits to show a change, or to show any but a large one."""
     lengths: dict[int, int] = {}
     for track in result.tracks:
@@ -137,7 +137,7 @@ def _too_few(result: FoundHistory) -> Iterator[Text]:
         yield Text(f"{lacking}: fewer than {_LEAST} commits on a machine.")
 
 
-def _culprit(result: FoundHistory, changes: Sequence[Change]) -> Iterator[str]:
+def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
     """How to find the commit of the first slowdown that several may have made."""
     for change in changes:
         if result.slower(change) and result.decision(change) is None and change.earliest != change.latest:
@@ -146,7 +146,7 @@ def _culprit(result: FoundHistory, changes: Sequence[Change]) -> Iterator[str]:
             return
 
 
-def _row(result: FoundHistory, group: CommitChanges, *, alone: bool) -> Row:
+def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
     """A commit: its only change, or how many there are and by how much; one alone stands above the table."""
     first, several = group.changes[0], len(group.changes) > 1
     series = result.series[first.track.series]
@@ -180,7 +180,7 @@ def _row(result: FoundHistory, group: CommitChanges, *, alone: bool) -> Row:
     )
 
 
-def _name(result: FoundHistory, change: Change) -> str:
+def _name(result: HistoryAnswer, change: Change) -> str:
     """The benchmark of a change, with what else tells its tracks apart."""
     series = result.series[change.track.series]
     name = of_what(series.key.benchmark, series.key.metric)
@@ -189,7 +189,7 @@ def _name(result: FoundHistory, change: Change) -> str:
     return name
 
 
-def _states(result: FoundHistory, group: CommitChanges) -> str:
+def _states(result: HistoryAnswer, group: CommitChanges) -> str:
     """What became of a commit's changes: of several, of how many of them."""
     states = list(map(result.state, group.changes))
     most = max(states, key=lambda state: (state == STANDS, states.count(state)))
@@ -203,7 +203,7 @@ def _states(result: FoundHistory, group: CommitChanges) -> str:
     return f"{today}, {' and '.join(assigned)} on it" if group.stands and assigned else today
 
 
-def today_of(result: FoundHistory, change: Change) -> str:
+def today_of(result: HistoryAnswer, change: Change) -> str:
     """What became of it."""
     if (said := result.decision(change)) is not None:
         return said.state
@@ -218,14 +218,14 @@ def today_of(result: FoundHistory, change: Change) -> str:
     return f"now {size} {of_metric(series.key.metric)[not result.slower(change)]}"
 
 
-def track_report(result: FoundHistory) -> Report:
+def track_report(result: HistoryAnswer) -> Report:
     """One benchmark, commit by commit."""
     sections = tuple(_of_track(result, track) for track in result.tracks)
     notes = tuple(_too_few(result))
     return replace(overview(result), notes=notes, hints=(), sections=sections, command="history show")
 
 
-def _of_track(result: FoundHistory, track: Track) -> Report:
+def _of_track(result: HistoryAnswer, track: Track) -> Report:
     series = result.series[track.series]
     basis = f"relative to {short_name(track.basis)}" if track.anchored else f"on {track.basis}"
     columns = (Column("commit"), *right("value", "sessions"), Column("subject", names=True, drop=1))

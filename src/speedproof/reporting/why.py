@@ -49,7 +49,7 @@ def headline(why: Why, whose: str = "") -> tuple[Text, ...]:
 def sentence(why: Why, m: ByStates) -> str:
     """What one metric, or the machine, goes with, in a sentence."""
     if m.states and m.share is not None and m.within is not None and why.speedup is not None:
-        state = m.states[_told_state(m.states)]
+        state = m.states[_named_state(m.states)]
         runs = (
             f"runs {_level(m, state)} ({_shares(why, state)}); within a state {span(m.within, *_words(why))}"
         )
@@ -110,18 +110,18 @@ def report(
         tables=(_benchmarks(whys, everything=everything),),
         notes=tuple(_notes(whys)),
         sections=tuple(
-            replace(about, title=w.benchmark, headline=headline(w), tables=own)
-            for w, own in zip(whys, tables, strict=True)
-            if own
+            replace(about, title=w.benchmark, headline=headline(w), tables=table)
+            for w, table in zip(whys, tables, strict=True)
+            if table
         ),
     )
 
 
-def _notes(found: Sequence[Why]) -> Iterator[Text]:
-    if any(why.shifted for why in found):
+def _notes(whys: Sequence[Why]) -> Iterator[Text]:
+    if any(why.shifted for why in whys):
         yield Text("Runs resemble their neighbours: held against shifts in run order.", "dim")
     reasons: dict[str, dict[str, None]] = {}
-    for why in found:
+    for why in whys:
         for name, reason in why.left_out:
             if reason != "the same in every run":
                 reasons.setdefault(reason, {})[name] = None
@@ -129,17 +129,17 @@ def _notes(found: Sequence[Why]) -> Iterator[Text]:
         yield Text(f"Left out: {enumerate_names(list(names), 4)} ({reason}).", "warning")
 
 
-def _benchmarks(found: Sequence[Why], *, everything: bool) -> Table:
+def _benchmarks(whys: Sequence[Why], *, everything: bool) -> Table:
     """A row a benchmark, the largest shares first."""
-    column, named = benchmark_column([why.benchmark for why in found])
+    column, named = benchmark_column([why.benchmark for why in whys])
     columns = (column, Column("goes with"), *right("share"), Column("at equal state"), Column("", drop=1))
     rows = []
-    for why in sorted(found, key=_clearness):
+    for why in sorted(whys, key=_clearness):
         first = next(iter(why.named), None)
         if first is None:
             cells: tuple[Cell | str, ...] = (Cell("nothing shown", "dim"), "", "", "")
         else:
-            state = first.states[_told_state(first.states)] if first.states else None
+            state = first.states[_named_state(first.states)] if first.states else None
             runs = f"{_level(first, state)} ({_shares(why, state)})" if state else ""
             of = percent(first.share.value, 2) if first.share else ""
             cells = (
@@ -205,7 +205,7 @@ def span(speedup: Estimate, better: str = "faster", worse: str = "slower") -> st
     return f"{factor(inverse(low), 1, 3)} {worse} to {factor(high, 1, 3)} {better}"
 
 
-def _told_state(states: Sequence[StateOfRuns]) -> int:
+def _named_state(states: Sequence[StateOfRuns]) -> int:
     """The state that differs from the mean of all runs, where it differs in its weight, the most."""
 
     def moved(k: int) -> float:
@@ -246,10 +246,10 @@ def _next(why: Why, name: str) -> str:
     return next(known, _NOT_RECORDED if why.nested else _BUILDS)
 
 
-def beside(reports: Sequence[Report], found: Mapping[str, Sequence[Why]], **shown: Any) -> Iterator[Report]:
+def beside(reports: Sequence[Report], whys: Mapping[str, Sequence[Why]], **shown: Any) -> Iterator[Report]:
     """The answers of a comparison with what they go with: of one benchmark in its sheet, else after all."""
-    made = [report(list(of), whose=len(found) > 1, **shown) for of in found.values() if of]
-    alone = len(reports) == len(made) == 1 and all(len(of) == 1 for of in found.values())
+    made = [report(list(of), whose=len(whys) > 1, **shown) for of in whys.values() if of]
+    alone = len(reports) == len(made) == 1 and all(len(of) == 1 for of in whys.values())
     if not alone:
         yield from reports
         yield from made

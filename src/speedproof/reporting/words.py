@@ -71,9 +71,9 @@ def metric_first(metric: str) -> str:
     return "" if metric == "time" else f"{metric}: "
 
 
-def counts_of(found: Iterable[Comparison]) -> dict[Verdict, int]:
+def counts_of(comparisons: Iterable[Comparison]) -> dict[Verdict, int]:
     """How many comparisons have each verdict."""
-    counts = Counter(c.verdict for c in found)
+    counts = Counter(c.verdict for c in comparisons)
     return {verdict: counts[verdict] for verdict in Verdict}
 
 

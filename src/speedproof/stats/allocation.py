@@ -45,8 +45,8 @@ def repetitions(variances: Sequence[float], costs: Sequence[float]) -> tuple[int
     """How many units of each lower level one unit of the level above it gets."""
     choices = []
     for i in range(1, len(variances)):
-        above, own = variances[i - 1], variances[i]
-        exact = math.sqrt(own / above * costs[i - 1] / costs[i]) if above > 0 else _MOST * (own > 0)
+        above, here = variances[i - 1], variances[i]
+        exact = math.sqrt(here / above * costs[i - 1] / costs[i]) if above > 0 else _MOST * (here > 0)
         low = max(1, min(math.floor(exact), _MOST))
         choices.append((low, min(low + 1, _MOST)))
 

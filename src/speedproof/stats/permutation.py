@@ -157,12 +157,12 @@ Table = tuple[FloatArray, FloatArray]
 """The scores from which each statistic is reached but for rounding, in ascending order, and P[T >= t] of each."""
 
 
-def _deviate(found: Studentised, effective: npt.ArrayLike) -> FloatArray:
+def _deviate(statistic: Studentised, effective: npt.ArrayLike) -> FloatArray:
     """What orders outcomes from "X is smaller" to "X is larger"; 0 of equal values, infinite when separated."""
-    t = np.where(np.isnan(found.statistic), 0.0, found.statistic)
-    z = _normal_deviate(np.minimum(np.abs(t), 1e150), found.df)
+    t = np.where(np.isnan(statistic.statistic), 0.0, statistic.statistic)
+    z = _normal_deviate(np.minimum(np.abs(t), 1e150), statistic.df)
     stretched = z / np.sqrt(np.maximum(1.0 + 2.0 * _curvature(effective) * (z * z - _CENTRE), 0.1))
-    return found.floored(np.where(np.isinf(t), np.inf, stretched) * np.sign(t))
+    return statistic.floored(np.where(np.isinf(t), np.inf, stretched) * np.sign(t))
 
 
 def _curvature(effective: npt.ArrayLike) -> FloatArray:
@@ -195,12 +195,12 @@ class Null(Struct, frozen=True, eq=False):
         """Whether every order was enumerated."""
         return self.scores is not None
 
-    def score(self, found: Studentised, effective: npt.ArrayLike | None = None) -> FloatArray:
+    def score(self, statistic: Studentised, effective: npt.ArrayLike | None = None) -> FloatArray:
         """What orders outcomes from "X is smaller" to "X is larger" by their p-values; NaN counts as 0.
 
         `effective` is the smaller effective size where it is not min(n, m).
         """
-        return _deviate(found, min(self.n, self.m) if effective is None else effective)
+        return _deviate(statistic, min(self.n, self.m) if effective is None else effective)
 
     def pvalue(self, score: FloatArray) -> FloatArray:
         """P[a score at least as large], at most alpha exactly from ``critical(alpha)`` on.

@@ -151,11 +151,11 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
     return _AtOne(at_one.above, at_one.below, chance, se, quantile)
 
 
-def _beyond_drift(gamma: float, found: RatioTest, ends: tuple[FloatArray, FloatArray]) -> RatioTest:
+def _beyond_drift(gamma: float, test: RatioTest, ends: tuple[FloatArray, FloatArray]) -> RatioTest:
     """What drift cannot explain is as good as three runs a side that do not overlap; ranks say less of it."""
     return RatioTest(
-        np.where(gamma < ends[0], BEYOND_DRIFT, found.above),
-        np.where(gamma > ends[1], BEYOND_DRIFT, found.below),
+        np.where(gamma < ends[0], BEYOND_DRIFT, test.above),
+        np.where(gamma > ends[1], BEYOND_DRIFT, test.below),
     )
 
 

@@ -97,11 +97,11 @@ def _shift(pair: Pair, alpha: float) -> dict[str, Any] | None:
     }
 
 
-def _checks(found: Sequence[Comparison], called: Mapping[str, str]) -> list[list[str]]:
+def _checks(comparisons: Sequence[Comparison], called: Mapping[str, str]) -> list[list[str]]:
     """Every check once: first those that undermine the headline, then those that fail, then those that hold."""
     seen: dict[tuple[str, str], Note] = {}
-    of_headline = {(check.kind, check.statistic) for check in found[0].checks}
-    for c in found:
+    of_headline = {(check.kind, check.statistic) for check in comparisons[0].checks}
+    for c in comparisons:
         for check in c.checks:
             check = replace(check, versions=tuple(called.get(v, v) for v in check.versions))
             seen.setdefault((check.name, check.message), check)
@@ -122,9 +122,9 @@ def _checks(found: Sequence[Comparison], called: Mapping[str, str]) -> list[list
     ]
 
 
-def _summary(found: Sequence[Comparison]) -> list[list[str]]:
+def _summary(comparisons: Sequence[Comparison]) -> list[list[str]]:
     """Both sides in numbers, by every protocol that saw other values (one a process: its mean or its median)."""
-    sides = (side for c in found for side in (("reference", c.reference), ("candidate", c.candidate)))
+    sides = (side for c in comparisons for side in (("reference", c.reference), ("candidate", c.candidate)))
     return [list(row) for row in dict.fromkeys((role, s.label, *_numbers(s)) for role, s in sides)]
 
 

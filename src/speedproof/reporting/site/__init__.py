@@ -21,7 +21,7 @@ from urllib.parse import quote
 import msgspec
 
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.history.result import FoundHistory
+from speedproof.history.result import HistoryAnswer
 from speedproof.history.tracks import Track
 from speedproof.reporting.site.encode import encode_index, encode_line, encode_track
 
@@ -30,13 +30,13 @@ _MARK = '<meta name="generator" content="speedproof">'
 
 
 def write_site(
-    results: Sequence[FoundHistory],
+    results: Sequence[HistoryAnswer],
     folder: str | os.PathLike[str],
     *,
     made: str,
     link: str = "",
     tags: Mapping[str, str] | None = None,
-    branches: Mapping[str, FoundHistory] | None = None,
+    branches: Mapping[str, HistoryAnswer] | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> int:
     """Write the pages of a history; their size in bytes.
@@ -85,8 +85,8 @@ def write_projects(folder: str | os.PathLike[str]) -> int:
         raise UsageError(f"{place}: holds other files; name a new folder for the pages")
     rows = []
     for data in sorted(place.glob("*/data/index.js")):
-        told, name = data.read_text(encoding="utf-8"), data.parent.parent.name
-        index = json.loads(told[told.index("(") + 1 : told.rindex(")")])
+        text, name = data.read_text(encoding="utf-8"), data.parent.parent.name
+        index = json.loads(text[text.index("(") + 1 : text.rindex(")")])
         cells = f'<a href="{quote(name)}/index.html">{escape(name)}</a>', index["headline"], index["made"]
         rows.append("".join(f"<td>{cell}</td>" for cell in (cells[0], *map(escape, cells[1:]))))
     page = own.joinpath("projects.html").read_text(encoding="utf-8")

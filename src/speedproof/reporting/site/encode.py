@@ -12,7 +12,7 @@ import numpy as np
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
-from speedproof.history.result import FoundHistory
+from speedproof.history.result import HistoryAnswer
 from speedproof.history.rows import Triage
 from speedproof.history.tracks import Track
 from speedproof.history.triage import STANDS
@@ -94,7 +94,7 @@ def _beside(track: Track, own: IntArray, commits: Sequence[Commit]) -> tuple[Int
 
 
 def encode_index(
-    results: Sequence[FoundHistory],
+    results: Sequence[HistoryAnswer],
     used: Sequence[int],
     lines: Mapping[int, Sequence[Mapping[str, Any]]],
     *,
@@ -147,16 +147,16 @@ def encode_index(
     }
 
 
-def _change(found: FoundHistory, change: Change) -> dict[str, Any]:
-    slower, state = found.slower(change), found.state(change)
+def _change(history: HistoryAnswer, change: Change) -> dict[str, Any]:
+    slower, state = history.slower(change), history.state(change)
     return {
         "f": _digits(change.factor),
         "times": size_of(change, "time", slower)[0],
         "least": at_least(change),
         "slower": int(slower),
         "state": state if state in (STANDS, "undone") else "decided",
-        "today": today_of(found, change),
-        "who": found.assigned(change) or "",
+        "today": today_of(history, change),
+        "who": history.assigned(change) or "",
     }
 
 
