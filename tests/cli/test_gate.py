@@ -296,6 +296,10 @@ def test_two_versions_of_one_file() -> None:
     assert gate("v.csv:a", "v.csv:c:d")[0] == 0
     assert gate("v.csv:a", "old=v.csv:b")[1].splitlines()[2].split()[:2] == ["a", "old"]
     assert gate("v.csv:a", "w.csv")[0] == 3
+    Path("other").mkdir()
+    Path("other/v.csv").write_text(Path("v.csv").read_text())
+    lines = speedproof("compare", "v.csv:a", "other/v.csv:a")[1].splitlines()
+    assert {"v:a", "other/v:a"} <= {line.split()[0] for line in lines if line}
     for command in ("compare", "hpt", "rank", "show", "model"):
         code, out, err = speedproof(command, "v.csv:b", "v.csv:c:d", "--json")
         assert code == 0, err

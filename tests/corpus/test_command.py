@@ -151,6 +151,7 @@ def test_where_chooses_rows(gcc: Path, speedproof: Callable[..., Outcome]) -> No
         (["corpus", "info", "{c}", "--append"], "unknown option --append"),
         (["corpus", "build", str(GCC)], "missing option '-o' / '--output'"),
         (["corpus", "build", "-o", "x"], "name result files"),
+        (["corpus", "build", f"{GCC / 'O2.json'}:O2", "-o", "x"], "a corpus takes files whole"),
         (["corpus", "info", "s3x://a/b"], "no such place"),
     ],
 )

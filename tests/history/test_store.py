@@ -158,6 +158,11 @@ def test_a_newer_store_is_refused_in_words(tmp_path: Path) -> None:
         connection.execute("UPDATE meta SET value = '99'")
     with pytest.raises(SpeedproofError, match="newer speedproof"):
         HistoryStore(str(where))
+    for no_number in ("", "²", "x"):
+        with closing(sqlite3.connect(where)) as connection, connection:
+            connection.execute("UPDATE meta SET value = ?", (no_number,))
+        with pytest.raises(SpeedproofError, match="is not a history"):
+            HistoryStore(str(where))
 
 
 @pytest.mark.parametrize("content", [b"not a database at all, just text " * 20, b""])

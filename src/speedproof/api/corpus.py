@@ -355,6 +355,10 @@ def labelled(
     several = len(first) > 1
     for argument in chain(first, waiting):
         given = named(argument)
+        if given.version:
+            raise UsageError(
+                f"{argument}: a corpus takes files whole; give the file without :{given.version}"
+            )
         for path in given.paths:
             read = read_files([path], format=format, options=options, skip=known)
             for results in _whole(read) if by else read:

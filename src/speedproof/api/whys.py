@@ -190,7 +190,7 @@ def metrics_given(
                 f"metrics={{{name!r}: ...}}: give its values of both versions, the reference's first"
             )
         sides = []
-        for why, values in zip(explained, both, strict=True):
+        for explanation, values in zip(explained, both, strict=True):
             try:
                 one = (
                     None
@@ -199,9 +199,10 @@ def metrics_given(
                 )
             except DataError as error:
                 raise DataError(f"metrics={{{name!r}: ...}}: {error}") from None
-            if one is not None and one.n != why.n:
+            if one is not None and one.n != explanation.n:
                 raise DataError(
-                    f"metrics={{{name!r}: ...}}: {why.label} has {why.n} runs, and here are {one.n} values: "
+                    f"metrics={{{name!r}: ...}}: {explanation.label} has {explanation.n} runs, and here are "
+                    f"{one.n} values: "
                     "give one for each run, in the same order"
                 )
             sides.append(one)

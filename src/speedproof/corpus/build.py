@@ -41,7 +41,7 @@ _TEXTS = [
 def build(
     place: Place, read: Callable[[Builder], Iterable[tuple[str, FileResults]]], *, append: bool = False
 ) -> Manifest:
-    """Fill a corpus with what ``found`` yields: each file with the version of records that name none.
+    """Fill a corpus with what ``read`` yields: each file with the version of records that name none.
 
     An interrupted build goes on; a complete corpus takes more when ``append`` says so. Ctrl-C keeps what is read.
     """

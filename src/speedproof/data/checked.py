@@ -129,12 +129,12 @@ def _refuse(name: str, value: object, hint: Any) -> None:
             f"expected a suite, not a {type(value).__name__}: make one with {made}"
             + ("" if isinstance(value, str) else " or sp.Suite.of_samples(...)")
         )
-    expected = [*map(repr, words), *(_exported(part) for part in parts if get_origin(part) is not Literal)]
+    expected = [*map(repr, words), *(_in_words(part) for part in parts if get_origin(part) is not Literal)]
     meant = f"; do you mean {str(value)!r}?" if type(value) is int and str in parts else ""
     raise UsageError(f"{name}={shortened(value)}: expected {' or '.join(dict.fromkeys(expected))}{meant}")
 
 
-def _exported(hint: Any) -> str:
+def _in_words(hint: Any) -> str:
     """What is expected, in words."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in _WORDS:
@@ -142,7 +142,7 @@ def _exported(hint: Any) -> str:
     if kind is Callable:
         return "a function"
     if kind in (Sequence, Iterable, tuple):
-        return f"a list of {_exported(parts[0]).removeprefix('a ')}s" if parts[0] in _WORDS else "a list"
+        return f"a list of {_in_words(parts[0]).removeprefix('a ')}s" if parts[0] in _WORDS else "a list"
     if kind is Mapping:
         return "a mapping of names"
     return "a path" if _name(kind) in ("PathLike", "Path") else f"a {_name(kind)}"

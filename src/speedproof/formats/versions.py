@@ -59,7 +59,7 @@ def named(argument: str | os.PathLike[str]) -> Named:
 def _with_version(text: str) -> tuple[str, str]:
     """``PATH:VERSION`` taken apart: the shortest path that there is, or a URL up to its last colon."""
     if is_url(text):
-        match = re.fullmatch(r"(\w+://[^/]+/.+):([^:/&=?]+)", text)
+        match = re.fullmatch(r"(\w+://[^/]*/.+):([^:/&=?]+)", text)
         port = match and "?" in text and match[2].isdigit()
         return (match[1], match[2]) if match and not port else (text, "")
     ends = [at for at, letter in enumerate(text) if letter == ":"]
@@ -83,7 +83,7 @@ def of_version(
     if version not in there:
         nearest = nearest_of(argument.version, there)
         raise UsageError(f"{path}: there is no version {argument.version}; {nearest}")
-    name = argument.name or (version if alone else f"{stem_of(path)}:{version}")
+    name = argument.name or (version if alone else "")
     kept = [record for label, record in labelled if label == version or isinstance(record, Skipped)]
     return Named(name, argument.paths, version), kept
 
@@ -118,7 +118,10 @@ def labels_of(arguments: Sequence[Named]) -> list[str]:
             [f for f in folders[max(len(folders) - depth, 0) :] if f not in (".", "/")] for folders in parents
         )
         paths = ("/".join((*folders, stem)) for folders, stem in zip(near, stems, strict=True))
-        labels = [argument.name or path for argument, path in zip(arguments, paths, strict=True)]
+        labels = [
+            a.name or (f"{path}:{a.version}" if a.version else path)
+            for a, path in zip(arguments, paths, strict=True)
+        ]
         if len(set(labels)) >= len(set(arguments)):
             break
     seen = Counter[str]()

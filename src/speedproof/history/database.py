@@ -53,7 +53,7 @@ class Database:
         self._where, self._sqlite = where, "://" not in where
         self.errors: type[Exception] = sqlite3.Error
         if not self._sqlite:
-            if not where.startswith("postgresql://"):
+            if not where.startswith(("postgresql://", "postgres://")):
                 raise UsageError("unknown kind of database")
             try:
                 import psycopg

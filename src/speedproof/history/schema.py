@@ -99,7 +99,8 @@ def prepare(connection: Connection, where: str) -> None:
         connection.insert("meta", ("name", "value"), [("schema", str(SCHEMA))])
         return
     schema = connection.rows("SELECT value FROM meta WHERE name = 'schema'")
-    version = int(schema[0][0]) if schema and schema[0][0].isdigit() else 0
+    text = str(schema[0][0]) if schema else ""
+    version = int(text) if text.isdecimal() else 0
     if version > SCHEMA:
         raise SpeedproofError(
             f"{where}: was written by a newer speedproof (schema {version}, this one knows {SCHEMA}); "

@@ -94,6 +94,8 @@ def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, 
             old = row.pop("id")
             if unknown := row.keys() - {*TABLES[name], *_VALUES}:
                 raise LookupError(f"column {', '.join(sorted(unknown))}")
+            if any(isinstance(value, list | dict) for value in row.values()):
+                raise TypeError("expected text or a number")
             if any(not isinstance(row[column], bool) for column in _TRUTHS & row.keys()):
                 raise TypeError("expected true or false")
             for column in _REFERS:
