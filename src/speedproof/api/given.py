@@ -123,13 +123,9 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
 
     short = short_names(versions)
     names = dict(zip(versions, spoken(versions), strict=True))
-    for called in (
-        [v for v in versions if name in (short[v], names[v])],
-        [v for v in versions if name in v.split("/")],
-        [v for v in versions if any(part.endswith(f"-{name}") for part in v.split("/"))],
-    ):
-        if len(called) == 1:
-            return called[0]
+    called = [v for v in versions if name in (short[v], names[v])]
+    if len(called) == 1:
+        return called[0]
     name = name if len(name) <= 40 else f"{name[:39]}…"
     near = get_close_matches(name[:200], short.values(), 3, 0.0)
     raise UsageError(

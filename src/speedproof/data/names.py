@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 
@@ -50,9 +51,20 @@ _HASH = "[0-9a-f]{4,40}"
 
 
 def version_of(name: str, versions: Sequence[str]) -> str:
-    """The version that is meant: of that name, or the only one of a commit that was called so or has that hash."""
+    """The version that is meant: of that name, or the only one of a commit that was called so or has that hash.
+
+    Also the only one with that part of its path, or with one that ends so, where others lack that part.
+    """
     if name in versions:
         return name
+    counts = Counter(part for version in versions for part in {*version.split("/")})
+    apart = {v: [part for part in v.split("/") if counts[part] < max(len(versions), 2)] for v in versions}
+    for called in (
+        [v for v, parts in apart.items() if name in parts],
+        [v for v, parts in apart.items() if any(part.endswith(f"-{name}") for part in parts)],
+    ):
+        if len(called) == 1:
+            return called[0]
     typed = [v for v in versions if (parts := v.partition(" "))[2] == name and re.fullmatch(_HASH, parts[0])]
     if len(typed) == 1 or not re.fullmatch(_HASH, name):
         return typed[0] if len(typed) == 1 else name
