@@ -151,7 +151,6 @@ def test_where_chooses_rows(gcc: Path, speedproof: Callable[..., Outcome]) -> No
         (["corpus", "info", "{c}", "--append"], "unknown option --append"),
         (["corpus", "build", str(GCC)], "missing option '-o' / '--output'"),
         (["corpus", "build", "-o", "x"], "name result files"),
-        (["corpus", "build", f"{GCC / 'O2.json'}:O2", "-o", "x"], "a corpus takes files whole"),
         (["corpus", "info", "s3x://a/b"], "no such place"),
     ],
 )
@@ -282,6 +281,8 @@ def test_a_list_of_files(tmp_path: Path, speedproof: Callable[..., Outcome]) -> 
     names.write_text(f"{GCC / 'O2.json'}\n\n{GCC / 'O3.json'}\n")
     assert speedproof("corpus", "build", "--files-from", names, "-o", tmp_path / "c")[0] == 0
     assert speedproof("corpus", "info", tmp_path / "c", "--json")[1].count('"O') == 2
+    code, _, err = speedproof("corpus", "build", f"{GCC / 'O2.json'}:O2", "-o", tmp_path / "one")
+    assert (code, "a corpus takes files whole" in err) == (2, True)
 
 
 def test_small_commands_pay_for_nothing_of_it() -> None:
