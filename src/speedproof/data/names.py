@@ -57,26 +57,20 @@ def version_of(name: str, versions: Sequence[str]) -> str:
     """
     if name in versions:
         return name
+    first = {version: version.partition(" ")[0] for version in versions}
+    commits = {version: commit for version, commit in first.items() if re.fullmatch(_HASH, commit)}
+    near = {v: len(c) >= 7 and (c.startswith(name) or name.startswith(c)) for v, c in commits.items()}
     counts = Counter(part for version in versions for part in {*version.split("/")})
     apart = {v: [part for part in v.split("/") if counts[part] < max(len(versions), 2)] for v in versions}
     for called in (
+        [v for v in commits if v.partition(" ")[2] == name],
+        [v for v in commits if near[v] and re.fullmatch(_HASH, name)],
         [v for v, parts in apart.items() if name in parts],
         [v for v, parts in apart.items() if any(part.endswith(f"-{name}") for part in parts)],
     ):
         if len(called) == 1:
             return called[0]
-    typed = [v for v in versions if (parts := v.partition(" "))[2] == name and re.fullmatch(_HASH, parts[0])]
-    if len(typed) == 1 or not re.fullmatch(_HASH, name):
-        return typed[0] if len(typed) == 1 else name
-    first = {version: version.partition(" ")[0] for version in versions}
-    near = [
-        version
-        for version, commit in first.items()
-        if len(commit) >= 7
-        and re.fullmatch(_HASH, commit)
-        and (commit.startswith(name) or name.startswith(commit))
-    ]
-    return near[0] if len(near) == 1 else name
+    return name
 
 
 def wanted(name: str, only: Sequence[str], skip: Sequence[str]) -> bool:

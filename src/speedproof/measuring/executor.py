@@ -296,7 +296,7 @@ class CommandExecutor(Struct, frozen=True):
         """Say why a run has no value of a metric; empty when nothing is known."""
         if metric == "memory":
             return "it needs less memory than the runner itself, which hides its peak"
-        return next((metrics.explain(run) for metrics in self.output_metrics if metrics.name == metric), "")
+        return next((output.explain(run) for output in self.output_metrics if output.name == metric), "")
 
 
 def shell_start(command: tuple[str, ...]) -> float:
