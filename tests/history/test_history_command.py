@@ -350,7 +350,7 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     first = git(repository, "rev-list", "--reverse", "HEAD").split()[0]
     assert (
         run(repository, "fixed", first, "--benchmark", "par")[1]
-        == f"{first} is fixed; no change is shown there\n"
+        == f"{first} is fixed\nNo change is shown there.\n"
     )
 
 

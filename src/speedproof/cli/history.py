@@ -447,14 +447,13 @@ def _import(asked: TransferOptions, console: Console) -> int:
 def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions, console: Console) -> int:
     reason = " ".join(asked.reason)
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
-    there = True
+    console.say(f"{asked.commit} is {state}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
-            changes = asked.history.changes(benchmark=asked.shared.benchmark).changes
-            alarms = asked.history.alarms(benchmark=asked.shared.benchmark).alarms
-            sha = asked.history.find(asked.commit)
-            there = sha in {*(c.commit.sha for c in changes), *(a.bad.sha for a in alarms)}
-    console.say(f"{asked.commit} is {state}{'' if there else '; no change is shown there'}")
+            sha, history, of = asked.history.find(asked.commit), asked.history, asked.shared.benchmark
+            changes = (change.commit.sha for change in history.changes(benchmark=of).changes)
+            if sha not in changes and sha not in (a.bad.sha for a in history.alarms(benchmark=of).alarms):
+                console.say("No change is shown there.")
     return 0
 
 
