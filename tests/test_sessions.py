@@ -176,30 +176,6 @@ def test_stops_when_proven() -> None:
     assert bench.lines[-1] == EndLine("s", "decided", {"b": ("Y",)})
 
 
-def test_higher_is_better_turns_the_speedup() -> None:
-    """Twice the score is a speedup of 2, not of one half."""
-    (finding,) = (
-        Bench({"X": noisy(1.0, 1), "Y": noisy(2.0, 2)}, asked={"higher_is_better": True})
-        .session.run()
-        .findings
-    )
-    assert finding.verdict is Verdict.FASTER
-    assert finding.estimate == pytest.approx(2.0, rel=0.1)
-
-
-def test_minimum_number_of_runs_is_kept() -> None:
-    bench = Bench({"X": 2.0, "Y": 1.0}, rules=until(min_blocks=25, max_time=None))
-    assert bench.session.run().findings[0].result.blocks == 25
-
-
-def test_precision_goes_on_after_the_proof() -> None:
-    rules = until(precision=0.01, max_time=None)
-    (finding,) = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, rules=rules).session.run().findings
-    assert finding.reason == "the precision is reached"
-    assert finding.result.precision <= 0.01
-    assert finding.result.blocks > 50
-
-
 def test_one_budget_is_spent_on_what_is_undecided() -> None:
     """Quiet benchmarks leave their time to a noisy one, which then has most of it; nobody waits for the end."""
     names = ("quiet", "noisy", "still")
@@ -496,61 +472,6 @@ def test_the_positional_trap_stays_undecided() -> None:
     assert faster <= stats.binom.ppf(0.999, 60, 0.1)
 
 
-@pytest.mark.parametrize(("drift", "given"), [(1.0, True), (1.05, False)])
-def test_what_the_change_cannot_touch_holds_smaller_verdicts_back(drift: float, given: bool) -> None:
-    """When a negative control moves by 5 %, 2 % is withheld and 30 % is not."""
-    plan = [benchmark("X", "Y", name=name) for name in ("small", "large", "control")]
-    slower = {"small": 1.02, "large": 1.3, "control": drift}
-    noise = np.random.default_rng(5)
-
-    class Executor(FakeExecutor):
-        now = ""
-
-        def measure(self, version: PlannedVersion) -> Run:
-            factor = slower[self.now] if version.name == "Y" else 1.0
-            return Run({"time": float(factor * np.exp(0.001 * noise.standard_normal()))})
-
-    executor = Executor(FakeClock(), {})
-    session = compared(
-        head(*plan), SessionQuestion(stop_rules(max_blocks=20), unaffected=["control"]), executor, warmup=0
-    )
-    order = iter([b.name for b in plan])
-
-    def begin(version: PlannedVersion) -> None:
-        if version.name == "X":
-            executor.now = next(order)
-
-    executor.begin = begin  # type: ignore[method-assign]
-    found = {f.benchmark: f for f in session.run().findings}
-    assert found["large"].verdict is Verdict.SLOWER
-    assert found["small"].verdict is (Verdict.SLOWER if given else Verdict.UNDECIDED)
-    assert any("the change can have done nothing" in w.message for w in found["small"].warnings) is not given
-
-
-def test_those_that_the_change_cannot_touch_have_one_risk() -> None:
-    """Of sessions whose ten controls are identical code no more than 5 % each way say that something else differs.
-
-    Were each tested at that, 58 % would: the exact size is 4.2 % a side.
-    """
-    names = [f"control{i}" for i in range(10)]
-    plan = [benchmark("X", "Y", name=name) for name in ("touched", *names)]
-    rules = stop_rules(min_blocks=10, max_blocks=10, max_time=None, fixed=True)
-    noise, said = np.random.default_rng(8), 0
-    for _ in range(30):
-        session = compared(
-            head(*plan), SessionQuestion(rules, unaffected=names), FakeExecutor(FakeClock(), {})
-        )
-        for name in names:
-            for x, y in np.exp(0.01 * noise.standard_normal((10, 2))).tolist():
-                session.comparisons[name].add({"X": x, "Y": y})
-        said += any(
-            finding.verdict is not Verdict.UNDECIDED
-            for name in names
-            for finding in session.comparisons[name].findings()
-        )
-    assert said <= stats.binom.ppf(0.999, 30, 0.1)
-
-
 @pytest.mark.parametrize("fixed", [False, True])
 def test_a_control_among_many_needs_its_share_of_the_risk(fixed: bool) -> None:
     """By Bonferroni: one of n differs when its p-value, whatever the others', is at most the n-th of the risk."""
@@ -833,18 +754,6 @@ def test_a_failed_run_and_a_failed_cleanup_are_both_told() -> None:
         bench.session.run()
 
 
-def test_skewed_blocks_warn() -> None:
-    """The candidate wins four blocks of five and is twice as slow in the fifth: one factor says too little."""
-    times: Times = {"X": noisy(10.0, 1, 0.02), "Y": lambda i: 20.0 if i % 5 == 4 else noisy(9.0, 2, 0.02)(i)}
-    bench = Bench(times, rules=until(min_blocks=60, max_blocks=60, max_time=None))
-    (finding,) = bench.session.run().findings
-    assert "the ratios of the blocks are skewed" in finding.warnings[0].message
-    even = Bench(
-        {"X": noisy(10.0, 1), "Y": noisy(9.0, 2)}, rules=until(min_blocks=60, max_blocks=60, max_time=None)
-    )
-    assert even.session.run().findings[0].warnings == ()
-
-
 @pytest.mark.parametrize(
     ("ratio", "candidate", "asked", "told"),
     [
@@ -906,19 +815,6 @@ def test_an_interrupt_at_the_last_look_keeps_the_verdict() -> None:
     outcome = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, changed=interrupted).session.run()
     assert outcome.measured.interrupted
     assert outcome.findings[0].verdict is Verdict.FASTER
-
-
-def test_processes_left_behind_warn() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=10))
-    measure = bench.executor.measure
-
-    def leaving(version: PlannedVersion) -> Run:
-        return replace(measure(version), left_behind=2 * (version.name == "X"))
-
-    bench.executor.measure = leaving  # type: ignore[method-assign]
-    outcome = bench.session.run()
-    assert "10 of 10 runs of X left processes running" in outcome.findings[0].warnings[0].message
-    assert [run.left_behind for run in bench.runs if run.version == "X"] == [2] * 10
 
 
 def test_review_finds_what_the_session_found() -> None:
@@ -988,27 +884,6 @@ def test_a_seed_given_again_draws_other_orders() -> None:
     assert first.executor.calls + second.executor.calls == whole.executor.calls
 
 
-def test_a_useless_candidate_leaves_and_the_others_go_on() -> None:
-    bench = Bench(
-        {"X": 1.0, "bad": 1.0, "good": 1.0},
-        rules=until(max_blocks=25, max_time=None, margin=NEVER),
-        ignore_failure=True,
-    )
-    measure = bench.executor.measure
-
-    def failing(version: PlannedVersion) -> Run:
-        return replace(measure(version), exit=int(version.name == "bad"))
-
-    bench.executor.measure = failing  # type: ignore[method-assign]
-    outcome = bench.session.run()
-    bad, good = outcome.findings
-    assert bad.reason == "none of the 10 runs of bad counts"
-    assert bench.executor.calls.count("bad") == 10
-    assert good.result.blocks == 25
-    assert [tally.version for tally in outcome.measured.fruitless] == ["bad"]
-    assert outcome.measured.on_result == {}
-
-
 def test_failures_of_earlier_sessions_count() -> None:
     first = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=12), ignore_failure=True)
     first.executor.fail = {3: 1, 4: 1, 9: 1}
@@ -1058,19 +933,6 @@ def test_warmup_rounds_are_stored_but_decide_nothing() -> None:
     outcome = bench.session.run()
     assert [r.warmup for r in bench.runs] == [True] * 6 + [False] * 20
     assert outcome.findings[0].result.blocks == 10
-
-
-def test_warmup_until_steady() -> None:
-    """Times that fall by a tenth a run are not steady; constant ones are after six rounds."""
-    falling = Bench({"X": lambda i: 0.9 ** min(i, 12), "Y": 1.0}, warmup=None, rules=until(max_blocks=10))
-    falling.session.run()
-    assert 12 <= sum(r.warmup for r in falling.runs) / 2 <= 20
-    steady = Bench({"X": 1.0, "Y": 1.0}, warmup=None, rules=until(max_blocks=10))
-    steady.session.run()
-    assert sum(r.warmup for r in steady.runs) / 2 == 6
-    never = Bench({"X": lambda i: 0.9**i, "Y": 1.0}, warmup=None, rules=until(max_blocks=10))
-    never.session.run()
-    assert sum(r.warmup for r in never.runs) / 2 == 30
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -1170,16 +1032,6 @@ def test_family_of_candidates_keeps_the_risk() -> None:
             race.add(block)
         false += any(f.verdict is Verdict.FASTER for f in race.findings())
     assert stats.binomtest(false, sessions, alpha, alternative="greater").pvalue > 0.001
-
-
-def test_closed_test_proves_what_equal_shares_do() -> None:
-    """A bound beyond 1 at the candidate's share of the risk implies the verdict."""
-    for seed in range(8):
-        race = SequentialComparison("b", ["X", "Y0", "Y1"], until(min_blocks=1000))
-        for block in blocks_of(seed, 1.1, 1.0):
-            race.add(block)
-            for f in race.findings():
-                assert f.result.low <= 1 or f.verdict is Verdict.FASTER
 
 
 def test_closed_test_is_the_mean_of_evidence() -> None:

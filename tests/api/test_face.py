@@ -171,23 +171,6 @@ def test_few_runs_of_both_sides_that_prove_something_are_named(n: int, m: int) -
     assert "Fewer than 4" not in str(loose)  # 12.5 % is less than the risk that was chosen
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([], "at least one value"),
-        (["a"], "made of numbers"),
-        ([float("nan")], "not a finite number"),
-        ([1.0, float("inf")], "not a finite number"),
-        (sp.sample([1.0]).values * np.timedelta64(-1, "s"), "never negative"),
-        ([[[1.0]]], "two"),
-    ],
-)
-def test_what_is_no_sample_is_refused(values: object, message: str) -> None:
-    """Errors are SpeedproofErrors that say what is wrong."""
-    with pytest.raises(sp.SpeedproofError, match=message):
-        sp.compare(values, [1.0, 2.0])
-
-
 def test_missing_values_are_left_out_and_told_of_arrays_as_of_frames() -> None:
     """NaN stands for a run that has no value, alone or in the rows of processes."""
     x, y = pair()
@@ -211,27 +194,12 @@ def test_plain_numbers_have_no_unit() -> None:
     assert sp.sample(x).unit == ""
 
 
-def test_what_the_sheet_warns_of_is_in_the_warnings() -> None:
-    x, y = pair()
-    r = sp.compare(x[:3], y[:3])
-    said = " ".join(note.message for note in r.warnings)
-    assert "Fewer than 4 runs a side: the risk is up to 12.5 % unless both vary alike." in said
-    assert "Fewer than 4 runs a side: the risk is up to 12.5 % unless both vary alike." in str(r)
-
-
 def test_files_may_be_a_list_and_a_risk_is_told_as_its_complement() -> None:
     files = ["O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json"]
     assert sp.read(files) == sp.read(*files)
     untyped: Any = sp.compare
     with pytest.raises(sp.SpeedproofError, match=r"alpha=0\.1: give its complement, confidence=0\.95"):
         untyped(*pair(), alpha=0.1)
-
-
-def test_a_confidence_in_percent_is_refused_with_the_remedy() -> None:
-    """95 where 0.95 is meant."""
-    x, y = pair()
-    with pytest.raises(sp.SpeedproofError, match="do you mean 95%"):
-        sp.compare(x, y, confidence=95)
 
 
 @pytest.mark.parametrize("confidence", ["50%", "0.95"])

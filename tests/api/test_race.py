@@ -126,13 +126,6 @@ def test_the_reference_is_that_of_its_suite(seed: int) -> None:
     assert (headline.verdict, headline.certified) == (r.verdict, r.finding.certified)
 
 
-def test_two_functions_of_one_name_are_numbered() -> None:
-    """Lambdas have no names of their own."""
-    clock = Lap()
-    r = sp.race(*(clock.takes(t) for t in (2.0, 1.0)), clock=clock, max_seconds=1e6)
-    assert (r.finding.reference, r.finding.candidate) == ("function 1", "function 2")
-
-
 @pytest.mark.parametrize(("seconds", "slower"), [(1.2, True), (1.04, False), (0.9, False)])
 def test_a_margin_is_decided_either_way(seconds: float, slower: bool) -> None:
     """Beyond the first proof of a difference: 4 % slower is proven to be within 10 %."""

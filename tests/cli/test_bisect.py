@@ -1,6 +1,5 @@
 """``speedproof bisect`` on real repositories, made here; the runs are faked: nothing depends on a clock."""
 
-import io
 import json
 import math
 import shutil
@@ -13,8 +12,6 @@ from msgspec import structs
 from tests.command import speedproof
 
 import speedproof as sp
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.session_file import PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
@@ -369,19 +366,6 @@ def test_errors_in_words(
     assert code == 2
     assert said in err
     assert "Traceback" not in err
-
-
-def test_a_session_of_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has no range to go on with."""
-    monkeypatch.chdir(history(tmp_path / "repo", ["1", "1.2"]))
-    out, err = io.StringIO(), io.StringIO()
-    assert (
-        main(
-            ["run", "--runs", "2", "--save", "r.jsonl", "--cwd", ".", "./bench", "./bench"], Console(out, err)
-        )
-        == 0
-    )
-    assert bisect("--resume", "r.jsonl")[0] == 2
 
 
 def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

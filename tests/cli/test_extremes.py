@@ -114,36 +114,6 @@ def test_compare_answers_alike_in_every_unit(tmp_path: Path, power: int) -> None
         assert [c["held"] for c in extreme["checks"]] == [c["held"] for c in usual["checks"]]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("power", [-1070, -700, 600, 1010])
-def test_model_and_rank_answer_alike_in_every_unit(tmp_path: Path, power: int) -> None:
-    """Components and modes move with the unit; weights, p-values and chances stay."""
-
-    def answers(shift: int) -> tuple[list[Any], list[Any]]:
-        files = [write(tmp_path / f"{i}.txt", np.ldexp(whole_numbers(i) + 30 * i, shift)) for i in (1, 2)]
-        return tuple(
-            json.loads(speedproof(*command, *files, "--unit", "ops", "--json")[1])["results"]
-            for command in (("model", "--bootstrap", "20"), ("rank", "--resamples", "10"))
-        )
-
-    (models, (rank,)), (extreme_models, (extreme_rank,)) = answers(0), answers(power)
-    unit = 2.0**power if power > -1022 else float(np.ldexp(1.0, power))
-    for usual, extreme in zip(models, extreme_models, strict=True):
-        usual, extreme = usual["model"], extreme["model"]
-        assert extreme["test"]["pvalue"] == usual["test"]["pvalue"]
-        assert extreme["bic"] == pytest.approx(usual["bic"] - 2 * 40 * power * np.log(2), rel=1e-9)
-        for a, b in zip(usual["components"], extreme["components"], strict=True):
-            assert b["weight"] == pytest.approx(a["weight"])
-            for name in ("mean", "sd"):
-                assert b[name] == pytest.approx(float(np.ldexp(a[name], power)), rel=1e-9, abs=unit / 1e6)
-    for a, b in zip(rank["ranking"]["versions"], extreme_rank["ranking"]["versions"], strict=True):
-        assert b["version"] == a["version"]
-        assert b["chance"] == a["chance"]
-        assert b["mixture_chance"]["value"] == pytest.approx(a["mixture_chance"]["value"])
-        assert b["median"] == float(np.ldexp(a["median"], power))
-    assert extreme_rank["conclusion"] == rank["conclusion"]
-
-
 def test_versions_of_any_two_sizes_are_compared(tmp_path: Path) -> None:
     """A factor beyond the largest double is told as that; nothing else of the comparison is lost."""
     files = [
@@ -163,13 +133,6 @@ def test_versions_of_any_two_sizes_are_compared(tmp_path: Path) -> None:
         for check, own in zip(found["checks"][:2], alone, strict=True):
             expected = own["results"][0]["comparisons"][0]["checks"][0]["pvalue"]
             assert check["pvalue"] == pytest.approx(expected, rel=0.1)
-
-
-def test_versions_too_far_apart_for_mixtures_are_named(tmp_path: Path) -> None:
-    files = [write(tmp_path / "a.txt", MODEL.rvs(20, 1)), write(tmp_path / "b.txt", 1e200 * MODEL.rvs(20, 2))]
-    code, _, err = speedproof("rank", *files)
-    assert code == 2
-    assert "its versions differ so much in size" in err
 
 
 def test_a_sample_without_digits_in_the_common_unit_is_drawn_without_a_curve(tmp_path: Path) -> None:

@@ -209,25 +209,6 @@ def test_the_manuals_settings_are_read() -> None:
     assert [entry.pattern for entry in settings.benchmark] == ["json_*", "*_io", "net_io"]
 
 
-def test_a_named_settings_file_must_be_there() -> None:
-    code, _, err = gate(O2, O3, "--config", "nowhere.toml")
-    assert code == 2
-    assert "nowhere.toml" in err
-
-
-def test_everything_vanished(write: Write) -> None:
-    """Nothing in common is a fail with every name that fits, not an error and not a pass."""
-    old = write("old.csv", 1, runs=3, **{f"old_{i}": 1.0 for i in range(50)})
-    new = write("new.csv", 2, runs=3, a=1, b=1)
-    code, out, _ = gate(old, new, "--markdown", "s.md")
-    assert code == 1
-    assert out.startswith("FAIL: 50 benchmarks missing")
-    assert "... 38 more missing" in out
-    assert re.search("^ +was  now  change$", out, re.MULTILINE)  # and no column without a word
-    text = Path("s.md").read_text(encoding="utf-8")
-    assert all(f"`old_{i}`" in text for i in range(50))
-
-
 @pytest.mark.parametrize(
     ("method", "words"),
     [
@@ -255,20 +236,6 @@ def test_several_policies_in_one_sentence(three: dict[str, str]) -> None:
     assert code == 0
     assert "the same within 2 % (2) and not slower by more than 2 % (1)" in " ".join(out.split())
     assert "gone\\_2 and 6 more" in Path("s.md").read_text(encoding="utf-8")
-
-
-def test_dependent_runs_are_marked(write: Write) -> None:
-    """Where a check that the risk hangs on fails, the outcome carries a mark and the risk a warning."""
-    text = write("drift.csv", 1, steady=1, runs=40) and "benchmark,run,value\n" + "".join(
-        f"b,{i},{1 + i / 1000}\n" for i in range(40)
-    )
-    Path("drift.csv").write_text(text)
-    Path("again.csv").write_text(text.replace("b,0,1.0", "b,0,1.0001"))
-    _, out, _ = gate("drift.csv", "again.csv", "--protocol", "median", "--markdown", "s.md")
-    assert re.search(r"^pass ! +b ", out, re.MULTILINE)
-    warning = "! Drift"
-    assert warning in out
-    assert warning in Path("s.md").read_text(encoding="utf-8")
 
 
 def test_a_benchmark_with_other_metrics_is_missing_by_its_metric() -> None:
@@ -349,33 +316,6 @@ def test_several_metrics_are_one_gate(write: Write) -> None:
     assert "x (time)" in out
     assert "x (memory)" in out
     assert "none of 2 benchmark metrics is" in out
-
-
-def test_hostile_names_stay_text() -> None:
-    """Names of benchmarks can neither end their table cell nor mention anybody."""
-    name = "a|b`<script>@user\n"
-    for file in ("a.json", "b.json"):
-        results = [{"command": n, "times": [1.0 + i / 1000 for i in range(20)]} for n in (name, "x")]
-        Path(file).write_text(json.dumps({"results": results}))
-    Path("b.json").write_text(Path("b.json").read_text().replace('"x"', '"y"'))
-    assert gate("a.json", "b.json", "--markdown", "s.md")[0] == 1
-    for line in Path("s.md").read_text(encoding="utf-8").splitlines():
-        assert "<script>" not in line or "``" in line
-        if line.startswith("|"):
-            assert line.replace("\\|", "").count("|") == 8, line
-
-
-@pytest.mark.slow
-def test_a_thousand_benchmarks_fit_a_summary(tmp_path: Path) -> None:
-    """The Markdown stays below what GitHub takes for a comment, and says what it leaves out."""
-    rng = np.random.default_rng(1)
-    for name in ("a", "b"):
-        rows = [f"bench_{i},{v!r}" for i in range(1000) for v in rng.normal(1, 0.05, 5).tolist()]
-        (tmp_path / f"{name}.csv").write_text("\n".join(["benchmark,value", *rows]), encoding="utf-8")
-    gate("a.csv", "b.csv", "--markdown", "s.md")
-    text = Path("s.md").read_text(encoding="utf-8")
-    assert len(text) < 65536
-    assert "more rows do not fit" in text
 
 
 def test_a_baseline_that_cannot_be_used_is_no_pass(tmp_path: Path) -> None:
@@ -466,15 +406,6 @@ def test_what_is_asked_is_asked_at_every_look(changed: tuple[str, str], message:
     assert message in " ".join(err.split())
 
 
-def test_a_later_look_asks_what_the_first_did(write: Write) -> None:
-    """Without a word on policy and margin these are the first look's, not the command's defaults."""
-    close = write("a.csv", 1, 8, 0.06, close=1.0), write("b.csv", 2, 8, 0.06, close=1.0)
-    assert looked(1, *close, more=("--policy", "equivalence", "--margin", "3%"))[0] == 3
-    code, out, err = looked(2, *close, more=("--json",))
-    assert code == 3, err
-    assert json.loads(out)["results"][0]["rows"][0]["demand"] == {"policy": "equivalence", "margin": 0.03}
-
-
 @pytest.mark.parametrize("also", [{}, {"close": 1.0}])
 def test_a_gate_that_failed_stays_failed(also: dict[str, float], write: Write) -> None:
     """What failed or is missing fails every later look, with the same reports, whatever is measured."""
@@ -516,21 +447,6 @@ def test_no_record_is_no_pass(left: bytes, write: Write) -> None:
     assert looked(2, old, new)[0] == 2
 
 
-def test_those_decided_before_stay_in_the_family(write: Write) -> None:
-    """Holm over one benchmark that is left of nine is Holm over nine."""
-
-    def adjusted(count: int) -> float:
-        clear = {f"b{i}": 0.5 for i in range(count - 1)}
-        old = write("a.csv", 1, 20, 0.03, **dict.fromkeys(clear, 1.0), x=1.0)
-        assert looked(1, old, write("b.csv", 2, 20, 0.03, **clear, x=1.02), of=2)[0] == 3
-        again = write("c.csv", 1, 20, 0.03, x=1.0), write("d.csv", 2, 20, 0.03, x=1.05)
-        rows = json.loads(looked(2, *again, of=2, more=("--json",))[1])["results"][0]["rows"]
-        (found,) = [r["contradicted"]["adjusted"] for r in rows if r["comparison"]["benchmark"] == "x"]
-        return float(found)
-
-    assert adjusted(9) == pytest.approx(min(9 * adjusted(1), 1.0))
-
-
 def test_a_pass_is_not_lost_when_more_runs_leave_it_open(write: Write) -> None:
     """What is proven at its part of the risk stays so; only a proven loss takes it back."""
     first = write("a.csv", 1, 20, 0.03, x=1.0, y=1.0), write("b.csv", 2, 20, 0.03, x=0.5, y=1.0)
@@ -561,16 +477,6 @@ def test_a_margin_beyond_reach_is_only_refused() -> None:
     code, _, error = gate(O2, O3, "--margin", "-10%")
     assert code == 2
     assert "policy" not in error
-
-
-def test_the_limit_of_all_is_told_once_and_what_is_needed_stays(write: Write) -> None:
-    """Of long names at 80 columns, too."""
-    names = {f"a_rather_long_name_of_a_benchmark_{i}": 1.0 for i in range(3)}
-    _, out, _ = gate(write("old.csv", 1, **names), write("new.csv", 2, **names), "--margin", "0.1%")
-    assert "3 of 3 benchmarks may be over 0.1 % slower" in out
-    assert "needed" in out
-    assert "limit" not in out
-    assert "no room" not in out
 
 
 def test_what_is_proven_finds_room_beside_long_names(write: Write, tmp_path: Path) -> None:
@@ -618,17 +524,6 @@ def test_a_hash_names_the_version_that_begins_with_it() -> None:
     for name in ("4dfc", "4dfb", "4df"):  # of both, of neither, too short
         with pytest.raises(sp.SpeedproofError, match=f"no version {name};"):
             suite.sides(name)
-
-
-@pytest.mark.parametrize(("others", "hinted"), [(1, False), (2, True)])
-def test_only_what_is_hidden_is_hinted_at(others: int, hinted: bool, write: Write) -> None:
-    """One row that passed is shown, as a line that counts it would be as long."""
-    fine = {f"fine{i}": 1.0 for i in range(others)}
-    suite = sp.read(
-        "old=" + write("a.csv", 1, slow=1.0, **fine), "new=" + write("b.csv", 2, slow=1.5, **fine)
-    )
-    (told,) = sp.gate(suite, margin=0.1).reports()
-    assert ("... 2 passed" in str(sp.gate(suite, margin=0.1)), bool(told.hints)) == (hinted, hinted)
 
 
 def test_how_many_looks_there_are_is_chosen_once(write: Write) -> None:

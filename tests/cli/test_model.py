@@ -63,12 +63,6 @@ def test_the_reports_sample_as_the_report_has_it() -> None:
     assert "VARCORE's rules: mclust's 5 components, each peak of their density a mode (I4)." in told
 
 
-def test_the_rule_of_modes_is_named(bimodal: str) -> None:
-    assert "Mode: a peak of 5 runs or more." in speedproof("model", bimodal, AMMP, "--bootstrap", "0")[1]
-    _, out, _ = speedproof("model", bimodal, AMMP, "--bootstrap", "0", "--compatible")
-    assert "Mode: every peak of the density (VARCORE's I4)." in out
-
-
 @pytest.mark.parametrize("share", ["1", "100%", "1.0"])
 def test_bootstrap_samples_may_be_of_full_size(bimodal: str, share: str) -> None:
     _, out, _ = speedproof("model", bimodal, "--bootstrap", "20", "--undersampling", share, "--json")
@@ -111,11 +105,6 @@ def test_rounded_values_are_known_as_such(tmp_path: Path) -> None:
     assert " rejected" in plain.replace("not rejected", "")
 
 
-def test_no_bootstrap_and_fast(bimodal: str) -> None:
-    assert "not tested" in speedproof("model", bimodal, "--bootstrap", "0")[1]
-    assert speedproof("model", bimodal, "--bootstrap", "40", "--fast")[0] == 0
-
-
 def test_what_cannot_be_modelled_is_left_out_with_the_reason(bimodal: str, tmp_path: Path) -> None:
     constant = write(tmp_path / "flat.txt", [2.5] * 20)
     code, out, err = speedproof("model", bimodal, constant, "--bootstrap", "20")
@@ -134,20 +123,6 @@ def test_bad_counts_are_refused(bimodal: str) -> None:
     code, _, err = speedproof("model", bimodal, "--bootstrap", "-5")
     assert code == 2
     assert "not a whole number of at least 0" in err
-
-
-def test_commands_of_one_hyperfine_file_are_samples_that_can_be_chosen(tmp_path: Path) -> None:
-    """A command has the name of a version, no benchmark's; --only and --skip find it all the same."""
-    results = [{"command": name, "times": TWO.rvs(40, seed=i).tolist()} for i, name in enumerate("abc")]
-    path = tmp_path / "h.json"
-    path.write_text(json.dumps({"results": results}), encoding="utf-8")
-    _, out, _ = speedproof("model", str(path), "--only", "b", "--bootstrap", "0", "--json")
-    assert [r["version"] for r in json.loads(out)["results"]] == ["b"]
-    _, out, _ = speedproof("model", str(path), "--skip", "b", "--bootstrap", "0", "--json")
-    assert [r["version"] for r in json.loads(out)["results"]] == ["a", "c"]
-    code, _, err = speedproof("model", str(path), "--only", "d")
-    assert code == 2
-    assert "no command matches" in err
 
 
 def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """``speedproof plot`` as a user meets it."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -48,20 +47,6 @@ def test_speedups_over_a_parameter(tmp_path: Path) -> None:
     assert "speedup (typical run)" in target.read_text(encoding="utf-8")
     code, _, err = speedproof("plot", "examples/sizes/session.jsonl", "--over", "m", "-o", str(target))
     assert (code, "the parameters of these benchmarks are n" in err) == (2, True)
-
-
-def test_commands_of_one_file_are_compared_in_one_picture(tmp_path: Path) -> None:
-    """All commands of a hyperfine file, or those that --only names."""
-    path = tmp_path / "h.json"
-    results = [
-        {"command": c, "times": MODEL.rvs(30, i).tolist()} for i, c in enumerate(("a x", "b y", "c z"))
-    ]
-    path.write_text(json.dumps({"results": results}), encoding="utf-8")
-    target = tmp_path / "x.svg"
-    for arguments, shown in (((), [True] * 3), (("--only", "b*", "--only", "c z"), [False, True, True])):
-        assert speedproof("plot", str(path), *arguments, "-o", str(target))[0] == 0
-        text = target.read_text(encoding="utf-8")
-        assert [f"{command}: n = 30" in text for command in ("a x", "b y", "c z")] == shown
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import shlex
 import signal
@@ -10,7 +9,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Literal
 
 import click
 import pytest
@@ -37,31 +35,6 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steady_sleep: None)
 def kept() -> list[Path]:
     """The sessions that were saved nowhere else."""
     return sorted(Path("state/speedproof/sessions").glob("*"))
-
-
-def on_a_terminal(*argv: str, stream: Literal["stdout", "stderr"], columns: int) -> str:
-    """What a terminal of a width is sent on one stream."""
-    leader, follower = pty.openpty()
-    code = "import sys; from speedproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *argv],
-        stdout=follower if stream == "stdout" else subprocess.DEVNULL,
-        stderr=follower if stream == "stderr" else subprocess.DEVNULL,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": str(columns), "LINES": "30"},
-    )
-    os.close(follower)
-    seen = b""
-    while True:
-        try:
-            part = os.read(leader, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        seen += part
-    os.close(leader)
-    assert process.wait(30) == 0
-    return seen.decode()
 
 
 def test_conclusion_comes_first() -> None:
@@ -94,44 +67,6 @@ def test_processor_time_that_is_zero_takes_no_room(monkeypatch: pytest.MonkeyPat
     out = speedproof("run", SLOW, FAST, "--runs", "10")[1]
     assert re.search(r"^\S* +median +mean +min +max +user +runs$", out, re.MULTILINE)
     assert "system" not in out
-
-
-def test_a_verdict_is_given_again() -> None:
-    """The command that the sheet ends with says the same, and need not name itself."""
-    out = speedproof("run", SLOW, FAST)[1].splitlines()
-    last = out[-1]
-    assert last == "This verdict again: speedproof run --review @last"
-    for words in (last.partition("speedproof ")[2].split(), ["run", "--review"]):
-        assert speedproof(*words)[1].splitlines() == out[:-1]
-
-
-def test_results_are_read_by_compare_and_show() -> None:
-    speedproof("run", SLOW, FAST, "--save", "r.jsonl")
-    code, out, _ = speedproof("compare", "r.jsonl")
-    assert code == 0
-    assert re.match(rf"{FAST} is [\d.]+x faster than {SLOW}", out)
-    assert speedproof("show", "r.jsonl")[0] == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("commands", "conditions", "code"),
-    [
-        ((FAST, SLOW), ("slower",), 1),
-        ((FAST, SLOW), ("not-faster",), 1),
-        ((SLOW, FAST), ("slower", "undecided", "not-faster"), 0),
-        (("true", "true"), ("undecided",), 1),
-        (("true", "true"), ("slower",), 0),
-    ],
-)
-def test_the_verdict_is_an_exit_code(
-    commands: tuple[str, str], conditions: tuple[str, ...], code: int
-) -> None:
-    """Measured or looked at again."""
-    options = [word for name in conditions for word in ("--fail-on", name)]
-    few = ("--max-runs", "3") if commands == ("true", "true") else ()
-    assert speedproof("run", *commands, *options, *few, "--save", "r.jsonl")[0] == code
-    assert speedproof("run", "--review", "r.jsonl", *options)[0] == code
 
 
 def test_what_three_runs_show_is_an_exit_code_as_of_compare() -> None:
@@ -493,34 +428,6 @@ def test_without_a_session_none_is_the_latest() -> None:
         assert "@last: no session is in" in err
 
 
-def test_resume_keeps_how_it_was_measured() -> None:
-    """Metrics and input are the first session's; only when to stop can change."""
-    command = "echo score 5"
-    speedproof(
-        "run", command, command, "--metric", "score:higher=score (.)", "--max-runs", "3", "--save", "r.jsonl"
-    )
-    speedproof("run", "--resume", "r.jsonl", "--max-runs", "5")
-    assert all("score" in run.metrics for run in read_sessions(Path("r.jsonl"))[1].runs)
-
-
-def test_own_metric_decides() -> None:
-    _, out, _ = speedproof(
-        "run",
-        "echo score 10",
-        "echo score 20",
-        "--metric",
-        r"score:ops/s=score (\d+)",
-        "--decide-by",
-        "score",
-        "--max-runs",
-        "30",
-        "--json",
-    )
-    (finding,) = json.loads(out)["results"]
-    assert finding["comparison"]["verdict"] == "faster"
-    assert finding["comparison"]["speedup"]["value"] == pytest.approx(2.0)
-
-
 def test_calibration() -> None:
     code, out, _ = speedproof("run", "--calibrate", "true", "--max-runs", "20")
     assert code == 0
@@ -721,33 +628,6 @@ def test_a_foreign_file_is_refused_in_one_line() -> None:
     assert err.splitlines() == ["speedproof: error: x.json: holds no session of 'speedproof run'"]
 
 
-def test_verdicts_before_their_bounds_are_explained() -> None:
-    """Three candidates: evidence on all together proves before each one's share of the risk bounds it."""
-    rows = []
-    speedproof("run", "true", "true", "true", "true", "--max-runs", "3", "--save", "r.jsonl")
-    head = Path("r.jsonl").read_text().splitlines()[0]
-    session = json.loads(head)
-    versions = [v["name"] for v in session["benchmarks"][0]["versions"]]
-    for block in range(7):
-        for place, name in enumerate(versions):
-            seconds = (2.0 if place == 0 else 1.0) * (1 + (block * 7 + place * 3) % 11 / 1000 + block / 1e6)
-            run = {"type": "run", "session": session["session"], "benchmark": "command", "version": name}
-            rows.append(
-                json.dumps({**run, "block": block, "position": 0, "at": 0.0, "metrics": {"time": seconds}})
-            )
-    Path("r.jsonl").write_text("\n".join([head, *rows]) + "\n")
-    _, out, _ = speedproof("run", "--review", "r.jsonl")
-    assert re.search(r"2\.0\dx faster", out)
-
-
-def test_narrow_terminals_lose_columns_and_no_digits() -> None:
-    long = "a name that is so long that nothing beside it would fit on any terminal of eighty columns"
-    speedproof("run", SLOW, FAST, "--benchmark", long, "--save", "r.jsonl")
-    (finding,) = json.loads(speedproof("run", "--review", "r.jsonl", "--json")[1])["results"]
-    text = on_a_terminal("run", "--review", "r.jsonl", stream="stdout", columns=80)
-    assert f"{finding['comparison']['speedup']['value']:.2f}x faster" in text
-
-
 def test_json_says_how_it_was_measured() -> None:
     _, out, _ = speedproof(
         "run", "true", "true", "--max-runs", "4", "--margin", "5%", "--save", "r.jsonl", "--json"
@@ -761,25 +641,6 @@ def test_json_says_how_it_was_measured() -> None:
         ("true", 4, 0),
         ("true (2)", 4, 0),
     ]
-
-
-def test_the_other_quantities_are_named_when_they_say_the_opposite() -> None:
-    """Faster in the middle of the blocks' ratios, slower in mean: neither is the whole answer."""
-    record = Path("r.jsonl")
-    speedproof("run", "true", "true", "--name", "x", "--name", "y", "--max-runs", "3", "--save", str(record))
-    head = record.read_text().splitlines()[0]
-    session = json.loads(head)["session"]
-    rows = []
-    for block in range(60):
-        noise = 1 + (block * 7 % 11) / 1000
-        slow = block % 10 in (1, 4, 7)
-        for name, seconds in (("x", noise), ("y", 2.0 * noise if slow else 0.9 * noise)):
-            run = {"type": "run", "session": session, "benchmark": "command", "version": name, "block": block}
-            rows.append(json.dumps({**run, "position": 0, "at": 0.0, "metrics": {"time": seconds}}))
-    record.write_text("\n".join([head, *rows]) + "\n")
-    _, out, _ = speedproof("run", "--review", str(record))
-    assert re.match(r"y is [\d.]+x faster than x", out)
-    assert re.search(r"But on average y is 1.23x slower than x: 30 % of runs take\s2.22x\.", out)
 
 
 def test_hyperfine_files_cannot_tell_why_it_stopped() -> None:
@@ -798,21 +659,6 @@ def test_kill_ends_the_command_too() -> None:
     assert process.returncode == 130, err
     assert "no complete block was measured" in out
     assert not Path(f"/proc/{Path('pid').read_text().strip()}").exists()
-
-
-@pytest.mark.slow
-def test_live_picture_on_a_terminal() -> None:
-    """On a terminal: elapsed time, runs, the bound so far and a sparkline for each version."""
-    argv = ["run", SLOW, SLOW, "--max-runs", "40", "--name", "one", "--name", "two", "--save", "r.jsonl"]
-    text = on_a_terminal(*argv, stream="stderr", columns=100)
-    assert re.search(r"two: (undecided|[\d.]+x)", text)
-    assert "runs" in text
-    assert any(bar in text for bar in "▂▃▄▅▆▇█")
-
-
-def test_nothing_but_lines_in_a_pipe() -> None:
-    _, out, err = speedproof("run", "true", "true", "--max-runs", "3")
-    assert "\x1b" not in out + err
 
 
 def test_sparkline_edges() -> None:

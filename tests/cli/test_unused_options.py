@@ -17,8 +17,6 @@ from speedproof.cli.command import ClickArgument, ClickOption
 from speedproof.cli.console import Console
 from speedproof.cli.main import COMMANDS, command, every_command, main
 
-VALUES = {"--max-components": "2", "--last": "5", "--every": "9", "--confidence": "0.9"}
-
 
 def refused(*argv: str) -> str:
     """What is said where nothing is done."""
@@ -84,48 +82,9 @@ def test_what_means_nothing_beside_another_option(words: str, option: str) -> No
     assert not list(Path.cwd().glob("speedproof*"))
 
 
-HISTORY = {
-    "add": "--commit --session --anchor --machine --unit --where --benchmark --format --higher-is-better --json",
-    "changes": "--benchmark --metric --branch --commit --machine --state --confidence --fdr --fail-on-change --all"
-    " --json",
-    "show": "--metric --machine --branch --confidence --fdr --fail-on-change --json",
-    "watch": "--benchmark --metric --machine --on-alarm --branch --every --last --all --json",
-    "page": "--metric --branch --confidence --fdr --compare --output",
-    "query": "--benchmark --metric --machine --commit --output --all --json",
-    "export": "",
-    "import": "",
-    "bless": "--benchmark",
-    "invalid": "--benchmark",
-    "fixed": "--benchmark",
-    "forget": "",
-}
-
-
-@pytest.mark.parametrize("action", HISTORY)
-def test_an_action_of_the_history_takes_its_own_options_only(action: str) -> None:
-    heeded = {"--store", "--repository", "--color", "--help", *HISTORY[action].split()}
-    taken = {
-        option for p in command(f"history {action}").params for option in p.opts if option.startswith("--")
-    }
-    assert taken == heeded
-    assert "unknown option --margin" in refused("history", action, "word", "--margin", "1%")
-    assert not Path("speedproof.db").exists()
-
-
 @pytest.mark.parametrize("words", ["watch sort", "show sort print", "changes sort"])
 def test_words_that_an_action_does_not_read(words: str) -> None:
     assert words.split()[0] in refused("history", *words.split())
-
-
-CORPUS = {"compare": ("--append", "--components 3", "--fdr", "--bootstrap", "--ks-rule r422"),
-          "model": ("--margin 1%", "--details", "--reference a"),
-          "info": ("--where a=1", "--workers 2"), "query": ("--where a=1", "--metric x"),
-          "build": ("--json", "--metric x", "--workers 2"), "changes": ("--details", "--seed 1")}  # fmt: skip
-
-
-@pytest.mark.parametrize(("action", "option"), [(a, o) for a, os in CORPUS.items() for o in os])
-def test_an_action_on_a_corpus_takes_its_own_options_only(action: str, option: str) -> None:
-    assert option.split()[0] in refused("corpus", action, "c", *option.split())
 
 
 def test_readers_of_tables_are_not_asked_of_other_files() -> None:

@@ -53,21 +53,6 @@ def test_a_clean_step_is_found_wherever_it_is(culprit: int, factor: float) -> No
     assert not found.more
 
 
-def test_two_commits_need_no_search() -> None:
-    """The ends are parent and culprit."""
-    found = searched([1.0, 1.1], 0.01)
-    assert (found.outcome, found.parent, found.culprit) == (BisectionOutcome.CULPRIT, 0, 1)
-
-
-def test_nothing_changed() -> None:
-    """Proven, not merely not refuted: the bounds lie within the least change."""
-    found = searched([1.0] * 9, 0.004)
-    assert found.outcome is BisectionOutcome.NOTHING
-    assert 1 / 1.01 < found.change_low < 1 < found.change_high < 1.01
-    assert found.culprit is None
-    assert not found.credible
-
-
 @pytest.mark.parametrize("noise", [0.0005, 0.0])
 def test_less_than_what_matters_is_nothing(noise: float) -> None:
     """Though it is proven to differ from nothing."""
@@ -105,12 +90,6 @@ def test_commits_that_do_not_build_end_as_a_set() -> None:
     assert found.outcome is BisectionOutcome.CULPRIT
     assert (found.parent, found.culprit, found.credible) == (3, 6, (4, 5, 6))
     assert set(found.skipped) == {4, 5}
-
-
-def test_no_commit_between_the_ends_builds() -> None:
-    """All of them could be it."""
-    found = searched([1.0] * 2 + [1.2] * 3, 0.001, frozenset({1, 2, 3}))
-    assert found.credible == (1, 2, 3, 4)
 
 
 def test_a_second_change_is_noticed() -> None:
@@ -186,39 +165,6 @@ def test_nothing_is_blamed_where_nothing_changed() -> None:
     assert stats.binomtest(wrong, 40, 0.05, alternative="greater").pvalue > 0.001
 
 
-def test_what_an_open_one_would_need() -> None:
-    """The noise is that of a run; the same runs with the noise that is called enough, less a third, decide."""
-    noise = 0.05
-
-    def compared(scale: float) -> BisectionFinding:
-        rng = np.random.default_rng(5)
-        search = Bisection(2)
-        for _ in range(60):
-            before, after = (math.exp(scale * rng.normal()) for _ in range(2))
-            search.add(0, 1, before, after)
-        return search.finding()
-
-    found = compared(noise)
-    assert found.outcome is BisectionOutcome.UNPROVEN
-    outlook = found.outlook
-    assert outlook.noise == pytest.approx(noise, rel=0.25)
-    assert 60 < outlook.more_runs < 6000
-    assert 0 < outlook.visible < 0.1
-    assert not compared(0.67 * outlook.enough_noise).open
-
-
-def test_a_search_says_about_how_many_runs_are_missing() -> None:
-    """Stopped after the ends are proven, it forecasts what it then takes, within a factor of three."""
-    rng = np.random.default_rng(4)
-    level = [1.0] * 20 + [1.03] * 12
-    search, told = Bisection(len(level)), math.nan
-    while (pair := search.next()) is not None:
-        search.add(*pair, *(level[i] * math.exp(0.015 * rng.normal()) for i in pair))
-        if math.isnan(told) and (found := search.finding()).outcome is BisectionOutcome.OPEN:
-            told, then = found.outlook.more_runs, search.pairs
-    assert told / 3 < 2 * (search.pairs - then) < 3 * told
-
-
 def test_what_a_bisection_would_need() -> None:
     """The formulas of the outlook: a pair has two runs, runs grow with the square of the noise."""
     rng = np.random.default_rng(4)
@@ -271,15 +217,6 @@ def test_more_than_one_change(low: float, high: float, beside: bool) -> None:
             other = replace(now, outcome=outcome)
             assert other.more is (outcome is BisectionOutcome.CULPRIT and (beside or likely))
             assert other.open is (outcome in (BisectionOutcome.OPEN, BisectionOutcome.UNPROVEN))
-
-
-def test_residuals_are_of_two_pairs_or_more() -> None:
-    """One pair is its own median, which says nothing of the noise."""
-    assert residuals_of([]).tolist() == residuals_of([np.array([3.0])]).tolist() == []
-    groups = [np.array([3.0]), np.array([1.0, 2.0]), np.array([]), np.array([9.0])]
-    assert residuals_of(groups).tolist() == [-0.5, 0.5]
-    for few, many in ((0, 1), (1, 1)):
-        assert math.isnan(noise_of(np.arange(float(few)))) is bool(many)
 
 
 def test_a_posterior_that_holds_nothing_else_than_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.protocols.asking import compare_medians
 
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample, Trait
@@ -200,20 +199,6 @@ def test_how_values_are_nested_is_told() -> None:
     assert nesting(sessions, 4) == [(asked, True, "6 values in 4 sessions")]
     few = Sample(values, sessions=np.array([0, 0, 1, 1, 2, 2]), session_names=names[:3])
     assert nesting(few, 3) == [(asked, True, "6 values in 1 process (6 each)")]
-
-
-def test_a_trend_is_explained_by_the_order_of_its_own_side() -> None:
-    """Of runs in random order it is said of the blocks; the other side has an order of its own."""
-    values = 10.0 + np.arange(20.0)
-    plain = Sample(values, traits=frozenset({Trait.ORDER_KNOWN}))
-    blocks = Sample(values, traits=frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER}))
-    for kind in (Assumption.DRIFT, Assumption.RUN_ORDER):
-        one, other = (
-            {c.versions[0]: c.message for c in compare_medians(*sides).checks if c.kind is kind}
-            for sides in ((plain, blocks), (blocks, plain))
-        )
-        assert (one["X"], one["Y"]) == (other["Y"], other["X"])
-        assert one["X"] != one["Y"]
 
 
 BOTH = ("old", "new")

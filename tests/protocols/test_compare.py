@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,8 @@ from scipy import stats
 from tests.protocols.asking import compare_means, compare_medians, compare_samples, compare_single_runs
 
 from speedproof.data.notes import Assumption
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.data.units import Direction
 from speedproof.protocols.median import median_tests, medians
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Comparison, State, Verdict
@@ -50,37 +48,6 @@ def test_bounds_say_what_the_verdict_says(x: list[float], y: list[float], alpha:
         if not math.isnan(low):
             assert low <= high
         assert (result.state is State.SIGNIFICANT) == (result.verdict in (Verdict.FASTER, Verdict.SLOWER))
-
-
-@pytest.mark.slow
-@given(x=times, y=times, alpha=st.sampled_from([0.01, 0.05, 0.2]))
-@settings(max_examples=150, deadline=None)
-def test_single_run_p_value_is_that_of_its_verdict(x: list[float], y: list[float], alpha: float) -> None:
-    """p <= alpha exactly when the bound passes one half, which is when the verdict is given."""
-    result = compare_single_runs(sample(x), sample(y), Rules(alpha))
-    if math.isnan(result.pvalue):
-        assert result.verdict is Verdict.UNDECIDED
-        return
-    assert (result.pvalue <= alpha) == (result.verdict is Verdict.FASTER)
-    assert (result.pvalue_slower <= alpha) == (result.verdict is Verdict.SLOWER)
-
-
-@pytest.mark.slow
-def test_false_alarms_on_nested_values() -> None:
-    """A/A with a between/within ratio of 2: process means keep the stated risk, pooling is far above it."""
-    rng = np.random.default_rng(8)
-    trials, alarms, pooled_alarms = 300, 0, 0
-    processes = np.repeat(np.arange(10), 6)
-    for _ in range(trials):
-        x, y = (
-            sample(np.repeat(rng.normal(100, 2, 10), 6) + rng.normal(0, 1, 60), processes=processes)
-            for _ in "xy"
-        )
-        alarms += compare_means(x, y).verdict in (Verdict.FASTER, Verdict.SLOWER)
-        pooled_alarms += compare_means(x, y, Rules(nested="pool")).verdict in (Verdict.FASTER, Verdict.SLOWER)
-    # 0.10 for both sides together; three binomial standard deviations above it.
-    assert alarms / trials <= 0.10 + 3 * math.sqrt(0.1 * 0.9 / trials)
-    assert pooled_alarms / trials > 0.3
 
 
 def test_runs_needed_decide() -> None:
@@ -143,35 +110,6 @@ def test_zeros_are_named() -> None:
     assert any("clock" in check.message for check in mean.failed_checks)
 
 
-ORDERED = frozenset({Trait.ORDER_KNOWN})
-
-
-@pytest.mark.slow
-def test_order_checks_rarely_fail_by_chance() -> None:
-    """Four checks at a level of 0.01: at most 4 % of independent comparisons are marked."""
-    rng, trials, marked = np.random.default_rng(18), 500, 0
-    for _ in range(trials):
-        x, y = (sample(rng.normal(100, 3, 40), traits=ORDERED) for _ in "xy")
-        marked += bool(compare_means(x, y).undermining)
-    assert marked / trials <= 0.04 + 3 * math.sqrt(0.04 * 0.96 / trials)
-
-
-def test_no_equivalence_of_medians_when_the_model_fails() -> None:
-    """Bounds that are not those of the medians prove no equivalence, whatever the margin."""
-    rng = np.random.default_rng(27)
-    x = np.concatenate([rng.normal(9.9, 0.01, 60), rng.normal(10.1, 0.01, 60)])
-    y = rng.normal(10, 0.01, 120)
-    result = compare_medians(sample(x), sample(y), Rules(margin=0.2))
-    assert "location shift" in check_names(result)
-    assert result.verdict is not Verdict.EQUIVALENT
-
-
-def test_tainted_values_are_reported() -> None:
-    """Trimmed or sorted values are a check that did not hold."""
-    trimmed = sample(np.linspace(1, 2, 40), traits=frozenset({Trait.TRIMMED}))
-    assert "untouched values of X" in check_names(compare_means(trimmed, normal(1, 40, 14, 0.1)))
-
-
 def draw(family: str, rng: np.random.Generator) -> Sample:
     if family == "normal":
         return sample(rng.normal(100, 3, 31))
@@ -222,26 +160,6 @@ def test_values_that_rounding_made_equal_are_marked() -> None:
     # A counter that never changes is exact to its last place, which is small beside it.
     assert not doubted(np.full(40, 1380.0), np.full(40, 1204.0))
     assert not doubted(np.zeros(40), np.zeros(40))
-
-
-@pytest.mark.slow
-@given(seed=st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
-def test_no_bound_excludes_its_own_estimate(seed: int) -> None:
-    """Skewed against symmetric, wide against narrow: estimates lie within their bounds, where the verdict says."""
-    rng = np.random.default_rng(seed)
-    x = rng.exponential(1.0, int(rng.integers(31, 60))) + 0.2
-    y = rng.normal(1.0, 0.05, int(rng.integers(31, 60)))
-    for result in compare_samples(
-        sample(x), sample(y), protocols=("typical", "mean", "median", "single run")
-    ):
-        estimate = result.speedup
-        if math.isnan(estimate.low):
-            continue
-        assert estimate.low <= estimate.value <= estimate.high
-        centre = 0.5 if result.quantity == "probability" else 1.0
-        assert (estimate.value > centre) or result.verdict is not Verdict.FASTER
-        assert (estimate.value < centre) or result.verdict is not Verdict.SLOWER
 
 
 def test_the_estimate_of_medians_is_that_of_the_article(oracle: Oracle) -> None:
@@ -300,17 +218,6 @@ def test_what_is_equivalent_is_so_though_it_is_faster_as_well() -> None:
         assert result.speedup.low > 1
 
 
-def test_the_end_of_a_margin_is_one_over_one_plus_it() -> None:
-    """100 ms against 110 ms is exactly 1 / 1.1, so within 10 % neither way; 100 against 109 is."""
-    rng = np.random.default_rng(3)
-    noise = np.exp(1e-4 * rng.standard_normal(40))
-    for slow, verdict in ((110.5, Verdict.SLOWER), (109.0, Verdict.EQUIVALENT)):
-        for result in compare_samples(
-            sample(100 * noise), sample(slow * noise[::-1]), Rules(margin=0.1), protocols=("mean", "median")
-        ):
-            assert result.verdict is verdict, (slow, result.protocol)
-
-
 def test_p_equal_to_alpha_is_equivalent() -> None:
     x, y = normal(100.0, 40, 1), normal(100.5, 40, 2)
     for result in compare_samples(x, y, Rules(margin=0.01), protocols=("mean", "median")):
@@ -321,33 +228,6 @@ def test_p_equal_to_alpha_is_equivalent() -> None:
             rules = Rules(alpha=float(alpha), margin=0.01)
             (again,) = compare_samples(x, y, rules, protocols=(result.protocol,))
             assert (again.verdict is Verdict.EQUIVALENT) == same, result.protocol
-
-
-@pytest.mark.parametrize("unit", ["s", "B/s"])
-def test_each_side_has_its_own_test_of_normality(unit: str) -> None:
-    """Against SciPy, whichever side is the slow one; variances are tested where both are normal."""
-    rng = np.random.default_rng(12)
-    x, y, z = rng.normal(10.0, 1.0, 40), rng.normal(12.0, 2.0, 50), 9.0 + rng.exponential(1.0, 45)
-    for one, other in ((x, y), (y, x), (x, z), (z, x)):
-        found = compare_means(sample(one, unit=unit), sample(other, unit=unit))
-        checks = found.checks
-        own = {check.versions[0]: check for check in checks if check.kind is Assumption.NORMALITY}
-        for name, values in (("X", one), ("Y", other)):
-            expected = stats.shapiro(values)
-            assert own[name].statistic == pytest.approx(expected.statistic, abs=1e-7)
-            assert own[name].pvalue == pytest.approx(expected.pvalue, rel=1e-3)
-            assert own[name].held == (values is not z)
-        variances = [check for check in checks if check.kind is Assumption.EQUAL_VARIANCES]
-        assert len(variances) == (z is not one and z is not other)
-        for check in variances:
-            assert check.held == (check.pvalue > 0.05)
-            ratio, sizes = one.var(ddof=1) / other.var(ddof=1), (one.size - 1, other.size - 1)
-            tails = stats.f.sf(ratio, *sizes), stats.f.cdf(ratio, *sizes)
-            assert check.pvalue == pytest.approx(2 * min(tails), rel=1e-6)
-        pooled = bool(variances) and variances[0].held
-        sides = (one, other) if unit == "s" else (other, one)
-        expected = stats.ttest_ind(*sides, equal_var=pooled, alternative="greater")
-        assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
 
 
 def checks_of(c: Comparison, kind: Assumption) -> list[Any]:
@@ -404,35 +284,6 @@ def test_what_figure_two_says_of_each_pair() -> None:
                 for check in found.checks:
                     if check.kind is Assumption.TIES:
                         assert check.statistic == len(pooled) - distinct
-
-
-@pytest.mark.parametrize("higher", [False, True])
-def test_what_figure_one_says_of_variances(higher: bool) -> None:
-    """Where both sides are normal, and by the side that the user calls X; the test is that of the words."""
-    at = np.asarray(stats.norm.ppf((np.arange(40) + 0.5) / 40), dtype=np.float64)
-    normal, wide, skewed = (
-        np.asarray(v, dtype=np.float64) for v in (10 + 0.1 * at, 10 + 0.5 * at, 10 + np.exp(at))
-    )
-    direction = Direction.HIGHER if higher else Direction.LOWER
-    for x, y in product((normal, wide, skewed), repeat=2):
-        for welch in (False, True):
-            rules = Rules(always_welch=welch)
-            found = compare_means(Sample(x, "u", direction), Sample(y, "u", direction), rules)
-            told = checks_of(found, Assumption.NORMALITY)
-            assert [(side, held) for side, held, _ in told] == [
-                ("X", x is not skewed),
-                ("Y", y is not skewed),
-            ]
-            variances = checks_of(found, Assumption.EQUAL_VARIANCES)
-            both = x is not skewed and y is not skewed
-            pooled = both and x is y and not welch
-            assert found.test == ("Student's t test" if pooled else "Welch's t test")
-            assert [(held, message) for _, held, message in variances] == [
-                (True, "equal variances are not rejected: pooled t test")
-                if pooled
-                else (False, "unequal variances: Welch's t test")
-            ] * both
-            assert found.speedup.confidence == 0.95
 
 
 def test_a_single_run_at_the_risk_that_its_number_reaches() -> None:

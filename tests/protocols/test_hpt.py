@@ -2,7 +2,6 @@
 
 import csv
 import json
-import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -256,15 +255,6 @@ class TestInvariance:
         assert (a.confidence, a.winner) == (b.confidence, b.winner)
         assert a.speedups[0].certified == pytest.approx(b.speedups[0].certified, rel=1e-12)
 
-    def test_order_of_runs_and_of_benchmarks(self) -> None:
-        turned = [
-            Pair(p.key, Sample(p.reference.values[::-1]), Sample(np.sort(p.candidate.values)))
-            for p in self.PAIRS[::-1]
-        ]
-        a, b = hpt_of_pairs(self.PAIRS), hpt_of_pairs(turned)
-        assert (a.confidence, a.speedups) == (b.confidence, b.speedups)
-        assert a.benchmarks == b.benchmarks[::-1]
-
     @pytest.mark.parametrize("rule", RULES)
     def test_exchanging_the_sides(self, rule: HptRule) -> None:
         for name in ("table3_reduced", "syn09", "syn19"):
@@ -298,23 +288,6 @@ def test_long_benchmarks_do_not_decide() -> None:
     found = hpt_of_pairs(pairs)
     assert found.winner is Winner.CANDIDATE
     assert found.benchmarks[-1].rank == 1
-
-
-class TestFewRuns:
-    """The risk within a benchmark follows the number of runs."""
-
-    def test_level_of_ones_own(self) -> None:
-        """Five runs a side can never reject at 0.001, so all is a tie and nothing is shown."""
-        found = hpt_of_pairs(make_pairs(np.random.default_rng(1), np.full(6, 1.5), (5, 5)), level=0.001)
-        assert found.count(Winner.TIE) == 6
-        assert (found.winner, found.confidence) == (Winner.TIE, 0.0)
-
-    def test_unequal_numbers_of_runs(self) -> None:
-        """All runs count: a longer sample is not cut to the shorter, nor the stack of both in the middle."""
-        found = hpt_of_pairs(make_pairs(np.random.default_rng(2), np.full(6, 1.5), (7, 5)))
-        for row in found.benchmarks:
-            assert (row.reference_runs, row.candidate_runs) == (7, 5)
-            assert row.pvalue_candidate == pytest.approx(1 / math.comb(12, 5))
 
 
 def test_identical_versions_tie() -> None:
@@ -418,21 +391,6 @@ class TestManyRuns:
             assert found[0] == found[1]
             assert found[0][0].certified is not None
 
-    @pytest.mark.slow
-    def test_more_benchmarks_than_sign_changes_can_be_counted(self) -> None:
-        """Definition, for 1,050 benchmarks: the confidence breaks at the certified speedup."""
-        rng = np.random.default_rng(2)
-        duels = [
-            cost_duel([v], [1.05 * v * g]) for v, g in zip(*rng.lognormal(0, 0.1, (2, 1050)), strict=True)
-        ]
-        (found,) = r_speedup(duels, [0.95], "exact", literal=False)
-        at, step = Fraction(found.certified_exact), Fraction(1, 10**9)
-        assert (
-            confidence_at(duels, at - step, "exact", literal=False)
-            >= 0.95
-            > confidence_at(duels, at + step, "exact", literal=False)
-        )
-
 
 def test_a_process_counts_by_the_median_of_its_values() -> None:
     sides = (np.array(values) for values in ([1.0, 2.0, 2.0], [1.0, 2.0, 9.0]))
@@ -483,3 +441,14 @@ def test_a_risk_that_is_just_kept() -> None:
     kept, lost = hpt_speedup.r_speedup(duels, [0.9375, 0.94], "exact", literal=False)
     assert (kept.certified_exact, lost.certified) == ("3/2", None)
     assert hpt_speedup.confidence_at(duels, Fraction(1), "exact", literal=False) == 0.9375
+
+
+@pytest.mark.slow
+def test_more_benchmarks_than_sign_changes_can_be_counted() -> None:
+    """Definition, for 1,050 benchmarks: the confidence breaks at the certified speedup."""
+    v, g = np.random.default_rng(2).lognormal(0, 0.1, (2, 1050))
+    duels = [cost_duel([a], [1.05 * a * b]) for a, b in zip(v.tolist(), g.tolist(), strict=True)]
+    (found,) = r_speedup(duels, [0.95], "exact", literal=False)
+    at, step = Fraction(found.certified_exact), Fraction(1, 10**9)
+    below, above = (confidence_at(duels, g, "exact", literal=False) for g in (at - step, at + step))
+    assert below >= 0.95 > above

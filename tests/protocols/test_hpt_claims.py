@@ -96,13 +96,6 @@ def test_the_articles_loss() -> None:
     assert f"{relative(0.18, 0.95):.1%}" == "-81.1%"
 
 
-def test_exchanging_the_sides_keeps_the_claims() -> None:
-    a, b = scores("table3_x176_A"), scores("table3_reduced_B")
-    one, other = claims(entries_of_scores(b, a)), claims(entries_of_scores(a, b))
-    assert one.claims == other.claims
-    assert (one.candidate_wins, other.candidate_wins) == (True, False)
-
-
 def test_what_cannot_be_claimed() -> None:
     with pytest.raises(DataError, match="no benchmark"):
         claims([])

@@ -174,19 +174,6 @@ def test_two_speeds_of_one_version_are_named_as_its_own(turned: bool) -> None:
     )
 
 
-@pytest.mark.parametrize("apart", [5.99, 6.01])
-@pytest.mark.parametrize(("few", "many"), [(3, 3), (2, 4), (4, 7), (12, 9)])
-def test_two_speeds_are_six_pooled_deviations_apart(few: int, many: int, apart: float) -> None:
-    """Of the logarithms, with as many degrees of freedom as Student's test has."""
-    fast, slow = np.linspace(-0.02, 0.02, few), np.linspace(-0.02, 0.02, many)
-    pooled = np.sqrt((few * np.var(fast) + many * np.var(slow)) / (few + many - 2))
-    sample = Sample(np.exp(np.concatenate((slow + apart * pooled, fast))))
-    found = machine_speeds([Pair(Key(str(i)), sample, sample) for i in range(3)])
-    assert (found is not None) == (apart > 6)
-    if found is not None:
-        assert (found.factor, found.speedup.value) == pytest.approx((np.exp(apart * pooled), 1.0))
-
-
 def test_exactly_six_deviations_are_not_far_apart() -> None:
     """Logarithms 9, 11 and 15, 16, 16, 17: six apart, and squares of 4 within on four degrees of freedom."""
     logs = np.array([15.0, 9.0, 16.0, 17.0, 11.0, 16.0])
@@ -236,32 +223,3 @@ def test_two_speeds_of_processes(processes: int, factor: float, told: bool) -> N
     speedup = math.log(1.1) if told else math.nan
     found = two_speeds_of([Pair(Key("a"), slow, fast), Pair(Key("b"), *rates)])
     np.testing.assert_allclose(found, [[gap, gap, speedup]] * 2, rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("both", "alone", "of", "sides"),
-    [
-        (3, 0, 5, "both"),
-        (2, 0, 3, None),
-        (3, 0, 6, None),
-        (0, 10, 19, "reference"),
-        (0, 9, 12, None),
-        (0, 10, 20, None),
-    ],
-)
-def test_speeds_that_most_benchmarks_share(both: int, alone: int, of: int, sides: str | None) -> None:
-    """Three of both versions, ten of one alone, and more than half of all."""
-    rows = [(0.2, 0.2, 0.05)] * both + [(0.2, math.nan, math.nan)] * alone
-    found = common_speeds(np.array(rows), of)
-    if sides is None:
-        assert found is None
-        return
-    assert found is not None
-    assert (found.sides, found.benchmarks, found.of) == (sides, both or alone, of)
-    assert found.factor == pytest.approx(math.exp(0.2))
-    assert found.speedup.value == pytest.approx(math.exp(0.05) if both else math.nan, nan_ok=True)
-    assert (
-        common_speeds(np.array(rows)[:, [1, 0, 2]], of)
-        == (found if both else type(found)(found.factor, found.benchmarks, of, found.speedup, "candidate"))
-        or both == 0
-    )

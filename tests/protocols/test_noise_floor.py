@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 from tests.protocols.asking import geometric_means, log_ratios, stop_rules
 from tests.protocols.test_symmetries import LOCATIONS, asked, same
@@ -23,10 +21,10 @@ from speedproof.data.units import Direction
 from speedproof.options import DETAILS
 from speedproof.protocols.claims import Demand, Outcome, SessionQuestion
 from speedproof.protocols.negative_controls import differs, withheld
-from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
+from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
-from speedproof.protocols.results import PairVerdict, SessionFloor, State, Verdict
+from speedproof.protocols.results import State, Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.notes import up_to
 from speedproof.stats.sequential import SequentialResult
@@ -61,33 +59,6 @@ def test_a_ranking_holds_against_the_floor(benchmarks: int) -> None:
     assert {c.verdict for r in held.results for c in r.headlines} == {Verdict.UNDECIDED}
     assert [(v.best_rank, v.worst_rank) for v in held.rankings["time"].versions] == [(1, 3)] * 3
     assert "Undecided which is fastest: c, b, a" in str(held)
-
-
-@pytest.mark.slow
-@given(
-    seed=st.integers(0, 10**6),
-    deviation=st.sampled_from([0.0, 0.003, 0.02, 0.1]),
-    benchmarks=st.integers(1, 3),
-)
-@settings(max_examples=25, deadline=None)
-def test_no_ranking_claims_more_than_without(seed: int, deviation: float, benchmarks: int) -> None:
-    """Of any floor: verdicts stay or become undecided, p-values grow, intervals widen; of one, as the rows."""
-    suite = versions_of({"a": 1.0, "b": 1.01, "c": 1.05}, benchmarks, seed)
-    plain, held = (sp.compare_suite(suite, rules=Rules(floor=f)) for f in (None, floor(deviation)))
-    rows = {(r.reference, r.candidate): r.headlines[0] for r in held.results}
-
-    def pairs(found: sp.SuiteResult) -> tuple[PairVerdict, ...]:
-        return found.rankings["time"].pairs
-
-    for own, wide in zip(pairs(plain), pairs(held), strict=True):
-        assert wide.verdict in (own.verdict, Verdict.UNDECIDED)
-        assert wide.pvalue >= own.pvalue * (1 - 1e-9)
-        assert wide.estimate.low <= own.estimate.low * (1 + 1e-12)
-        assert wide.estimate.high >= own.estimate.high * (1 - 1e-12)
-        row = rows.get((wide.reference, wide.candidate))
-        if benchmarks == 1 and row is not None:
-            assert wide.verdict in (row.verdict, Verdict.UNDECIDED)
-            assert wide.estimate == row.speedup
 
 
 def test_a_ranking_takes_values_of_processes_as_its_rows_do() -> None:
@@ -139,16 +110,6 @@ def test_a_geometric_mean_takes_each_benchmark_at_its_own_floor() -> None:
         held, own = (log_ratios(pairs, f).mean(like_these=like_these) for f in (known, None))
         assert held.error**2 - own.error**2 == pytest.approx(2 * (0.08 / 3) ** 2)
         assert held.df == min(own.df, 5.0)
-
-
-def test_the_floor_decides_where_runs_do_not_scatter() -> None:
-    """Runs that are all alike have no error of their own; single ones still bound nothing."""
-    x, y = np.full(4, 2.0), np.full(4, 1.9)
-    found = geometric_means([Pair(Key(n), Sample(x), Sample(y)) for n in "ij"], 0.05, floor(0.02, 6.0))
-    half = stats.t(6).ppf(0.975) * math.sqrt(2) * 0.02
-    assert math.log(found.these.high / found.these.value) == pytest.approx(half)
-    single = geometric_means([Pair(Key(n), Sample(x[:1]), Sample(y[:1])) for n in "ij"], 0.05, floor(0.02))
-    assert (single.these.low, single.these.high) == (0.0, math.inf)
 
 
 @pytest.mark.slow
@@ -296,17 +257,6 @@ def test_bounds_beyond_the_largest_number(alpha: float, finite: bool) -> None:
         if found.quantity == "speedup":
             assert (found.speedup.high < math.inf) == (finite and plain.speedup.high < math.inf)
             assert (found.speedup.low > 0.0) == (finite and plain.speedup.low > 0.0)
-
-
-def test_what_has_no_ratio_is_not_hidden_by_a_floor() -> None:
-    """At the reach itself a speedup, and its inverse, is hidden, beyond it not; nothing is known of 0 or less."""
-    floor = SessionFloor(0.01, 8.0, 4, 0.05)
-    assert hides(SessionFloor(0.0, 8.0, 4, 0.0), 1.02, 1.02)
-    for edge in (1.0, 1 / 1.02, 1.02):
-        for speedup in (1.05 * (1 - 1e-12), 1 / 1.05 * (1 + 1e-12)):
-            assert hides(floor, edge * speedup, edge)
-        for speedup in (1.05 * (1 + 1e-12), 1 / 1.05 * (1 - 1e-12), 0.0, -0.5, math.nan):
-            assert not hides(floor, edge * speedup, edge)
 
 
 @pytest.mark.parametrize(

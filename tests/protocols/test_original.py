@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
-from tests.protocols.asking import article_mean, article_median, original_mean, original_median
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
@@ -223,16 +222,3 @@ def test_levels_below_one_half(
     assert len(said) > 10
     assert {level for pairs in said.values() for _, level in pairs} == {f"{100 * float(asked):.0f}"}
     assert ("even a slower benchmark may count" in text) == (float(asked) <= 0.5)
-
-
-def test_the_tool_of_2010_tells_of_no_slowdown() -> None:
-    """Nor of bounds; the article's rows do both."""
-    rng = np.random.default_rng(6)
-    fast, slow = rng.normal(1.0, 0.01, 40), rng.normal(2.0, 0.01, 40)
-    for alpha in (0.05, None):
-        for found in (original_mean(fast, slow, alpha), original_median(fast, slow, alpha)):
-            assert (found.significant, found.slower, found.bounds) == (False, False, None)
-        for found in (article_mean(fast, slow, alpha), article_median(fast, slow, alpha)):
-            assert (found.significant, found.slower) == (False, True)
-            assert found.bounds is not None
-            assert found.bounds.high < 1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.integrate import trapezoid
-from tests.protocols.asking import compare_typical, geometric_means, log_ratios, rank_runs, rank_suite
+from tests.protocols.asking import compare_typical, rank_runs
 
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
@@ -176,15 +176,6 @@ def test_the_best_chance_is_on_average_what_it_says(n: int, bound: float, spread
     assert abs(np.mean(off)) < bound + 3 * np.std(off) / len(off) ** 0.5
 
 
-def test_copies_are_doubted() -> None:
-    """A file given twice is no second measurement."""
-    lone = Sample(np.random.default_rng(6).normal(10, 1, 40))
-    twice = rank_runs({"a": lone, "b": Sample(lone.values), "c": Sample(lone.values + 1)}, resamples=0)
-    kinds = {v.version: [c.kind for c in v.undermining] for v in twice.versions}
-    copied = [Assumption.TWO_MEASUREMENTS]
-    assert kinds == {"a": copied, "b": copied, "c": []}
-
-
 def test_places_of_a_cycle() -> None:
     """Verdicts that contradict an order leave no version a place that they do not name."""
     chance = Estimate(0.9, 0.6, 1.0, 0.95)
@@ -232,12 +223,6 @@ def test_the_largest_wins_when_higher_is_better() -> None:
     for r, t in zip(rates.versions, times.versions, strict=True):
         assert (r.chance, r.mixture_chance) == (t.chance, t.mixture_chance)
     assert rates.best_in_mean == max(values, key=lambda v: float(values[v].mean()))
-
-
-def test_ties_are_told() -> None:
-    samples = {"a": Sample(np.array([1.0, 2, 2])), "b": Sample(np.array([2.0, 2, 3]))}
-    first = rank_runs(samples, resamples=20).versions[0]
-    assert first.ties == pytest.approx(4 / 9)
 
 
 def test_a_constant_version_is_ranked_without_mixtures() -> None:
@@ -300,19 +285,6 @@ def test_medians_of_nested_values_are_those_of_processes() -> None:
         assert found.median == np.median(medians)
         assert found.mean == pytest.approx(medians.mean())
         assert found.median != np.median(values[found.version])
-
-
-def test_the_reference_of_a_suite_and_what_has_no_ratio() -> None:
-    """The reference is known exactly; a version in another unit leaves nothing to rank."""
-    rng = np.random.default_rng(4)
-    samples = {
-        (Key("b"), v): Sample(rng.normal(m, 0.1, 9), "s", label=v) for v, m in (("x", 1.0), ("y", 2.0))
-    }
-    found = rank_at(Suite(("x", "y"), samples), "time", ("x", "y"), Rules(0.1))
-    assert found.versions[0].speedup == Estimate(1.0, 1.0, 1.0, 0.9)
-    other = {**samples, (Key("b"), "y"): Sample(np.ones(9), "B", label="y")}
-    with pytest.raises(DataError, match="no benchmark was measured"):
-        rank_at(Suite(("x", "y"), other), "time", ("x", "y"), Rules(0.1))
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
@@ -387,36 +359,3 @@ def test_a_version_that_undermines_its_rank(drifting: str) -> None:
     assert not any(v.undermined for v in two.versions)
     with pytest.raises(DataError, match="sort was not measured in all of a, d"):
         rank_benchmark(Suite(("a", "b", "c"), samples), key, "ad", Rules())
-
-
-def test_known_comparisons_are_not_made_again() -> None:
-    """A ranking takes those that it is given, and gives the same with them as without."""
-    rng = np.random.default_rng(4)
-    key = Key("sort")
-    samples = {
-        (key, v): Sample(at + 0.1 * rng.standard_normal(12))
-        for v, at in zip("abc", (1.2, 1.1, 1.0), strict=True)
-    }
-    suite = Suite(("a", "b", "c"), samples)
-    known = {("a", "b"): compare_typical(samples[key, "a"], samples[key, "b"], Rules(), key)}
-    assert rank_benchmark(suite, key, "abc", Rules(), known) == rank_benchmark(suite, key, "abc", Rules())
-
-
-@pytest.mark.parametrize("alpha", [0.05, 0.2])
-def test_two_versions_rank_as_their_geometric_mean(alpha: float) -> None:
-    """Its interval, and Holm's p-value of the direction observed: twice the smaller of the two."""
-    rng = np.random.default_rng(8)
-    for level in (1.01, 1.0, 0.99):
-        samples = {
-            (Key(f"b{k}"), v): Sample(at * (1 + 0.02 * rng.standard_normal(9)))
-            for k in range(5)
-            for v, at in (("a", level), ("b", 1.0))
-        }
-        suite = Suite(("a", "b"), samples)
-        pairs = suite.pair("a", "b").pairs
-        (found,) = rank_suite(suite, alpha=alpha).pairs
-        these = geometric_means(pairs, alpha, question="typical").these
-        for name in ("value", "low", "high", "confidence"):
-            assert getattr(found.estimate, name) == pytest.approx(getattr(these, name), rel=1e-12)
-        mean = log_ratios(pairs, question="typical").mean(like_these=False)
-        assert found.pvalue == pytest.approx(min(1.0, 2 * min(mean.pvalue(), mean.pvalue(less=True))))

@@ -1,6 +1,5 @@
 """Figures 1 and 2 of the Speedup-Test article against R, and its report put together from its parts."""
 
-import itertools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -8,28 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import astuple
 from tests.protocols.asking import article_mean, article_median
 
-from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
-from speedproof.protocols.aggregates import LOCATIONS, Weighting, accelerated, locate, overall_gain, weigh
+from speedproof.protocols.aggregates import LOCATIONS, Weighting, locate, weigh
 from speedproof.protocols.figures import Decision, state_of
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import MedianDecision, decide_median, median_tests
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.speedup_test import (
-    Entry,
-    RowFinding,
-    SuiteReport,
-    finding,
-    report_suite,
-    significant_risks,
-)
-from speedproof.stats.estimate import Estimate
-from speedproof.stats.ratio import ratio_of_means
-from speedproof.stats.ratio_medians import ratio_of_medians
+from speedproof.protocols.speedup_test import Entry, SuiteReport, report_suite, significant_risks
 
 Oracle = Callable[[str], Any]
 
@@ -139,81 +126,6 @@ def test_highest_confidence_against_r(oracle: Oracle, protocol: str) -> None:
         )
 
 
-def made(n: int, m: int, seed: int, ratio: float, skewed: bool) -> tuple[FloatArray, FloatArray]:
-    rng = np.random.default_rng([n, m, seed])
-    y = 10 + (rng.exponential(1.0, m) ** 3 if skewed else rng.normal(0.0, 0.4, m))
-    return ratio * rng.normal(10.0, 0.3, n), y
-
-
-@pytest.mark.parametrize("alpha", [None, 0.05, 0.3, 0.001])
-@pytest.mark.parametrize(("n", "m"), [(8, 9), (30, 31), (31, 30), (40, 35)])
-def test_rows_of_the_speedup_test(n: int, m: int, alpha: float | None) -> None:
-    """Figures 1 and 2 at the level asked for; without one at the highest, if that is one half or more."""
-    at = 0.05 if alpha is None else alpha
-    seen = set()
-    for seed, (ratio, skewed) in enumerate(itertools.product((0.9, 1.0, 1.02, 1.2), (False, True))):
-        x, y = made(n, m, seed, ratio, skewed)
-        means, medians = mean_tests(x, y), median_tests(x, y)
-        for welch in (False, True):
-            found = article_mean(x, y, alpha, Rules(always_welch=welch))
-            decided = decide_mean(means, at, always_welch=welch)
-            bounds = ratio_of_means(x, y, at, decided.equal_variances)
-            told = Estimate(x.mean() / y.mean(), float(bounds.low), float(bounds.high), 1 - at)
-            check_row(found, decided, told, alpha, at)
-            (within,) = significant_risks(partial(decide_mean, means, always_welch=welch), means.pvalues)
-            least = within[0][0] if within else 1.0
-            level = at if alpha is not None else min(least, 0.5)
-            normal = decide_mean(means, level, always_welch=welch)
-            remarks = [
-                f"mean: more than 30 runs needed for sample {k}"
-                if size <= 30
-                else f"mean: sample {k} not normal, confidence may be inaccurate"
-                for k, size, held in ((1, n, normal.normal_x), (2, m, normal.normal_y))
-                if not held
-            ]
-            check_level("mean", found, alpha, 1 - least, remarks)
-            seen.add(len(remarks))
-        found = article_median(x, y, alpha)
-        by_ranks = decide_median(medians, at)
-        bounds = ratio_of_medians(x, y, at)
-        told = Estimate(float(np.median(x) / np.median(y)), float(bounds.low), float(bounds.high), 1 - at)
-        check_row(found, by_ranks, told, alpha, at)
-        (within,) = significant_risks(partial(decide_median, medians), medians.pvalues)
-        least = within[0][0] if within else 1.0
-        level = at if alpha is not None else min(least, 0.5)
-        shift = decide_median(medians, level)
-        lacks = [k for k, lacking in ((1, shift.lacking_x), (2, shift.lacking_y)) if lacking]
-        remarks = [f"median: more than 30 runs needed for sample {k}" for k in lacks]
-        if not lacks and not shift.location_model:
-            remarks = ["median: no location shift, confidence may be inaccurate"]
-        check_level("median", found, alpha, 1 - least, remarks)
-    assert len(seen) > 1
-
-
-def check_row(found: RowFinding, decided: Decision, told: Estimate, alpha: float | None, at: float) -> None:
-    if math.isnan(float(decided.pvalue)):
-        assert found.bounds is None
-    else:
-        assert found.bounds is not None
-        assert astuple(found.bounds) == pytest.approx(astuple(told))
-    assert found.slower is bool(decided.pvalue_slower <= at)
-    if alpha is not None:
-        assert found.significant is bool(decided.pvalue <= alpha)
-
-
-def check_level(
-    name: str, found: RowFinding, alpha: float | None, highest: float, remarks: list[str]
-) -> None:
-    if alpha is not None:
-        assert found.confidence == pytest.approx(1 - alpha)
-    elif highest >= 0.5:
-        assert (found.significant, found.confidence) == (True, highest)
-    else:
-        assert (found.significant, math.isnan(found.confidence)) == (False, True)
-        remarks = [*remarks, f"{name}: no confidence level of 0.5 or more"]
-    assert list(found.remarks) == remarks
-
-
 def test_a_row_at_its_pvalue_and_at_one_half() -> None:
     """Significant at alpha = p, and not at less; a highest level of exactly one half is told."""
     x, y = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([1.5, 2.5, 3.5, 4.5, 0.5])
@@ -246,44 +158,6 @@ def report(given: list[Entry], **options: Any) -> SuiteReport:
         options.pop("rules", Rules()),
         **{"alpha": None, "precision": 0.05, "original": False, **options},
     )
-
-
-@pytest.mark.parametrize("original", [False, True])
-@pytest.mark.parametrize("alpha", [None, 0.1])
-@pytest.mark.parametrize("rules", [Rules(), Rules(always_welch=True, ks_rule="r422")])
-def test_rows_at_their_own_levels_or_at_one(rules: Rules, alpha: float | None, original: bool) -> None:
-    """Each by the article or by the tool; weights that are given, and how many rows are significant."""
-    given = entries(4, [1.0, 0.5, 2.0, 3.0], [None, 0.8, 0.99, None])
-    found = report(given, rules=rules, alpha=alpha, original=original, precision=0.07)
-    own = [e.confidence if alpha is None else 0.9 for e in given]
-    assert found.levels == pytest.approx(tuple(own))
-    assert (found.confidence, found.precision, found.original) == (alpha and 0.9, 0.07, original)
-    assert (found.weighting, found.remarks) == ("custom", ())
-    for row, entry, level in zip(found.rows, given, own, strict=True):
-        x, y, at = entry.x.values, entry.y.values, None if level is None else 1 - level
-        mean = finding("mean", x, y, at, rules, original=original)
-        median = finding("median", x, y, at, rules, original=original)
-        for told, expected in ((row.mean, mean), (row.median, median)):
-            assert (told.significant, told.remarks, told.slower) == (
-                expected.significant,
-                expected.remarks,
-                expected.slower,
-            )
-            assert told.confidence == pytest.approx(expected.confidence, nan_ok=True)
-            assert (told.bounds is None) == (expected.bounds is None)
-        assert row.name == entry.name
-        assert row.remarks == (*entry.remarks, *mean.remarks, *median.remarks)
-        assert row.speedups == {where: locate(x, where) / locate(y, where) for where in LOCATIONS}
-        assert row.weights == dict.fromkeys(LOCATIONS, entry.weight)
-    for where in LOCATIONS:
-        before, after = (
-            [locate(s.values, where) for s in side] for side in zip(*((e.x, e.y) for e in given), strict=True)
-        )
-        assert found.overall[where] == overall_gain(before, after, [1.0, 0.5, 2.0, 3.0])
-    for protocol in ("mean", "median"):
-        count = sum(getattr(row, protocol).significant for row in found.rows)
-        assert found.accelerated[protocol] == accelerated(count, 4, 0.05 if alpha is None else alpha, 0.07)
-    assert 0 < found.accelerated["mean"].accelerated < 4
 
 
 @pytest.mark.parametrize(

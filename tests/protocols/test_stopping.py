@@ -9,11 +9,10 @@ from msgspec.structs import astuple
 from tests.protocols.asking import stop_rules
 
 from speedproof.errors import UsageError
-from speedproof.protocols.bisection import BisectionOutlook, outlook_of_ends
 from speedproof.protocols.claims import Demand, Outcome, SessionQuestion, StopRules, overall
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.stats.sequential import PairedSequence, SequentialResult
+from speedproof.stats.sequential import SequentialResult
 
 
 def test_what_is_asked_by_default() -> None:
@@ -21,12 +20,6 @@ def test_what_is_asked_by_default() -> None:
     rules = StopRules(0.05)
     assert astuple(rules) == (0.05, None, None, 10, None, None, False, None, False, 1, None)
     assert astuple(SessionQuestion(rules))[1:] == ("time", False, False, (), 1, ())
-
-
-@pytest.mark.parametrize(("least", "most"), [(1, None), (1, 1), (4, 4), (4, 5), (10, 1000)])
-def test_blocks_that_can_be_measured(least: int, most: int | None) -> None:
-    rules = StopRules(0.05, min_blocks=least, max_blocks=most)
-    assert (rules.min_blocks, rules.max_blocks) == (least, most)
 
 
 @pytest.mark.parametrize(("least", "most", "told"), [
@@ -38,21 +31,6 @@ def test_blocks_that_cannot_be_measured(least: int, most: int | None, told: str)
     with pytest.raises(UsageError) as error:
         StopRules(0.05, min_blocks=least, max_blocks=most)
     assert str(error.value) == told
-
-
-def test_what_few_pairs_tell_of_a_bisection() -> None:
-    """Of one pair there is no noise and nothing is forecast; of two equal ones any change would have shown."""
-    assert repr(BisectionOutlook(0.1)) == repr(BisectionOutlook(0.1, 0.0, math.nan, math.nan))
-    ends = PairedSequence(alpha=0.025)
-    told = []
-    for _ in range(2):
-        ends.add(1.0, 1.1)
-        found = outlook_of_ends(ends, 0.1, 0.01, 0.025)
-        assert math.isnan(found.more_runs)
-        assert math.isnan(found.enough_noise)
-        told.append(found.visible)
-    assert math.isnan(told[0])
-    assert told[1] == math.inf  # two pairs are too few
 
 
 def race(rules: StopRules, ratios: list[float]) -> SequentialComparison:
@@ -166,10 +144,3 @@ def test_a_difference_at_the_margin_is_seldom_called_the_same() -> None:
         for seed in range(150)
     )
     assert wrong <= 150 * 0.2 + 3 * math.sqrt(150 * 0.2 * 0.8)
-
-
-@pytest.mark.parametrize(
-    "rules", [stop_rules(demand=Demand()), stop_rules(fixed=True), stop_rules(margin=0.03)]
-)
-def test_what_else_ends_a_session_has_no_margin_that_nobody_asked_for(rules: StopRules) -> None:
-    assert rules.within == rules.margin

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Sequence
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -11,38 +10,25 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
-from tests.protocols.asking import compare_means, hpt_of_scores, rank_suite
+from tests.protocols.asking import compare_means, hpt_of_scores
 from tests.protocols.test_symmetries import asked
 
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair, Suite
+from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.errors import UsageError
 from speedproof.options import Policy
-from speedproof.protocols.bisection import Bisection, BisectionOutcome, Stage, residuals_of
-from speedproof.protocols.claims import Demand, Outcome, claim, judge, overall
+from speedproof.protocols.claims import Demand
 from speedproof.protocols.figures import at_margins, state_of, verdict_of
 from speedproof.protocols.gate import GateRules
-from speedproof.protocols.mean import decide_mean, mean_tests
-from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.ranking import decide
 from speedproof.protocols.results import AtMargin, LogSpeedup, State, Verdict
 from speedproof.protocols.speedup_test import significant_risks
 from speedproof.protocols.touati2009 import State2009, decide_2009
-from speedproof.stats.betting import blocks_for_proof, smallest_provable
 from speedproof.stats.ratio import RatioTest
-
-
-def judged(required: Sequence[float], contradicted: Sequence[float]) -> Outcome:
-    """The whole from the adjusted p-values of all benchmarks, at 5 %."""
-    return overall(
-        judge(*(claim(name, 0.02, p, p, 0.05) for name, p in (("not_worse", r), ("regression", c))))
-        for r, c in zip(required, contradicted, strict=True)
-    )
 
 
 def test_where_a_figure_ends() -> None:
@@ -92,24 +78,6 @@ def test_pvalues_at_both_ends_of_a_margin() -> None:
     assert at_margins(test, None, known, known) == [None, None, None]
 
 
-@pytest.mark.parametrize(("n", "lacks"), [(29, True), (30, True), (31, False)])
-def test_samples_of_thirty_are_small(n: int, lacks: bool) -> None:
-    """The Speedup-Test (2013): at most 30 runs; and a sample is normal when p > alpha."""
-    x, y = np.exp(2 * stats.norm.ppf((np.arange(n) + 0.5) / n)), np.arange(40.0) + 500.0
-    decision = decide_mean(mean_tests(x, y), 0.05)
-    assert (bool(decision.lacking_x), bool(decision.lacking_y)) == (lacks, False)
-    decision = decide_mean(mean_tests(y, x), 0.05)
-    assert (bool(decision.lacking_x), bool(decision.lacking_y)) == (False, lacks)
-    spread = decide_median(median_tests(np.arange(float(n)) ** 3, np.arange(40.0)), 0.3)
-    assert not spread.location_model
-    assert (bool(spread.lacking_x), bool(spread.lacking_y)) == (lacks, False)
-    tests = mean_tests(np.sort(y[:20]) ** 1.5, y[20:] ** 1.5 + 7.0)
-    for name in ("normal_x", "normal_y"):
-        own = tests.shapiro_x.pvalue if name == "normal_x" else tests.shapiro_y.pvalue
-        assert not getattr(decide_mean(tests, float(own)), name)
-        assert getattr(decide_mean(tests, float(own) * (1 - 1e-9)), name)
-
-
 @pytest.mark.parametrize(("n", "state"), [(99, State2009.HUNDRED_NEEDED), (100, State2009.NO_STATISTICS)])
 def test_a_hundred_runs_should_be_independent_in_2009(n: int, state: State2009) -> None:
     alternating = 10 + np.tile([0.0, 1.0], 50)[:n]
@@ -118,40 +86,6 @@ def test_a_hundred_runs_should_be_independent_in_2009(n: int, state: State2009) 
     assert (found.state, found.failing) == (state, (True, False))
     found = decide_2009(steady, alternating, 0.05)
     assert (found.state, found.failing) == (state, (False, True))
-
-
-def test_claims_and_gates_at_their_risk() -> None:
-    above = float(np.nextafter(0.05, 1))
-    assert claim("regression", 0.02, 0.01, 0.05, 0.05).proven
-    assert not claim("regression", 0.02, 0.01, above, 0.05).proven
-    assert judged([0.05, 0.01], [1.0, 1.0]) is Outcome.PASS
-    assert judged([above, 0.01], [1.0, 1.0]) is Outcome.UNDECIDED
-    assert judged([0.01, 0.01], [0.05, 1.0]) is Outcome.FAIL
-    assert judged([0.01, 0.01], [above, 1.0]) is Outcome.PASS
-    assert judged([math.nan], [math.nan]) is Outcome.UNDECIDED
-    undecided = Verdict.UNDECIDED
-    for ahead, p, expected in (
-        (True, (0.05, 1.0), (Verdict.FASTER, 0.05)),
-        (False, (1.0, 0.05), (Verdict.SLOWER, 0.05)),
-        (True, (above, 1.0), (undecided, above)),
-        (False, (1.0, above), (undecided, above)),
-        (False, (0.2, 0.9), (undecided, 0.9)),
-    ):
-        assert decide(ahead, p, 0.05) == expected
-
-
-def test_words_of_the_claims() -> None:
-    """1 / 1.25 = 0.8."""
-    expected = {
-        "not_worse": "speedup > 0.8",
-        "regression": "speedup < 0.8",
-        "improvement": "speedup > 1",
-        "slowdown": "speedup < 1",
-        "equivalence": "0.8 < speedup < 1.25",
-        "difference": "speedup < 0.8 or speedup > 1.25",
-    }
-    for name, text in expected.items():
-        assert claim(name, 0.25, 0.5, 0.5, 0.05).hypothesis == text
 
 
 def test_options_at_their_ends() -> None:
@@ -175,17 +109,6 @@ def test_options_at_their_ends() -> None:
         with pytest.raises(UsageError, match=r"between 0 and 0\.5"):
             hpt_of_scores([[1.0, 2.0, 3.0]], [[2.0, 3.0, 4.0]], level=level)
     assert hpt_of_scores([[1.0, 2.0, 3.0]], [[2.0, 3.0, 4.0]], level=0.49).benchmarks[0].level == 0.49
-
-
-def test_names_are_shortened_from_four_on() -> None:
-    for count, expected in (
-        (1, "b1"),
-        (3, "b1, b2, b3"),
-        (4, "b1, b2, b3 and 1 more"),
-        (6, "b1, b2, b3 and 3 more"),
-    ):
-        found = hpt_of_scores([[1.0]] * count, [[2.0]] * count, names=[f"b{k + 1}" for k in range(count)])
-        assert f"too few runs to test within {expected}: " in found.notes[0]
 
 
 def test_a_controlled_verdict_at_its_adjusted_pvalue() -> None:
@@ -226,53 +149,6 @@ def test_why_a_sample_is_not_taken_as_normal(n: int, equal: bool, told: str) -> 
         for check in checks:
             assert (told in check.message) == (not check.held)
             assert (check.message == "normality is not rejected") == check.held
-
-
-@pytest.mark.parametrize("version", "abc")
-def test_what_is_nested_and_reduced_undermines_no_rank(version: str) -> None:
-    """A value a process is used; values of unknown processes beside them, or of one process, cannot be trusted."""
-    rng = np.random.default_rng(2)
-    key, processes = Key("sort"), np.repeat(np.arange(8), 3)
-    values = {v: rng.normal(at, 0.01, 24) for v, at in zip("abc", (3.0, 2.0, 1.0), strict=True)}
-    samples = {(key, v): Sample(own, processes=processes) for v, own in values.items()}
-    for own, undermined in (
-        (samples[key, version], set()),
-        (Sample(values[version]), {version}),
-        (Sample(values[version], processes=np.zeros(24, dtype=np.int64)), {version}),
-    ):
-        found = rank_suite(Suite(tuple("abc"), {**samples, (key, version): own}), question="mean")
-        assert {v.version for v in found.versions if v.undermined} == undermined
-
-
-@pytest.mark.parametrize("alpha", [0.05, 0.3])
-@pytest.mark.parametrize("change", [1.0, 1.04, 0.96])
-def test_a_bisection_is_forecast_at_the_risk_of_its_proofs(alpha: float, change: float) -> None:
-    """Each side has half of it: of the ends what that many pairs show, of the search what the proofs take."""
-    rng = np.random.default_rng(4)
-    level = [1.0] * 20 + [change] * 12
-    search, differences = Bisection(len(level), alpha=alpha), dict[tuple[int, int], list[float]]()
-    seen = set()
-    for _ in range(100):
-        pair = search.next()
-        if pair is None or search.stage() is Stage.CONFIRM:
-            break
-        times = [level[i] * math.exp(0.05 * rng.normal()) for i in pair]
-        search.add(*pair, *times)
-        differences.setdefault(pair, []).append(math.log(times[0] / times[1]))
-        ends = np.array(differences[0, 31])
-        if ends.size < 2 or search.stage() not in (Stage.ENDS, Stage.SEARCH):
-            continue
-        found, centred = search.finding(), ends - np.median(ends)
-        if found.outcome is BisectionOutcome.UNPROVEN:
-            visible = smallest_provable(centred, ends.size, alpha=alpha / 2) - 1
-            assert found.outlook.visible == pytest.approx(visible, nan_ok=True)
-        else:
-            residuals = residuals_of(map(np.array, differences.values()))
-            proof = blocks_for_proof(abs(float(np.median(ends))) + residuals, alpha / 2)
-            more = 2 * proof * (1 + 0.4 * math.log2(len(found.credible)))
-            assert found.outlook.more_runs == pytest.approx(more, nan_ok=True)
-        seen.add(found.outcome)
-    assert (BisectionOutcome.UNPROVEN if change == 1.0 else BisectionOutcome.OPEN) in seen
 
 
 KEY = Key("b")

@@ -134,12 +134,6 @@ def test_gain_against_r(suite: dict[str, Any]) -> None:
 
 
 class TestGain:
-    def test_confidence_is_the_smallest(self) -> None:
-        assert gain_2009([1.0, 2.0], [1.0, 1.0], [0.99, 0.8]).confidence == 0.8
-
-    def test_no_program(self) -> None:
-        assert math.isnan(gain_2009([], [], []).gain)
-
     @pytest.mark.parametrize(("before", "after"), [(1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (1.0, math.nan)])
     def test_times_of_zero(self, before: float, after: float) -> None:
         """In either version, and among others that are positive."""
@@ -192,17 +186,6 @@ class TestComparison:
         skewed = Sample(np.array([1.0, 1.01, 1.02, 1.0, 1.01, 1.03, 9.0]), "1/s", Direction.HIGHER)
         assert compare_2009(slow, skewed).state is State.MORE_RUNS_Y
         assert compare_2009(skewed, slow).state is State.MORE_RUNS_X
-
-    def test_independence_is_told_of_each_sample_by_its_own_size(self) -> None:
-        """An alternating series has a Hurst factor below 1/2: few runs cannot tell, many do."""
-        few, many = (10.0 + 0.1 * (-1.0) ** np.arange(n) + 1e-4 * np.arange(n) for n in (12, 160))
-        for unit, direction in (("s", Direction.LOWER), ("1/s", Direction.HIGHER)):
-            for one, other in ((few, many), (many, few)):
-                found = compare_2009(Sample(one, unit, direction), Sample(other, unit, direction))
-                told = {c.versions[0]: c.message for c in found.checks if c.kind is Assumption.INDEPENDENCE}
-                for side, values in (("X", one), ("Y", other)):
-                    assert ("no statistics are possible" in told[side]) == (values is many)
-                    assert ("runs are needed to tell" in told[side]) == (values is few)
 
     @pytest.mark.parametrize(("state", "runs"), [(State2009.HUNDRED_NEEDED, 100), (State2009.NOT_NORMAL, 30)])
     def test_what_is_needed(self, state: State2009, runs: int) -> None:
@@ -280,36 +263,3 @@ def test_half_is_no_independence_and_a_twentieth_not_normal(
     assert at("shapiro_wilk", normality(0.05), normality(0.5)) is State2009.NOT_NORMAL
     assert at("shapiro_wilk", normality(float(np.nextafter(0.05, 1.0))), normality(0.5)) is State2009.SPEEDUP
     assert at("shapiro_wilk", normality(math.nan), normality(0.5)) is State2009.NOT_NORMAL
-
-
-@pytest.mark.parametrize("alpha", [0.0001, 0.00009, 0.05, 0.3])
-def test_the_bootstrap_of_2009_in_ranks(alpha: float) -> None:
-    """9,999 resamples: the k-th of them from either end bounds, k = 10,000 alpha; below k = 1 nothing does."""
-    rng = np.random.default_rng(3)
-    while True:
-        x, y = 10.4 + rng.pareto(2.5, 12), 10 + rng.pareto(2.5, 15)
-        if decide_2009(x, y, alpha).state is State2009.NOT_NORMAL:
-            break
-    found = compare_2009(Sample(x), Sample(y), Rules(alpha, bootstrap=True))
-    a, b = bootstrap_means(x, y)
-    assert a.size == 9999
-    ratios, differences = np.sort(a / b), np.sort(a - b)
-    assert found.pvalue == pytest.approx((1 + np.sum(ratios <= 1)) / 10_000)
-    assert found.pvalue_slower == pytest.approx((1 + np.sum(ratios >= 1)) / 10_000)
-    k = {0.0001: 1, 0.00009: 0, 0.05: 500, 0.3: 3000}[alpha]
-    assert found.difference is not None
-    told = (found.speedup.low, found.speedup.high, found.difference.low, found.difference.high)
-    ends = [v for sample in (ratios, differences) for v in (sample[k - 1], sample[min(9999 - k, 9998)])]
-    assert told == pytest.approx(tuple(ends) if k else (0.0, math.inf, -math.inf, math.inf))
-    assert found.difference.value == pytest.approx(x.mean() - y.mean())
-    assert found.speedup.value == pytest.approx(np.median(x) / np.median(y))
-    plain = compare_2009(Sample(x), Sample(y), Rules(alpha))
-    assert plain.needed is not None
-    assert (plain.test, plain.difference, math.isnan(plain.speedup.low)) == ("", None, True)
-    for side in ("X", "Y"):
-        (check,) = (c for c in plain.checks if (c.kind, c.versions) == (Assumption.NORMALITY, (side,)))
-        lacks = (plain.needed.reference if side == "X" else plain.needed.candidate) is not None
-        assert check.held is not lacks
-        assert (check.message == "normality is not rejected") is check.held
-    zero = compare_2009(Sample(np.append(x, 0.0)), Sample(y), Rules(alpha, bootstrap=True))
-    assert (zero.test, math.isnan(zero.speedup.value)) == ("", True)

@@ -10,24 +10,20 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from msgspec.structs import replace
-from scipy import signal, stats
-from tests.protocols.asking import compare_samples, compare_single_runs, compare_typical
+from scipy import signal
+from tests.protocols.asking import compare_single_runs, compare_typical
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
-from speedproof.options import QuestionName
-from speedproof.protocols.caveats import caveats_of
 from speedproof.protocols.figures import fewest
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.typical import typical_runs
 from speedproof.protocols.units import paired_units
 from speedproof.stats.dependence import variance_inflation
-from speedproof.stats.power import typical_error
-from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
 ORDER = frozenset({Trait.ORDER_KNOWN})
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"
@@ -36,25 +32,6 @@ SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"
 def autoregressive(rng: np.random.Generator, rows: int, n: int, r: float) -> FloatArray:
     noise = rng.normal(size=(rows, n + 60))
     return np.asarray(signal.lfilter([1.0], [1.0, -r], noise, axis=1)[:, 60:])
-
-
-def test_separated_samples_are_decided_whatever_their_shape() -> None:
-    """A factor of two without any overlap, skewed or not, from four runs on."""
-    rng = np.random.default_rng(1)
-    for n in (4, 5, 10, 20, 30, 100):
-        y = 1.0 + rng.exponential(0.05, n).clip(0, 0.9)
-        assert compare_typical(Sample(2.0 + rng.exponential(0.3, n)), Sample(y)).verdict is Verdict.FASTER
-
-
-def test_iterations_of_one_process_get_a_verdict_and_a_caveat() -> None:
-    rng = np.random.default_rng(5)
-    one = np.zeros(20, dtype=np.int64)
-    x, y = (Sample(rng.normal(mean, 0.1, 20), processes=one, traits=ORDER) for mean in (11.0, 10.0))
-    result = compare_typical(x, y)
-    assert result.verdict is Verdict.FASTER
-    assert result.undermining == ()
-    (caveat,) = caveats_of([Pair(Key("b"), x, y)], ("old", "new"))
-    assert (caveat.kind, caveat.versions) == (Assumption.SEVERAL_PROCESSES, ("old", "new"))
 
 
 def test_processes_are_compared_place_by_place() -> None:
@@ -97,59 +74,6 @@ def test_no_proof_against_every_value_of_real_processes() -> None:
         assert (new > old).any() or verdict is not Verdict.SLOWER
 
 
-def test_four_sessions_are_the_unit_of_mean_and_median_too() -> None:
-    """As if the mean or median of each session had been measured; runs of a session tell nothing more."""
-    rng = np.random.default_rng(12)
-
-    def sample(sessions: int) -> Sample:
-        values = np.repeat(10.0 + rng.normal(0, 1, sessions), 10) + rng.normal(0, 0.01, 10 * sessions)
-        return Sample(values, sessions=np.repeat(np.arange(sessions), 10))
-
-    x, y = sample(6), sample(5)
-    asked: dict[QuestionName, Any] = {"mean": np.mean, "median": np.median, "single run": np.median}
-    for protocol, location in asked.items():
-        (found,) = compare_samples(x, y, protocols=(protocol,))
-        one, two = (Sample(location(side.values.reshape(-1, 10), axis=1)) for side in (x, y))
-        (expected,) = compare_samples(one, two, protocols=(protocol,))
-        assert (found.reference.n, found.candidate.n) == (6, 5)
-        assert found.pvalue == pytest.approx(expected.pvalue, nan_ok=True)
-        assert found.speedup.value == pytest.approx(expected.speedup.value)
-        assert "60 values in 6 sessions" in " ".join(check.message for check in found.checks)
-    (few,) = compare_samples(sample(6), sample(3), protocols=("mean",))
-    assert (few.reference.n, few.candidate.n) == (60, 30)
-    assert compare_typical(x, y).repeated == "session"
-
-
-def test_stopping_on_a_result_is_said_once_and_nothing_is_called_proven() -> None:
-    rng = np.random.default_rng(13)
-    stopped = frozenset({Trait.STOPPED_ON_RESULT, Trait.RANDOM_ORDER, Trait.ORDER_KNOWN})
-    x, y = (
-        Sample(rng.normal(m, 0.1, 20), traits=stopped, session_names=("s",), source="r.jsonl line 7")
-        for m in (2.0, 1.0)
-    )
-    assert {check.kind for check in compare_typical(x, y).undermining} == {Assumption.PLANNED_SIZE}
-    (caveat,) = caveats_of([Pair(Key("b"), x, y)], ("old", "new"))
-    assert (caveat.kind, caveat.message) == (Assumption.PLANNED_SIZE, "r.jsonl")
-
-
-@pytest.mark.slow
-def test_a_verdict_held_back_by_dependence_says_so() -> None:
-    """Of many A/A series some would be decided by the plain test and are not by the adjusted one."""
-    series = autoregressive(np.random.default_rng(8), 200, 20, 0.6)
-    held_back = 0
-    for x, y in zip(series[::2] + 100.0, series[1::2] + 100.0, strict=True):
-        adjusted = compare_typical(Sample(x, traits=ORDER), Sample(y, traits=ORDER))
-        plain = compare_typical(Sample(x), Sample(y))
-        kinds = [check.kind for check in adjusted.failed_checks]
-        if plain.verdict is not Verdict.UNDECIDED and adjusted.verdict is Verdict.UNDECIDED:
-            held_back += 1
-            assert kinds == [Assumption.EFFECTIVE_RUNS]
-            assert adjusted.undermining == ()  # the verdict holds as it is
-        elif "the runs drift" not in " ".join(check.message for check in adjusted.checks):
-            assert kinds == []
-    assert held_back > 10
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("r", "n", "most"), [(0.3, 20, 0.06), (0.3, 50, 0.06), (0.6, 20, 0.08), (0.6, 50, 0.065)]
@@ -166,23 +90,6 @@ def test_false_alarms_of_dependent_series(r: float, n: int, most: float) -> None
     for verdict in (Verdict.FASTER, Verdict.SLOWER):
         share = np.mean([result.verdict is verdict for result in results])
         assert share < most + 4 * np.sqrt(most / 1500)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [20, 50, 100])
-def test_random_walks_are_undecided(n: int) -> None:
-    """Two walks differ somewhere; that is no change. Of 200 pairs at most the stated 10 %, with four errors."""
-    rng = np.random.default_rng(n)
-    x, y = (1000.0 + np.cumsum(rng.normal(size=(200, n)), axis=1) for _ in range(2))
-    pairs = [
-        Pair(Key(""), Sample(a, traits=ORDER), Sample(b, traits=ORDER)) for a, b in zip(x, y, strict=True)
-    ]
-    results = typical_runs(PreparedPairs(pairs, Rules()))
-    decided = np.mean([result.verdict is not Verdict.UNDECIDED for result in results])
-    assert decided < 0.1 + 4 * np.sqrt(0.09 / 200)
-    told = [check.message for result in results for check in result.failed_checks]
-    assert sum("the runs drift" in message for message in told) > 60
-    assert sum("the runs drift" in r.needed.reason for r in results if r.needed is not None) > 60
 
 
 def test_a_gap_larger_than_the_drift_is_decided() -> None:
@@ -224,34 +131,6 @@ def test_a_gap_beyond_what_order_explains_is_decided() -> None:
     assert refused[5.0] < 0.025 + 4 * np.sqrt(0.025 / 2000)  # in steps of half a deviation, 5 apart
 
 
-def test_the_same_runs_get_the_same_check_whatever_the_margin() -> None:
-    series = autoregressive(np.random.default_rng(8), 30, 20, 0.6)
-    for x, y in zip(series[::2] + 100.0, series[1::2] + 100.0, strict=True):
-        samples = Sample(x, traits=ORDER), Sample(y, traits=ORDER)
-        checks = {compare_typical(*samples, Rules(margin=margin)).checks for margin in (None, 1e-6, 0.5)}
-        assert len(checks) == 1
-
-
-def test_a_forecast_with_a_margin_is_for_equivalence() -> None:
-    """So many runs prove it in four of five cases, about, where a difference would take far more."""
-    at = (np.arange(12) + 0.5) / 12
-    x, y = (Sample(100.0 + stats.norm.ppf(at + shift)) for shift in (-0.01, 0.01))
-    margin = Rules(margin=0.007)
-    plain, needed = compare_typical(x, y).needed, compare_typical(x, y, margin).needed
-    assert plain is not None
-    assert plain.reference is not None
-    assert needed is not None
-    assert needed.reference is not None
-    assert plain.reference > 5 * needed.reference
-    rng = np.random.default_rng(11)
-    pairs = [
-        Pair(Key(""), *(Sample(rng.normal(100.0, 1.0, needed.reference)) for _ in range(2)))
-        for _ in range(200)
-    ]
-    share = np.mean([r.verdict is Verdict.EQUIVALENT for r in typical_runs(PreparedPairs(pairs, margin))])
-    assert 0.7 < share < 0.98
-
-
 def test_randomised_order_is_not_adjusted() -> None:
     rng = np.random.default_rng(10)
     x, y = (
@@ -276,13 +155,6 @@ def test_whether_sessions_are_paired_is_no_matter_of_the_confidence() -> None:
     assert len({(result.test, result.pvalue) for result in found}) == 1
     decided = [result.verdict is not Verdict.UNDECIDED for result in found]
     assert decided == sorted(decided, reverse=True)
-
-
-def test_sessions_needed_at_a_risk_that_four_never_reach() -> None:
-    x, y = of_sessions([1.3, 2.61, 5.2, 3.9], "a"), of_sessions([1.0, 2.0, 4.0, 3.01], "b")
-    result = compare_typical(x, y, Rules(0.005))
-    assert result.needed is not None
-    assert (result.needed.reference, result.needed.least) == (5, True)  # 1 / C(10, 5) < 0.5 %
 
 
 @pytest.mark.parametrize("unit", [0.01, 1.0, 1000.0])
@@ -346,18 +218,6 @@ def test_dependence_holds_a_verdict_back_at_its_pvalues() -> None:
             found = compare_typical(*samples, Rules(alpha))
             assert [c.held for c in found.checks if c.kind is Assumption.EFFECTIVE_RUNS] == [held]
     assert tried > 5
-
-
-def test_what_can_decide_at_all_at_equality() -> None:
-    """C(6, 3) = 20 orders reach 5 %, C(4, 2) = 6 reach 20 %, and 2 do not; p = 1 is no risk below 1."""
-    x, y = Sample(np.array([1.0, 3.0, 5.0])), Sample(np.array([2.0, 4.0, 5.5]))
-    found = compare_typical(x, y)
-    assert found.needed is not None
-    assert not found.needed.least
-    for alpha, least in ((0.2, 2), (0.05, 3), (0.0499, 4), (0.01, 5), (1 / 252, 5)):
-        one = compare_typical(Sample(np.array([1.0])), Sample(np.array([2.0])), Rules(alpha))
-        assert one.needed is not None
-        assert (one.needed.reference, one.needed.candidate, one.needed.least) == (least, least, True)
 
 
 def sessions(names: list[str], numbers: list[int], **fields: Any) -> Sample:
@@ -451,34 +311,3 @@ def test_slow_drift_in_words() -> None:
     assert found.needed is not None
     assert found.needed.reason == "the runs drift: measure in turns, with 'speedproof run'"
     assert compare_typical(replace(x, tool=""), replace(y, tool="")).verdict is Verdict.SLOWER
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_an_answer_has_the_numbers_of_its_test(turned: bool) -> None:
-    """Ratio, chance, their bounds, p-values at 1 and at both ends of a margin; of rates with the sides changed."""
-    rng = np.random.default_rng(17)
-    slow, fast = rng.normal(10.5, 1.0, 14).round(1), rng.normal(10.0, 1.0, 11).round(1)
-    x, y = (Sample(values, "B/s" if turned else "s") for values in ((fast, slow) if turned else (slow, fast)))
-    found = compare_typical(x, y, Rules(0.1, margin=0.2))
-    expected, ends = (
-        typical_ratio(slow, fast, 0.1),
-        [typical_ratio_test(slow, fast, g) for g in (1 / 1.2, 1.2)],
-    )
-    for told, names in (
-        (found.speedup, ("estimate", "low", "high")),
-        (found.chance, ("chance", "chance_low", "chance_high")),
-    ):
-        assert told is not None
-        assert (told.value, told.low, told.high) == tuple(float(getattr(expected, name)) for name in names)
-        assert told.confidence == 0.9
-    assert (found.pvalue, found.pvalue_slower) == (float(expected.pvalue), float(expected.pvalue_less))
-    at = found.at_margin
-    assert at is not None
-    assert (at.not_worse, at.worse) == (float(ends[0].above), float(ends[0].below))
-    assert (at.better, at.not_better) == (float(ends[1].above), float(ends[1].below))
-    assert found.ties == pytest.approx(float(np.mean(slow[:, None] == fast)))
-    assert found.ties > 0.0
-    assert found.log is not None
-    errors = typical_error(slow[None], fast[None], np.ones(1), np.zeros((1, 2)))
-    centre = math.log(found.speedup.value) - errors.bias[0]
-    assert (found.log.centre, found.log.error, found.log.df) == (centre, errors.error[0], errors.df[0])

@@ -9,11 +9,10 @@ from msgspec.structs import replace
 from tests.protocols.asking import compare_2009, hpt_of_pairs, log_ratios, rank_runs
 
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair, Pairing
+from speedproof.data.suite import Key, Pair
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.suite import compare_suite
 from speedproof.protocols.units import independent_units, matched_pair, paired_units, typical_units
 
 
@@ -53,14 +52,6 @@ def test_four_sessions_are_the_units(ask: Callable[[Sample, Sample], object]) ->
     assert ask(x, y) != ask(x.per_session(location), y.per_session(location))
 
 
-def test_totals_are_of_the_sessions() -> None:
-    x, y = measured(1, 4, "x"), measured(2, 6, "y")
-    found = compare_suite(Pairing((Pair(Key("b"), x, y),), (), (), ()), ("x", "y"), "time", Rules())
-    totals = {name: gain.gain for name, gain in found.overall}
-    expected = 1 - np.median(y.per_session("median").values) / np.median(x.per_session("median").values)
-    assert totals["median"] == pytest.approx(expected)
-
-
 @pytest.mark.parametrize(
     ("sizes", "first", "last"),
     [
@@ -83,12 +74,6 @@ def test_the_last_places_that_every_process_has(
         expected.append([v for k in range(len(counts)) for v in values[processes == k][first:last].tolist()])
     found = matched_pair(Pair(Key("b"), sides[0], sides[1]))
     assert [found.reference.values.tolist(), found.candidate.values.tolist()] == expected
-
-
-def test_processes_of_one_size_keep_all_their_values() -> None:
-    side = Sample(np.arange(1.0, 10.0), processes=np.repeat([0, 1, 2], 3))
-    pair = Pair(Key("b"), side, side)
-    assert matched_pair(pair) is pair
 
 
 def warming(counts: tuple[int, ...], level: float, seed: int, sessions: int = 1) -> Sample:

@@ -226,17 +226,6 @@ def test_without_samples(mixed: Made) -> None:
     assert all(panel["summary"] for panel in data["panels"])
 
 
-def test_nothing_compared() -> None:
-    """An empty page says so."""
-    assert "Nothing was compared" in Page(render()).text_of("h1")[0]
-
-
-@pytest.mark.slow
-def test_a_thousand_benchmarks_stay_small(thousand: Made) -> None:
-    """A page of a thousand benchmarks with forty runs a side is below 5 MB."""
-    assert len(html_report(thousand)) < 5e6
-
-
 @pytest.mark.slow
 def test_the_same_results_give_the_same_page() -> None:
     """No clock, no random number, no order of a set."""

@@ -189,19 +189,6 @@ def test_other_commands_have_pages(argv: list[str], tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.usefixtures("steady_sleep")
-def test_run_has_a_page(tmp_path: Path) -> None:
-    """What the session proved is the heading; the samples are drawn below, with the caveat between."""
-    saved, page = str(tmp_path / "r.jsonl"), tmp_path / "r.html"
-    commands = ["--name", "slow", "--name", "fast", "sleep 0.02", "sleep 0.002"]
-    code, out, _ = speedproof("run", *commands, "--save", saved, "--html", str(page), "--markdown", "-")
-    assert code == 0
-    text = page.read_text(encoding="utf-8")
-    assert re.search(r"<h1[^>]*>fast is [\d.]+x faster than slow</h1>", text)
-    assert '"drawn":{' in text
-    assert re.search(r"fast is [\d.]+x faster than slow", out)
-
-
-@pytest.mark.usefixtures("steady_sleep")
 def test_run_of_several_candidates_has_a_heading_that_counts(tmp_path: Path) -> None:
     """One finding a candidate: a sentence and a drawn row each, and the heading is none of them."""
     page = tmp_path / "r.html"
@@ -236,25 +223,6 @@ def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return {name: f"{name}.csv" for name in ("base", "same", "slow", "noisy")}
 
 
-REPORTS = {"--html": "<!doctype html>", "--markdown": "<!-- speedproof -->", "--junit": "<?xml "}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("option", REPORTS)
-def test_a_report_in_place_of_the_table(three: dict[str, str], option: str) -> None:
-    """- is standard output, which then holds the report and nothing else, byte for byte that of the file."""
-    for candidate, expected in (("same", 0), ("slow", 1), ("noisy", 3)):
-        code, out, _ = gate(three["base"], three[candidate], option, "-")
-        assert code == expected
-        assert out.lstrip().startswith(REPORTS[option])
-        code, shown, err = gate(three["base"], three[candidate], option, "report")
-        assert code == expected
-        assert "wrote report" in err
-        assert shown.startswith(("PASS: ", "FAIL: ", "UNDECIDED: "))
-        written = Path("report").read_text(encoding="utf-8")
-        assert written.replace(f"{option} report", f"{option} -") == out
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -284,14 +252,3 @@ def test_places_that_cannot_be_written(
     assert (code, out) == (2, "")
     assert message in err
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
-
-
-def test_no_number_of_runs_where_values_are_equal(tmp_path: Path) -> None:
-    """Constant values: more of them change nothing, and the sheet says what does."""
-    paths = [tmp_path / "old.csv", tmp_path / "new.csv"]
-    for path in paths:
-        path.write_text("benchmark,time_s\n" + "b,1.0\n" * 20, encoding="utf-8")
-    out = io.StringIO()
-    assert main(["gate", "--baseline", str(paths[0]), "--candidate", str(paths[1])], Console(out, out)) == 3
-    assert "b: neither sample has any spread: use a finer clock or longer runs." in out.getvalue()
-    assert "runs  " not in out.getvalue()

@@ -94,16 +94,6 @@ def test_a_gate_explains_the_benchmarks_that_it_holds(tmp_path: Path) -> None:
     assert "left-out" not in said
 
 
-def test_arrays() -> None:
-    """Of two samples in Python the other metrics are arrays, one value a run."""
-    found = two()
-    r = two_samples(found, metrics={"minor-faults": tuple(found["faults"])})
-    assert r.why[0].metric == "minor-faults"
-    share = r.why[0].share
-    assert share is not None
-    assert 0.75 < share.value < 0.95
-
-
 def test_a_metric_of_one_side() -> None:
     """Is left out, and named in the report."""
     found = two()
@@ -202,19 +192,6 @@ def test_the_two_speeds_of_a_machine() -> None:
         {**few.samples, **{(Key(k.benchmark, "count"), v): s for (k, v), s in few.samples.items()}},
     )
     assert str(sp.why(with_counts)) == "why: not known; it takes 10 runs (processes) of each version."
-
-
-def test_one_version() -> None:
-    """Its states are named with their times and weights."""
-    found = two()
-    suite = sp.Suite.of_samples({"f": {"a": found["time"][0]}})
-    faults = sp.Suite.of_samples(
-        {"f": {"a": found["faults"][0]}}, unit="", metric="faults", higher_is_better=False
-    )
-    both = sp.Suite(("a",), {**suite.samples, **faults.samples})
-    told = " ".join(str(sp.why(both)).split())
-    assert "with about 112 faults (70 % of a)" in told
-    assert "with about 2,112 faults (30 % of a)" in told
 
 
 def test_metrics_that_never_vary_explain_nothing() -> None:
