@@ -124,25 +124,6 @@ def test_bounds_say_what_they_promise() -> None:
     assert again.confidence == 0.99
 
 
-def test_few_runs_that_prove_something_are_named() -> None:
-    """Of two or three runs separation is proof, and what is assumed of them is said, once; of four it is not."""
-    x, y = 2.0 * pair()[0], pair()[1]
-    told = "Fewer than 4 runs of old: the risk is up to {} % unless both vary alike."
-    for n, risk in ((2, 25), (3, 12.5)):
-        r = sp.compare(x[:n], y, names=("old", "new"))
-        assert (r.verdict, r.benchmark) == (sp.Verdict.FASTER, "benchmark")
-        assert " ".join(str(r).split()).count(told.format(risk)) == 1
-    suite = sp.Suite.of_samples({"a": {"old": x[:3], "new": y}, "b": {"old": x, "new": y}})
-    in_one = told.format(12.5).replace("old:", "old in 1 benchmark:")
-    assert " ".join(str(sp.compare_suite(suite)).split()).count(in_one) == 1
-    held = sp.gate(suite)
-    assert (held.outcome, held.open) == ("undecided", ("a",))
-    assert "are too few for a proof: measure at least 4 of each." in " ".join(str(held).split())
-    mixed = np.append(x[:2], y[:1])
-    for few, many in ((x[:4], y), (x, y), (x[:4], x[4:8]), (mixed, y)):
-        assert "Fewer than 4" not in str(sp.compare(few, many, names=("old", "new")))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(2, 6), (3, 3), (3, 4), (4, 3), (4, 4)])
 def test_few_runs_of_both_sides_that_prove_something_are_named(n: int, m: int) -> None:
@@ -158,6 +139,7 @@ def test_few_runs_of_both_sides_that_prove_something_are_named(n: int, m: int) -
         wrong += r.verdict is sp.Verdict.FASTER
         named = r.verdict is not sp.Verdict.UNDECIDED and k < 4
         assert " ".join(str(r).split()).count(told) == named
+        assert [note.message for note in r.warnings].count(f"! {told}") == named
         assert len(str(r).splitlines()) <= 10
         if r.verdict is sp.Verdict.FASTER:  # every pair won: 0.05^(1/k), rounded down
             bound = {2: "at least 22 %", 3: "at least 36 %", 4: "at least 47 %"}[k]

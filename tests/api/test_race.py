@@ -46,21 +46,6 @@ def test_a_faster_function_is_proven_faster() -> None:
     assert "x faster than old" in str(r)
 
 
-def test_equal_functions_are_equivalent_within_a_margin() -> None:
-    """Stopping on equality takes a margin."""
-    clock = Lap()
-    r = sp.race(
-        clock.takes(1.0),
-        clock.takes(1.0),
-        names=["a", "b"],
-        clock=clock,
-        seed=1,
-        margin=0.05,
-        max_seconds=1e6,
-    )
-    assert r.verdict.value == "equivalent"
-
-
 def test_loops_are_long_enough_for_the_clock() -> None:
     """Functions of a microsecond are called as often as fills a millisecond."""
     clock = Lap()

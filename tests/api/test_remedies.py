@@ -124,20 +124,6 @@ def test_columns_and_versions_that_are_numbers_go_by_their_texts() -> None:
     assert [s.values.tolist() for s in both.samples.values()] == [OLD]
 
 
-def test_jobs_are_one_or_more(suite: sp.Suite) -> None:
-    fit = sp.mixture.fit(OLD + NEW)
-    for asked in (
-        lambda n: fit.goodness(9, jobs=n),
-        lambda n: sp.rank(suite, jobs=n),
-        lambda n: sp.model(suite, jobs=n),
-    ):
-        for n in (0, -1):
-            with pytest.raises(
-                sp.SpeedproofError, match=f"jobs={n}: expected a number of threads, at least 1"
-            ):
-                asked(n)
-
-
 def test_an_argument_is_called_by_its_name(suite: sp.Suite) -> None:
     many = sp.Suite.of_samples({"old": OLD * 20, "new": NEW * 20})
     for asked, message in (

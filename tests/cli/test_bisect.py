@@ -19,6 +19,9 @@ from speedproof.measuring.executor import CommandExecutor
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
+GZIP = Path(__file__).parents[2] / "examples" / "gzip" / "session.jsonl"
+
+
 def git(folder: Path, *words: str) -> None:
     identity = ("-c", "user.name=n", "-c", "user.email=n@e")
     subprocess.run(["git", "-C", str(folder), *identity, *words], capture_output=True, check=True)
@@ -141,14 +144,7 @@ def layouts(monkeypatch: pytest.MonkeyPatch, deviation: float) -> None:
         layout = tree / "layout"
         seed = int(layout.read_text()) if layout.exists() else int((tree / "number").read_text())
         seconds = float((tree / "bench").read_text().split("# ")[1])
-        return Run(
-            {"time": seconds * float(np.exp(deviation * np.random.default_rng(seed).normal()))},
-            0,
-            False,
-            b"",
-            b"",
-            0,
-        )
+        return Run({"time": seconds * float(np.exp(deviation * np.random.default_rng(seed).normal()))})
 
     monkeypatch.setattr(CommandExecutor, "measure", measure)
 
@@ -180,18 +176,8 @@ def test_fresh_builds_find_the_code_and_go_on(tmp_path: Path, monkeypatch: pytes
     """A change of 5 % among layouts of 1 %; a session that goes on uses no build again."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1"] * 4 + ["1.05"] * 3))
     layouts(monkeypatch, 0.01)
-    argv = (
-        "start..main",
-        "./bench",
-        "--build",
-        "echo {seed} > layout",
-        "--runs",
-        "1",
-        "--save",
-        "f",
-        "--seed",
-        "2",
-    )
+    build = ("--build", "echo {seed} > layout", "--runs", "1")
+    argv = ("start..main", "./bench", *build, "--save", "f", "--seed", "2")
     code, out, err = bisect(*argv, "--max-time", "1e-9")
     assert (code, err.count("building")) == (3, 2)
     code, out, err = bisect("--resume", "f")
@@ -212,7 +198,7 @@ def test_another_bisection_has_other_layouts(tmp_path: Path, monkeypatch: pytest
 
     def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
         drawn[-1].add((Path(version.cwd) / "layout").read_text())
-        return Run({"time": 1.0}, 0, False, b"", b"", 0)
+        return Run({"time": 1.0})
 
     monkeypatch.setattr(CommandExecutor, "measure", measure)
     for number, seed in enumerate("112"):
@@ -299,7 +285,7 @@ def test_why_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
         if (seconds := next(values, None)) is None:
             raise KeyboardInterrupt
-        return Run({"time": seconds}, 0, False, b"", b"", 0)
+        return Run({"time": seconds})
 
     monkeypatch.setattr(CommandExecutor, "measure", measure)
     code, out, _ = bisect("start..main", "./bench", "--seed", "1")
@@ -355,6 +341,7 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
         (("start..main", "./bench", "--build", "make {seed}", "--runs", "0"), "measures nothing"),
         (("--resume", "b.jsonl", "./bench"), "from the file; leave out ./bench"),
         (("--resume", "absent.jsonl"), "cannot be read"),
+        (("--resume", str(GZIP)), "is not a session of a bisection"),
     ],
 )
 def test_errors_in_words(

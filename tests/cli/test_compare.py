@@ -1,6 +1,5 @@
 """``speedproof compare`` and its neighbours as a user meets them: words, exit codes, pipes, terminals."""
 
-import io
 import json
 import os
 import pty
@@ -14,8 +13,6 @@ import pytest
 from tests.command import speedproof
 
 import speedproof as sp
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.record import Record
 from speedproof.values import seconds
 
@@ -347,25 +344,22 @@ def test_light_commands_import_nothing_heavy() -> None:
 
 def test_a_field_that_may_tell_versions_apart_is_named(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("benchmark,rev,value\n" + "b,v1,1\nb,v2,2\n" * 2, "utf-8")
-    out, err = io.StringIO(), io.StringIO()
-    assert main(("compare", str(tmp_path / "c.csv")), Console(out, err)) == 2
-    assert "tell versions apart by a field (--by rev)" in err.getvalue()
+    code, _, err = speedproof("compare", tmp_path / "c.csv")
+    assert (code, "tell versions apart by a field (--by rev)" in err) == (2, True)
 
 
 def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
     for name in ("old", "new"):
         (tmp_path / f"{name}.csv").write_text("benchmark,note,value\n" + "b,x,1\nb,y,1.1\n" * 5, "utf-8")
-    out, err = io.StringIO(), io.StringIO()
-    main(("compare", str(tmp_path / "old.csv"), str(tmp_path / "new.csv")), Console(out, err))
-    assert "tell them apart by 'note'" in " ".join(err.getvalue().split())
+    _, _, err = speedproof("compare", tmp_path / "old.csv", tmp_path / "new.csv")
+    assert "tell them apart by 'note'" in " ".join(err.split())
 
 
 def test_a_mark_of_the_details_has_a_footnote(tmp_path: Path) -> None:
     for name, start in (("old", 10), ("new", 20)):
         (tmp_path / f"{name}.txt").write_text("".join(f"{start + i}\n" for i in range(10)), "utf-8")
-    out = io.StringIO()
-    main(("compare", str(tmp_path / "old.txt"), str(tmp_path / "new.txt"), "--details"), Console(out))
-    assert out.getvalue().count("! An assumption was not met: the true risk may be larger.") == 1
+    _, out, _ = speedproof("compare", tmp_path / "old.txt", tmp_path / "new.txt", "--details")
+    assert out.count("! An assumption was not met: the true risk may be larger.") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """``speedproof gate`` as a pipeline meets it: exit codes, settings, summaries."""
 
-import io
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -12,9 +11,7 @@ import pytest
 from tests.command import speedproof
 
 import speedproof as sp
-from speedproof.cli.console import Console
 from speedproof.cli.gate import GateSettings, read_settings
-from speedproof.cli.main import main
 from speedproof.errors import FormatError
 
 ROOT = Path(__file__).parents[2]
@@ -324,10 +321,9 @@ def test_a_baseline_that_cannot_be_used_is_no_pass(tmp_path: Path) -> None:
         rows = "".join(f"x,{v}\ny,{v}\n" for v in (1.0, 1.1, 1.2, 1.3, 1.25))
         (tmp_path / f"{name}.csv").write_text(f"benchmark,seconds\n{rows}y,{bad}\n", encoding="utf-8")
     files = ("--baseline", str(tmp_path / "a.csv"), "--candidate", str(tmp_path / "b.csv"), "--unit", "s")
-    out, err = io.StringIO(), io.StringIO()
-    assert main(["gate", *files], Console(out, err)) == 2
-    assert "--skip" in err.getvalue()
-    assert main(["gate", *files, "--skip", "y", "--margin", "99%"], Console(out, err)) != 2
+    code, _, err = speedproof("gate", *files)
+    assert (code, "--skip" in err) == (2, True)
+    assert speedproof("gate", *files, "--skip", "y", "--margin", "99%")[0] != 2
 
 
 def looked(number: int, *files: str, of: int = 3, more: Sequence[str] = ()) -> tuple[int, str, str]:

@@ -1,6 +1,5 @@
 """A gate says one thing, now and when the file is reviewed; and what it calls proven is proven."""
 
-import io
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -10,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.notes import UNDERMINING
 from speedproof.measuring.execute import Job, Run
 
@@ -21,8 +19,8 @@ Slower = Callable[..., None]
 
 
 def run(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    return main(["run", *argv], Console(out, err)), " ".join(out.getvalue().split()), err.getvalue()
+    code, out, err = speedproof("run", *argv)
+    return code, " ".join(out.split()), err
 
 
 def answer(*argv: str) -> tuple[int, str, list[str]]:
@@ -150,9 +148,8 @@ def test_equivalence_within_what_cannot_differ_is_withheld(
 
 
 def gated(*argv: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(["gate", "--suite", "bench.toml", "--seed", "1", "--runs", "40", *argv], Console(out, err))
-    return code, " ".join(out.getvalue().split()), err.getvalue()
+    code, out, err = speedproof("gate", "--suite", "bench.toml", "--seed", "1", "--runs", "40", *argv)
+    return code, " ".join(out.split()), err
 
 
 def test_a_gate_that_measures_heeds_the_settings(measured: Slower) -> None:
@@ -273,9 +270,9 @@ def gate(baseline: str, candidate: str, *options: str) -> tuple[dict[str, Any], 
     targets = [word for name, path in TARGETS.items() for word in (f"--{name}", path)]
     texts = {}
     for extra in ([], [*targets, "--json"]):
-        out, err = io.StringIO(), io.StringIO()
-        assert main([*call, *extra], Console(out, err)) in (0, 1, 3), err.getvalue()
-        texts["json" if extra else "terminal"] = out.getvalue()
+        code, out, err = speedproof(*call, *extra)
+        assert code in (0, 1, 3), err
+        texts["json" if extra else "terminal"] = out
     (result,) = json.loads(texts.pop("json"))["results"]
     return result, texts | {name: Path(path).read_text(encoding="utf-8") for name, path in TARGETS.items()}
 

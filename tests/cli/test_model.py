@@ -203,3 +203,12 @@ def test_a_number_of_components_that_is_given(tmp_path: Path) -> None:
         assert len(found["components"]) == expected
         assert (found["test"] is None) == ("--components" in asked)
     assert speedproof("model", str(path), "--unit", "ms", "--components", "61")[0] == 2
+
+
+def test_samples_of_a_file_are_chosen_and_told_together(bimodal: str) -> None:
+    """A row each, with the rule by which modes are counted."""
+    words = ("model", bimodal, AMMP, "--bootstrap", "0")
+    assert "Mode: a peak of 5 runs or more." in speedproof(*words)[1]
+    assert "every peak of the density (VARCORE's I4)." in speedproof(*words, "--compatible")[1]
+    code, _, err = speedproof(*words, "--only", "d")
+    assert (code, "no benchmark matches" in err) == (2, True)

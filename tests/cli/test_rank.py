@@ -322,3 +322,15 @@ def test_a_session_that_stopped_on_its_result_says_where_its_verdict_is() -> Non
     said = " ".join(str(sp.rank(suite)).split())
     assert "a number of runs that was not planned" in said.lower()
     assert "the true risk may be larger; read the verdict with 'speedproof run --review FILE'" in said
+
+
+def test_benchmark_without_a_rival_is_left_out(tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{scale}.txt", scale * OLD.rvs(20, 1)) for scale in (1.0, 1e200)]
+    assert "its versions differ so much in size" in speedproof("rank", *files)[2]
+    table = tmp_path / "long.csv"
+    rows = [f"a,{v},{t}" for v in ("x", "y") for t in (1.0, 1.1, 1.2, 1.3)] + ["b,x,1.0", "b,x,1.5"]
+    table.write_text("benchmark,version,value\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    code, out, err = speedproof("rank", str(table))
+    assert code == 0
+    assert "left out: b: only x to rank" in err
+    assert "place  a " in out

@@ -1,6 +1,5 @@
 """What ``speedproof run`` is asked for: what cannot be meant is refused, with a remedy, before anything runs."""
 
-import io
 import json
 import os
 import shlex
@@ -12,8 +11,7 @@ from pathlib import Path
 import pytest
 from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import COMMANDS, main, parse
+from speedproof.cli.main import COMMANDS, parse
 from speedproof.data.session_file import PlannedBenchmark
 from speedproof.measuring.store import read_sessions
 
@@ -182,17 +180,8 @@ def test_every_metric_that_is_recorded_may_decide() -> None:
     message = refused("true", "--metric", "n=(x)", "--decide-by", "score")
     offered = message.strip().rpartition("available: ")[2].split(", ")
     assert set(offered) == recorded | {"memory", "n"}
-    code, out, err = run(
-        "true",
-        "cat /dev/null",
-        "--decide-by",
-        "minor-faults",
-        "--max-runs",
-        "2",
-        "--json",
-        "--save",
-        "f.jsonl",
-    )
+    faults = ("--decide-by", "minor-faults", "--max-runs", "2", "--json", "--save", "f.jsonl")
+    code, out, err = run("true", "cat /dev/null", *faults)
     assert code == 0, err
     assert json.loads(out)["results"][0]["metric"] == "minor-faults"
     assert read_sessions(Path("f.jsonl"))[0].head.options["decide_by"] == '"minor-faults"'
@@ -234,12 +223,8 @@ def test_a_quantile_decides_while_it_is_measured() -> None:
     assert finding["blocks"] < 100
     (again,) = json.loads(run("--review", "q.jsonl", "--json")[1])["results"]
     assert again["comparison"] == c
-    written = io.StringIO()
-    main(
-        ["compare", "q.jsonl", "--metric", "score", "--quantile", "0.8", "--json"],
-        Console(written, io.StringIO()),
-    )
-    (row,) = json.loads(written.getvalue())["results"][0]["comparisons"]
+    _, written, _ = speedproof("compare", "q.jsonl", "--metric", "score", "--quantile", "0.8", "--json")
+    (row,) = json.loads(written)["results"][0]["comparisons"]
     for name in ("verdict", "speedup", "pvalue", "test"):
         assert row[name] == c[name]
     assert row["quantiles"][0] < 107
@@ -337,11 +322,9 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
     ],
 )
 def test_wrong_words_are_one_line(argv: list[str], message: str) -> None:
-    console = Console(io.StringIO(), io.StringIO())
-    assert main(argv, console) == 2
-    out, err = (stream.getvalue() for stream in (console.out, console.err))  # type: ignore[attr-defined]
+    code, out, err = speedproof(*argv)
     name = f"speedproof {argv[0]}" if argv[0] in COMMANDS else "speedproof"
-    assert out == ""
+    assert (code, out) == (2, "")
     assert err.startswith(f"speedproof: error: {message}")
     assert err.endswith((f"; see '{name} --help'\n", f"? See '{name} --help'\n"))
     assert "?;" not in err
@@ -351,10 +334,8 @@ def test_wrong_words_are_one_line(argv: list[str], message: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_says_in_one_line_what_is_wrong(name: str) -> None:
-    console = Console(io.StringIO(), io.StringIO())
-    assert main([name, *{"history": ["add"], "corpus": ["info"]}.get(name, []), "--zzz"], console) == 2
-    err = console.err.getvalue()  # type: ignore[attr-defined]
-    assert err.startswith("speedproof: error: ")
+    code, _, err = speedproof(name, *{"history": ["add"], "corpus": ["info"]}.get(name, []), "--zzz")
+    assert code == 2
     assert err.startswith("speedproof: error: unknown option --zzz")
     assert err.endswith(" --help'\n")
     assert err.count("\n") == 1
@@ -390,8 +371,7 @@ def test_a_shell_completes(words: str, some: set[str]) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(shell: str) -> None:
     """They call the program back; what bash reads it understands."""
-    out = io.StringIO()
-    assert main(["completion", shell], Console(out, io.StringIO())) == 0
-    assert f"{shell}_complete" in out.getvalue()
+    code, out, _ = speedproof("completion", shell)
+    assert (code, f"{shell}_complete" in out) == (0, True)
     if shell == "bash" and shutil.which("bash") is not None:
-        assert subprocess.run(["bash", "-n"], input=out.getvalue(), text=True, check=False).returncode == 0
+        assert subprocess.run(["bash", "-n"], input=out, text=True, check=False).returncode == 0

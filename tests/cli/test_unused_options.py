@@ -1,6 +1,5 @@
 """Options: what changes nothing is refused, more may be better, and every one has help."""
 
-import io
 import json
 import re
 import runpy
@@ -11,20 +10,18 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.cli.command import ClickArgument, ClickOption
-from speedproof.cli.console import Console
 from speedproof.cli.main import COMMANDS, command, every_command, main
 
 
 def refused(*argv: str) -> str:
     """What is said where nothing is done."""
-    out, err = io.StringIO(), io.StringIO()
-    assert main(list(argv), Console(out, err)) == 2, out.getvalue()
-    assert out.getvalue() == ""
-    assert err.getvalue().count("\n") == 1, err.getvalue()
-    return err.getvalue().removeprefix("speedproof: error: ").rstrip("\n")
+    code, out, err = speedproof(*argv)
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    return err.removeprefix("speedproof: error: ").rstrip("\n")
 
 
 @pytest.fixture(autouse=True)
@@ -116,8 +113,8 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*words: str) -> tuple[int, str]:
-    out, err = io.StringIO(), io.StringIO()
-    return main([*words], Console(out, err)), out.getvalue() + err.getvalue()
+    code, out, err = speedproof(*words)
+    return code, out + err
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.protocols.asking import compare_means, compare_medians, compare_samples, compare_single_runs
 
-from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair
-from speedproof.protocols.median import median_tests, medians
-from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.reporting import words
 
@@ -228,62 +225,6 @@ def test_p_equal_to_alpha_is_equivalent() -> None:
             rules = Rules(alpha=float(alpha), margin=0.01)
             (again,) = compare_samples(x, y, rules, protocols=(result.protocol,))
             assert (again.verdict is Verdict.EQUIVALENT) == same, result.protocol
-
-
-def checks_of(c: Comparison, kind: Assumption) -> list[Any]:
-    return [("".join(check.versions), check.held, check.message) for check in c.checks if check.kind is kind]
-
-
-def test_what_figure_two_says_of_each_pair() -> None:
-    """Beside each other: a shift, a factor, neither with few runs and with many, values of 0, values that tie."""
-    rng = np.random.default_rng(8)
-    for n in (30, 31):
-        x = rng.exponential(1.0, n)
-        made = {
-            "shift": (x + 5.0, x + 4.0),
-            "factor": (8.0 * x + 0.1, x + 0.0125),
-            "zero": (np.where(x == x.min(), 0.0, x), x + 0.5),
-            "zero, the other": (x + 0.5, np.where(x == x.min(), 0.0, x)),
-            "neither": (10 + 0.01 * x, 10 + 5 * rng.random(n) ** 4),
-            "half": (np.repeat(np.arange(n // 2) + 1.0, 2), np.repeat(np.arange(n // 2) + 50.0, 2)),
-            "fewer": (np.repeat(np.arange(n // 2) + 1.0, 2), np.repeat(np.arange(n // 2) + 1.5, 2)),
-            "two values": (np.arange(n) % 2 + 1.0, np.arange(n) % 2 + 1.0),
-        }
-        made = {name: (a[: n - n % 2 * (a.size < n)], b) for name, (a, b) in made.items()}
-        own = [Pair(Key(name), Sample(a, "u"), Sample(b, "u")) for name, (a, b) in made.items()]
-        for alpha in (0.05, 0.3):
-            rules = Rules(alpha, margin=0.5)
-            for pair, found in zip(own, medians(PreparedPairs(own, rules)), strict=True):
-                a, b = pair.reference.values, pair.candidate.values
-                shift = float(median_tests(a, b).location.pvalue)
-                ((_, held, message),) = checks_of(found, Assumption.SHIFT)
-                assert held == (shift > alpha)
-                few = min(a.size, b.size) <= 30
-                assert ("by a shift only" in message) == held
-                assert ("at most 30 runs: measure more" in message) == (not held and few)
-                assert ("which tends to be larger" in message) == (not held and not few)
-                assert math.isnan(found.pvalue) == (not held and few)
-                assert found.at_margin is not None
-                assert math.isnan(found.at_margin.equivalent) == (not held)
-                assert math.isnan(found.at_margin.not_worse) == (not held and few)
-                factors = checks_of(found, Assumption.FACTOR)
-                assert len(factors) == (min(a.min(), b.min()) > 0)
-                for _, common_factor, message in factors:
-                    if pair.key.benchmark in ("factor", "neither"):
-                        assert common_factor == (pair.key.benchmark == "factor")
-                    assert ("by a factor only" in message) == common_factor
-                    assert ("by more than a factor" in message) == (not common_factor)
-                pooled = [*a.tolist(), *b.tolist()]
-                distinct = len(set(pooled))
-                ties = checks_of(found, Assumption.TIES)
-                assert len(ties) == (distinct < len(pooled))
-                for _, many, message in ties:
-                    assert many == (distinct > len(pooled) / 2)
-                    assert message.startswith(f"{distinct} distinct values among {len(pooled)}")
-                    assert ("finer than the" in message) == (not many)
-                for check in found.checks:
-                    if check.kind is Assumption.TIES:
-                        assert check.statistic == len(pooled) - distinct
 
 
 def test_a_single_run_at_the_risk_that_its_number_reaches() -> None:

@@ -153,23 +153,6 @@ def test_r_speedup_against_brute_force(seed: int, rule: HptRule, literal: bool) 
         assert found.supremum_attained == supremum_attained
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "m"), [(12, 9), (31, 30)])
-@pytest.mark.parametrize("rule", RULES)
-def test_r_speedup_of_many_runs_against_brute_force(n: int, m: int, rule: HptRule) -> None:
-    """Beyond the tables: counts of splits at 12 runs, normal distributions at 31, with ties."""
-    rng = np.random.default_rng(n)
-    duels = [
-        score_duel(rng.integers(45, 66, n).tolist(), rng.integers(40, 58, m).tolist(), level=0.2)
-        for _ in range(4)
-    ]
-    (found,) = r_speedup(duels, [0.6], rule, literal=False)
-    certified, certified_attained, supremum, supremum_attained = naive_r_speedup(duels, 0.6, rule, False)
-    assert certified is not None
-    assert (found.certified_exact, found.certified_attained) == (str(certified), certified_attained)
-    assert (found.supremum_exact, found.supremum_attained) == (str(supremum), supremum_attained)
-
-
 @pytest.mark.parametrize("benchmarks", [30, 60])
 def test_r_speedup_of_many_benchmarks_is_where_the_confidence_breaks(benchmarks: int) -> None:
     """Definition: just below the certified speedup the confidence is at least r, just above it is less."""

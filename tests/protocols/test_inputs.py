@@ -187,3 +187,17 @@ def test_words_and_two_inputs_have_no_trend() -> None:
         assert found.slope is None
         assert found.crossing is None
         assert "inputs like these" in str(result)
+
+
+def test_a_parameter_of_one_version_is_named() -> None:
+    """A field that only the reference's file has."""
+    records = [
+        (
+            version,
+            Record(f"f[{n}]", np.array([1.0, 1.1, 1.2]) * n, fields=(("n", str(n)),) * (version == "old")),
+        )
+        for n in SIZES
+        for version in ("old", "new")
+    ]
+    with pytest.raises(sp.SpeedproofError, match="n is not the same in both versions"):
+        sp.compare_suite(sp.Suite.from_records(records)).over("n")

@@ -1,6 +1,5 @@
 """Modes of two versions and states by several metrics: planted changes are found, and no others."""
 
-import io
 import json
 import math
 from typing import Any
@@ -8,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.command import speedproof
 from tests.protocols.asking import compare_modes
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
@@ -97,42 +95,6 @@ def test_dependent_runs_support_no_claim() -> None:
 
 def of_metric(x: FloatArray, y: FloatArray) -> Pair:
     return Pair(Key("b", "m"), Sample(x, "s"), Sample(y, "s"))
-
-
-def test_what_is_told_of_two_samples() -> None:
-    """Places of each side, its size and the risk; the median of each process; a claim at the p-value itself."""
-    rng = np.random.default_rng(4)
-    x, y = (np.exp(rng.normal(at, 0.02, 30)) for at in (3.0, 3.02))
-    skew = np.array([1.0, 0.9, 2.0])
-    nested = [
-        Sample(np.outer(side, skew).ravel(), processes=np.repeat(np.arange(side.size), 3))
-        for side in (x, y[:25])
-    ]
-    found = compare_modes(Pair(Key("b", "m"), *nested))
-    plain = compare_modes(of_metric(x, y[:25]))
-    assert found is not None
-    assert plain is not None
-    assert (found.benchmark, found.metric, found.unit, found.alpha, found.sizes) == (
-        "b",
-        "m",
-        "s",
-        0.05,
-        (30, 25),
-    )
-    assert (
-        found.pvalue
-        == plain.pvalue
-        == pytest.approx(
-            float(stats.kstwobign.sf(stats.ks_2samp(x, y[:25]).statistic * math.sqrt(30 * 25 / 55)))
-        )
-    )
-    assert found.gap == plain.gap == pytest.approx(np.abs(x[:, None] - y[:25]).mean())
-    (own,) = plain.matched
-    assert (own.reference, own.candidate) == (plain.reference_modes[0], plain.candidate_modes[0])
-    assert own.reference < own.candidate
-    scaled = compare_modes(of_metric(x * 2.0**300, y[:25] * 2.0**300))
-    assert scaled is not None
-    assert scaled.gap == pytest.approx(plain.gap * 2.0**300)
 
 
 def test_a_test_of_one_distribution_at_its_risk() -> None:
@@ -310,16 +272,12 @@ def test_what_cannot_be_joined() -> None:
 def test_the_command_says_what_python_does() -> None:
     """A row a state; JSON has the numbers."""
     found = sp.joint(sp.read(EXAMPLE), ["time", "minor-faults"])
-    out = io.StringIO()
-    assert main(["model", EXAMPLE, "--joint", "time,minor-faults"], Console(out, io.StringIO())) == 0
-    assert out.getvalue() == f"{found}\n"
-    assert max(map(len, out.getvalue().splitlines())) <= 80
-    assert "2,101" in out.getvalue()
-    out = io.StringIO()
-    assert (
-        main(["model", EXAMPLE, "--joint", "time,minor-faults", "--json"], Console(out, io.StringIO())) == 0
-    )
-    results = json.loads(out.getvalue())["results"]
+    words = ("model", EXAMPLE, "--joint", "time,minor-faults")
+    code, out, _ = speedproof(*words)
+    assert (code, out) == (0, f"{found}\n")
+    assert max(map(len, out.splitlines())) <= 80
+    assert "2,101" in out
+    results = json.loads(speedproof(*words, "--json")[1])["results"]
     assert [len(one["states"]) for one in results] == [len(m.states) for m in found.models]
 
 
@@ -361,3 +319,26 @@ def test_several_benchmarks_are_told_apart() -> None:
 def test_samples_that_no_mixture_says_anything_of(x: FloatArray) -> None:
     """Constants, a handful of values, and zeros give nothing rather than a crash."""
     assert compare_modes(pair(x, np.linspace(1, 2, 40))) is None
+
+
+def test_metrics_against_all_pairs() -> None:
+    """E|X-Y| and P[Y<X] are those of the n m pairs."""
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(10, 1, 50), rng.normal(9, 1, 60)
+    found = compared(x, y)
+    assert found.gap == pytest.approx(np.abs(x[:, None] - y).mean(), rel=1e-12)
+    assert found.candidate_lower == pytest.approx((y < x[:, None]).mean(), rel=1e-12)
+
+
+def test_a_picture_has_an_ellipse_a_state() -> None:
+    pytest.importorskip("matplotlib")
+    found = sp.joint(sp.read(EXAMPLE), ["time", "minor-faults"])
+    for m, (name, ax) in zip(found.models, found.pictures(), strict=True):
+        assert name == f"{m.benchmark} ({m.version})"
+        curves = [line for line in ax.lines if np.size(line.get_xdata()) == 181]
+        assert len(curves) == len(m.states)
+        for curve in curves:
+            x, y = np.asarray(curve.get_xdata()), np.asarray(curve.get_ydata())
+            assert x[0] == pytest.approx(x[-1])
+            assert (x > 0).all()
+            assert (y > 0).all()

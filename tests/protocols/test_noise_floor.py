@@ -4,7 +4,6 @@ import itertools
 import math
 from collections.abc import Mapping
 from itertools import product
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from speedproof.data.suite import Key, Pair, Suite
 from speedproof.data.units import Direction
 from speedproof.options import DETAILS
 from speedproof.protocols.claims import Demand, Outcome, SessionQuestion
-from speedproof.protocols.negative_controls import differs, withheld
+from speedproof.protocols.negative_controls import withheld
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
@@ -257,25 +256,6 @@ def test_bounds_beyond_the_largest_number(alpha: float, finite: bool) -> None:
         if found.quantity == "speedup":
             assert (found.speedup.high < math.inf) == (finite and plain.speedup.high < math.inf)
             assert (found.speedup.low > 0.0) == (finite and plain.speedup.low > 0.0)
-
-
-@pytest.mark.parametrize(
-    ("verdict", "low", "high", "differ"),
-    [
-        (Verdict.FASTER, 0.9, 1.1, True),
-        (Verdict.SLOWER, 0.9, 1.1, True),
-        (Verdict.UNDECIDED, 1.1, 1.2, False),
-        (Verdict.EQUIVALENT, 0.99, 1.01, False),
-        (Verdict.EQUIVALENT, 1.0, 1.01, False),
-        (Verdict.EQUIVALENT, 0.99, 1.0, False),
-        (Verdict.EQUIVALENT, 1.001, 1.01, True),
-        (Verdict.EQUIVALENT, 0.98, 0.999, True),
-    ],
-)
-def test_a_proven_difference(verdict: Verdict, low: float, high: float, differ: bool) -> None:
-    """Within a margin it is one where the bounds leave out 1."""
-    found: Any = SimpleNamespace(verdict=verdict, result=SimpleNamespace(low=low, high=high))
-    assert differs(found) == differ
 
 
 def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateResult:

@@ -1,4 +1,4 @@
-"""A race of several candidates: all sets of hypotheses after every block, in plain Python."""
+"""Races of blocks: what is said of them, and their symmetries."""
 
 import math
 
@@ -8,8 +8,10 @@ from scipy import stats
 from tests.protocols.asking import stop_rules
 
 from speedproof.data.notes import Assumption
+from speedproof.errors import DataError
+from speedproof.protocols.claims import Demand, Outcome, StopRules
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import PROVEN, SequentialComparison
+from speedproof.protocols.sequential import ALL_MEASURED, PROVEN, SequentialComparison
 
 
 @pytest.mark.parametrize(("level", "agreed"), [(0.05, True), (0.004, False)])
@@ -65,3 +67,45 @@ def test_a_candidate_that_left_keeps_its_verdict() -> None:
     a, b = race.findings()
     assert (a.verdict, a.reason, a.result.blocks) == (Verdict.FASTER, PROVEN, 8)
     assert (b.verdict, b.result.blocks) == (Verdict.UNDECIDED, 12)
+
+
+@pytest.mark.parametrize("family", [1, 4])
+def test_a_gate_over_a_fixed_number_of_blocks_is_wilcoxons(family: int) -> None:
+    """It passes at the risk, and fails at the benchmark's part of it, against the margin's end; of rates, too."""
+    rng, seen = np.random.default_rng(family), set()
+    demand = Demand(margin=0.02)
+    rules = stop_rules(alpha=0.1, min_blocks=14, max_blocks=14, fixed=True, demand=demand, family=family)
+    for shift in np.linspace(-0.07, 0.03, 21):
+        logs = shift + 0.02 * rng.standard_normal(14)
+        for higher in (False, True):
+            race = SequentialComparison("b", ["X", "Y"], rules, metric="rate", higher_is_better=higher)
+            for d in logs.tolist():
+                assert race.open() == ("Y",)
+                race.add({"X": math.exp(-d if higher else d), "Y": 1.0})
+            (found,) = race.findings()
+            kept, lost = (
+                stats.wilcoxon(logs + math.log(1.02), alternative=side, method="exact").pvalue
+                for side in ("greater", "less")
+            )
+            assert (found.reason, race.open()) == (ALL_MEASURED, ())
+            assert found.outcome != "pass" or kept <= 0.1
+            assert found.outcome != "fail" or lost <= 0.1 / family
+            assert found.outcome == ("pass" if kept < lost else "fail") or min(kept, lost) > 0.01
+            seen.add(found.outcome)
+    assert seen == set(Outcome)
+
+
+@pytest.mark.parametrize("rules", [stop_rules(), stop_rules(precision=0.05), stop_rules(margin=0.05)])
+def test_a_race_of_rates_is_one_of_times_with_the_sides_changed(rules: StopRules) -> None:
+    """After every block; a value of 0 is refused with its place, and a candidate that is dropped says why."""
+    rng = np.random.default_rng(3)
+    times = SequentialComparison("sort", ["X", "Y"], rules, metric="rate")
+    rates = SequentialComparison("sort", ["X", "Y"], rules, metric="rate", higher_is_better=True)
+    for x, y in np.exp(0.03 * rng.standard_normal((30, 2)) + [0.05, 0.0]).tolist():
+        times.add({"X": x, "Y": y})
+        rates.add({"X": y, "Y": x})
+        assert (repr(times.findings()), times.stopped()) == (repr(rates.findings()), rates.stopped())
+    with pytest.raises(DataError, match=r"sort, Y against X, rate: .*decide by a metric"):
+        times.add({"X": 1.0, "Y": 0.0})
+    rates.drop("Y", "it failed")
+    assert rates.open() == ()

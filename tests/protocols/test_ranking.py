@@ -9,7 +9,6 @@ from scipy import stats
 from scipy.integrate import trapezoid
 from tests.protocols.asking import compare_typical, rank_runs
 
-from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
@@ -18,10 +17,8 @@ from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import probability_below, sample_intervals
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
-from speedproof.protocols.checks import undermining
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import places, rank_benchmark
-from speedproof.protocols.ranking import rank_suite as rank_at
 from speedproof.protocols.results import PairVerdict, Verdict
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.stats.estimate import Estimate
@@ -311,30 +308,6 @@ def test_two_versions_of_a_benchmark_rank_as_they_compare(alpha: float) -> None:
         assert (found.alpha, found.benchmarks, found.left_out) == (alpha, ("sort",), ())
         speedups = {v.version: v.speedup for v in found.versions}
         assert speedups == {"a": Estimate(1.0, 1.0, 1.0, 1 - alpha), "b": single.speedup}
-
-
-def test_means_of_processes_that_drift_undermine_a_ranking_by_means() -> None:
-    """Though their medians do not."""
-    rng = np.random.default_rng(13)
-    rest = rng.permutation(16)
-    values = np.stack([10.0 + 0.01 * rest, 10.0 + 0.01 * rest, 11.0 + np.arange(16.0)], axis=1)
-    drifting = Sample(values.ravel(), processes=np.repeat(np.arange(16), 3), traits=ORDERED)
-    steady = Sample(rng.normal(10.0, 0.1, 16), processes=np.arange(16))
-    key = Key("sort")
-    found = rank_at(
-        Suite(("x", "y"), {(key, "x"): drifting, (key, "y"): steady}),
-        "time",
-        ("x", "y"),
-        Rules(),
-        question="mean",
-    )
-    assert {v.version: v.undermined for v in found.versions} == {"x": ("sort",), "y": ()}
-    by_medians = undermining(drifting, drifting.per_process("median"), "x", [steady])
-    assert Assumption.DRIFT not in {check.kind for check in by_medians}
-    alone = Suite(("x", "y"), {(key, "x"): drifting.per_process("median"), (key, "y"): steady})
-    assert not any(
-        v.undermined for v in rank_at(alone, "time", ("x", "y"), Rules(), question="mean").versions
-    )
 
 
 @pytest.mark.parametrize("drifting", ["a", "b", "c"])

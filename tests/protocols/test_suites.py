@@ -177,20 +177,6 @@ def test_gains_of_2009_of_a_suite() -> None:
     assert compared(own, ("typical",)).gain_2009 == ()
 
 
-def test_a_suite_by_benchmark_and_its_headline() -> None:
-    own = made(3)
-    orders: list[tuple[QuestionName, ...]] = [("typical", "mean"), ("mean", "typical"), ("median", "mean")]
-    for asked in (*orders, orders[1][:1]):
-        found = compared(own, asked)
-        first = "typical" if "typical" in asked else asked[0]
-        assert [(c.benchmark, c.protocol) for c in found.headlines] == [(str(k), first) for k in range(3)]
-        assert {name: [c.protocol for c in some] for name, some in found.by_benchmark.items()} == {
-            str(k): list(asked) for k in range(3)
-        }
-        assert (found.benchmarks, found.protocols) == (("0", "1", "2"), asked)
-    assert compared([], ("typical",)).headlines == ()
-
-
 def test_what_is_counted_over_a_suite_leaves_out_single_runs() -> None:
     """Shares and controlled verdicts are of speedups; of one benchmark nothing is controlled, of none counted."""
     rng = np.random.default_rng(9)

@@ -5,7 +5,6 @@ sessions, few runs, zeros, one value.
 """
 
 import functools
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,7 +26,6 @@ from speedproof.stats.estimate import Estimate
 from speedproof.stats.session_spread import SessionSpread
 
 ORDER = frozenset({Trait.ORDER_KNOWN})
-FLOOR = NoiseFloor("store", {}, {Key("").metric: SessionSpread(2e-4, 8.0, 1e-5, 5)})
 RULES = {
     "plain": Rules(),
     "margin": Rules(margin=0.05),
@@ -254,23 +252,3 @@ def test_the_unit_does_not_matter(protocol: str, rules: str) -> None:
         ]
         for name in ("mean", "median", "minimum", "maximum", "deviation", "mad"):
             same(getattr(b.candidate, name), getattr(a.candidate, name) * 2.0**power)
-
-
-@EVERY_RULE
-def test_summaries_against_numpy(rules: str) -> None:
-    """Of what was used: one value a process, at places that all have (an even number), unless they are pooled."""
-    for pair, found in zip(pairs(), answered("median", rules), strict=True):
-        several = [s.processes for s in (pair.reference, pair.candidate) if s.processes is not None]
-        sizes = [int(size) for processes in several for size in np.bincount(processes)]
-        few, most = min(sizes, default=0), max(sizes, default=0)
-        places = slice(few % 2 if few > 1 else 0, few) if few < most else slice(None)
-        for sample, summary in ((pair.reference, found.reference), (pair.candidate, found.candidate)):
-            values = sample.values
-            if RULES[rules].nested == "process" and sample.processes is not None:
-                processes = range(int(sample.processes.max()) + 1)
-                values = np.array([np.median(values[sample.processes == k][places]) for k in processes])
-            numbers = np.mean(values), np.median(values), np.min(values), np.max(values)
-            assert (summary.n, summary.observations) == (values.size, sample.n)
-            same([summary.mean, summary.median, summary.minimum, summary.maximum], list(map(float, numbers)))
-            same(summary.deviation, float(np.std(values, ddof=1)) if values.size > 1 else math.nan)
-            same(summary.mad, float(np.median(np.abs(values - np.median(values)))))

@@ -3,17 +3,13 @@
 import itertools
 import math
 from contextlib import nullcontext
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy import stats
 from tests.protocols.asking import compare_means, hpt_of_scores
 from tests.protocols.test_symmetries import asked
 
-from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
@@ -26,7 +22,6 @@ from speedproof.protocols.gate import GateRules
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import AtMargin, LogSpeedup, State, Verdict
-from speedproof.protocols.speedup_test import significant_risks
 from speedproof.protocols.touati2009 import State2009, decide_2009
 from speedproof.stats.ratio import RatioTest
 
@@ -179,35 +174,6 @@ def test_values_whose_sum_is_beyond_doubles(place: int, direction: Direction) ->
     usual = Sample(np.minimum(np.abs(x), 9e306), "B", direction)
     (side,) = PreparedPairs([Pair(KEY, usual, usual)]).sides("mean")
     assert side.slow is usual.values
-
-
-BoolArray = npt.NDArray[np.bool_]
-
-
-def test_highest_confidence_against_every_risk() -> None:
-    """Of a figure that says yes, no and yes again: at each of its p-values and between each two of them."""
-    rng = np.random.default_rng(5)
-    for _ in range(30):
-        pvalues = np.round(rng.random(4), 2)
-
-        def says(alpha: FloatArray, pvalues: FloatArray = pvalues) -> BoolArray:
-            at = np.atleast_1d(np.asarray(alpha))
-            return np.asarray((pvalues[0] <= at) & ((pvalues[1] > at) | (pvalues[2] <= at)), dtype=np.bool_)
-
-        def figure(alpha: FloatArray, says: Any = says) -> Any:
-            return SimpleNamespace(pvalue=np.where(says(alpha), 0.0, 2.0))
-
-        (found,) = significant_risks(figure, list(pvalues[:, None]))
-        points = sorted({0.0, 1.0, *pvalues.tolist()})
-        risks = [*points[1:-1], *(0.5 * (a + b) for a, b in itertools.pairwise(points))]
-        for alpha in risks:
-            if not 0 < alpha < 1:
-                continue
-            inside = any(
-                low < alpha < high or (alpha == low and low_in) or (alpha == high and high_in)
-                for low, high, low_in, high_in in found
-            )
-            assert inside == bool(says(np.array([alpha]))[0])
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """The typical run: units, direction, dependence, and what is said of it."""
 
-import math
 from itertools import permutations
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,14 +9,13 @@ import numpy.typing as npt
 import pytest
 from msgspec.structs import replace
 from scipy import signal
-from tests.protocols.asking import compare_single_runs, compare_typical
+from tests.protocols.asking import compare_typical
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
-from speedproof.protocols.figures import fewest
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.typical import typical_runs
@@ -165,26 +162,6 @@ def test_a_side_that_never_varies_is_read_like_the_other(unit: float) -> None:
         result = compare_typical(*pair, Rules(margin=0.02))
         assert result.verdict is Verdict.EQUIVALENT
         assert (result.speedup.low, result.speedup.high) == pytest.approx((0.995 / 1.005, 1.005 / 0.995))
-
-
-@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 40), (40, 2), (3, 5), (5, 3), (4, 5), (5, 4), (40, 40)])
-def test_the_side_with_too_few_runs_is_named(n: int, m: int) -> None:
-    """A single run takes five a side at 5 %, since 2^-5 is below it, a typical run three: C(6, 3) = 20 orders."""
-    rng = np.random.default_rng(10)
-    x, y = (Sample(10.0 + (rng.permutation(size) - (size - 1) / 2) / 100) for size in (n, m))
-    for found, least in ((compare_single_runs(x, y), 5), (compare_typical(x, y), 3)):
-        assert found.verdict is Verdict.UNDECIDED
-        assert found.needed is not None
-        lacking = 1 / math.comb(n + m, n) > 0.05 if least == 3 else min(n, m) < 5
-        assert found.needed.least is lacking
-        if lacking:
-            expected = [least if size < least else None for size in (n, m)]
-            assert [found.needed.reference, found.needed.candidate] == expected
-    sides = [SimpleNamespace(x=SimpleNamespace(n=n), y=SimpleNamespace(n=m))]
-    for least in (2, 3, 4, 5, 40, 41):
-        told = fewest(sides, [0], least)[0]  # type: ignore[arg-type]
-        runs = [None if size >= least else least for size in (n, m)]
-        assert ([told.reference, told.candidate], told.least) == (runs, True)
 
 
 KEY = Key("b")

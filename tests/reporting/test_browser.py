@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -26,9 +25,7 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
 from speedproof.reporting.html import panels, render
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text
 from speedproof.reporting.stored import Context
-from speedproof.stats.estimate import Estimate
 
 Made = tuple[SuiteComparison, Suite]
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
@@ -254,26 +251,6 @@ def test_copy_as_markdown(open_page: Opener, mixed: Made) -> None:
 
 
 @pytest.mark.slow
-def test_a_strip_has_a_tick_a_run(open_page: Opener, mixed: Made) -> None:
-    """Beside the times of a row, the reference above the candidate."""
-    driver = open_page(mixed)
-    driver.execute_script("dispatchEvent(new Event('beforeprint'))")
-    ticks = driver.execute_script(
-        "return Object.fromEntries([...document.querySelectorAll('tr[data-panel]')].map(r => [r.dataset.name,"
-        " [...r.querySelectorAll('.c-strip path')].map(p => p.getAttribute('d').split('M').length - 1)]))"
-    )
-    assert ticks == {
-        name: [
-            s.n
-            for v in ("old", "new")
-            for (k, w), s in mixed[1].samples.items()
-            if (k.benchmark, w) == (name, v)
-        ]
-        for name in mixed[0].benchmarks
-    }
-
-
-@pytest.mark.slow
 def test_hostile_names_do_nothing(open_page: Opener, hostile: Made) -> None:
     """No script of a name runs, in the table or in a panel; the name is shown letter by letter."""
     driver = open_page(hostile)
@@ -415,36 +392,3 @@ def test_labels_of_an_axis_at_any_width(open_page: Opener, make_suite: Callable[
             assert all(b[0] - a[1] > 2 for a, b in itertools.pairwise(labels)), (width, labels)
             assert "1" in [text for _, _, text in labels]
             assert len(labels) > 2 or width < 1280
-
-
-@pytest.mark.slow
-def test_drawn_tables_fit_any_width(chromium: webdriver.Chrome, tmp_path: Path) -> None:
-    """Speedups told in the cells of a table are drawn beside them, in view at 400 pixels, too."""
-    told: list[tuple[str, Style, float, float, float]] = [
-        ("a", "good", 1.1, 1.05, 1.2),
-        ("b", "warning", 1.0, 0.97, math.inf),
-    ]
-    rows = tuple(
-        Row(
-            (
-                Cell(name),
-                Cell(f"{v} [{low}, {high}]", style, speedup=Estimate(v, low, high, 0.95)),
-                Cell("+ told"),
-                Cell("12"),
-            ),
-            name,
-        )
-        for name, style, v, low, high in told
-    )
-    titles = (Column("candidate"), Column("speedup"), Column("verdict"), Column("blocks"))
-    page = tmp_path / "drawn.html"
-    page.write_text(render(Report("", (Text("Two candidates"),), (Table(titles, rows),))), encoding="utf-8")
-    chromium.get(page.as_uri())
-    for width in (400, 700, 1280):
-        with window(chromium, width):
-            assert len(chromium.execute_script(LABELS)[0]) > 1
-            drawn = chromium.find_elements(By.CSS_SELECTOR, "td.c-plot svg")
-            assert len(drawn) == 2
-            for svg in drawn:
-                assert svg.rect["width"] > 150
-                assert 0 <= svg.rect["x"] <= width - svg.rect["width"]

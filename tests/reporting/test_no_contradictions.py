@@ -6,17 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.cli.main import main
 from speedproof.options import DETAILS, QuestionName
-from speedproof.protocols.pair import Rules
 from speedproof.reporting import samples
 from speedproof.reporting.model import Cell, Column, Table
 from speedproof.reporting.model import Report as Sheet
 from speedproof.reporting.text import render
-from speedproof.stats.estimate import alpha_at
 
 
 def suite(values: dict[str, dict[str, list[float]]]) -> sp.Suite:
@@ -132,15 +129,6 @@ def test_intervals_are_in_order(confidence: float, protocols: tuple[QuestionName
     assert all(float(low) <= float(high) for low, high in found), told
 
 
-def test_the_observed_ratio_does_not_depend_on_the_risk() -> None:
-    """Whatever is proven of it: the ratio of a typical run is that of the data."""
-    ratios = {
-        level: {c.benchmark: c.speedup.value for c in result_at(level).result.headlines}
-        for level in (0.01, 0.2, 0.95)
-    }
-    assert ratios[0.01] == ratios[0.2] == ratios[0.95]
-
-
 @pytest.mark.parametrize("options", [("--confidence", "0.01"), ("--alpha", "0.99")])
 def test_a_comparison_takes_the_level_of_example_2_2(
     capsys: pytest.CaptureFixture[str], options: tuple[str, str]
@@ -169,41 +157,3 @@ def test_a_risk_is_no_confidence_of_a_gate(
     )
     assert main([*command, *options]) == 2
     assert "do you mean" in capsys.readouterr().err
-
-
-def test_a_higher_risk_proves_more() -> None:
-    """The bound that is proven grows with its risk, in every benchmark and every protocol."""
-    suite = sp.read(f"O2={EXAMPLES / 'O2.json'}", f"O3={EXAMPLES / 'O3.json'}")
-    levels = (0.99, 0.95, 0.6, 0.4, 0.2, 0.01)
-    found = [sp.compare_suite(suite, rules=Rules(alpha=alpha_at(level))) for level in levels]
-    for one in zip(*found, strict=True):
-        lows = [float(row.lower) for row in one]
-        highs = [float(row.upper) for row in one]
-        assert lows == sorted(lows)
-        assert highs == sorted(highs, reverse=True)
-
-
-def written(folder: Path, samples: dict[str, tuple[object, object]]) -> Path:
-    rows = ["Name,Sample1,Sample2,ConfLevel,Coef"]
-    for name, sides in samples.items():
-        for side, values in zip("xy", sides, strict=True):
-            (folder / f"{name}.{side}").write_text("\n".join(map(repr, np.asarray(values).tolist())))
-        rows.append(f"{name},{name}.x,{name}.y,0.95,1")
-    path = folder / "c.csv"
-    path.write_text("\n".join(rows) + "\n")
-    return path
-
-
-def test_the_mark_of_rows_without_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stands on rows that show none and on rows whose mean was not tested, as few runs are not normal."""
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(1)
-    few = rng.exponential(size=12) ** 3 + 1.0
-    same, fast = rng.normal(10.0, 1.0, 20), rng.normal(5.0, 1.0, 20)
-    legend = "~: no difference shown at the row's level, or not tested."
-    _, out, _ = speedproof("suite", written(tmp_path, {"few": (few, few[::-1]), "same": (same, same + 0.01)}))
-    assert out.count("~ ") == 4
-    assert legend in out
-    assert "few: mean: more than 30 runs needed" in speedproof("suite", tmp_path / "c.csv", "--details")[1]
-    _, out, _ = speedproof("suite", written(tmp_path, {"fast": (same, fast)}))
-    assert "~" not in out

@@ -1,7 +1,6 @@
 """The options that write reports, those of a gate too, as a user meets them."""
 
 import html
-import io
 import json
 import re
 from pathlib import Path
@@ -10,9 +9,7 @@ import numpy as np
 import pytest
 from tests.command import speedproof
 
-from speedproof.cli.console import Console
 from speedproof.cli.files import write_whole
-from speedproof.cli.main import main
 from speedproof.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -203,9 +200,7 @@ def test_run_of_several_candidates_has_a_heading_that_counts(tmp_path: Path) -> 
 
 
 def gate(baseline: str, candidate: str, *options: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    code = main(["gate", "--baseline", baseline, "--candidate", candidate, *options], Console(out, err))
-    return code, out.getvalue(), err.getvalue()
+    return speedproof("gate", "--baseline", baseline, "--candidate", candidate, *options)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """JSON is what docs/schema.json says, and is read back as it was written; what is wrong has its place."""
 
 import copy
-import io
 import json
 import re
 import runpy
@@ -13,9 +12,9 @@ from typing import Any
 
 import jsonschema
 import pytest
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import every_command, main
+from speedproof.cli.main import every_command
 from speedproof.data.suite import Suite
 from speedproof.errors import FormatError
 from speedproof.protocols.suite import SuiteComparison
@@ -111,15 +110,11 @@ def test_output_is_valid(
         _two_commits(tmp_path, monkeypatch)
     if argv[0] == "corpus":
         pytest.importorskip("duckdb")
-        built = main(
-            ["corpus", "build", O2, O3, "-o", f"{tmp_path}/corpus"], Console(io.StringIO(), io.StringIO())
-        )
-        assert built == 0
+        assert speedproof("corpus", "build", O2, O3, "-o", tmp_path / "corpus")[0] == 0
     numbers = "".join(f"{10 + (7 * i) % 11 + (i % 2) * 30}\n" for i in range(60))
     (tmp_path / "numbers.txt").write_text(numbers, encoding="utf-8")
-    out = io.StringIO()
-    main([*(a.replace("{tmp}", str(tmp_path)) for a in argv), "--json"], Console(out, io.StringIO()))
-    document = json.loads(out.getvalue())
+    _, out, _ = speedproof(*(a.replace("{tmp}", str(tmp_path)) for a in argv), "--json")
+    document = json.loads(out)
     assert document["results"]
     strict = _strict(schema)
     (own,) = (s for s in strict["anyOf"] if s["properties"]["command"]["const"] == document["command"])

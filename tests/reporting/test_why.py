@@ -1,6 +1,5 @@
 """What a difference goes with, in words: on the command line, in Python, as JSON."""
 
-import io
 import json
 from operator import attrgetter
 from pathlib import Path
@@ -8,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.suite import Key
 from speedproof.reporting import text
 
@@ -19,9 +17,9 @@ EXAMPLE = str(Path(__file__).parents[2] / "examples/faults/session.jsonl")
 
 
 def printed(*arguments: str, code: int = 0) -> str:
-    out = io.StringIO()
-    assert main(list(arguments), Console(out, out)) == code
-    return out.getvalue()
+    found, out, err = speedproof(*arguments)
+    assert found == code
+    return err + out
 
 
 def two(
