@@ -834,21 +834,6 @@ def test_review_finds_what_the_session_found() -> None:
     assert again.runs == []
 
 
-def test_review_at_a_smaller_risk_uses_all_blocks() -> None:
-    """Candidates that left early keep their blocks; the others have all of theirs."""
-    bench = Bench(
-        {"X": noisy(1.0, 1), "Y": noisy(1.0, 2), "Z": noisy(0.5, 3)},
-        rules=until(max_blocks=60, max_time=None),
-    )
-    bench.session.run()
-    again = Bench({"X": 1.0, "Y": 1.0, "Z": 1.0}, rules=until(alpha=1e-6))
-    again.session.recall([bench.stored()])
-    assert [f.result.blocks for f in again.session.review().findings] == [
-        bench.executor.calls.count("Y"),
-        bench.executor.calls.count("Z"),
-    ]
-
-
 def test_a_value_of_zero_stops_the_session_and_says_why() -> None:
     with pytest.raises(RunError, match="'Y' has the value 0 of 'time', which decides: a speedup is a ratio"):
         Bench({"X": 1.0, "Y": 0.0}).session.run()

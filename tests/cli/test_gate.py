@@ -206,21 +206,6 @@ def test_the_manuals_settings_are_read() -> None:
     assert [entry.pattern for entry in settings.benchmark] == ["json_*", "*_io", "net_io"]
 
 
-@pytest.mark.parametrize(
-    ("method", "words"),
-    [
-        ("holm", "of a false fail: 5 % over all 3 (Holm)"),
-        ("bh", "an expected share of 5 % of those that fail"),
-        ("none", "5 % for each benchmark, up to 15 % over all 3"),
-    ],
-)
-def test_the_risk_is_stated(three: dict[str, str], method: str, words: str) -> None:
-    """Bonferroni's bound of three independent tests at 5 % is 15 %."""
-    out = " ".join(gate(three["base"], three["same"], "--multiplicity", method)[1].split())
-    assert words in out
-    assert "Risk of a false pass: at most 5 %" in out
-
-
 def test_several_policies_in_one_sentence(three: dict[str, str]) -> None:
     """A pass says what was proven of how many; the summary names what the settings ignore."""
     Path("speedproof.toml").write_text(

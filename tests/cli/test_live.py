@@ -72,19 +72,6 @@ def test_what_is_still_to_come(pairs: list[tuple[float, float]], end: str) -> No
     assert re.search(f"[,:] {end}$", watch(io.StringIO(), 1.0, pairs=pairs).splitlines()[0])
 
 
-def test_decided_before_the_least_number_of_runs() -> None:
-    """A verdict that has to wait for --min-runs has no runs to forecast."""
-    early = found([(2.0, 1.0)] * 9, stop_rules(min_blocks=50))
-    assert (early.verdict, early.reason, early.blocks_to_go) == (Verdict.FASTER, "", 0.0)
-    text = io.StringIO()
-    now = [0.0]
-    with Watcher(Console(io.StringIO(), text), clock=lambda: now[0]) as watcher:
-        now[0] = 11.0
-        race = race_of([(2.0, 1.0)] * 9, stop_rules(min_blocks=50))
-        watcher(Progress(PLAN, "X", Run({"time": 1.0}), False, 11.0, 1), race)
-    assert text.getvalue().rstrip().endswith("faster, enough is known")
-
-
 def test_a_short_session_in_a_pipe_is_quiet() -> None:
     assert watch(io.StringIO(), 0.1) == ""
 
@@ -129,3 +116,16 @@ def test_calibration_in_words() -> None:
     assert max(map(len, quiet.splitlines())) <= 80
     alarm = render(calibrated(c, found([(2.0, 1.0)] * 10)))
     assert "The second copy was found 1.99x to 2.01x faster" in alarm
+
+
+def test_decided_before_the_least_number_of_runs() -> None:
+    """A verdict that has to wait for --min-runs has no runs to forecast."""
+    early = found([(2.0, 1.0)] * 9, stop_rules(min_blocks=50))
+    assert (early.verdict, early.reason, early.blocks_to_go) == (Verdict.FASTER, "", 0.0)
+    text = io.StringIO()
+    now = [0.0]
+    with Watcher(Console(io.StringIO(), text), clock=lambda: now[0]) as watcher:
+        now[0] = 11.0
+        race = race_of([(2.0, 1.0)] * 9, stop_rules(min_blocks=50))
+        watcher(Progress(PLAN, "X", Run({"time": 1.0}), False, 11.0, 1), race)
+    assert text.getvalue().rstrip().endswith("faster, enough is known")

@@ -92,18 +92,6 @@ def test_commits_that_do_not_build_end_as_a_set() -> None:
     assert set(found.skipped) == {4, 5}
 
 
-def test_a_second_change_is_noticed() -> None:
-    """The first is blamed, and it is said that it is not all; 95 % of intervals hold what the other makes."""
-    covered = 0
-    for seed in range(1, 21):
-        found = searched([1.0] * 6 + [1.1] * 6 + [1.2] * 6, 0.002, seed=seed)
-        assert found.outcome is BisectionOutcome.CULPRIT
-        assert found.culprit == 6
-        assert found.more
-        covered += found.rest_low < 1.2 / 1.1 < found.rest_high
-    assert stats.binomtest(covered, 20, 0.95).pvalue > 0.001
-
-
 def test_a_proof_leaves_no_other_commit() -> None:
     """Once a commit is confirmed, it alone is named, though the model holds others possible."""
     found = searched([1.0] * 8 + [1.3] * 4, 0.15, seed=6)

@@ -13,15 +13,7 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.caveats import caveats_of, few_runs
-from speedproof.protocols.checks import (
-    coarse_values,
-    of_order,
-    of_runs,
-    order_tests,
-    same_values,
-    steadiness,
-    undermining,
-)
+from speedproof.protocols.checks import coarse_values, of_runs, order_tests, same_values, steadiness
 from speedproof.protocols.results import Comparison
 from speedproof.stats.dependence import drift, drift_within, lag1
 
@@ -150,24 +142,6 @@ def test_neighbours_and_trends_are_those_of_their_tests(n: int) -> None:
         within = drift_within(v[None], processes)
         expected_within = float(within.correlation[0]), float(within.pvalue[0])
         assert one == pytest.approx(expected_within, nan_ok=True)
-
-
-@pytest.mark.parametrize("traits", [ORDER, ORDER | {Trait.RANDOM_ORDER}])
-def test_what_is_said_of_an_order(traits: frozenset[Trait]) -> None:
-    """At one per cent the assumption does not hold; above a ratio of two neighbours are opposed."""
-    sample = Sample(np.arange(9.0) + 1.0, traits=traits)
-    above = float(np.nextafter(0.01, 1.0))
-    for ratio, alike in ((1.9, "are alike"), (2.0, "alternate"), (2.1, "alternate")):
-        serial, trend, within = of_order(sample, "X", ((ratio, 0.01), (0.4, 0.01)), (0.3, 0.01))
-        assert [c.held for c in (serial, trend, within)] == [False] * 3
-        assert [c.statistic for c in (serial, trend, within)] == [ratio, 0.4, 0.3]
-        assert alike in serial.message
-        assert ("took turns in random order" in trend.message) is (Trait.RANDOM_ORDER in traits)
-        held = of_order(sample, "X", ((ratio, above), (0.4, above)), (0.3, above))
-        assert [(c.held, c.pvalue) for c in held] == [(True, above)] * 3
-    assert of_order(sample, "X", None, None) == of_order(sample, "X", None, (math.nan, math.nan)) == []
-    kinds = [c.kind for c in undermining(sample, sample, "X", [])]
-    assert kinds == [Assumption.RUN_ORDER, Assumption.DRIFT]
 
 
 def test_how_values_are_nested_is_told() -> None:

@@ -14,14 +14,13 @@ from tests.protocols.asking import compare_samples
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import DataError
 from speedproof.options import Location, Policy
 from speedproof.protocols.claims import Demand, Outcome, claim, judge, overall
 from speedproof.protocols.gate import GateDecision, GateRow, GateRules, gate
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Verdict
 
 Samples = dict[str, tuple[FloatArray, FloatArray]]
@@ -321,29 +320,6 @@ def test_a_contradiction_needs_more_runs_in_a_larger_family() -> None:
         oracle = 2 * (z + scipy_stats.norm.ppf(0.8)) ** 2 / d**2 + z**2 / 4
         assert needed[-1] == pytest.approx(oracle, abs=2)
     assert needed[1] > 2 * needed[0]
-
-
-def test_dependent_runs_need_as_many_more_as_they_tell_less() -> None:
-    """Runs of an autoregression with phi = .6 tell a quarter, (1 - phi) / (1 + phi); compare and gate agree."""
-    ratios = []
-    for seed in range(12):
-        noise = np.random.default_rng(seed).standard_normal((2, 1000))
-        for i in range(1, 1000):
-            noise[:, i] += 0.6 * noise[:, i - 1]
-        needed = []
-        for traits in (frozenset[Trait](), frozenset({Trait.ORDER_KNOWN})):
-            old, new = (Sample(10.0 + 0.25 * values, "s", traits=traits) for values in noise)
-            (row,) = hold(
-                sp.Suite.of_samples({"b": {"old": old, "new": new}}), Policy.PROVEN_IMPROVEMENT
-            ).rows
-            forecasts = ask("typical", old, new).needed, row.comparison.needed
-            of_compare, of_gate = (n.reference if n else None for n in forecasts)
-            assert of_compare == of_gate
-            needed.append(of_gate)
-        if needed[0] and needed[1]:
-            ratios.append(needed[1] / needed[0])
-    assert len(ratios) > 2
-    assert 3.0 < np.mean(ratios) < 5.0
 
 
 @pytest.fixture(scope="module")

@@ -186,23 +186,6 @@ def stated(text: str) -> dict[str, list[tuple[str, str]]]:
     return {name: pairs for name, pairs in found.items() if len(pairs) == 2}
 
 
-def test_every_row_names_its_own_level(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A slowdown is stated at the level of its row, never at another's."""
-    monkeypatch.setenv("COLUMNS", "200")
-    report = suite_json(capsys, str(TOOL / "levels.csv"))
-    assert main(["suite", str(TOOL / "levels.csv"), "--all"], Console()) == 0
-    said = stated(capsys.readouterr().out)
-    slowed = 0
-    for row, own in zip(report["rows"], report["levels"], strict=True):
-        for number, location in enumerate(("mean", "median")):
-            if row[location]["slower"]:
-                slowed += 1
-                assert said[row["name"]][number] == ("slower", f"{100 * (own or 0.95):.0f}")
-    assert slowed > 2
-
-
 @pytest.mark.parametrize("asked", ["0.01", "0.2", "0.8"])
 def test_levels_below_one_half(
     asked: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

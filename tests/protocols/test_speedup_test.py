@@ -11,7 +11,7 @@ from tests.protocols.asking import article_mean, article_median
 
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
-from speedproof.protocols.aggregates import LOCATIONS, Weighting, locate, weigh
+from speedproof.protocols.aggregates import LOCATIONS, locate
 from speedproof.protocols.figures import Decision, state_of
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import MedianDecision, decide_median, median_tests
@@ -158,37 +158,6 @@ def report(given: list[Entry], **options: Any) -> SuiteReport:
         options.pop("rules", Rules()),
         **{"alpha": None, "precision": 0.05, "original": False, **options},
     )
-
-
-@pytest.mark.parametrize(
-    ("weights", "weighting", "used", "remark"),
-    [
-        ([None, None], "custom", "equal", ""),
-        ([1.0, None], "custom", "equal", "a weight is missing; all benchmarks weigh the same"),
-        (
-            [-1.0, 2.0],
-            "custom",
-            "equal",
-            "a weight is negative or not a number; all benchmarks weigh the same",
-        ),
-        ([1.0, 2.0], "custom", "custom", ""),
-        ([1.0, None], "equal", "equal", ""),
-        ([1.0, 2.0], "equal", "equal", ""),
-        ([None, None], "fraction", "fraction", ""),
-    ],
-)
-def test_how_benchmarks_weigh(
-    weights: list[float | None], weighting: Weighting, used: str, remark: str
-) -> None:
-    """Custom weights that cannot be used are said to be equal, in words if any was given."""
-    given = entries(2, weights, [0.95, 0.95])
-    found = report(given, weighting=weighting)
-    # That all are asked to weigh the same is no fallback, yet reported as what it is.
-    assert (found.weighting, found.remarks) == (used, (remark,) if remark else ())
-    for k, row in enumerate(found.rows):
-        for where in LOCATIONS:
-            of_reference = [locate(e.x.values, where) for e in given]
-            assert row.weights[where] == weigh(weighting, of_reference, weights)[0][k]
 
 
 @pytest.mark.parametrize(

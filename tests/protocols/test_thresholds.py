@@ -22,7 +22,6 @@ from speedproof.protocols.gate import GateRules
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import AtMargin, LogSpeedup, State, Verdict
-from speedproof.protocols.touati2009 import State2009, decide_2009
 from speedproof.stats.ratio import RatioTest
 
 
@@ -71,16 +70,6 @@ def test_pvalues_at_both_ends_of_a_margin() -> None:
     assert third is not None
     assert math.isnan(third.not_worse)
     assert at_margins(test, None, known, known) == [None, None, None]
-
-
-@pytest.mark.parametrize(("n", "state"), [(99, State2009.HUNDRED_NEEDED), (100, State2009.NO_STATISTICS)])
-def test_a_hundred_runs_should_be_independent_in_2009(n: int, state: State2009) -> None:
-    alternating = 10 + np.tile([0.0, 1.0], 50)[:n]
-    steady = np.sort(10 + np.random.default_rng(1).standard_normal(40))
-    found = decide_2009(alternating, steady, 0.05)
-    assert (found.state, found.failing) == (state, (True, False))
-    found = decide_2009(steady, alternating, 0.05)
-    assert (found.state, found.failing) == (state, (False, True))
 
 
 def test_options_at_their_ends() -> None:

@@ -263,3 +263,24 @@ def test_half_is_no_independence_and_a_twentieth_not_normal(
     assert at("shapiro_wilk", normality(0.05), normality(0.5)) is State2009.NOT_NORMAL
     assert at("shapiro_wilk", normality(float(np.nextafter(0.05, 1.0))), normality(0.5)) is State2009.SPEEDUP
     assert at("shapiro_wilk", normality(math.nan), normality(0.5)) is State2009.NOT_NORMAL
+
+
+@pytest.mark.parametrize("alpha", [0.0001, 0.00009, 0.05, 0.3])
+def test_the_bootstrap_of_2009_in_ranks(alpha: float) -> None:
+    """9,999 resamples: the k-th of them from either end bounds, k = 10,000 alpha; below k = 1 nothing does."""
+    rng = np.random.default_rng(3)
+    while True:
+        x, y = 10.4 + rng.pareto(2.5, 12), 10 + rng.pareto(2.5, 15)
+        if decide_2009(x, y, alpha).state is State2009.NOT_NORMAL:
+            break
+    found = compare(x.tolist(), y.tolist(), alpha, bootstrap=True)
+    a, b = bootstrap_means(x, y)
+    ratios, differences = np.sort(a / b), np.sort(a - b)
+    expected = [(1 + np.sum(side)) / 10_000 for side in (ratios <= 1, ratios >= 1)]
+    assert (found.pvalue, found.pvalue_slower) == pytest.approx(expected)
+    k = {0.0001: 1, 0.00009: 0, 0.05: 500, 0.3: 3000}[alpha]
+    assert found.difference is not None
+    told = (found.speedup.low, found.speedup.high, found.difference.low, found.difference.high)
+    ends = [v for sample in (ratios, differences) for v in (sample[k - 1], sample[min(9999 - k, 9998)])]
+    assert told == pytest.approx(tuple(ends) if k else (0.0, math.inf, -math.inf, math.inf))
+    assert found.speedup.value == pytest.approx(np.median(x) / np.median(y))

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from msgspec.structs import replace
 from scipy import signal
@@ -134,24 +133,6 @@ def test_randomised_order_is_not_adjusted() -> None:
         Sample(np.sort(rng.normal(m, 1.0, 12)), traits=ORDER | {Trait.RANDOM_ORDER}) for m in (10.0, 10.5)
     )
     assert compare_typical(x, y).pvalue == compare_typical(Sample(x.values), Sample(y.values)).pvalue
-
-
-def of_sessions(values: npt.ArrayLike, version: str) -> Sample:
-    own = np.asarray(values, dtype=np.float64)
-    names = tuple(f"{version}/{k}" for k in range(own.size))
-    return Sample(own, label=version, sessions=np.arange(own.size), session_names=names)
-
-
-def test_whether_sessions_are_paired_is_no_matter_of_the_confidence() -> None:
-    """What is undecided at a risk is so at every smaller one; p-value and test do not depend on it."""
-    x, y = (
-        of_sessions([1.0158, 1.0153, 1.0011, 1.0164], "a"),
-        of_sessions([0.9894, 0.9829, 1.0086, 0.9792], "b"),
-    )
-    found = [compare_typical(x, y, Rules(alpha)) for alpha in (0.2, 0.1, 0.05, 0.01)]
-    assert len({(result.test, result.pvalue) for result in found}) == 1
-    decided = [result.verdict is not Verdict.UNDECIDED for result in found]
-    assert decided == sorted(decided, reverse=True)
 
 
 @pytest.mark.parametrize("unit", [0.01, 1.0, 1000.0])

@@ -94,19 +94,6 @@ def test_a_state_that_is_gone() -> None:
     assert np.isnan(m.states[1].means[1])
 
 
-def test_no_state_in_common() -> None:
-    """A count that is another one in every run of the other version shares nothing out."""
-    times, _ = sides((0.0, 0.0), (1.2, 1.0), noise=0.05)
-    rng = np.random.default_rng(5)
-    other = [
-        Sample(level + 40.0 * (t.values / t.values.mean() - 1.0) + rng.normal(size=100), "")
-        for level, t in zip((100.0, 300.0), times, strict=True)
-    ]
-    m = first(why("f", "time", times, {"instructions": other}))
-    assert m.share is None
-    assert m.correlation > 0.5
-
-
 def test_what_differs_between_versions_only_is_not_named() -> None:
     """Instructions fell by a fifth, as time did: within a version they have nothing to do with it."""
     rng = np.random.default_rng(3)

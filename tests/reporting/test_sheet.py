@@ -82,15 +82,6 @@ def test_one_run_a_side(make_suite: Callable[..., Made]) -> None:
     assert re.search(r"^a +1.000 s +2.000 s +2.00x slower$", text, re.MULTILINE)
 
 
-def test_rows_in_the_order_of_what_is_proven(make_suite: Callable[..., Made]) -> None:
-    """The clearest first, in either direction."""
-    rng = np.random.default_rng(1)
-    gains = [1.1, 2.0, 1.5, 0.7, 0.5, 0.9]
-    result, _ = make_suite({f"b{g}": (rng.normal(g, 0.01, 20), rng.normal(1.0, 0.01, 20)) for g in gains})
-    names = [row.name for row in sheet.report(result).tables[-1].rows]
-    assert names == ["b2.0", "b1.5", "b1.1", "b0.5", "b0.7", "b0.9"]
-
-
 def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
     """No option that was given is offered again."""
     rng = np.random.default_rng(3)

@@ -199,3 +199,14 @@ def test_metrics_that_never_vary_explain_nothing() -> None:
     result = two_samples(found, metrics={"faults": tuple(constant)})
     assert result.why == ()
     assert "no other metric varies" in " ".join(str(result).split())
+
+
+def test_one_version() -> None:
+    """Its states are named with their times and weights."""
+    parts = {
+        (Key("f", metric), "a"): sp.Sample(sides[0], "s" if metric == "time" else "", label="a")
+        for metric, sides in two().items()
+    }
+    told = " ".join(str(sp.why(sp.Suite(("a",), parts))).split())
+    assert "with about 112 faults (70 % of a)" in told
+    assert "with about 2,112 faults (30 % of a)" in told
