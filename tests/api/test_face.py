@@ -364,7 +364,7 @@ def test_what_was_left_out_is_printed() -> None:
     }
     suite = sp.Suite.from_frame(table, benchmark="n", version="v", value="t")
     told = "left out: data frame: a: 1 of 4 in column 't' missing (NaN), left out"
-    for result in (sp.compare_suite(suite), sp.gate(suite), sp.rank(suite, mixtures=False)):
+    for result in (sp.compare_suite(suite), sp.gate(suite), sp.rank(suite, mixtures=False), sp.hpt(suite)):
         assert str(result).splitlines()[-1] == told
         assert result._repr_html_().count("1 of 4 in column") == 1
         assert all(told not in note.text for report in result.reports() for note in report.notes)

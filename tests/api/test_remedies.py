@@ -158,19 +158,6 @@ def test_a_negative_time_is_told_once_and_with_a_remedy() -> None:
     )
 
 
-def test_every_answer_tells_what_was_left_out() -> None:
-    rows = {
-        "n": ["a", "b"] * 20,
-        "v": ["old"] * 20 + ["new"] * 20,
-        "t": [float("nan"), *map(float, range(1, 40))],
-    }
-    made = sp.Suite.from_frame(rows, benchmark="n", version="v", value="t")
-    told = "left out: data frame: a: 1 of 10 in column 't' missing (NaN), left out"
-    for result in (sp.hpt(made), sp.model(made, bootstrap=0), sp.compare_suite(made).hpt):
-        assert str(result).splitlines()[-1] == told
-        assert told in result._repr_html_().replace("&#x27;", "'")
-
-
 async def coroutine() -> None: ...
 
 

@@ -371,22 +371,6 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
         assert message in " ".join(err.split())
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (("--margin", "9%"), "close: policy and margin are chosen once"),
-        (("--confidence", "0.9"), "confidence, protocol and multiplicity are chosen once"),
-    ],
-)
-def test_what_is_asked_is_asked_at_every_look(changed: tuple[str, str], message: str, write: Write) -> None:
-    """Who may choose the margin after seeing the runs holds no risk."""
-    close = write("a.csv", 1, 8, 0.06, close=1.0), write("b.csv", 2, 8, 0.06, close=1.0)
-    assert looked(1, *close)[0] == 3
-    code, _, err = looked(2, *close, more=changed)
-    assert code == 2
-    assert message in " ".join(err.split())
-
-
 @pytest.mark.parametrize("also", [{}, {"close": 1.0}])
 def test_a_gate_that_failed_stays_failed(also: dict[str, float], write: Write) -> None:
     """What failed or is missing fails every later look, with the same reports, whatever is measured."""

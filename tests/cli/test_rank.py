@@ -68,38 +68,6 @@ def runs_file(path: Path, times: Mapping[str, npt.ArrayLike]) -> str:
     return str(path)
 
 
-def test_ties_and_warnings_are_marked_as_compare_marks_them(tmp_path: Path) -> None:
-    """Two equal versions share their places; a version that drifts is doubted, with the reason, everywhere."""
-    rng = np.random.default_rng(1)
-    times = {
-        "fast": rng.normal(1.0, 0.01, 30),
-        "drifting": np.linspace(2.0, 2.2, 30) + rng.normal(0, 0.001, 30),
-        "same": rng.permutation(np.linspace(2.0, 2.2, 30)) + rng.normal(0, 0.001, 30),
-    }
-    path = runs_file(tmp_path / "h.json", times)
-    page = tmp_path / "page.md"
-    code, out, err = speedproof("rank", path)
-    assert code == 0
-    assert err == ""
-    assert "The commands of one file are ranked as versions of one thing." in out
-    assert sorted(places(out)) == [["1", "fast"], ["2-3", "drifting"], ["2-3", "same"]]
-    assert "Undecided on single runs: " in out
-    assert "true risk" not in out  # the test takes care of drift
-    speedproof("rank", path, "--resamples", "20", "--markdown", str(page), "--html", str(tmp_path / "p.html"))
-    for name in ("page.md", "p.html"):
-        text = (tmp_path / name).read_text(encoding="utf-8")
-        for part in ("2-3", "Undecided on single runs", "commands of"):
-            assert part in text
-    _, out, _ = speedproof("rank", path, "--resamples", "20", "--json")
-    found = json.loads(out)["results"][0]["ranking"]
-    by_name = {p["version"]: p for p in found["versions"]}
-    fast = by_name["fast"]
-    assert (fast["best_rank"], fast["worst_rank"], fast["tied"], fast["undermining"]) == (1, 1, False, [])
-    assert by_name["drifting"]["tied"]
-    assert by_name["drifting"]["undermining"] == []
-    assert [sorted(group) for group in found["groups"]] == [["drifting", "same"]]
-
-
 def test_too_few_runs_are_told(tmp_path: Path) -> None:
     """Three runs a side can never decide at 5 %: 1 in 20 orders is complete; of four a side it is 1 in 70."""
     files = [write(tmp_path / f"{n}.txt", [n, n + 0.1, n + 0.2]) for n in (1, 2)]
@@ -199,10 +167,6 @@ def test_advice_on_undermined_runs_is_conditional(tmp_path: Path) -> None:
     assert text.startswith("If the runs were independent and steady: run a: ")
 
 
-ORACLE = Path(__file__).parents[1] / "data" / "oracle_hpt"
-TABLE = [f"B={ORACLE / 'table3_reduced_B.csv'}", f"A={ORACLE / 'table3_x176_A.csv'}"]
-
-
 def write_scores(path: Path, rows: dict[str, list[float]]) -> str:
     path.write_text(
         "benchmark,value\n" + "".join(f"{name},{v}\n" for name, values in rows.items() for v in values),
@@ -217,18 +181,6 @@ def suite(tmp_path: Path) -> tuple[str, str]:
     old = {f"b{i}": rng.normal(10.0**i, 0.01 * 10.0**i, 5).tolist() for i in range(8)}
     new = {name: [v / 1.2 for v in values] for name, values in old.items()}
     return write_scores(tmp_path / "old.csv", {**old, "gone": [1.0]}), write_scores(tmp_path / "new.csv", new)
-
-
-def test_table_3_of_the_article() -> None:
-    """The printed speedup of 1.76, from the scores as they are and the article's tables."""
-    code, out, err = speedproof("hpt", *TABLE, "--scores", "given", "--rule", "paper", "--r", "0.95")
-    assert (code, err) == (0, "")
-    told = " ".join(out.split())
-    assert told.startswith("HPT: A outperforms B")
-    assert (
-        "by a factor of 1.76 with confidence 95 %. A wins 13 and loses 1 of 14 benchmarks; 0 are ties."
-        in told
-    )
 
 
 def test_times_are_no_scores(suite: tuple[str, str]) -> None:

@@ -283,17 +283,3 @@ def test_speedups_of_a_table_are_drawn_where_their_axis_says() -> None:
     points = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if a.get("href") == "#-dot"]
     assert np.allclose(points, [slope * math.log(s.value) + offset for s in told if s], atol=0.01)
     assert [a.get("class") for t, a in page.elements if t == "g" and "id" not in a] == ["faster"] * 3
-
-
-def test_two_drawn_tables_have_axes_of_their_own() -> None:
-    """Every row refers to the axis of its table, whatever part of the page it is in."""
-    tables = [told_table(Estimate(v, v / 2, v * 2, 0.95)) for v in (1.0, 2.0, 3.0)]
-    first, second = (
-        Report("a", (Text("first"),), tuple(tables[:2])),
-        Report("b", (Text("second"),), (tables[2],)),
-    )
-    page = Page(render(first, second))
-    axes = [str(a["id"]) for t, a in page.elements if t == "g" and "id" in a]
-    assert len(set(axes)) == 3
-    used = [a["href"] for t, a in page.elements if t == "use" and str(a["href"])[1:] in axes]
-    assert [f"#{axis}" for axis in axes] == used
