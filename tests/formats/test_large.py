@@ -173,6 +173,7 @@ def test_long_tables_against_all_rows_in_memory(seed: int, tmp_path: Path, tiny:
     [
         ("a.txt", "".join(f"{v}\n" for v in (3.5, 1.25, 2.0, 9.75, 4.5, 6.0, 7.25, 8.0, 5.5, 0.5, 1.0, 2.5))),
         ("b.txt", "".join(f"{v / 4} ms\n" for v in range(1, 40))),
+        ("blank.txt", "1.5\n" + "\n" * 300 + "2.5\n"),
         ("go.txt", "pkg: p\n" + "".join(f"BenchmarkA-2 10 {v} ns/op 3 B/op\n" for v in range(40))),
         ("two.txt", "".join(f"pkg: p\nBenchmarkA 10 {v} ns/op\nBenchmarkA 9 1 ns/op\n" for v in range(20))),
         ("v.csv", "time_s\n" + "".join(f"{v % 7}.5\n" for v in range(60))),

@@ -12,6 +12,8 @@ import speedproof as sp
 from speedproof.data.sample import Trait
 from speedproof.errors import FormatError, UsageError
 from speedproof.formats import ReadOptions, csvtable, detect
+from speedproof.formats.registry import format_named
+from speedproof.formats.source import Source
 from speedproof.formats.suites import read as read_suite
 
 
@@ -423,7 +425,8 @@ def test_speedup_test_configuration_oddities(tmp_path: Path, delimiter: str) -> 
     assert records[-1].fields == (("ConfLevel", "0.9"), ("Coef", "2"))
     assert [(s.benchmark, s.reason) for s in skipped] == [("z", "the row names no file for Sample2")]
     with pytest.raises(FormatError, match="lacks Sample2"):
-        split(write(tmp_path, "Name,Sample1\nx,a.txt\n", "d.csv"), format="speedup-test")
+        split(write(tmp_path, "\n\nName,Sample1\nx,a.txt\n", "d.csv"), format="speedup-test")
+    assert not [*format_named("speedup-test").read(Source("d.csv", tmp_path, b"\n"), ReadOptions())]
 
 
 def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path) -> None:

@@ -614,6 +614,8 @@ def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     git(repo, "mv", "source", "elsewhere")
     git(repo, "commit", "-q", "-m", "Move it")
+    code, _, err = run("--revisions", "main", "main~1", "--build", "true", "--", "sh", "./elsewhere")
+    assert (code, "failed" in err or "exited" in err) == (2, True)
     for build, told in (
         (("--build", "true"), "has no ./elsewhere after its build"),
         ((), "has no ./elsewhere; if it has to be built, give --build CMD"),
