@@ -166,7 +166,7 @@ def test_the_chance_after_complete_separation_is_what_disjoint_pairs_prove(
         assert (proven > 0.5) == (2.0 ** -min(n, m) < alpha)
 
 
-@pytest.mark.parametrize("sizes", [(4, 4), (10, 7), (25, 30), (400, 500)])
+@pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (100, 2), (10, 7), (25, 30), (400, 500)])
 @pytest.mark.parametrize("digits", [None, 1])
 def test_pvalue_at_gamma_is_what_the_bounds_invert(sizes: tuple[int, int], digits: int | None) -> None:
     rng = np.random.default_rng(sizes)
