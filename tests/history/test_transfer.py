@@ -280,80 +280,59 @@ def test_what_nyrkio_keeps_is_a_history(tmp_path: Path) -> None:
 
 def test_a_summary_of_treeherder_is_a_history(tmp_path: Path) -> None:
     """Platforms are machines, repositories branches; two jobs of one push are two sessions."""
-
-    def series(
-        platform: str, test: str, values: list[tuple[str, float]], *, lower: bool
-    ) -> dict[str, object]:
+    told = []
+    for platform, test, lower, values in (
+        ("linux64", "", True, [("a1", 212.4), ("a1", 211.2), ("b2", 213.0)]),
+        ("linux64", "dhtml", False, [("a1", 60.0)]),
+        ("windows10-64", "", True, [("a1", 300.0)]),
+    ):
+        push = {"push_timestamp": "2019-08-09T21:56:59", "push_id": 1}
         data = [
-            {
-                "job_id": i,
-                "id": i,
-                "value": value,
-                "push_timestamp": "2019-08-09T21:56:59",
-                "push_id": 1,
-                "revision": sha,
-            }
+            {"job_id": i, "id": i, "value": value, "revision": sha, **push}
             for i, (sha, value) in enumerate(values)
         ]
-        return {
+        told.append({
             "signature_id": 1, "platform": platform, "suite": "a11yr", "test": test, "lower_is_better": lower,
             "option_name": "opt", "extra_options": ["e10s"], "measurement_unit": "ms",
             "repository_name": "autoland", "data": data,
-        }  # fmt: skip
-
-    told = [
-        series("linux64", "", [("a1", 212.4), ("a1", 211.2), ("b2", 213.0)], lower=True),
-        series("linux64", "dhtml", [("a1", 60.0)], lower=False),
-        series("windows10-64", "", [("a1", 300.0)], lower=True),
-    ]
+        })  # fmt: skip
     (tmp_path / "t.json").write_text(json.dumps(told))
     history = sp.History(tmp_path / "s.db", "/")
     assert history.add(tmp_path / "t.json").samples == 5
     rows = {(r.commit, r.benchmark, r.machine, r.session): r.median for r in history.query()}
     assert sorted(rows.values()) == [0.06, 0.2112, 0.2124, 0.213, 0.3]
     assert len({session for *_, session in rows}) == 4
+    plain, named = "a11yr opt e10s", "a11yr dhtml opt e10s"
     assert {(b, m) for _, b, m, _ in rows} == {
-        ("a11yr opt e10s", "linux64"), ("a11yr dhtml opt e10s", "linux64"), ("a11yr opt e10s", "windows10-64"),
+        (plain, "linux64"), (named, "linux64"), (plain, "windows10-64")
     }  # fmt: skip
-    assert {s.key.benchmark: s.higher_is_better for s in history.store.all_series()} == {
-        "a11yr opt e10s": False, "a11yr dhtml opt e10s": True,
-    }  # fmt: skip
-    tracks = {t.basis: t for t in history.changes(benchmark="a11yr opt e10s").tracks}
+    better = {s.key.benchmark: s.higher_is_better for s in history.store.all_series()}
+    assert better == {plain: False, named: True}
+    tracks = {t.basis: t for t in history.changes(benchmark=plain).tracks}
     assert [len(p.values) for p in tracks["linux64"].points()] == [2, 1]
 
 
 def test_what_asv_published_is_a_history(tmp_path: Path) -> None:
     """Every graph of index.json: parameter sets as in asv's results, branches apart, summaries left out."""
     many, html = 20, tmp_path / "html"
-    graphs = [
-        {"branch": b, "machine": "m1", "python": p, "Cython": None, "os": "Linux: 5"}
-        for b in ("main", "dev")
-        for p in ("3.8", "3.9")
-    ]
+    graphs = [(branch, python) for branch in ("main", "dev") for python in ("3.8", "3.9")]
+    parameters = {"machine": "m1", "Cython": None, "os": "Linux: 5"}
     index = {
         "revision_to_hash": {str(i): f"{i:040x}" for i in range(2 * many)},
         "revision_to_date": {str(i): 1_600_000_000_000 + 86_400_000 * i for i in range(2 * many)},
-        "graph_param_list": graphs,
+        "graph_param_list": [{"branch": b, "python": p, **parameters} for b, p in graphs],
         "benchmarks": {
             "suite.time_it": {"unit": "seconds", "params": []},
             "suite.track_it": {"unit": "unit", "params": [["'a'", "'b'"], ["1"]]},
         },
     }
-    for graph in graphs:
+    for branch, python in graphs:
         # asv/graph.py: key-value, "null" for none, what Windows forbids replaced, all sorted
-        parts = sorted(
-            [
-                "branch-" + str(graph["branch"]),
-                "machine-m1",
-                "python-" + str(graph["python"]),
-                "Cython-null",
-                "os-Linux_ 5",
-            ]
-        )
-        folder = html.joinpath("graphs", *parts)
+        parts = (f"branch-{branch}", "machine-m1", f"python-{python}", "Cython-null", "os-Linux_ 5")
+        folder = html.joinpath("graphs", *sorted(parts))
         folder.mkdir(parents=True)
-        start = 0 if graph["branch"] == "main" else many
-        times = [[start + i, 1.5 if graph["python"] == "3.8" else None] for i in range(many)]
+        start = 0 if branch == "main" else many
+        times = [[start + i, 1.5 if python == "3.8" else None] for i in range(many)]
         (folder / "suite.time_it.json").write_text(json.dumps(times))
         tracked = [[start + i, [i + 1.0, None]] for i in range(2)]
         (folder / "suite.track_it.json").write_text(json.dumps(tracked))
@@ -364,14 +343,10 @@ def test_what_asv_published_is_a_history(tmp_path: Path) -> None:
     assert history.add(html).samples == 2 * many + 4 * 2
     found = history.changes()
     assert [commit.sha for commit in found.commits] == [f"{i:040x}" for i in range(many)]
-    assert [commit.date[:19] for commit in found.commits[:2]] == [
-        "2020-09-13T12:26:40",
-        "2020-09-14T12:26:40",
-    ]
-    assert {s.key.benchmark for s in history.store.all_series()} == {
-        "suite.time_it",
-        "suite.track_it('a', 1)",
-    }
+    days = [commit.date[:19] for commit in found.commits[:2]]
+    assert days == ["2020-09-13T12:26:40", "2020-09-14T12:26:40"]
+    names = {s.key.benchmark for s in history.store.all_series()}
+    assert names == {"suite.time_it", "suite.track_it('a', 1)"}
     assert {t.basis for t in found.tracks} == {"m1, python 3.8", "m1, python 3.9"}
     (html / "index.json").write_text("{}")
     with pytest.raises(FormatError, match="asv publish") as refused:
@@ -392,7 +367,6 @@ def test_many_files_and_commits_in_one_call(tmp_path: Path) -> None:
     assert (code, "names one commit, --commit v9 another" in err) == (2, True)
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the real files are not part of the repository")
 def benchseries(tmp_path: Path, tables: list[str]) -> Path:
     """Ten points of two benchmarks as ``benchseries -jo`` encodes ComparisonSeries; one cell was not measured."""
     points = [f"2024-01-{i + 1:02}T00:00:00.123456789+00:00" for i in range(10)]
@@ -401,27 +375,18 @@ def benchseries(tmp_path: Path, tables: list[str]) -> Path:
         if (i, k) == (2, 1):
             return {"low": 0, "center": 0, "high": 0, "date": "", "present": False}
         middle = (1.02 if i < 5 else 1.5) + 3e-4 * (i * 7 % 10) if k == 0 else 1 + 0.01 * (i * 7 % 5)
-        return {
-            "low": middle - 0.01,
-            "center": middle,
-            "high": middle + 0.01,
-            "date": points[i],
-            "present": True,
-        }
+        ends = {"low": middle - 0.01, "center": middle, "high": middle + 0.01}
+        return {**ends, "date": points[i], "present": True}
 
-    series = [
-        {
-            "unit": table,
-            "benchmarks": ["Parse-8", "Print-8"],
-            "series": points,
-            "summaries": [[cell(i, k) for k in range(2)] for i in range(10)],
-            "hashpairs": {p: {"NumHash": f"{i:040x}", "DenHash": "b" * 40} for i, p in enumerate(points)},
-            "residues": None,
-        }
-        for table in tables
-    ]
+    common = {
+        "benchmarks": ["Parse-8", "Print-8"],
+        "series": points,
+        "summaries": [[cell(i, k) for k in range(2)] for i in range(10)],
+        "hashpairs": {p: {"NumHash": f"{i:040x}", "DenHash": "b" * 40} for i, p in enumerate(points)},
+        "residues": None,
+    }
     file = tmp_path / "series.json"
-    file.write_text(json.dumps(series, indent="\t"))
+    file.write_text(json.dumps([{"unit": table, **common} for table in tables], indent="\t"))
     return file
 
 

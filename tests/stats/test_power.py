@@ -263,6 +263,11 @@ def test_no_other_plan_is_cheaper_at_the_same_precision(
     assert price(repetitions(variances, costs)) <= best * (1 + (0.02 if len(variances) > 2 else 1e-12))
 
 
+def test_levels_that_add_nothing() -> None:
+    found = [repetitions(variances, (1.0, 1.0)) for variances in ((1.0, 0.0), (0.0, 1.0), (0.0, 0.0))]
+    assert found == [(1,), (1000,), (1,)]
+
+
 def test_components_by_the_analysis_of_variance() -> None:
     """Mean squares of a nested design, level by level; what would be negative is nothing."""
     rng = np.random.default_rng(7)
