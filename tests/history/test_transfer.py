@@ -165,16 +165,19 @@ def test_rows_in_every_format(store: str, tmp_path: Path) -> None:
 
 def test_a_data_js_is_a_history(tmp_path: Path) -> None:
     """github-action-benchmark: each entry a commit with its subject and date, values in base units."""
-
-    def entry(sha: str, value: float) -> dict[str, object]:
-        commit = {"id": sha, "message": f"Do {sha}\n\nmore", "timestamp": "2026-01-02T03:04:05+02:00"}
-        benches = [
-            {"name": "fib", "value": value, "unit": "ns/iter"},
-            {"name": "io", "value": 5, "unit": "ops/sec"},
-        ]
-        return {"commit": commit, "date": 1767312245000, "tool": "cargo", "benches": benches}
-
-    told = {"lastUpdate": 1, "repoUrl": "", "entries": {"Rust": [entry("a1", 20.0), entry("b2", 40.0)]}}
+    entries = [
+        {
+            "commit": {"id": sha, "message": f"Do {sha}\n\nmore", "timestamp": "2026-01-02T03:04:05+02:00"},
+            "date": 1767312245000,
+            "tool": "cargo",
+            "benches": [
+                {"name": "fib", "value": value, "unit": "ns/iter"},
+                {"name": "io", "value": 5, "unit": "ops/sec"},
+            ],
+        }
+        for sha, value in (("a1", 20.0), ("b2", 40.0))
+    ]
+    told = {"lastUpdate": 1, "repoUrl": "", "entries": {"Rust": entries}}
     (tmp_path / "data.js").write_text("window.BENCHMARK_DATA = " + json.dumps(told))
     history = sp.History(tmp_path / "s.db", "/")
     added = history.add(tmp_path / "data.js")
@@ -182,8 +185,8 @@ def test_a_data_js_is_a_history(tmp_path: Path) -> None:
     assert history.add(tmp_path / "data.js").known
     first = history.query("fib")[0]
     assert (first.commit, first.subject, first.date) == ("a1", "Do a1", "2026-01-02T01:04:05+00:00")
-    assert first.median == pytest.approx(2e-8)
     assert first.unit == "s"
+    assert first.median == pytest.approx(2e-8)
     (tmp_path / "data.js").write_text("window.BENCHMARK_DATA = {}")
     with pytest.raises(FormatError, match=r"data\.js"):
         history.add(tmp_path / "data.js")
@@ -247,29 +250,24 @@ def test_of_what_more_is_better(tmp_path: Path, name: str, more: tuple[str, ...]
 
 def test_what_nyrkio_keeps_is_a_history(tmp_path: Path) -> None:
     """Every metric a benchmark with its unit and direction; attributes are words or lists of one."""
-
-    def run_of(sha: str, value: float, *, listed: bool) -> dict[str, object]:
+    told = []
+    for sha, value, listed in (("a1", 29, True), ("b2", 31, False)):
         attributes = {"git_repo": "https://example.org/r", "branch": "main", "git_commit": sha}
         metrics = [
             {"name": "p50", "unit": "ms", "value": value, "direction": "lower_is_better"},
             {"name": "accepted", "unit": "tx/s", "value": 29347},
             {"name": "rating", "value": 3, "direction": "higher_is_better"},
         ]
-        told = {k: [v] for k, v in attributes.items()} if listed else attributes
-        return {"timestamp": 1690391261, "metrics": metrics, "attributes": told}
-
-    (tmp_path / "n.json").write_text(
-        json.dumps([run_of("a1", 29, listed=True), run_of("b2", 31, listed=False)])
-    )
+        words = {name: [word] if listed else word for name, word in attributes.items()}
+        told.append({"timestamp": 1690391261, "metrics": metrics, "attributes": words})
+    (tmp_path / "n.json").write_text(json.dumps(told))
     history = sp.History(tmp_path / "s.db", "/")
     added = history.add(tmp_path / "n.json")
     assert (added.samples, added.commits) == (6, ("a1", "b2"))
     series = {s.key.benchmark: (s.key.metric, s.unit, s.higher_is_better) for s in history.store.all_series()}
     assert series == {
-        "p50": ("time", "s", False),
-        "accepted": ("tx/s", "tx/s", True),
-        "rating": ("value", "", True),
-    }
+        "p50": ("time", "s", False), "accepted": ("tx/s", "tx/s", True), "rating": ("value", "", True)
+    }  # fmt: skip
     assert [row.median for row in history.query("p50")] == [0.029, 0.031]
     assert history.query("p50")[0].date == "2023-07-26T17:07:41+00:00"
     assert {commit.branch for commit in history.store.commits()} == {"main"}
