@@ -40,22 +40,11 @@ def alike(found: Suite, expected: Suite) -> None:
     """Two suites hold the same samples, to the last bit and the last remark."""
     assert set(found.versions) == set(expected.versions)
     assert set(found.samples) == set(expected.samples)
+    names = "unit direction label source traits notes session_names span tool values processes sessions"
     for place, sample in expected.samples.items():
-        own = found.samples[place]
-        for name in (
-            "unit",
-            "direction",
-            "label",
-            "source",
-            "traits",
-            "notes",
-            "session_names",
-            "span",
-            "tool",
-        ):
-            assert getattr(own, name) == getattr(sample, name), (place, name)
-        for name in ("values", "processes", "sessions"):
-            assert np.array_equal(getattr(own, name), getattr(sample, name)), (place, name)
+        for name in names.split():
+            same = np.array_equal(getattr(found.samples[place], name), getattr(sample, name))
+            assert same, (place, name)
 
 
 def suite_of(records: Sequence[Record]) -> Suite:
@@ -64,14 +53,6 @@ def suite_of(records: Sequence[Record]) -> Suite:
 
 def rows_in(results: Results) -> list[Record]:
     return [r for _, f in results for r in f.records]
-
-
-def test_two_files_answer_alike_from_a_corpus(tmp_path: Path) -> None:
-    files = [GCC / "O2.json", GCC / "O3.json"]
-    corpus = sp.Corpus.build(files, tmp_path / "c")
-    alike(corpus.read(), sp.read(*files))
-    direct, stored = (sp.compare_suite(suite) for suite in (sp.read(*files), corpus.read()))
-    assert stored.to_json() == direct.to_json()
 
 
 def test_every_format_comes_back(tmp_path: Path) -> None:
@@ -341,21 +322,14 @@ def test_other_readers_find_plain_parquet(corpus_of: Callable[..., Path], made_u
     assert group.column(names.index("values.list.element")).compression == "ZSTD"
 
 
-def _newer(manifest: dict[str, Any]) -> None:
-    manifest["schema"] = 99
-
-
-def _damaged(manifest: dict[str, Any]) -> None:
-    manifest["rows"] = "many"
-
-
-@pytest.mark.parametrize(("change", "message"), [(_newer, "schema 99.*newer"), (_damaged, "damaged.*rows")])
+@pytest.mark.parametrize(
+    ("change", "message"), [({"schema": 99}, "schema 99.*newer"), ({"rows": "many"}, "damaged.*rows")]
+)
 def test_a_manifest_that_cannot_be_used(
-    corpus_of: Callable[..., Path], change: Callable[[dict[str, Any]], None], message: str
+    corpus_of: Callable[..., Path], change: dict[str, Any], message: str
 ) -> None:
     folder = corpus_of(3)
-    manifest = json.loads((folder / "corpus.json").read_text())
-    change(manifest)
+    manifest = json.loads((folder / "corpus.json").read_text()) | change
     (folder / "corpus.json").write_text(json.dumps(manifest))
     with pytest.raises(SpeedproofError, match=message):
         sp.Corpus(folder)

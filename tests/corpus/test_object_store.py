@@ -100,48 +100,39 @@ def speedproof(*argv: str | Path) -> tuple[int, str]:
 def test_every_command_takes_a_url(bucket: str, tmp_path: Path) -> None:
     """Built of files by URL, a corpus answers as the one in a folder does."""
     url, folder = bucket.format("gcc"), str(tmp_path / "gcc")
+    some, o3 = ("--where", "benchmark < 'm'"), ("--where", "version = 'O3'")
     answers: dict[str, list[tuple[int, str]]] = {}
     for place in (url, folder):
+        own = tmp_path / f"{place == url}"
         build_it = ("corpus", "build", GCC / "O2.json", "-o", place)
         assert speedproof(*build_it)[0] == 0
         assert speedproof(*build_it[:2], GCC / "O2.json", GCC / "O3.json", "-o", place, "--append")[0] == 0
         commands: list[tuple[str, ...]] = [
-            ("compare", place, "--where", "benchmark < 'm'"),
+            ("compare", place, *some),
             ("rank", place),
             ("hpt", place),
-            ("show", place, "--where", "version = 'O3'"),
-            ("model", place, "--bootstrap", "0", "--where", "version = 'O3'"),
-            ("gate", "--baseline", f"{place}:O2", "--candidate", f"{place}:O3", "--where", "benchmark < 'm'"),
+            ("show", place, *o3),
+            ("model", place, "--bootstrap", "0", *o3),
+            ("gate", "--baseline", f"{place}:O2", "--candidate", f"{place}:O3", *some),
             ("gate", f"O2={place}", f"O3={GCC / 'O3.json'}", "--where", "version = 'O2'"),
-            ("plot", place, "--only", "matmul", "--kind", "forest", "-o", f"{tmp_path}/{place == url}.svg"),
-            (
-                "history",
-                "add",
-                place,
-                "--store",
-                f"{tmp_path}/{place == url}.db",
-                "--repository",
-                str(tmp_path),
-            ),
+            ("plot", place, "--only", "matmul", "--kind", "forest", "-o", f"{own}.svg"),
+            ("history", "add", place, "--store", f"{own}.db", "--repository", str(tmp_path)),
             ("corpus", "query", place, "SELECT version, count(*) FROM corpus GROUP BY ALL ORDER BY ALL"),
-            ("corpus", "compare", place, "--where", "benchmark < 'm'", "--workers", "1"),
+            ("corpus", "compare", place, *some, "--workers", "1"),
             ("corpus", "query", place, "SELECT count(*) FROM answers"),
             ("corpus", "model", place, "--bootstrap-samples", "0", "--workers", "1"),
             ("corpus", "changes", place, "--workers", "1"),
         ]
         answers[place] = [speedproof(*argv) for argv in commands]
     for far, near in zip(*answers.values(), strict=True):
-        own = far[1].replace(url, folder).replace(f"{tmp_path}/True", f"{tmp_path}/False")
-        told = [text.partition("Every row:")[0].splitlines() for text in (own, near[1])]
+        own_text = far[1].replace(url, folder).replace(f"{tmp_path}/True", f"{tmp_path}/False")
+        told = [text.partition("Every row:")[0].splitlines() for text in (own_text, near[1])]
         assert (far[0], told[0]) == (near[0], told[1])
-    assert (tmp_path / "True.svg").read_text().count("<path") == (tmp_path / "False.svg").read_text().count(
-        "<path"
-    )
+    paths = [(tmp_path / f"{far}.svg").read_text().count("<path") for far in (True, False)]
+    assert paths[0] == paths[1]
     err = io.StringIO()
-    assert (
-        main(["gate", "--baseline", f"{url}:O9", "--candidate", f"{url}:O3"], Console(io.StringIO(), err))
-        == 2
-    )
+    sides = ("--baseline", f"{url}:O9", "--candidate", f"{url}:O3")
+    assert main(["gate", *sides], Console(io.StringIO(), err)) == 2
     assert "there is no version O9; available: O2, O3" in err.getvalue()
 
 

@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedproof.data.units import (
-    Direction,
-    Unit,
-    direction_of,
-    format_value,
-    format_values,
-    metric_of,
-    parse_unit,
-)
+from speedproof.data.units import Direction, direction_of, format_value, format_values, metric_of, parse_unit
 
 EXACT = {
     "fs": Fraction(1, 10**15), "ps": Fraction(1, 10**12), "ns": Fraction(1, 10**9), "us": Fraction(1, 10**6),
@@ -61,23 +53,12 @@ def test_equal_quantities_in_two_units_are_equal(small: str, shift: int) -> None
 @pytest.mark.parametrize(
     ("text", "base"),
     [
-        ("ns/op", "s"),
-        ("B/op", "B/op"),
-        ("allocs/op", "allocs/op"),
-        ("MB/s", "B/s"),
-        ("MB/sec", "B/s"),
-        ("ops/min", "ops/s"),
-        ("1/s", "1/s"),
-        ("/s", "1/s"),
-        ("integer", ""),
-        ("none", ""),
-        ("", ""),
-        (" ms ", "s"),
-        ("cycles/iter", "cycles/op"),
-        ("text-bytes", "text-bytes"),
-        ("Percent", "Percent"),
+        ("ns/op", "s"), (" ms ", "s"), ("B/op", "B/op"), ("allocs/op", "allocs/op"), ("MB/s", "B/s"),
+        ("MB/sec", "B/s"), ("ops/min", "ops/s"), ("1/s", "1/s"), ("/s", "1/s"), ("integer", ""), ("none", ""),
+        ("", ""), ("cycles/iter", "cycles/op"), ("text-bytes", "text-bytes"), ("Percent", "Percent"),
+        ("x" + "/op" * 5000, "x" + "/op" * 5000),
     ],
-)
+)  # fmt: skip
 def test_base_units(text: str, base: str) -> None:
     assert parse_unit(text).base == base
 
@@ -88,11 +69,6 @@ def test_any_text_is_a_unit(text: str) -> None:
     unit = parse_unit(text)
     assert unit.factor > 0
     assert parse_unit(unit.base).base == unit.base, "a base unit is its own base"
-
-
-def test_a_unit_of_many_slashes_is_its_own_base() -> None:
-    text = "x" + "/op" * 5000
-    assert parse_unit(text) == Unit(text)
 
 
 def test_overflow_is_left_to_the_sample() -> None:

@@ -1,6 +1,5 @@
 """Every number that a JSON reader gives is the one that Python's json module finds in the file."""
 
-import gzip
 import json
 import shutil
 from collections.abc import Callable
@@ -130,14 +129,6 @@ def test_pyperf_one_damaged_benchmark_does_not_lose_the_others(files: Path, tmp_
     assert [s.where for s in skipped if not s.expected] == ["benchmarks[0].runs[1].values[1]"]
 
 
-def test_gzip_and_plain_are_the_same(files: Path, tmp_path: Path) -> None:
-    packed = tmp_path / "packed.json.gz"
-    packed.write_bytes(gzip.compress((files / "pyperf.json").read_bytes()))
-    plain, unpacked = split(files / "pyperf.json")[0], split(packed)[0]
-    for a, b in zip(plain, unpacked, strict=True):
-        np.testing.assert_array_equal(a.values, b.values)
-
-
 def naive_google(path: Path, member: str) -> dict[str, list[float]]:
     values: dict[str, list[float]] = {}
     for entry in load(path)["benchmarks"]:
@@ -248,13 +239,6 @@ def test_pytest_benchmark_incomplete_data_are_summary_only(
     assert word in skipped[0].reason
     assert "summary only" in skipped[0].reason
     assert "--benchmark-json" in skipped[0].reason
-
-
-def test_pytest_benchmark_saved_without_data(files: Path) -> None:
-    records, skipped = split(files / "pytest-benchmark-summary.json")
-    assert not records
-    assert len(skipped) == 3
-    assert all("--benchmark-save-data" in s.reason for s in skipped)
 
 
 def test_jmh_against_json(files: Path) -> None:

@@ -17,13 +17,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.formats import csvtable, jsontext, read, reading, source, stream
-from speedproof.formats.reading import Gathered
 from speedproof.formats.registry import FORMATS, detect_source, format_named
 from speedproof.formats.source import ReadOptions, open_source
 from speedproof.formats.stream import read_files
@@ -170,29 +168,12 @@ def test_long_tables_against_all_rows_in_memory(seed: int, tmp_path: Path, tiny:
         assert found[key].processes.tolist() == [first.index(p) for p in processes]  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_wide_tables_against_all_rows_in_memory(seed: int, tmp_path: Path, tiny: pytest.MonkeyPatch) -> None:
-    rng = random.Random(seed)
-    names = ["old", "new", "third"]
-    table = [[repr(rng.random()) if rng.random() > 0.1 else "" for _ in names] for _ in range(60)]
-    path = tmp_path / "t.csv"
-    rows = [",".join([rng.choice("ab"), *cells]) for cells in table]
-    path.write_text("\n".join(["benchmark," + ",".join(names), *rows]))
-    expected: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        benchmark, *cells = row.split(",")
-        for name, cell in zip(names, cells, strict=True):
-            if cell:
-                expected.setdefault((benchmark, name), []).append(float(cell))
-    found = {(r.benchmark, r.version): r.values.tolist() for r in read(path) if isinstance(r, Record)}
-    assert list(found.items()) == list(expected.items()), "in the order of their first values"
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("a.txt", "".join(f"{v}\n" for v in (3.5, 1.25, 2.0, 9.75, 4.5, 6.0, 7.25, 8.0, 5.5, 0.5, 1.0, 2.5))),
         ("b.txt", "".join(f"{v / 4} ms\n" for v in range(1, 40))),
+        ("blank.txt", "1.5\n" + "\n" * 300 + "2.5\n"),
         ("go.txt", "pkg: p\n" + "".join(f"BenchmarkA-2 10 {v} ns/op 3 B/op\n" for v in range(40))),
         ("two.txt", "".join(f"pkg: p\nBenchmarkA 10 {v} ns/op\nBenchmarkA 9 1 ns/op\n" for v in range(20))),
         ("v.csv", "time_s\n" + "".join(f"{v % 7}.5\n" for v in range(60))),
@@ -210,27 +191,8 @@ def test_values_on_disk_are_the_same(name: str, text: str, tmp_path: Path, tiny:
     assert shown(path) == on_disk
 
 
-@pytest.mark.parametrize("count", [1, 3, 40])
-def test_groups_come_back_in_order(count: int, tiny: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(count)
-    groups = rng.integers(0, count, 200)
-    rows = Gathered("d", "q")
-    for k, group in enumerate(groups.tolist()):
-        rows.groups.append(group)
-        rows.columns[0].append(k / 8)
-        rows.columns[1].append(-k)
-        if k % 3 == 0:
-            rows.make_room()
-    rows.sort()
-    for group in range(count):
-        expected = np.flatnonzero(groups == group)
-        values, numbers = rows.of(group)
-        assert (values * 8).tolist() == expected.tolist() == (-numbers).tolist()
-
-
-def test_a_file_that_is_cut_short_meanwhile_is_read_as_it_was(
-    tmp_path: Path, tiny: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("tiny")
+def test_a_file_that_is_cut_short_meanwhile_is_read_as_it_was(tmp_path: Path) -> None:
     """Where the file itself were mapped, the system would end the process at the next look (SIGBUS)."""
     path = tmp_path / "b.csv"
     lines = ["benchmark,version,time", *(f"b,v,{i}.5" for i in range(20_000))]
@@ -238,16 +200,6 @@ def test_a_file_that_is_cut_short_meanwhile_is_read_as_it_was(
     opened = source.open_source(path)
     path.write_bytes(b"")
     assert list(opened.lines) == lines
-
-
-def test_members_of_an_archive_are_unpacked_to_disk(tmp_path: Path, tiny: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "all.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for name in ("jmh.json", "go.txt", "long.csv"):
-            archive.write(FILES / name, name)
-    packed = [r for part in read_files([path]) for r in part.records]
-    plain = [r for name in ("jmh.json", "go.txt", "long.csv") for r in read(FILES / name)]
-    assert [r.values.tolist() for r in packed] == [r.values.tolist() for r in plain if isinstance(r, Record)]
 
 
 def test_a_part_of_a_file_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,9 +250,8 @@ def google_json(k: int) -> str:
         "real_time": 1.5,
         "cpu_time": 1.25,
     }
-    return "," * (k > 0) + ",\n".join(
-        json.dumps({**entry, "repetition_index": i}, indent=2) for i in range(500)
-    )
+    entries = [json.dumps({**entry, "repetition_index": i}, indent=2) for i in range(500)]
+    return "," * (k > 0) + ",\n".join(entries)
 
 
 @pytest.mark.slow
@@ -344,13 +295,8 @@ used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (24 << 20),) * 2)
 sys.exit(main(["show", sys.argv[1]]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parents[2],
-    )
+    command, top = [sys.executable, "-c", program, str(path)], Path(__file__).parents[2]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=top)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert f"there is not enough memory (for {path}); give fewer" in done.stderr.replace("\n", " ")
 

@@ -12,13 +12,12 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError, UsageError
-from speedproof.formats import FORMATS, Format, ReadOptions, detect, read, registry
+from speedproof.formats import FORMATS, Format, detect, read, registry
 from speedproof.formats.reading import first_lines
 from speedproof.formats.suites import read as read_suite
 
@@ -301,20 +300,6 @@ def test_content_that_is_nearly_known_is_told_what_is_wrong(
     assert words in caught.value.message
 
 
-def test_a_csv_file_of_one_column_is_a_sample(tmp_path: Path) -> None:
-    path = tmp_path / "f.csv"
-    path.write_text("old\n1.5\n2.5\n")
-    (record,) = read(path)
-    assert isinstance(record, Record)
-    assert (record.version, record.values.tolist()) == ("old", [1.5, 2.5])
-
-
-def test_units_do_not_apply_to_formats_that_name_theirs(files: Path) -> None:
-    plain = [r.values.tolist() for r in read(files / "hyperfine.json") if isinstance(r, Record)]
-    with_unit = read(files / "hyperfine.json", options=ReadOptions(unit="ms"))
-    assert [r.values.tolist() for r in with_unit if isinstance(r, Record)] == plain
-
-
 def test_reading_text_imports_nothing_heavy(files: Path) -> None:
     program = (
         "import sys; from speedproof.formats import read\n"
@@ -338,29 +323,25 @@ DEEP = "[" * 100_000
 @pytest.mark.parametrize(
     ("name", "content", "argv"),
     [
-        (
-            "s.toml",
-            f"x = {DEEP}",
-            ("gate", "--baseline", "a.txt", "--candidate", "a.txt", "--config", "s.toml"),
-        ),
-        ("s.toml", f"x = {DEEP}", ("run", "--suite", "s.toml")),
-        ("r.json", DEEP, ("report", "r.json")),
-        ("data.js", f"window.x = {DEEP}", ("history", "add", "data.js", "--store", "h.db")),
-        ("c/corpus.json", DEEP, ("corpus", "info", "c")),
+        ("s.toml", f"x = {DEEP}", "gate --baseline a.txt --candidate a.txt --config s.toml"),
+        ("s.toml", f"x = {DEEP}", "run --suite s.toml"),
+        ("r.json", DEEP, "report r.json"),
+        ("data.js", f"window.x = {DEEP}", "history add data.js --store h.db"),
+        ("c/corpus.json", DEEP, "corpus info c"),
     ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+    ids=["gate", "run", "report", "history", "corpus"],
 )
 def test_deep_nesting_is_an_error_of_whatever_file(
-    name: str, content: str, argv: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, content: str, argv: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("1\n2\n3\n")
     Path(name).parent.mkdir(exist_ok=True)
     Path(name).write_text(content)
-    err = io.StringIO()
-    assert main(argv, Console(io.StringIO(), err)) == 2
-    assert err.getvalue().startswith("speedproof: error: ")
-    assert len(err.getvalue()) < 1000
+    code, _, err = speedproof(*argv.split())
+    assert code == 2
+    assert err.startswith("speedproof: error: ")
+    assert len(err) < 1000
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -392,20 +373,12 @@ def ticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_new_format_costs_one_module(ticks: Path) -> None:
+def test_a_new_format_costs_one_module(ticks: Path, files: Path) -> None:
+    """Commands read it, and other texts stay what they were."""
     assert detect(ticks).name == "ticks"
     suite = read_suite(ticks)
-    assert [(k.benchmark, s.values.tolist()) for (k, _), s in suite.samples.items()] == [
-        ("sort", [0.0125, 0.013]),
-        ("hash", [0.003]),
-    ]
+    values = {key.benchmark: sample.values.tolist() for (key, _), sample in suite.samples.items()}
+    assert values == {"sort": [0.0125, 0.013], "hash": [0.003]}
     assert [s.where for s in suite.skipped] == ["line 3"]
-
-
-def test_commands_read_it(ticks: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", str(ticks)]) == 0
-    assert "12.75 ms" in capsys.readouterr().out
-
-
-def test_other_texts_stay_what_they_were(ticks: Path, files: Path) -> None:
+    assert "12.75 ms" in speedproof("show", ticks)[1]
     assert [detect(files / name).name for name in ("go.txt", "raw.txt", "long.csv")] == ["go", "raw", "csv"]

@@ -14,36 +14,20 @@ from speedproof.formats.source import open_source
 
 # Folders whose every result file (by suffix) is read, with or without remarks.
 READ = {
-    "pyperf": (".json", ".gz"),
-    "pyperformance": (".json", ".gz"),
-    "pyperf-jit-pairs": (".json",),
-    "bench_runner": (".json",),
-    "hyperfine": (".json",),
+    **dict.fromkeys(("pyperf", "pyperformance"), (".json", ".gz")),
+    **dict.fromkeys(("pyperf-jit-pairs", "bench_runner", "hyperfine", "google-benchmark"), (".json",)),
+    **dict.fromkeys(("pytest-benchmark", "jmh", "benchmarkdotnet"), (".json",)),
     "go": (".txt", ".bench"),
-    "google-benchmark": (".json",),
-    "pytest-benchmark": (".json",),
-    "jmh": (".json",),
-    "benchmarkdotnet": (".json",),
     "krun": (".bz2",),
 }
 # The format of every file of a folder that is read at all; folders of one tool only.
-DETECTED = {
-    "pyperf": "pyperf",
-    "pyperformance": "pyperf",
-    "pyperf-jit-pairs": "pyperf",
-    "bench_runner": "pyperf",
-    "hyperfine": "hyperfine",
-    "go": "go",
-    "google-benchmark": "google-benchmark",
-    "jmh": "jmh",
-    "pytest-benchmark": "pytest-benchmark",
-    "criterion": "criterion",
-    "benchmarkdotnet": "benchmarkdotnet",
-    "krun": "krun",
-    "nanobench": "nanobench",
-    "asv": "asv",
-    "sightglass": "sightglass",
-}
+DETECTED = dict.fromkeys(("pyperf", "pyperformance", "pyperf-jit-pairs", "bench_runner"), "pyperf") | {
+    name: name
+    for name in (
+        "hyperfine", "go", "google-benchmark", "jmh", "pytest-benchmark", "criterion", "benchmarkdotnet", "krun",
+        "nanobench", "asv", "sightglass",
+    )
+}  # fmt: skip
 # A word of the message that names the tool of what is refused.
 REFUSED = {
     "asv": "asv",
@@ -90,31 +74,23 @@ def test_summary_only_files_name_the_remedy(shared: Path) -> None:
         assert "--benchmark-save-data" in skipped.reason
 
 
-def test_pyperf_formats_of_all_ages_agree(shared: Path) -> None:
+@pytest.mark.parametrize(
+    "days",
+    [
+        "07-17_72c18f28 07-18_45796fde 07-18_4af982cd 07-18_70fdba64 10-21_e9b07527",
+        "10-21_2348d9de 10-21_dcd92004",
+    ],
+)
+def test_pyperf_formats_of_all_ages_agree(shared: Path, days: str) -> None:
     """The upstream project converted one measurement from format to format; the numbers are the same."""
-    history = shared / "pyperf" / "history"
-    for group in (
-        [
-            "2016-07-17_72c18f28",
-            "2016-07-18_45796fde",
-            "2016-07-18_4af982cd",
-            "2016-07-18_70fdba64",
-            "2016-10-21_e9b07527",
-        ],
-        ["2016-10-21_2348d9de", "2016-10-21_dcd92004", "2017-03-17_32ea2e50"],
-    ):
-        samples = [
-            record
-            for name in group
-            for record in read(history / f"telco_{name}.json")
-            if isinstance(record, Record)
-        ]
-        assert len(samples) == len(group)
-        for sample in samples[1:]:
-            np.testing.assert_allclose(sample.values, samples[0].values, rtol=1e-15)
-            assert sample.processes is not None
-            assert samples[0].processes is not None
-            np.testing.assert_array_equal(sample.processes, samples[0].processes)
+    names = [f"2016-{day}" for day in days.split()] + ["2017-03-17_32ea2e50"] * ("2348d9de" in days)
+    paths = [shared / "pyperf" / "history" / f"telco_{name}.json" for name in names]
+    samples = [record for path in paths for record in read(path) if isinstance(record, Record)]
+    assert len(samples) == len(names)
+    for sample in samples[1:]:
+        np.testing.assert_allclose(sample.values, samples[0].values, rtol=1e-15)
+        assert sample.processes is not None
+        np.testing.assert_array_equal(sample.processes, samples[0].processes)
 
 
 def test_hyperfine_means_are_the_tools_own(shared: Path) -> None:

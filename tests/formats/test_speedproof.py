@@ -62,28 +62,16 @@ def test_a_session_whose_header_is_cut_off_says_so(files: Path, tmp_path: Path) 
 
 def test_every_metric_is_a_record_in_the_order_of_the_plan(tmp_path: Path) -> None:
     """The reference comes first although the candidate ran first; units and directions are as stored."""
-    path = write(
-        tmp_path / "r.jsonl",
-        session("s"),
-        run("s", "old", 0, 9.0, warmup=True),
-        run("s", "new", 0, 1.0),
-        run("s", "old", 0, 2.0),
-        run("s", "old", 1, 4.0),
-        EndLine("s", "decided"),
-    )
+    runs = [run("s", "new", 0, 1.0), run("s", "old", 0, 2.0), run("s", "old", 1, 4.0)]
+    warm = run("s", "old", 0, 9.0, warmup=True)
+    path = write(tmp_path / "r.jsonl", session("s"), warm, *runs, EndLine("s", "decided"))
     assert detect(path).name == "speedproof"
     found = [r for r in records(path) if r.metric == "time"]
-    assert [(r.version, r.values.tolist(), r.unit) for r in found] == [
-        ("old", [2.0, 4.0], "s"),
-        ("new", [1.0], "s"),
-    ]
+    told = [(r.version, r.values.tolist(), r.unit) for r in found]
+    assert told == [("old", [2.0, 4.0], "s"), ("new", [1.0], "s")]
     assert found[0].traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.WARMUP_REMOVED, Trait.NANO}
-    assert dict(found[0].fields) == {
-        "session": "s",
-        SESSION_ASKS: '{"decide_by":"time"}',
-        "host": "h1",
-        "n": "1",
-    }
+    asks = {SESSION_ASKS: '{"decide_by":"time"}'}
+    assert dict(found[0].fields) == {"session": "s", "host": "h1", "n": "1", **asks}
     (score,) = (r for r in records(path) if r.metric == "score" and r.version == "new")
     assert (score.unit, score.direction) == ("ops/s", Direction.HIGHER)
 
@@ -177,28 +165,15 @@ def test_sessions_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
-    path = write(
-        tmp_path / "r.jsonl",
-        session("s"),
-        run("s", "old", 0, 1.0, warmup=True),
-        run("s", "old", 0, 1.0, exit=3),
-        run("s", "old", 1, 1.0, exit=-9),
-        run("s", "old", 2, 1.0, timed_out=True),
-        run("nobody", "old", 0, 1.0),
-        run("s", "old", 3, 1.0),
-        b'{"type":"run","session":"s","bench',
-    )
+    lines = [
+        run("s", "old", 0, 1.0, warmup=True), run("s", "old", 0, 1.0, exit=3), run("s", "old", 1, 1.0, exit=-9),
+        run("s", "old", 2, 1.0, timed_out=True), run("nobody", "old", 0, 1.0), run("s", "old", 3, 1.0),
+    ]  # fmt: skip
+    path = write(tmp_path / "r.jsonl", session("s"), *lines, b'{"type":"run","session":"s","bench')
     skipped = [item for item in read(path) if isinstance(item, Skipped)]
-    reasons = [item.reason for item in skipped]
-    for part in (
-        "warm-up",
-        "exit code 3",
-        "signal 9",
-        "timed out",
-        "no readable header of session 'nobody'",
-        "cut off",
-    ):
-        assert sum(part in reason for reason in reasons) == 1, part
+    unread = "no readable header of session 'nobody'"
+    for part in ("warm-up", "exit code 3", "signal 9", "timed out", unread, "cut off"):
+        assert sum(part in item.reason for item in skipped) == 1, part
     assert [item.expected for item in skipped if "warm-up" in item.reason] == [True]
     assert [r.values.tolist() for r in records(path) if r.metric == "time"] == [[1.0], [1.0]]
 
@@ -219,14 +194,9 @@ def test_why_it_ended_and_what_happened_are_traits(tmp_path: Path) -> None:
         EndLine("s", "decided", {"b n=1": ("new",)}, {"b n=1": ("old",)}),
     )
     old, new = (r for r in records(path) if r.metric == "time")
-    assert old.traits == {
-        Trait.ORDER_KNOWN,
-        Trait.RANDOM_ORDER,
-        Trait.FAILED_LEFT_OUT,
-        Trait.TWO_PROGRAMS,
-        Trait.NANO,
-    }
-    assert new.traits == {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.STOPPED_ON_RESULT, Trait.NANO}
+    both = {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.NANO}
+    assert old.traits == both | {Trait.FAILED_LEFT_OUT, Trait.TWO_PROGRAMS}
+    assert new.traits == both | {Trait.STOPPED_ON_RESULT}
     assert new.notes == ("1 run left processes running: their work is not in the values",)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
@@ -14,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
-from speedproof.cli.console import Console
-from speedproof.cli.main import main, parse
+from speedproof.cli.main import parse
 
 if shutil.which("git") is None:
     pytest.skip("needs git", allow_module_level=True)
@@ -51,37 +50,28 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(folder: Path, *words: str) -> tuple[int, str, str]:
-    """Exit code, output and remarks of the command."""
-    out, err = io.StringIO(), io.StringIO()
-    store = ["--store", str(folder / "s.db"), "--repository", str(folder)]
+def run(folder: Path, *words: str, repository: str | Path = "") -> tuple[int, str, str]:
+    """Exit code, output and remarks of the command on the store of a folder."""
+    store = ["--store", str(folder / "s.db"), "--repository", str(repository or folder)]
     at = words.index("--") if "--" in words else len(words)
-    return (
-        main(["history", *words[:at], *store, *words[at:]], Console(out, err)),
-        out.getvalue(),
-        err.getvalue(),
-    )
+    return speedproof("history", *words[:at], *store, *words[at:])
 
 
 @pytest.mark.slow
 def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     """One change, at the planted commit, in the planted benchmark, within 80 columns."""
     code, out, _ = run(repository)
-    sha = git(repository, "rev-list", "--reverse", "HEAD").split()[SLOWER_FROM]
     assert code == 0
     assert out.startswith("1 change in 2 benchmarks over 60 commits")
     assert len(out.splitlines()) <= 10
-    assert all(len(line) <= 100 for line in out.splitlines())
-    (line,) = (line for line in out.splitlines() if "slower" in line)
-    assert "parse" in line
     (line,) = (line for line in run(repository, "--benchmark", "parse")[1].splitlines() if "slower" in line)
     bars = [ch for ch in line if "\u2581" <= ch <= "\u2588"]
     assert max(bars[:7]) < min(bars[8:])  # the step is seen, two thirds along the line
     (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]
     near = git(repository, "rev-list", "--reverse", "HEAD").split()
-    assert near.index(change["earliest"]) <= near.index(sha) <= near.index(change["latest"])
+    assert near.index(change["earliest"]) <= SLOWER_FROM <= near.index(change["latest"])
     assert change["low"] < 1.05 < change["high"]
-    assert change["slower"]
+    assert (change["slower"], change["benchmark"]) == (True, "parse")
 
 
 @pytest.mark.skipif(platform.system() != "Linux", reason="measures")
@@ -238,26 +228,25 @@ def test_nothing_passes_where_git_orders_nothing(
 ) -> None:
     """A branch that there is not, another repository or none, a shallow clone, a metric that nobody measured."""
     monkeypatch.chdir(tmp_path)
-    store = ("--store", str(repository / "s.db"))
 
-    def refused(*more: str) -> str:
-        out, err = io.StringIO(), io.StringIO()
-        assert (main(["history", *words, *store, *more], Console(out, err)), out.getvalue()) == (2, "")
-        return err.getvalue()
+    def refused(where: str | Path, *more: str) -> str:
+        code, out, err = run(repository, *words, *more, repository=where)
+        assert (code, out) == (2, "")
+        return err
 
     git(repository, "branch", "-f", "feature")
-    told = refused("--repository", str(repository), "--branch", "mian")
+    told = refused(repository, "--branch", "mian")
     assert "no measured commit is on mian" in told
     assert "--branch (feature, main)" in told
     (tmp_path / "other").mkdir()
-    assert "--branch (main) or --repository" in refused("--repository", "other")
+    assert "--branch (main) or --repository" in refused("other")
     git(tmp_path / "other", "init", "-q", "-b", "trunk")
     git(tmp_path / "other", "commit", "-q", "--allow-empty", "-m", "Other")
-    assert "--branch (trunk) or --repository" in refused("--repository", "other")
+    assert "--branch (trunk) or --repository" in refused("other")
     git(tmp_path, "clone", "-q", "--depth", "3", f"file://{repository}", "shallow")
-    assert "git fetch --unshallow" in refused("--repository", "shallow")
+    assert "git fetch --unshallow" in refused("shallow")
     if words[0] != "show":
-        assert "nothing to show" in refused("--repository", str(repository), "--metric", "heat")
+        assert "nothing to show" in refused(repository, "--metric", "heat")
 
 
 def test_a_commit_alone_is_no_branch_but_git_named_it(tmp_path: Path) -> None:
@@ -274,14 +263,6 @@ def test_a_commit_alone_is_no_branch_but_git_named_it(tmp_path: Path) -> None:
         sp.History(tmp_path / "s.db", tmp_path / "other").changes()
 
 
-def test_one_benchmark_commit_by_commit(repository: Path) -> None:
-    """The last commits with their subjects."""
-    code, out, _ = run(repository, "show", "print")
-    assert code == 0
-    assert out.startswith("No change is shown in 1 benchmark")
-    assert "Change 59" in out
-
-
 def test_pages_are_written(repository: Path, tmp_path: Path) -> None:
     """A folder that opens from a file; without a name for it the command says what is missing."""
     code, out, _ = run(repository, "page", "-o", str(tmp_path / "site"), "--compare", "main")
@@ -292,19 +273,18 @@ def test_pages_are_written(repository: Path, tmp_path: Path) -> None:
 
 def test_projects_stand_on_one_page(repository: Path, tmp_path: Path) -> None:
     """Each store in the repository of its folder, called like its file, or like the folder of a speedproof.db."""
-    other = tmp_path / "other"
+    other, site = tmp_path / "other", str(tmp_path / "site")
     shutil.copytree(repository, other)
     (other / "s.db").rename(other / "speedproof.db")
     stores = [str(repository / "s.db"), str(other / "speedproof.db")]
-    out, err = io.StringIO(), io.StringIO()
-    assert main(["history", "page", *stores, "-o", str(tmp_path / "site")], Console(out, err)) == 0
+    assert speedproof("history", "page", *stores, "-o", site)[0] == 0
     page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert re.findall(r'href="([^"]*)/index.html"', page) == ["other", "s"]
     assert page.count("1 change in 2 benchmarks over 60 commits") == 2
     assert (tmp_path / "site" / "other" / "data" / "1.js").is_file()
-    code = main(["history", "page", stores[0], stores[0], "-o", str(tmp_path / "site")], Console(out, err))
-    assert (code, "two stores are called s" in err.getvalue()) == (2, True)
-    assert "every STORE is in its own" in run(repository, "page", stores[0], "-o", str(tmp_path / "site"))[2]
+    code, _, err = speedproof("history", "page", stores[0], stores[0], "-o", site)
+    assert (code, "two stores are called s" in err) == (2, True)
+    assert "every STORE is in its own" in run(repository, "page", stores[0], "-o", site)[2]
 
 
 def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
@@ -334,13 +314,6 @@ def test_the_pipelines_of_the_manual() -> None:
         assert words[0] == "history"
         assert words[1] in {"add", "page", "watch"}
         assert parse(words).store
-
-
-def test_the_same_file_again_is_told(repository: Path) -> None:
-    """Nothing is doubled."""
-    code, out, _ = run(repository, "add", str(repository / "59.csv"), "--commit", "HEAD")
-    assert code == 0
-    assert out.endswith("was there already\n")
 
 
 def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
@@ -375,58 +348,31 @@ def test_errors_in_words(repository: Path, words: list[str], told: str) -> None:
     assert told in err
 
 
-def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path) -> None:
-    """HEAD means nothing without git; any name of a commit will do."""
-    (tmp_path / "a.txt").write_text("1\n2\n")
-    words = ["history", "add", str(tmp_path / "a.txt"), "--unit", "ms", "--store", str(tmp_path / "s.db")]
-    out, err = io.StringIO(), io.StringIO()
-    assert main([*words, "--repository", "/"], Console(out, err)) == 2
-    assert "name the commit with --commit" in err.getvalue()
-    assert main([*words, "--repository", "/", "--commit", "v1"], Console(io.StringIO(), err)) == 0
-
-
-def test_without_git_a_commit_must_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine that has no git at all is told the same."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    (tmp_path / "a.txt").write_text("1\n2\n")
-    code, _, err = run(tmp_path, "add", str(tmp_path / "a.txt"), "--unit", "ms")
-    assert code == 2
-    assert "name the commit with --commit" in err
-
-
-def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
-    """No table of nothing."""
-    code, _, err = run(tmp_path)
-    assert code == 2
-    assert "history add" in err
+def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HEAD means nothing without git; any name of a commit will do. One cause of many files is told once."""
+    files = [str(tmp_path / f"{i}.txt") for i in range(6)]
+    for file in files:
+        Path(file).write_text("1\n2\n")
+    for _ in ("no repository", "no git"):
+        code, _, err = run(tmp_path, "add", *files, "--unit", "ms", repository="/")
+        assert (code, err.count("name the commit with --commit")) == (2, 1)
+        assert files[0] in err
+        assert "and 3 more: " in err
+        monkeypatch.setenv("PATH", str(tmp_path))
+    assert run(tmp_path, "add", files[0], "--unit", "ms", "--commit", "v1", repository="/")[0] == 0
 
 
 def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
-    """A file without a name gives its benchmark one, which is needed to show it."""
+    """A file without a name gives its benchmark one, which is needed to show it; names of commits stay whole."""
     (tmp_path / "telco.txt").write_text("1\n2\n")
-    place = ["--store", str(tmp_path / "s.db"), "--repository", "/"]
-    out, err = io.StringIO(), io.StringIO()
-    assert (
-        main(["history", "add", str(tmp_path / "telco.txt"), "--commit", "abc", *place], Console(out, err))
-        == 0
-    )
-    assert out.getvalue().endswith("1 sample of abc: telco\n")
-    assert main(["history", "show", "tleco", *place], Console(out, err)) == 2
-    assert "holds no benchmark tleco; do you mean telco?" in err.getvalue()
-
-
-def test_names_that_are_no_hashes_stay_apart(tmp_path: Path) -> None:
-    """The end of a version's name tells it apart; 9 characters of it would not."""
     names = ["telco_2016-06-15_4bccd854", "telco_2016-07-11_f124cd81"]
-    place = ["--store", str(tmp_path / "s.db"), "--repository", "/"]
-    out, err = io.StringIO(), io.StringIO()
-    for i, name in enumerate(names):
-        (tmp_path / f"{i}.csv").write_text(f"benchmark,ms\nb,{i + 1}\nb,{i + 2}\n")
-        words = ["history", "add", str(tmp_path / f"{i}.csv"), "--commit", name]
-        assert main([*words, *place], Console(out, err)) == 0
-    out = io.StringIO()
-    assert main(["history", "show", "b", *place], Console(out, err)) == 0
-    assert all(name in out.getvalue() for name in names)
+    for name in names:
+        out = run(tmp_path, "add", str(tmp_path / "telco.txt"), "--commit", name, repository="/")[1]
+        assert out.endswith(f"1 sample of {name}: telco\n")
+    code, out, _ = run(tmp_path, "show", "telco", repository="/")
+    assert (code, all(name in out for name in names)) == (0, True)
+    code, _, err = run(tmp_path, "show", "tleco", repository="/")
+    assert (code, "holds no benchmark tleco; do you mean telco?" in err) == (2, True)
 
 
 def asv_result(file: Path, commit: str, day: int) -> None:
@@ -477,12 +423,12 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
         (tmp_path / f"{name}.txt").write_text("1\n2\n3\n")
     given = [f"{name}={tmp_path / name}.txt" for name in ("v1.2", known[:10])]
     for folder, remarks in ((repository, 1), (tmp_path, 0)):
-        out, err = io.StringIO(), io.StringIO()
-        words = ["history", "add", *given, "--unit", "s", "--store", str(tmp_path / f"{remarks}.db")]
-        assert main([*words, "--repository", str(folder)], Console(out, err)) == 0
-        assert err.getvalue().count("git knows no v1.2 here: the history of a branch shows") == remarks
-        assert err.getvalue().count("\n") == remarks
-    found = sp.History(tmp_path / "1.db", repository)
+        (tmp_path / f"{remarks}").mkdir()
+        code, _, err = run(tmp_path / f"{remarks}", "add", *given, "--unit", "s", repository=folder)
+        assert code == 0
+        assert err.count("git knows no v1.2 here: the history of a branch shows") == remarks
+        assert err.count("\n") == remarks
+    found = sp.History(tmp_path / "1" / "s.db", repository)
     assert {commit.sha for commit in found.store.commits()} == {"v1.2", known}
     assert [commit.sha for commit in found.changes().commits] == [known]
 
@@ -492,24 +438,11 @@ def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(sp.SpeedproofError, match=r"nosuch\.db: no such store.*history add"):
         sp.History("nosuch.db").changes()
-    for words in (["history"], ["history", "query"], ["history", "show", "x"], ["history", "forget", "x"]):
-        err = io.StringIO()
-        assert main(words, Console(io.StringIO(), err)) == 2
-        assert "speedproof.db: no such store; make one with: speedproof history add" in err.getvalue()
+    for words in ((), ("query",), ("show", "x"), ("forget", "x")):
+        code, _, err = speedproof("history", *words)
+        assert code == 2
+        assert "speedproof.db: no such store; make one with: speedproof history add" in err
     assert not list(tmp_path.iterdir())
-
-
-def test_a_cause_of_many_files_is_told_once(tmp_path: Path) -> None:
-    """Without git: one line for all files, and what helps for all."""
-    files = [tmp_path / f"{i}.txt" for i in range(6)]
-    for file in files:
-        file.write_text("1\n2\n")
-    out, err = io.StringIO(), io.StringIO()
-    words = ["--unit", "ms", "--store", str(tmp_path / "s.db"), "--repository", "/"]
-    assert main(["history", "add", *map(str, files), *words], Console(out, err)) == 2
-    assert err.getvalue().count("name the commit with --commit") == 1
-    assert str(files[0]) in err.getvalue()
-    assert "and 3 more: " in err.getvalue()
 
 
 def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
@@ -519,19 +452,14 @@ def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
         rows = [f"{name},{i % 5 + 1}" for name in ("long", "short one")[: 2 if i < 3 else 1]]
         (tmp_path / f"{i}.csv").write_text("\n".join(["benchmark,ms", *rows, ""]))
         history.add(tmp_path / f"{i}.csv", commit=f"c{i:02d}")
-
-    def told(*words: str) -> str:
-        out = io.StringIO()
-        place = ["--store", str(tmp_path / "s.db"), "--repository", "/"]
-        assert main(["history", *words, *place], Console(out, io.StringIO())) == 0
-        return out.getvalue()
-
-    assert "1 of 2 benchmarks show nothing: fewer than 8 commits on a machine." in told()
-    assert "So few commits show nothing: measure 8 or more," in told("show", "short one")
-    shown = told("show", "long")
-    assert "c01" not in shown
+    whole, short, shown, every = (
+        run(tmp_path, *words, repository="/")[1]
+        for words in ((), ("show", "short one"), ("show", "long"), ("query", "long", "--all"))
+    )
+    assert "1 of 2 benchmarks show nothing: fewer than 8 commits on a machine." in whole
+    assert "So few commits show nothing: measure 8 or more," in short
     assert "... 2 earlier commits: speedproof history query long --all" in shown
-    assert "c01" in told("query", "long", "--all")
+    assert ("c01" in shown, "c01" in every) == (False, True)
 
 
 def test_an_anchor_is_named_as_git_names_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from tests.history.measured import MeasuredCommit, measurements
 
 import speedproof as sp
 from speedproof.data.suite import Key
-from speedproof.history.alarms import AlarmAnswer, find_alarms
+from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, find_alarms
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.result import HistoryAnswer
@@ -29,38 +30,54 @@ ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
 KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
 
 
-def slower_track(measured: tuple[str, ...]) -> tuple[Track, ...]:
-    """Measured commits, of which the last quarter is 10 % slower, noise 1 %."""
-    rng = np.random.default_rng(5)
-    commits = [Commit(sha) for sha in measured]
-    slow = 3 * len(commits) // 4
+COMMITS = [Commit(sha) for sha in ALL]
+
+
+def followed(*levels: list[float], commits: Sequence[Commit] = COMMITS) -> tuple[Track, ...]:
+    """A track of each series: the logarithms of its commits, in a session each on one machine."""
     rows = [
-        MeasuredCommit(0, i, 0, commit, False, math.exp(0.1 * (i >= slow) + 0.01 * rng.standard_normal()), i)
-        for i, commit in enumerate(commits)
+        MeasuredCommit(s, i, 0, commit, False, math.exp(value), len(commits) * s + i)
+        for s, values in enumerate(levels)
+        for i, (commit, value) in enumerate(zip(commits, values, strict=False))
     ]
     return tracks_of(measurements(rows), commits, {0: "ant"})
+
+
+def noisy(seed: int, size: float, at: int, *, noise: float = 0.01, n: int = 80) -> list[float]:
+    """Values with a step."""
+    values = noise * np.random.default_rng(seed).standard_normal(n) + size * (np.arange(n) >= at)
+    return [float(value) for value in values]
+
+
+def slower_track(measured: tuple[str, ...]) -> tuple[Track, ...]:
+    """Measured commits, of which the last quarter is 10 % slower, noise 1 %."""
+    n = len(measured)
+    return followed(noisy(5, 0.1, 3 * n // 4, n=n), commits=[Commit(sha) for sha in measured])
+
+
+def alarms_of(
+    tracks: tuple[Track, ...], decisions: Sequence[Triage] = (), last: int = 40
+) -> tuple[HistoryAlarm, ...]:
+    return find_alarms(tracks, KNOWN, decisions, every=1000.0, last=last, line=ALL)
 
 
 @pytest.mark.parametrize(("measured", "told"), [(ALL, "run --revisions {} {}"), (ALL[::2], "bisect {}..{}")])
 def test_an_alarm_names_what_confirms_it(measured: tuple[str, ...], told: str) -> None:
     """Two neighbours are compared; where commits between were not measured, the culprit is looked for."""
-    (alarm,) = find_alarms(slower_track(measured), KNOWN, (), every=1000.0, last=40, line=ALL)
+    (alarm,) = alarms_of(slower_track(measured))
     assert alarm.confirmed_by() == "speedproof " + told.format(alarm.good.sha, alarm.bad.sha)
     assert alarm.between == ALL.index(alarm.bad.sha) - ALL.index(alarm.good.sha)
 
 
 def test_only_what_is_unconfirmed_is_measured_again() -> None:
     """The first such alarm, wherever it stands; a confirmed one of several commits is bisected."""
-    (near,) = find_alarms(slower_track(ALL), KNOWN, (), every=1000.0, last=40, line=ALL)
-    (far,) = find_alarms(slower_track(ALL[::2]), KNOWN, (), every=1000.0, last=40, line=ALL)
+    (near,), (far,) = (alarms_of(slower_track(measured)) for measured in (ALL, ALL[::2]))
     assert (near.confirmed, far.confirmed) == (True, True)
+    again = f"Measure again: speedproof history confirm {near.bad.sha[:9]} -- COMMAND"
     for given, steps in (
         ((near,), []),
         ((near, far), [f"Which commit: {far.confirmed_by(9)} -- COMMAND"]),
-        (
-            (far, replace(near, confirmed=False)),
-            [f"Measure again: speedproof history confirm {near.bad.sha[:9]} -- COMMAND"],
-        ),
+        ((far, replace(near, confirmed=False)), [again]),
     ):
         found = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, given)
         assert alarm_report(found).hints == (*steps, "Accept: speedproof history bless COMMIT")
@@ -71,37 +88,26 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
 @pytest.mark.parametrize("size", [0.02, 0.1])
 def test_the_watch_names_the_commit_that_the_history_names(size: float) -> None:
     """What both tell of is one change; a large one is confirmed by its second commit, its first asks for more."""
-    rng = np.random.default_rng(9)
-    commits = [Commit(sha) for sha in ALL]
-    values = 0.01 * rng.standard_normal(80) + size * (np.arange(80) >= 60)
-    rows = [
-        MeasuredCommit(0, i, 0, commit, False, math.exp(values[i]), i) for i, commit in enumerate(commits)
-    ]
-    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
-    (change,) = find_history_changes(tracks)
-    (alarm,) = find_alarms(tracks, KNOWN, (), every=1000.0, last=40, line=ALL)
-    assert alarm.bad == change.commit
-    assert alarm.confirmed
+    values = noisy(9, size, 60)
+    tracks = followed(values)
+    (change,), (alarm,) = find_history_changes(tracks), alarms_of(tracks)
+    assert (alarm.bad, alarm.confirmed) == (change.commit, True)
     for measured in (61, 62):
-        short = tracks_of(measurements(rows[:measured]), commits[:measured], {0: "ant"})
-        early = find_alarms(short, KNOWN, (), every=1000.0, last=40, line=ALL)
-        expected = [(commits[60], measured == 62)] if size == 0.1 else []
+        early = alarms_of(followed(values[:measured], commits=COMMITS[:measured]))
+        expected = [(COMMITS[60], measured == 62)] if size == 0.1 else []
         assert [(found.bad, found.confirmed) for found in early] == expected
 
 
 @pytest.mark.parametrize(("seed", "beside"), [(60, 2), (98, -2)])
 def test_an_alarm_beside_a_change_is_of_that_change(seed: int, beside: int) -> None:
     """Two commits from the places that the history leaves possible, it is told once, as the history names it."""
-    commits = [Commit(sha) for sha in ALL]
-    values = 0.01 * np.random.default_rng(seed).standard_normal(80) + 0.025 * (np.arange(80) >= 50)
-    rows = [
-        MeasuredCommit(0, i, 0, commit, False, math.exp(values[i]), i) for i, commit in enumerate(commits)
-    ]
-    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
-    (change,) = find_history_changes(tracks)
-    (early,) = alarms(tracks[0].level, 1000.0)
-    assert early.since - commits.index(change.latest if beside > 0 else change.earliest) == beside
-    (alarm,) = find_alarms(tracks, KNOWN, (), every=1000.0, last=40, line=ALL)
+    tracks = followed(noisy(seed, 0.025, 50))
+    (change,), (early,), (alarm,) = (
+        find_history_changes(tracks),
+        alarms(tracks[0].level, 1000.0),
+        alarms_of(tracks),
+    )
+    assert early.since - COMMITS.index(change.latest if beside > 0 else change.earliest) == beside
     assert (alarm.bad, alarm.confirmed) == (change.commit, True)
 
 
@@ -110,41 +116,33 @@ def test_the_watch_is_never_quieter_than_the_history() -> None:
 
     Measured again, or once there are more commits, it is confirmed; what was shown long ago is no news.
     """
-    commits = [Commit(sha) for sha in ALL]
     for seed in range(60):
-        values = 0.01 * np.random.default_rng(seed).standard_normal(80) + 0.02 * (np.arange(80) >= 12)
-        rows = [
-            MeasuredCommit(0, i, 0, commit, False, math.exp(values[i]), i) for i, commit in enumerate(commits)
-        ]
-        tracks = tracks_of(measurements(rows[:24]), commits[:24], {0: "ant"})
+        values = noisy(seed, 0.02, 12)
+        tracks = followed(values[:24], commits=COMMITS[:24])
         changes = find_history_changes(tracks)
         if len(changes) == 1 and changes[0].pvalue > 0.01:
             break
-    (alarm,) = find_alarms(tracks, KNOWN, (), every=1000.0, last=15, line=ALL)
-    assert (alarm.bad, alarm.raised, alarm.confirmed) == (changes[0].commit, commits[23], False)
+    (alarm,) = alarms_of(tracks, last=15)
+    assert (alarm.bad, alarm.raised, alarm.confirmed) == (changes[0].commit, COMMITS[23], False)
     again = Triage(alarm.bad.sha, "sort", "confirmed", "", "", "")
-    (alarm,) = find_alarms(tracks, KNOWN, (again,), every=1000.0, last=15, line=ALL)
+    (alarm,) = alarms_of(tracks, (again,), last=15)
     assert (alarm.confirmed, alarm.decision) == (True, None)
-    whole = tracks_of(measurements(rows), commits, {0: "ant"})
+    whole = followed(values)
     assert find_history_changes(whole)
-    assert find_alarms(whole, KNOWN, (), every=1000.0, last=15, line=ALL) == ()
+    assert alarms_of(whole, last=15) == ()
 
 
 def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_history_sees() -> None:
     """Of 40 series with a step at 20 one half has another one later: splits that explain all save the search."""
-    commits, rng = [Commit(sha) for sha in ALL], np.random.default_rng(3)
-    rows = [
-        MeasuredCommit(
-            s, i, 0, commit, False,
-            math.exp(0.01 * rng.normal() + 0.1 * (i >= 20) + 0.03 * (i >= 60 + s // 2) * (s % 2)), 80 * s + i
+    rng = np.random.default_rng(3)
+    tracks = followed(
+        *(
+            [0.01 * rng.normal() + 0.1 * (i >= 20) + 0.03 * (i >= 60 + s // 2) * (s % 2) for i in range(80)]
+            for s in range(40)
         )
-        for s in range(40)
-        for i, commit in enumerate(commits)
-    ]  # fmt: skip
-    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
+    )
     known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(40)}
-    changes = find_history_changes(tracks)
-    newest = [(c.track.series, c.commit) for c in changes if c.commit in commits[60:]]
+    newest = [(c.track.series, c.commit) for c in find_history_changes(tracks) if c.commit in COMMITS[60:]]
     assert len(newest) > 12
     found = find_alarms(tracks, known, (), every=1000.0, last=20, line=ALL)
     assert {(alarm.track.series, alarm.bad) for alarm in found} >= set(newest)
@@ -157,41 +155,28 @@ def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_h
 @pytest.mark.parametrize(("left", "state"), [(0.0, "undone at 40aaaaaaa"), (0.03, "still 1.03x")])
 def test_what_became_of_a_change(left: float, state: str) -> None:
     """5 % more from commit 20 on, at 40 taken back, in full or in part."""
-    rng = np.random.default_rng(2)
-    commits = [Commit(sha) for sha in ALL]
-    levels = np.repeat([0.0, 0.05, left], [20, 20, 40]) + 0.004 * rng.standard_normal(80)
-    rows = [
-        MeasuredCommit(0, i, 0, commit, False, math.exp(levels[i]), i) for i, commit in enumerate(commits)
-    ]
-    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
+    noise = noisy(2, 0.0, 0, noise=0.004)
+    tracks = followed([own + 0.05 * (20 <= i < 40) + left * (i >= 40) for i, own in enumerate(noise)])
     first, last = find_history_changes(tracks)
-    assert (first.commit, last.commit) == (commits[20], commits[40])
-    assert first.undone == (commits[40] if left == 0.0 else None)
+    assert (first.commit, last.commit) == (COMMITS[20], COMMITS[40])
+    assert first.undone == (COMMITS[40] if left == 0.0 else None)
     assert first.today == pytest.approx(math.exp(left), abs=0.004)
     assert last.undone is None
     assert last.today == pytest.approx(last.factor, rel=1e-9)
-    found = HistoryAnswer("s.db", 0.95, tuple(commits), KNOWN, tracks, (first, last), (), None)
-    printed = render(overview(found), 200)
-    assert state in printed
+    found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (first, last), (), None)
+    assert state in render(overview(found), 200)
 
 
 def test_a_commit_stands_while_one_of_its_changes_does() -> None:
     """Of two benchmarks that a commit changed one is taken back: it comes before a newer commit that is undone."""
-    commits, rng = [Commit(sha) for sha in ALL], np.random.default_rng(2)
-    steps = [(0, 20, 40), (1, 20, 80), (2, 50, 65)]  # a series, the points of 10 % more, up to the last
-    rows = [
-        MeasuredCommit(
-            s, i, 0, commit, False, math.exp(0.1 * (at <= i < end) + 0.004 * rng.normal()), 80 * s + i
-        )
-        for s, at, end in steps
-        for i, commit in enumerate(commits)
-    ]
-    tracks = tracks_of(measurements(rows), commits, {0: "ant"})
-    known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s, *_ in steps}
+    rng = np.random.default_rng(2)
+    steps = [(20, 40), (20, 80), (50, 65)]  # the points of 10 % more, up to the last
+    tracks = followed(*([0.1 * (a <= i < b) + 0.004 * rng.normal() for i in range(80)] for a, b in steps))
+    known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(3)}
     changes = tuple(change for change in find_history_changes(tracks) if change.factor > 1.0)
-    found = HistoryAnswer("s.db", 0.95, tuple(commits), known, tracks, changes, (), None)
+    found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), known, tracks, changes, (), None)
     groups = [(group.commit, len(group.changes), group.stands) for group in by_commit(found)]
-    assert groups == [(commits[20], 2, True), (commits[50], 1, False)]
+    assert groups == [(COMMITS[20], 2, True), (COMMITS[50], 1, False)]
 
 
 def test_results_print_themselves(tmp_path: Path) -> None:

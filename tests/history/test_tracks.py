@@ -20,6 +20,7 @@ from speedproof.history.tracks import tracks_of
 from speedproof.stats.alarms import alarms
 from speedproof.stats.change_points import change_pvalues
 from speedproof.stats.ratio_medians import ratio_of_medians
+from speedproof.stats.session_spread import SessionSpread
 
 MACHINES = {0: "ant", 1: "bee", 2: "cow"}
 COMMITS = [Commit(f"c{i:03d}") for i in range(200)]
@@ -67,28 +68,19 @@ def test_without_noise_a_chain_gives_the_true_levels() -> None:
 def test_anchors_that_no_session_joins_stay_apart() -> None:
     """Nothing says how two releases differ that were never measured together."""
     rows = [
-        MeasuredCommit(0, 0, 0, Commit("a"), True, 1.0, 0),
-        MeasuredCommit(0, 0, 0, Commit("c1"), False, 1.0, 1),
-        MeasuredCommit(0, 1, 0, Commit("b"), True, 1.0, 2),
-        MeasuredCommit(0, 1, 0, Commit("c2"), False, 1.0, 3),
+        MeasuredCommit(0, session, 0, Commit(sha), sha in "ab", 1.0, 2 * session + k)
+        for session, pair in enumerate((("a", "c1"), ("b", "c2")))
+        for k, sha in enumerate(pair)
     ]
-    assert [t.basis for t in tracks_of(measurements(rows), [Commit("c1"), Commit("c2")], MACHINES)] == [
-        "a",
-        "b",
-    ]
+    tracks = tracks_of(measurements(rows), [Commit("c1"), Commit("c2")], MACHINES)
+    assert [track.basis for track in tracks] == ["a", "b"]
 
 
 def test_machines_that_change_raise_no_alarm_along_a_chain() -> None:
     """Of 60 histories without a change at most 5 % (4 standard errors) show one; machines differ by 15 %."""
-    alarms = sum(
-        bool(
-            find_history_changes(
-                tracks_of(history(np.random.default_rng(s), anchored=True), COMMITS, MACHINES)
-            )
-        )
-        for s in range(60)
-    )
-    assert alarms <= 60 * 0.05 + 4 * math.sqrt(60 * 0.05 * 0.95)
+    rows = (history(np.random.default_rng(seed), anchored=True) for seed in range(60))
+    shown = sum(bool(find_history_changes(tracks_of(one, COMMITS, MACHINES))) for one in rows)
+    assert shown <= 60 * 0.05 + 4 * math.sqrt(60 * 0.05 * 0.95)
 
 
 def test_a_step_of_one_percent_is_found_along_a_chain() -> None:
@@ -109,32 +101,25 @@ def test_without_anchor_each_machine_has_its_track() -> None:
     assert sum(len(t) for t in tracks) == len(COMMITS)
 
 
+def spread_of(rows: list[MeasuredCommit]) -> SessionSpread:
+    floor = noise_floor(measurements(rows), {0: Key("sort")}, "s.db")
+    assert floor is not None
+    return floor.spreads[Key("sort")]
+
+
 def test_the_noise_floor_is_the_pooled_deviation_of_sessions() -> None:
-    """Against numpy: the deviation of values about their commit's mean."""
+    """Against numpy: the deviation of values about their commit's mean, also of commits in turns, A B B A."""
     values = np.random.default_rng(4).normal(0, 0.02, (30, 3))
-    rows = [
-        MeasuredCommit(0, 3 * i + k, 0, COMMITS[i], False, math.exp(values[i, k]), 3 * i + k)
-        for i in range(30)
-        for k in range(3)
-    ]
-    floor = noise_floor(measurements(rows), {0: Key("sort")}, "s.db")
-    assert floor is not None
-    (spread,) = floor.spreads.values()
-    assert spread.degrees == 60
-    assert spread.variance == pytest.approx(values.var(axis=1, ddof=1).mean())
-
-
-def test_the_noise_floor_of_sessions_in_turns() -> None:
-    """Commits measured in turns, in the order A B B A, are told apart."""
-    values = [0.01, 0.05, 0.02, 0.04]
-    rows = [
-        MeasuredCommit(0, i, 0, COMMITS[k], False, math.exp(values[i]), i) for i, k in enumerate((0, 1, 1, 0))
-    ]
-    floor = noise_floor(measurements(rows), {0: Key("sort")}, "s.db")
-    assert floor is not None
-    spread = floor.spreads[Key("sort")]
-    assert spread.degrees == 2
-    assert spread.variance == pytest.approx((np.var([0.01, 0.04], ddof=1) + np.var([0.05, 0.02], ddof=1)) / 2)
+    for commits in (np.arange(30), np.arange(30).reshape(15, 2)[:, ::-1].ravel()):
+        rows = [
+            MeasuredCommit(0, s, 0, COMMITS[i], False, math.exp(values[i, k]), s)
+            for s, (k, i) in enumerate(
+                (k, i) for k in range(3) for i in (np.arange(30), commits)[k % 2].tolist()
+            )
+        ]
+        spread = spread_of(rows)
+        assert spread.degrees == 60
+        assert spread.variance == pytest.approx(values.var(axis=1, ddof=1).mean())
 
 
 def test_series_in_any_order_have_tracks_of_their_own() -> None:
@@ -152,16 +137,12 @@ def test_series_in_any_order_have_tracks_of_their_own() -> None:
 def test_what_the_runs_of_a_session_explain_of_the_floor() -> None:
     """The variance of a median from its bounds at 95 %, as if it were normal, on average."""
     errors = np.array([0.01, 0.02, 0.03, 0.04])
-    reach = stats.norm.ppf(0.975) * errors
+    ends = np.exp(np.outer([-1, 1], stats.norm.ppf(0.975) * errors)).T.tolist()
     rows = [
-        MeasuredCommit(
-            0, i, 0, COMMITS[i // 2], False, 1.0 + 0.01 * i, i, math.exp(-float(q)), math.exp(float(q))
-        )
-        for i, q in enumerate(reach)
+        MeasuredCommit(0, i, 0, COMMITS[i // 2], False, 1.0 + 0.01 * i, i, low, high)
+        for i, (low, high) in enumerate(ends)
     ]
-    floor = noise_floor(measurements(rows), {0: Key("sort")}, "s.db")
-    assert floor is not None
-    assert floor.spreads[Key("sort")].within == pytest.approx(np.mean(errors**2))
+    assert spread_of(rows).within == pytest.approx(np.mean(errors**2))
 
 
 def test_one_session_on_each_of_two_machines_tells_no_floor() -> None:
@@ -278,25 +259,18 @@ def test_a_joint_is_as_uncertain_as_the_sessions_that_measured_both() -> None:
     """Of n ratios of two anchors the mean is the level, s / sqrt(n) its error, on n - 1 degrees; of one none."""
     ratios = [1.1, 1.2, 1.3, 1.25]
     for count in (1, 2, 4):
+        sessions = [{"a": 3.0, "b": 3.0 * ratio} for ratio in ratios[:count]]
+        sessions += [{"a": 1.0, "c1": 2.0}, {"b": 5.0, "c2": 10.0}]
         rows = [
-            MeasuredCommit(0, 90, 0, Commit("a"), True, 1.0, 0),
-            MeasuredCommit(0, 90, 0, Commit("c1"), False, 2.0, 1),
-        ]
-        rows += [
-            MeasuredCommit(0, s, 0, Commit(sha), sha == "a", value, 10 * s + k)
-            for s, ratio in enumerate(ratios[:count])
-            for k, (sha, value) in enumerate((("a", 3.0), ("b", 3.0 * ratio)))
-        ]
-        rows += [
-            MeasuredCommit(0, 91, 0, Commit("b"), True, 5.0, 900),
-            MeasuredCommit(0, 91, 0, Commit("c2"), False, 10.0, 901),
+            MeasuredCommit(0, s, 0, Commit(sha), sha == min(own), value, 10 * s + k)
+            for s, own in enumerate(sessions)
+            for k, (sha, value) in enumerate(own.items())
         ]
         (track,) = tracks_of(measurements(rows), [Commit("c1"), Commit("c2")], MACHINES)
         logs = np.log(ratios[:count])
         assert track.level.tolist() == pytest.approx([math.log(2.0), math.log(2.0) + logs.mean()])
-        expected = stats.sem(logs) if count > 1 else math.inf
         assert track.degrees == count - 1
-        assert track.joint_error(1) == pytest.approx(expected)
+        assert track.joint_error(1) == pytest.approx(stats.sem(logs) if count > 1 else math.inf)
 
 
 def test_bounds_of_a_ratio_add_in_squares() -> None:

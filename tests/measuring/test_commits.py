@@ -24,14 +24,18 @@ from speedproof.measuring.runs import RunLoop
 from speedproof.measuring.store import ResultsFile, new_head
 
 
-@pytest.mark.parametrize("command", ["false", "true"])
-def test_times_are_kept_to_the_microsecond(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
-) -> None:
-    """Of a build that fails, and of a run that does."""
+@pytest.fixture
+def unbuilt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Revisions without files, and a cache of their own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(build, "check_out", lambda top, revision, tree: tree.mkdir())
     monkeypatch.setattr(build, "tools", lambda variables: {})
+
+
+@pytest.mark.usefixtures("unbuilt")
+@pytest.mark.parametrize("command", ["false", "true"])
+def test_times_are_kept_to_the_microsecond(tmp_path: Path, command: str) -> None:
+    """Of a build that fails, and of a run that does."""
     request = BisectRequest(str(tmp_path), "", ("a",), "false", build=command)
     lines: list[Line] = []
     times = iter([10.0, 12.3456784])
@@ -42,9 +46,8 @@ def test_times_are_kept_to_the_microsecond(
     (line,) = lines
     assert isinstance(line, RunLine)
     assert (line.metrics == {}) is (command == "false")
-    assert replace(line, metrics={}) == RunLine(
-        head.session, "command", "a", 3, 0, 2.345678, {}, exit=1, warmup=True
-    )
+    expected = RunLine(head.session, "command", "a", 3, 0, 2.345678, {}, exit=1, warmup=True)
+    assert replace(line, metrics={}) == expected
 
 
 REQUEST = BisectRequest("/repository", "", ("a", "b", "c", "d"), "true")
@@ -129,24 +132,13 @@ def test_a_bisection_is_looked_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setattr(
         commits, "resolve", lambda top, names: found if (top, names) == (tmp_path, ["A..B"]) else []
     )
+    asked = {"confidence": 0.9, "min_change": 0.2, "seed": 3}
 
-    def of(
-        build: str, runs: int | None, command: str | list[str] = "x y", seed: int | None = 3
-    ) -> BisectRequest:
-        return BisectRequest.of(
-            tmp_path / inside,
-            ["A..B"],
-            command,
-            build=build,
-            seed=seed,
-            runs=runs,
-            confidence=0.9,
-            min_change=0.2,
-        )
+    def of(build: str, runs: int | None, command: Any = "x y", **more: Any) -> BisectRequest:
+        options = {"build": build, "runs": runs, **asked, **more}
+        return BisectRequest.of(tmp_path / inside, ["A..B"], command, **options)
 
-    plain = BisectRequest(
-        str(tmp_path), inside, ("1", "2"), "x y", "make", confidence=0.9, min_change=0.2, seed=3
-    )
+    plain = BisectRequest(str(tmp_path), inside, ("1", "2"), "x y", "make", **asked)  # type: ignore[arg-type]
     assert of("make", None) == plain
     assert not plain.fresh
     assert of("make", None, ["x", "y"]).command == ("x", "y")
@@ -161,15 +153,13 @@ def test_a_bisection_is_looked_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
             of("make", runs)
 
 
+@pytest.mark.usefixtures("unbuilt")
 @pytest.mark.parametrize("fresh", [False, True])
 def test_commits_are_built_when_they_are_first_needed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh: bool
 ) -> None:
     """Fresh builds for every pair, which are not kept for longer; each warmed up once, and its runs in order."""
     trimmed: list[int] = []
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(build, "check_out", lambda top, revision, tree: tree.mkdir())
-    monkeypatch.setattr(build, "tools", lambda variables: {})
     clock = itertools.count(step=0.25)
     asked: list[PlannedVersion] = []
 
@@ -211,21 +201,17 @@ def test_commits_are_built_when_they_are_first_needed(
     assert {version.command for version in asked} == {shell_command("true", "sh")}
 
 
+@pytest.mark.usefixtures("unbuilt")
 @pytest.mark.parametrize("fresh", [False, True])
 def test_fresh_builds_are_in_use_until_the_next_pair(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh: bool
 ) -> None:
     """Others until the end."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(build, "check_out", lambda top, revision, tree: tree.mkdir())
-    monkeypatch.setattr(build, "tools", lambda variables: {})
     monkeypatch.setattr(CommandExecutor, "measure", lambda self, version: Run({"time": 2.0}))
     request = BisectRequest(str(tmp_path), "", ("a", "b"), "true", build="true {seed}" if fresh else "true")
-    head = head_of(request, ["a", "b"], ())
-    cache = build.BuildCache()
+    cache, revisions = build.BuildCache(), {name: Revision(name, name) for name in "ab"}
+    loop = RunLoop(head_of(request, ["a", "b"], ()), CommandExecutor(), lambda: 0.0, lambda line: None)
     with ExitStack() as held:
-        loop = RunLoop(head, CommandExecutor(), lambda: 0.0, lambda line: None)
-        revisions = {name: Revision(name, name) for name in "ab"}
         runner = CommitRunner(request, revisions, loop, held, builds={}, tell=str)
         for block in (1, 2, 3):
             for name in "ab":
@@ -235,9 +221,8 @@ def test_fresh_builds_are_in_use_until_the_next_pair(
     assert sorted(found.name for found in cache.trim(0)) == ["a", "b"]
 
 
-def test_a_commit_without_the_program_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(build, "check_out", lambda top, revision, tree: tree.mkdir())
+@pytest.mark.usefixtures("unbuilt")
+def test_a_commit_without_the_program_is_left_out(tmp_path: Path) -> None:
     request = BisectRequest(str(tmp_path), "", ("a",), "./gone")
     runs = RunLoop(head_of(request, ["a"], ()), CommandExecutor(), lambda: 0.0, lambda line: None)
     with ExitStack() as held:

@@ -1,12 +1,13 @@
 """Metrics beyond the clock: output, counters, energy."""
 
+import re
 import resource
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedVersion
 from speedproof.data.units import Direction
@@ -128,21 +129,9 @@ def test_processor_time_in_whole_ticks_is_known(seconds: tuple[float, float], wh
 
 
 def test_perf_wraps_the_command(tmp_path: Path) -> None:
+    words = f"perf stat -x ; -o {tmp_path}/p -e duration_time,a,b -- true x"
     job = PerfStat(("a", "b"), tmp_path / "p").wrap(Job(("true", "x"), timeout=3))
-    words = (
-        "perf",
-        "stat",
-        "-x",
-        ";",
-        "-o",
-        str(tmp_path / "p"),
-        "-e",
-        "duration_time,a,b",
-        "--",
-        "true",
-        "x",
-    )
-    assert job == Job(words, timeout=3)
+    assert job == Job(tuple(words.split()), timeout=3)
     own = PerfStat((), tmp_path / "p", "/bin/perf").wrap(Job(("true",)))
     assert (own.command[0], own.command[-4:]) == ("/bin/perf", ("-e", "duration_time", "--", "true"))
 
@@ -152,32 +141,42 @@ def test_absent_perf_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert perf_counters(["instructions"], tmp_path / "p") == (None, "perf is not installed: no counters")
 
 
-def test_absent_counters_are_said_and_others_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fake = tmp_path / "perf"
-    fake.write_text("#!/bin/sh\nprintf '5;;page-faults;1;100;;\\n' > \"$5\"\n")
-    fake.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    stat, message = perf_counters(["cycles", "page-faults"], tmp_path / "p")
-    assert stat is not None
-    assert stat.events == ("page-faults",)
-    assert "cannot count cycles here" in message
-    assert units_of([], replace(stat, events=("cycles", "x"))) == {
-        "cycles": ("cycles", "lower"),
-        "x": ("", "lower"),
-    }
+@pytest.fixture
+def perf(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], str]:
+    """A perf that carries out a script; its path."""
+
+    def make(script: str) -> str:
+        (tmp_path / "perf").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "perf").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+        return str(tmp_path / "perf")
+
+    return make
 
 
-def test_a_misspelt_counter_is_perfs_complaint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+BOTH = "printf '5;;cycles;1\\n6;;faults;1\\n' > \"$5\""
+
+
+def test_counters_that_there_are(perf: Callable[[str], str], tmp_path: Path) -> None:
+    """Those that are absent are said."""
+    whole = PerfStat(("cycles", "faults"), tmp_path / "p", perf(BOTH))
+    assert perf_counters(["cycles", "faults"], tmp_path / "p") == (whole, "")
+    stat, message = perf_counters(["cycles", "x", "faults"], tmp_path / "p")
+    assert stat == whole
+    assert "cannot count x here" in message
+    metrics = [parse_metric("t:ms=x"), parse_metric("s:ops/s=x")]
+    of_output = {"t": ("s", "lower"), "s": ("ops/s", "higher")}
+    counters = {"cycles": ("cycles", "lower"), "faults": ("", "lower")}
+    assert (units_of(metrics, whole), units_of([], None)) == (of_output | counters, {})
+
+
+def test_a_misspelt_counter_is_perfs_complaint(perf: Callable[[str], str], tmp_path: Path) -> None:
     """As perf 6.1 answers: one unknown name makes it count nothing. The others are counted nevertheless."""
-    fake = tmp_path / "perf"
-    fake.write_text(
-        "#!/bin/sh\n"
+    perf(
         "case $7 in *instrutions*) echo \"event syntax error: '..ation_time,instrutions'\" >&2\n"
         "echo '          \\___ parser error' >&2; exit 129;; esac\n"
-        "printf '5;;page-faults;1;100;;\\n' > \"$5\"\n"
+        "printf '5;;page-faults;1;100;;\\n' > \"$5\""
     )
-    fake.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     said = (
         "perf does not know 'instrutions' (event syntax error: '..ation_time,instrutions'); 'perf list' shows "
         "what it can count"
@@ -188,15 +187,10 @@ def test_a_misspelt_counter_is_perfs_complaint(monkeypatch: pytest.MonkeyPatch, 
     assert (stat.events, message) == (("page-faults",), said)
 
 
-@pytest.mark.parametrize(
-    "script",
-    ["exit 0", "printf '5;;cycles;1\\n6;;faults;1\\n' > \"$5\"; echo trouble >&2; exit 1", "exit 129"],
-)
-def test_a_perf_that_counts_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
+@pytest.mark.parametrize("script", ["exit 0", f"{BOTH}; echo trouble >&2; exit 1", "exit 129"])
+def test_a_perf_that_counts_nothing(perf: Callable[[str], str], tmp_path: Path, script: str) -> None:
     """It writes no file, or fails for another reason than a name: all are named, with what the kernel allows."""
-    (tmp_path / "perf").write_text(f"#!/bin/sh\n{script}\n")
-    (tmp_path / "perf").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    perf(script)
     level = Path("/proc/sys/kernel/perf_event_paranoid")
     paranoid = level.read_text().strip() if level.exists() else "absent"
     assert perf_counters(["cycles", "faults"], tmp_path / "p") == (
@@ -204,22 +198,6 @@ def test_a_perf_that_counts_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         f"perf cannot count cycles, faults here (perf_event_paranoid is {paranoid}, 1 or less is needed; virtual "
         "machines often offer none)",
     )
-
-
-def test_a_perf_that_counts_all_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    script = "#!/bin/sh\nprintf '5;;cycles;1\\n6;;faults;1\\n' > \"$5\"\n"
-    (tmp_path / "perf").write_text(script)
-    (tmp_path / "perf").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    whole = PerfStat(("cycles", "faults"), tmp_path / "p", str(tmp_path / "perf"))
-    assert perf_counters(["cycles", "faults"], tmp_path / "p") == (whole, "")
-    assert units_of([parse_metric("t:ms=x"), parse_metric("s:ops/s=x")], whole) == {
-        "t": ("s", "lower"),
-        "s": ("ops/s", "higher"),
-        "cycles": ("cycles", "lower"),
-        "faults": ("", "lower"),
-    }
-    assert units_of([], None) == {}
 
 
 @pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
@@ -319,33 +297,20 @@ def test_executor_hooks_and_extras(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hook", ["setup", "prepare", "conclude", "cleanup"])
-def test_hooks_fail_with_their_output(hook: str, tmp_path: Path) -> None:
-    """In the folder and with the variables of their version."""
-    text = "pwd; echo no-$SAID; exit 4"
+@pytest.mark.parametrize("late", [False, True])
+def test_hooks_fail_with_their_output(hook: str, late: bool, tmp_path: Path) -> None:
+    """In the folder and with the variables of their version; they take no longer than a run may."""
+    text = "sleep 300" if late else "pwd; echo no-$SAID; exit 4"
     version = PlannedVersion("v", ("true",), "true", {"SAID": "it"}, str(tmp_path), **{hook: text})  # type: ignore[arg-type]
-    executor = CommandExecutor()
+    executor = CommandExecutor(timeout=0.5 if late else None)
 
     def carry_out() -> None:
         executor.begin(version)
         executor.measure(version)
         executor.finish(version)
 
-    told = f"(?s){hook} command {text!r} exited with code 4.*{tmp_path}\nno-it"
-    with pytest.raises(RunError, match=told.replace("$", r"\$")):
-        carry_out()
-
-
-@pytest.mark.parametrize("hook", ["setup", "prepare", "conclude", "cleanup"])
-def test_hooks_take_no_longer_than_a_run_may(hook: str) -> None:
-    version = PlannedVersion("v", ("true",), "true", **{hook: "sleep 300"})  # type: ignore[arg-type]
-    executor = CommandExecutor(timeout=0.5)
-
-    def carry_out() -> None:
-        executor.begin(version)
-        executor.measure(version)
-        executor.finish(version)
-
-    with pytest.raises(RunError, match=f"{hook} command 'sleep 300' took longer than its time-out"):
+    how = "took longer than its time-out" if late else f"exited with code 4.*{tmp_path}\nno-it"
+    with pytest.raises(RunError, match=f"(?s){hook} command {re.escape(repr(text))} {how}"):
         carry_out()
 
 

@@ -160,22 +160,17 @@ def test_what_one_benchmark_of_a_block_lacks_is_its_own_affair() -> None:
 
 
 def test_a_warm_up_without_times_ends_after_six_rounds() -> None:
-    """Nothing gets faster where nothing is told; twice three rounds are compared."""
-    executor = Alone(lambda name: {"cycles": 5.0})
-    found, lines = session(plan("b"), executor, {"b": Judge("XY", 4)}, warmup=None, metric="cycles")
-    steps = list(found.steps())
-    assert [step.warmup for step in steps] == [True] * 12 + [False] * 8
-    assert [step.elapsed for step in steps] == [float(k) for k in range(1, 21)]
-    runs = [(r.block, r.position) for r in lines if isinstance(r, RunLine)]
-    assert runs == [*itertools.product(range(6), range(2)), *itertools.product(range(4), range(2))]
-
-
-def test_a_run_without_a_time_takes_none() -> None:
-    """Two rounds of three, and then half a second each: nothing got faster."""
+    """Nothing gets faster where nothing is told; twice three rounds are compared. No time is a time of 0."""
     count = itertools.count()
-    executor = Alone(lambda name: {"cycles": 5.0} | ({"time": 0.5} if next(count) > 3 else {}))
-    found, _ = session(plan("b"), executor, {"b": Judge("XY", 1)}, warmup=None, metric="cycles")
-    assert [step.warmup for step in found.steps()] == [True] * 12 + [False] * 2
+    for seconds in ({}, {"time": 0.5}):
+        executor = Alone(lambda name, s=seconds: {"cycles": 5.0} | (s if next(count) > 23 else {}))  # type: ignore[misc]
+        found, lines = session(plan("b"), executor, {"b": Judge("XY", 4)}, warmup=None, metric="cycles")
+        steps = list(found.steps())
+        assert [step.warmup for step in steps] == [True] * 12 + [False] * 8
+        runs = [(r.block, r.position) for r in lines if isinstance(r, RunLine)]
+        assert runs == [*itertools.product(range(6), range(2)), *itertools.product(range(4), range(2))]
+        if not seconds:
+            assert [step.elapsed for step in steps] == [float(k) for k in range(1, 21)]
 
 
 @pytest.mark.parametrize("left", [0, 1, 5])
@@ -199,15 +194,8 @@ def test_rounds_share_one_budget() -> None:
     found, lines = session(plan("a", "b", "c"), executor, judges, max_time=100.0, in_rounds=True)
     assert [*found.steps()]
     order = [r.benchmark for r in lines if isinstance(r, RunLine) and r.position == 0]
-    assert [(name, len([*some])) for name, some in itertools.groupby(order)] == [
-        ("a", 10),
-        ("b", 10),
-        ("c", 10),
-        ("b", 10),
-        ("c", 10),
-        ("b", 10),
-        ("c", 40),
-    ]
+    turns = [(name, len([*some])) for name, some in itertools.groupby(order)]
+    assert turns == [*((name, 10) for name in "abcbcb"), ("c", 40)]
     assert executor.now == 100.0
     assert [line.reason for line in lines if isinstance(line, EndLine)] == [
         "100 s were allowed for all benchmarks; decided"
@@ -312,17 +300,10 @@ def test_values_that_do_not_count_are_not_recalled() -> None:
 @pytest.mark.parametrize(
     ("hopeless", "last", "counted", "cut"),
     [
-        ("", "XYZ", 11, 0),
-        ("", "XY", 10, 0),
-        ("Z", "XY", 11, 0),
-        ("Z", "X", 10, 0),
-        ("Y", "XZ", 11, 0),
-        ("Y", "X", 10, 0),
-        ("YZ", "X", 10, 1),
-        ("X", "YZ", 10, 1),
-        ("X", "Y", 10, 1),
+        ("", "XYZ", 11, 0), ("", "XY", 10, 0), ("Z", "XY", 11, 0), ("Z", "X", 10, 0), ("Y", "XZ", 11, 0),
+        ("Y", "X", 10, 0), ("YZ", "X", 10, 1), ("X", "YZ", 10, 1), ("X", "Y", 10, 1),
     ],
-)
+)  # fmt: skip
 def test_a_block_of_builds_is_whole_without_what_is_hopeless(
     hopeless: str, last: str, counted: int, cut: int
 ) -> None:
@@ -332,27 +313,15 @@ def test_a_block_of_builds_is_whole_without_what_is_hopeless(
     runs = []
     for block in range(11):
         drawn = order.upcoming()
-        runs += [
-            RunLine(
-                "before",
-                "b",
-                name,
-                block,
-                0,
-                0.0,
-                {"time": 1.0},
-                exit=int(name in hopeless),
-                build=drawn[name],
-            )
-            for name in ("XYZ" if block < 10 else last)
-        ]
+        for name in "XYZ" if block < 10 else last:
+            run = RunLine("before", "b", name, block, 0, 0.0, {"time": 1.0}, build=drawn[name])
+            runs.append(structs.replace(run, exit=int(name in hopeless)))
         order.use(drawn)
     before = structs.replace(stored(plans, *runs), options=Measuring(ignore_failure=True))
     judge = Judge("XYZ")
     found, _ = session(plans, Alone(lambda name: {}), {"b": judge})
-    assert found.recall([before]) == counted
+    assert found.recall([before]) == judge.blocks == counted
     assert found.review().cut == ({"b": cut} if cut else {})
-    assert judge.blocks == counted
 
 
 def test_a_tally_counts_what_became_of_runs() -> None:
@@ -441,34 +410,22 @@ def test_one_round_warms_up_again_whatever_was_measured_before() -> None:
     judges = {"a": Judge(["aX", "aY"], 4), "b": Judge(["bX", "bY"], 1)}
     found, lines = session(plans, executor, judges, max_time=130.0, in_rounds=True, warmup=None)
     assert [*found.steps()]
-    rounds = [
-        (name, warm, len([*some]))
-        for (name, warm), some in itertools.groupby(
-            (line for line in lines if isinstance(line, RunLine)), lambda r: (r.benchmark, r.warmup)
-        )
-    ]
-    assert rounds == [
-        ("a", True, 12),
-        ("a", False, 2),
-        ("b", True, 12),
-        ("b", False, 2),
-        ("a", True, 2),
-        ("a", False, 6),
-    ]
+    runs = [(line.benchmark, line.warmup) for line in lines if isinstance(line, RunLine)]
+    turns = [(("a", True), 12), (("a", False), 2), (("b", True), 12), (("b", False), 2)]
+    turns += [(("a", True), 2), (("a", False), 6)]
+    assert [(key, len([*some])) for key, some in itertools.groupby(runs)] == turns
 
 
 def test_every_order_is_as_likely() -> None:
-    """Chi-square over the six orders of three versions, 3,000 blocks."""
-    counts = Counter(block_order("XYZ", seed=5, benchmark=0, block=b) for b in range(3000))
-    assert set(counts) == set(itertools.permutations("XYZ"))
-    assert stats.chisquare(list(counts.values())).pvalue > 0.001
-
-
-def test_neighbouring_blocks_are_independent() -> None:
-    """The four pairs of successive orders of two versions are as likely as each other."""
-    firsts = [block_order("XY", seed=9, benchmark=0, block=b)[0] for b in range(4001)]
-    counts = Counter(itertools.pairwise(firsts))
-    assert stats.chisquare(list(counts.values())).pvalue > 0.001
+    """Chi-square over the six orders of three versions, and over the pairs of successive ones."""
+    blocks = [block_order("XYZ", seed=5, benchmark=0, block=b) for b in range(4000)]
+    orders = [*itertools.permutations("XYZ")]
+    for seen, possible in (
+        (blocks, orders),
+        (itertools.pairwise(blocks), itertools.product(orders, repeat=2)),
+    ):
+        counts = Counter(seen)
+        assert stats.chisquare([counts[one] for one in possible]).pvalue > 0.001
 
 
 def drawn(n: int, *place: int) -> list[int]:
@@ -484,20 +441,19 @@ def test_an_order_is_that_of_digests() -> None:
 
 
 def test_every_build_has_its_turn_before_any_comes_again() -> None:
-    """Paired at random; a version of one build has no number; what had its turn is refused whole."""
-    order = BuildOrder({"X": 3, "Y": 3, "Z": 0}, seed=4, benchmark=0)
+    """One drawn permutation a turn, version and number of builds; a version of one has no number.
+
+    What had its turn is refused whole.
+    """
+    counts = {"X": 3, "Y": 4, "Z": 2, "W": 0}
+    order = BuildOrder(counts, seed=4, benchmark=6)
     assert order
-    assert not BuildOrder({"Z": 0}, seed=4, benchmark=0)
-    pairs = []
-    for _ in range(6):
-        builds = order.upcoming()
-        assert builds == order.upcoming()
-        assert "Z" not in builds
-        pairs.append((builds["X"], builds["Y"]))
-        assert order.use(builds)
-    for turn in (pairs[:3], pairs[3:]):
-        assert sorted(x for x, _ in turn) == [0, 1, 2]
-        assert sorted(y for _, y in turn) == [0, 1, 2]
+    assert not BuildOrder({"W": 0}, seed=4, benchmark=0)
+    for block in range(12):
+        numbered = [(k, name, n) for k, (name, n) in enumerate(counts.items()) if n]
+        expected = {name: drawn(n, 4, 6, block // n, k, n)[block % n] for k, name, n in numbered}
+        assert order.upcoming() == order.upcoming() == expected
+        assert order.use(expected)
     used = BuildOrder({"X": 3, "Y": 3}, seed=4, benchmark=0)
     assert used.use({"X": 1, "Y": 2})
     for again in ({"X": 1, "Y": 0}, {"X": 0, "Y": 2}, {"X": 3, "Y": 0}, {"X": 0, "Y": None}):
@@ -505,18 +461,6 @@ def test_every_build_has_its_turn_before_any_comes_again() -> None:
     assert used.use({"X": 0})
     assert {used.upcoming()["X"]} == {2}
     assert used.upcoming()["Y"] in (0, 1)
-
-
-def test_builds_come_in_such_an_order() -> None:
-    """Stored sessions are gone on with by it: of each round, version and number of builds one permutation."""
-    counts = {"X": 3, "Y": 4, "Z": 2}
-    order = BuildOrder(counts, seed=4, benchmark=6)
-    for block in range(12):
-        expected = {}
-        for version, (name, n) in enumerate(counts.items()):
-            expected[name] = drawn(n, 4, 6, block // n, version, n)[block % n]
-        assert order.upcoming() == expected
-        assert order.use(expected)
 
 
 def test_a_seed_is_any_number_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:

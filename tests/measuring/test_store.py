@@ -46,26 +46,18 @@ def run_line(name: str, block: int) -> RunLine:
     return RunLine(name, "b", "v", block, 0, 0.5, {"time": 0.1 * (block + 1)})
 
 
-def test_round_trip(tmp_path: Path) -> None:
+def test_sessions_of_one_file_come_back_apart(tmp_path: Path) -> None:
+    """Also where the file was empty, as ``mktemp`` leaves it."""
     path = tmp_path / "r.jsonl"
-    runs = tuple(run_line("s", block) for block in range(5))
-    with ResultsFile(path) as store:
-        store.append(head("s"))
-        for line in runs:
-            store.append(line)
-        store.append(EndLine("s", "decided"))
-    (session,) = read_sessions(path)
-    assert session.head == head("s")
-    assert session.runs == runs
-
-
-def test_sessions_of_one_file_stay_apart(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    for name in ("one", "two"):
+    path.touch()
+    runs = {name: tuple(run_line(name, block) for block in range(5)) for name in ("one", "two")}
+    for name, lines in runs.items():
         with ResultsFile(path) as store:
             store.append(head(name))
-            store.append(run_line(name, 0))
-    assert [(s.head.session, len(s.runs)) for s in read_sessions(path)] == [("one", 1), ("two", 1)]
+            for line in lines:
+                store.append(line)
+            store.append(EndLine(name, "decided"))
+    assert [(s.head, s.runs) for s in read_sessions(path)] == [(head(n), lines) for n, lines in runs.items()]
 
 
 @pytest.mark.parametrize("cut", range(1, 40, 3))
@@ -95,16 +87,6 @@ def test_sync_is_rare_and_final(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             store.append(run_line("s", i))
         assert len(calls) == 10
     assert len(calls) == 11
-
-
-def test_an_empty_file_is_begun(tmp_path: Path) -> None:
-    """As ``mktemp`` leaves it."""
-    path = tmp_path / "r.jsonl"
-    path.touch()
-    with ResultsFile(path) as store:
-        store.append(head("s"))
-        store.append(run_line("s", 0))
-    assert [len(session.runs) for session in read_sessions(path)] == [1]
 
 
 def test_what_is_no_session_is_named(tmp_path: Path) -> None:
@@ -176,17 +158,6 @@ def test_a_line_is_written_whole_whatever_the_kernel_takes_at_once(
     assert read_sessions(tmp_path / "r.jsonl")[0].runs == (run_line("s", 4),)
 
 
-def test_a_session_that_begins_now_has_a_name_and_a_seed_of_its_own() -> None:
-    """Two of one second, too."""
-    one, other = (new_head(PLAN, seed=None) for _ in range(2))
-    assert one.session != other.session
-    assert one.seed != other.seed
-    assert {line.session[:15] for line in (one, other)} >= {
-        one.started.replace("-", "").replace(":", "")[:15]
-    }
-    assert new_head(PLAN, seed=0).seed == 0
-
-
 def test_what_is_no_file_holds_no_results(tmp_path: Path) -> None:
     for path in (tmp_path, Path(os.devnull)):
         with pytest.raises(FormatError, match="is not a file that can be read again"):
@@ -210,13 +181,15 @@ def test_who_goes_on_is_told_of_damaged_lines(tmp_path: Path) -> None:
 
 
 def test_the_first_line_says_when_it_began() -> None:
-    """To the second, in its own time zone; the name tells the moment, too."""
+    """To the second, in its own time zone; the name tells the moment, too. Two of one second are apart."""
     moment = datetime(2026, 3, 4, 5, 6, 7, 890_000, tzinfo=timezone(timedelta(hours=2)))
-    line = new_head(PLAN, seed=9, started=moment, environment={"host": "h"})
-    assert (line.schema, line.seed, line.benchmarks) == (SCHEMA, 9, PLAN)
+    line, other = (new_head(PLAN, seed=s, started=moment, environment={"host": "h"}) for s in (0, None))
+    assert (line.schema, line.seed, line.benchmarks) == (SCHEMA, 0, PLAN)
     assert (line.started, line.environment) == ("2026-03-04T05:06:07+02:00", {"host": "h"})
     assert line.session.startswith("20260304T050607-")
     assert len(line.session) == len("20260304T050607-") + 6
+    assert line.session != other.session
+    assert new_head(PLAN, seed=None).seed != other.seed
 
 
 @pytest.fixture(autouse=True)
@@ -224,11 +197,15 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-def test_a_note_is_told_once_a_day() -> None:
+def test_a_note_is_told_once_a_day(tmp_path: Path) -> None:
+    """And forgotten the next."""
     monday, tuesday = date(2026, 1, 5), date(2026, 1, 6)
     assert untold(["a", "b"], today=monday) == ("a", "b")
     assert untold(["a", "c"], today=monday) == ("c",)
     assert untold(["a"], today=tuesday) == ("a",)
+    assert untold(["c", "a"], today=tuesday) == ("c",)
+    told = json.loads((tmp_path / "speedproof" / "told.json").read_text())
+    assert told == {"a": "2026-01-06", "c": "2026-01-06"}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}'])
@@ -257,14 +234,6 @@ def test_the_folder_is_in_the_home_by_default(
     assert untold(["a"]) == ()
 
 
-def test_yesterdays_notes_are_forgotten(tmp_path: Path) -> None:
-    monday, tuesday = date(2026, 1, 5), date(2026, 1, 6)
-    for notes, day in ((["a"], monday), (["b"], tuesday), (["b"], tuesday), (["c", "b"], tuesday)):
-        untold(notes, today=day)
-    told = json.loads((tmp_path / "speedproof" / "told.json").read_text())
-    assert told == {"b": "2026-01-06", "c": "2026-01-06"}
-
-
 EXPORTED = (
     PlannedBenchmark("b n=1", tuple(PlannedVersion(v, (v,), f"./{v}") for v in "XYZ"), {"n": "1"}),
     PlannedBenchmark("c", (PlannedVersion("X", ("X",), "./X"),)),
@@ -277,10 +246,10 @@ def run(benchmark: str, version: str, metrics: dict[str, float], **fields: Any) 
 
 def test_a_result_for_each_version_of_each_benchmark() -> None:
     """Of both sessions together; no warm-up, nothing that was ended for its time; a signal has no exit code."""
-    times = [0.3, 0.1, 0.25, 0.7]
+    times, codes = [0.3, 0.1, 0.25, 0.7], [0, 1, -9, 0]
     of_x = [
         run("b n=1", "X", {"time": t, "user": 2 * t, "system": t / 2, "memory": 1000.0 * k + 0.75}, exit=code)
-        for (k, t), code in zip(enumerate(times), (0, 1, -9, 0), strict=True)
+        for (k, t), code in zip(enumerate(times), codes, strict=True)
     ]
     others = [
         run("b n=1", "Y", {"time": 1.0, "memory": 5.0}),
@@ -293,20 +262,12 @@ def test_a_result_for_each_version_of_each_benchmark() -> None:
     head = SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", 1, EXPORTED)
     sessions = [StoredSession(head, tuple(lines), None) for lines in (of_x[:2], [*others, *of_x[2:]])]
     x, y, c = json.loads(to_hyperfine(sessions))["results"]
+    mean = statistics.fmean(times)
     assert x == {
-        "command": "./X",
-        "mean": statistics.fmean(times),
-        "stddev": statistics.stdev(times),
-        "median": 0.275,
-        "user": statistics.fmean(2 * t for t in times),
-        "system": statistics.fmean(t / 2 for t in times),
-        "min": 0.1,
-        "max": 0.7,
-        "times": times,
-        "memory_usage_byte": [0, 1000, 2000, 3000],
-        "exit_codes": [0, 1, None, 0],
-        "parameters": {"n": "1"},
-    }
+        "command": "./X", "mean": mean, "stddev": statistics.stdev(times), "median": 0.275, "min": 0.1, "max": 0.7,
+        "user": pytest.approx(2 * mean), "system": pytest.approx(mean / 2), "times": times,
+        "memory_usage_byte": [0, 1000, 2000, 3000], "exit_codes": [0, 1, None, 0], "parameters": {"n": "1"},
+    }  # fmt: skip
     assert (y["command"], y["times"], y["user"], y["system"]) == ("./Y", [1.0, 3.0], 0.0, 0.0)
     assert "memory_usage_byte" not in y
     assert (c["stddev"], c["median"], "parameters" in c) == (None, 4.0, False)

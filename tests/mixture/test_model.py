@@ -77,12 +77,9 @@ def test_density_against_scipy() -> None:
     model = MixtureModel([0.2, 0.5, 0.3], [3.0, -1.0, 8.0], [0.5, 2.0, 1.0])
     x = np.linspace(-10.0, 12.0, 101)
     parts = [stats.norm(m, s) for m, s in zip(model.means, model.sds, strict=True)]
-    np.testing.assert_allclose(
-        model.pdf(x), sum(w * p.pdf(x) for w, p in zip(model.weights, parts, strict=True))
-    )
-    np.testing.assert_allclose(
-        model.cdf(x), sum(w * p.cdf(x) for w, p in zip(model.weights, parts, strict=True))
-    )
+    for name in ("pdf", "cdf"):
+        expected = sum(w * getattr(p, name)(x) for w, p in zip(model.weights, parts, strict=True))
+        np.testing.assert_allclose(getattr(model, name)(x), expected)
     assert integrate.quad(lambda v: float(model.pdf(v)), -20, 20, limit=200)[0] == pytest.approx(1.0)
     numeric = (model.logpdf(x + 1e-6) - model.logpdf(x - 1e-6)) / 2e-6
     np.testing.assert_allclose(model.score(x), numeric, atol=1e-6)
@@ -140,14 +137,10 @@ def test_shallow_dips_are_joined_the_shallowest_first() -> None:
 @pytest.mark.parametrize(
     ("w", "mu", "s"),
     [
-        ([], [], []),
-        ([1.0], [0.0, 1.0], [1.0]),
-        ([0.5, 0.6], [0.0, 1.0], [1.0, 1.0]),
-        ([0.0, 1.0], [0.0, 1.0], [1.0, 1.0]),
-        ([1.0], [0.0], [0.0]),
-        ([1.0], [np.nan], [1.0]),
+        ([], [], []), ([1.0], [0.0, 1.0], [1.0]), ([0.5, 0.6], [0.0, 1.0], [1.0, 1.0]),
+        ([0.0, 1.0], [0.0, 1.0], [1.0, 1.0]), ([1.0], [0.0], [0.0]), ([1.0], [np.nan], [1.0]),
     ],
-)
+)  # fmt: skip
 def test_impossible_mixtures_are_refused(w: list[float], mu: list[float], s: list[float]) -> None:
     with pytest.raises(DataError, match="mixture"):
         MixtureModel(w, mu, s)
@@ -165,18 +158,8 @@ def test_components_are_kept_in_order_and_read_only() -> None:
 def test_what_is_no_number_is_refused(asked: Any) -> None:
     """By every question that a distribution is asked; numbers of any kind are taken."""
     model = MixtureModel([0.25, 0.75], [4.0, 16.0], [1.5, 2.0])
-    for name in (
-        "pdf",
-        "logpdf",
-        "cdf",
-        "sf",
-        "ppf",
-        "loglik",
-        "responsibilities",
-        "labels",
-        "clusters",
-        "score",
-    ):
+    names = "pdf logpdf cdf sf ppf loglik responsibilities labels clusters score"
+    for name in names.split():
         with pytest.raises(UsageError, match="expected a number, or an array or a list of numbers"):
             getattr(model, name)(asked)
     numbers: list[Any] = [Decimal("0.5"), Fraction(1, 2), np.float32(0.5), np.array(0.5)]

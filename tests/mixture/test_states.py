@@ -40,26 +40,20 @@ def test_few_or_constant_runs_have_one_state() -> None:
     assert states_of([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 9.0]).max() == 0
 
 
-def test_time_and_faults_together() -> None:
-    """Counts that are constant in a state make no further states, nor does a version that is faster in each."""
-    for factor in (1.0, 1.02, 1.3):
-        a, b = runs(1, slow=0.3, factor=factor), runs(2, slow=0.1)
-        time, faults = (np.concatenate([x, y]) for x, y in zip(a[1:], b[1:], strict=True))
-        found = joint_states(
-            np.column_stack((faults, time)), (1.0, 0.0), own=(False, True), versions=np.repeat([0, 1], 100)
-        )
-        np.testing.assert_array_equal(found.labels, np.concatenate([a[0], b[0]]))
-        np.testing.assert_allclose(found.means[:, 0], [110.0, 2110.0])
+@pytest.mark.parametrize("factor", [1.0, 1.02, 1.3])
+@pytest.mark.parametrize("slow", [0.0, 0.1])
+def test_time_and_faults_together(factor: float, slow: float) -> None:
+    """Counts that are constant in a state make no further states, nor does a version that is faster in each.
 
-
-def test_a_version_that_is_never_in_a_state() -> None:
-    """A state of the other version is found all the same."""
-    a, b = runs(1, slow=0.3), runs(2, slow=0.0)
-    time, faults = (np.concatenate([x, y]) for x, y in zip(a[1:], b[1:], strict=True))
+    A state is found though one of the versions is never in it.
+    """
+    a, b = runs(1, slow=0.3, factor=factor), runs(2, slow=slow)
+    state, time, faults = (np.concatenate(parts) for parts in zip(a, b, strict=True))
     found = joint_states(
         np.column_stack((faults, time)), (1.0, 0.0), own=(False, True), versions=np.repeat([0, 1], 100)
     )
-    np.testing.assert_array_equal(found.labels, np.concatenate([a[0], b[0]]))
+    np.testing.assert_array_equal(found.labels, state)
+    np.testing.assert_allclose(found.means[:, 0], [110.0, 2110.0])
 
 
 def test_time_tells_states_of_a_noisy_count() -> None:

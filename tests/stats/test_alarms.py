@@ -175,29 +175,6 @@ def test_the_earlier_of_both_kinds_counts() -> None:
     assert alarms([], 500.0) == ()
 
 
-@pytest.mark.parametrize("mean", [20.0, 60.0])
-def test_each_kind_has_half_of_the_stated_rate(mean: float) -> None:
-    """The first alarm is the earlier one of both at twice the mean; some jumps are enough for the mean alone."""
-    between = 0
-    for seed in range(80):
-        x = np.random.default_rng([7, seed]).standard_normal(40)
-        x[30 + seed % 9 :] += 1.5 + 0.1 * (seed % 20)
-        both = naive_jump(x, 2.0 * mean), first_alarms(x[None], run_limit(2.0 * mean))[0]
-        expected = min((alarm.raised for alarm in both if alarm is not None), default=None)
-        found = alarms(x, mean)
-        assert (found[0].raised if found else None) == expected
-        earlier = naive_jump(x, mean)
-        between += earlier is not None and (expected is None or earlier.raised < expected)
-    assert between
-
-
-def test_values_that_do_not_scatter_are_left_at_once() -> None:
-    """Any distance is infinitely many deviations of equal values."""
-    x = np.append(np.full(12, 0.5), [0.6, 0.7])
-    with np.errstate(divide="raise", invalid="raise"):
-        assert first_jumps(np.stack([x, -x]), 50.0) == [Alarm(13, 12, True), Alarm(13, 12, False)]
-
-
 def test_a_level_is_watched_from_its_first_value_on() -> None:
     """Two values beyond ten are enough; beyond nine they are not."""
     x = np.append(np.random.default_rng(1).standard_normal(10), [1000.0, 1001.0])

@@ -113,13 +113,9 @@ def test_constant_metrics_have_no_answer() -> None:
 
 
 def test_a_constant_time_goes_with_nothing() -> None:
-    """Its ranks have no variance; no warning is given."""
+    """Its ranks have no variance; no warning is given; without metrics nothing is tested."""
     found = associations(np.ones(20), np.random.default_rng(1).normal(size=(20, 3)))
     assert np.isnan(found.pvalue).all()
-
-
-def test_without_metrics() -> None:
-    """Nothing is tested."""
     assert associations([1.0, 2.0, 3.0], np.empty((3, 0))).pvalue.size == 0
 
 

@@ -10,22 +10,17 @@ from speedproof.stats.normality import critical_distance, lilliefors, lilliefors
 
 
 @pytest.mark.parametrize(
-    ("n", "alpha", "critical"),
+    ("n", "critical"),
     [  # Dallal and Wilkinson (1986), table 1: simulated, three digits
-        (5, 0.10, 0.319),
-        (5, 0.05, 0.343),
-        (10, 0.10, 0.241),
-        (10, 0.05, 0.262),
-        (10, 0.01, 0.304),
-        (20, 0.10, 0.176),
-        (20, 0.05, 0.192),
-        (20, 0.01, 0.223),
-        (30, 0.05, 0.159),
-        (30, 0.01, 0.185),
+        (5, {0.10: 0.319, 0.05: 0.343}),
+        (10, {0.10: 0.241, 0.05: 0.262, 0.01: 0.304}),
+        (20, {0.10: 0.176, 0.05: 0.192, 0.01: 0.223}),
+        (30, {0.05: 0.159, 0.01: 0.185}),
     ],
 )
-def test_against_the_published_table(n: int, alpha: float, critical: float) -> None:
-    assert critical_distance(n, alpha) == pytest.approx(critical, abs=4e-3)
+def test_against_the_published_table(n: int, critical: dict[float, float]) -> None:
+    for alpha, distance in critical.items():
+        assert critical_distance(n, alpha) == pytest.approx(distance, abs=4e-3)
 
 
 def test_distance_against_every_step() -> None:
@@ -66,23 +61,25 @@ def test_the_published_polynomials(n: int) -> None:
     for at in (0.302 / by_root, 0.5 / by_root):  # the very distances at the limits, and their neighbours
         distances += [math.nextafter(at, 1), at, math.nextafter(at, 0)]
     for d, found in zip(distances, lilliefors_pvalue(np.array(distances), n).tolist(), strict=True):
-        own, size = (d, n) if n <= 100 else (d * (n / 100) ** 0.49, 100)
-        exponent = -7.01256 * own**2 * (size + 2.78019) + 2.99587 * own * math.sqrt(size + 2.78019) - 0.122119
-        expected = math.exp(exponent + 0.974598 / math.sqrt(size) + 1.67997 / size)
+        expected = published(d, n)
         if expected > 0.1:
             tail = next(tail for limit, tail in STEPHENS if by_root * d <= limit)
             expected = math.fsum(c * (by_root * d) ** k for k, c in enumerate(tail))
         assert found == pytest.approx(expected, rel=1e-9)
 
 
+def published(d: float, n: int) -> float:
+    """Dallal and Wilkinson's formula, as R's nortest extends it beyond 100 values."""
+    own, size = (d, n) if n <= 100 else (d * (n / 100) ** 0.49, 100)
+    exponent = -7.01256 * own**2 * (size + 2.78019) + 2.99587 * own * math.sqrt(size + 2.78019) - 0.122119
+    return math.exp(exponent + 0.974598 / math.sqrt(size) + 1.67997 / size)
+
+
 @pytest.mark.parametrize("n", [4, 50, 100, 101, 150, 1000])
-def test_small_pvalues_follow_the_published_formula(n: int) -> None:
-    """Dallal and Wilkinson's, as R's nortest extends it beyond 100 values; around p = 0.1, too."""
+def test_the_critical_distance_inverts_the_published_formula(n: int) -> None:
+    """Around p = 0.1, too."""
     for p in (0.09, 0.03, 1e-3, 1e-6):
-        distance = critical_distance(n, p)
-        d, size = (distance, n) if n <= 100 else (distance * (n / 100) ** 0.49, 100)
-        exponent = -7.01256 * d**2 * (size + 2.78019) + 2.99587 * d * (size + 2.78019) ** 0.5 - 0.122119
-        assert np.exp(exponent + 0.974598 / size**0.5 + 1.67997 / size) == pytest.approx(p, rel=1e-9)
+        assert published(critical_distance(n, p), n) == pytest.approx(p, rel=1e-9)
 
 
 @pytest.mark.parametrize("test", [shapiro_wilk, lilliefors])

@@ -55,25 +55,6 @@ def test_what_a_session_adds_to_both_sides_does_not_matter() -> None:
     assert np.mean(same.pvalue <= 0.05) <= stats.binom.isf(1e-5, 300, 0.05) / 300
 
 
-def test_equal_negative_and_zero_values() -> None:
-    ones = np.ones((1, 6))
-    equal = paired_ratio(ones, ones, 0.05, steps=EXACT)
-    assert [float(v[0]) for v in (equal.estimate, equal.low, equal.high, equal.chance)] == [1, 1, 1, 0.5]
-    assert equal.pvalue[0] == equal.pvalue_less[0] == 1.0
-    for x in (np.array([[1, 2, 3, 4, 5, 0.0]]), np.array([[1, 2, 3, 4, 5, -1.0]])):
-        found = paired_ratio(x + 0.0, x - 2.0, 0.05, steps=EXACT)
-        assert found.pvalue[0] == 1 / 924  # C(12, 6)
-        assert math.isnan(found.low[0])
-
-
-def test_sessions_needed() -> None:
-    """At an effect of one deviation 6.2 sessions for a power of 80 % (Cohen 1988), ranks 5 % more."""
-    d = np.array([[0.0, 2.0, 1.0, 1.0 + math.sqrt(1.5), 1.0 - math.sqrt(1.5)]])
-    d = 1.0 + (d - 1.0) / d.std(ddof=1)
-    need = runs_needed_pairs(np.exp(d), np.ones((1, 5)), 0.05)
-    assert 6 <= need.x[0] <= 8
-
-
 @pytest.mark.parametrize("n", [4, 5, 7])
 def test_risk_with_few_sessions(n: int) -> None:
     """Normal ratios: within the risk, also below 2^-n. Whatever is symmetric: 2^-n or the risk, the larger."""

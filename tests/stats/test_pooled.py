@@ -119,23 +119,11 @@ def test_ratios_of_two_samples_in_order(n: int, m: int, spread: float, digits: i
     rng = np.random.default_rng([n, m, digits])
     x, y = (np.sort(rng.lognormal(0, spread, (20, size)).round(digits) + 0.01, axis=1) for size in (n, m))
     x[0], y[1] = 2.0, 3.0
+    x[2:5], y[2:5] = 1e-160 * x[2:5], 1e160 * y[2:5]  # products round to neighbours
     places, found = rng.integers(0, n * m, (20, 2)), np.empty((20, 2))
     places[:4] = [0, n * m - 1]
     module.COMPILED.ratios(x, n, y, m, places, found)
     for row in range(20):
-        ratios = sorted(a / b for a in x[row].tolist() for b in y[row].tolist())
-        assert found[row].tolist() == [ratios[k] for k in places[row].tolist()]
-
-
-def test_ratios_below_all_usual_doubles() -> None:
-    """Where products round to neighbours, too."""
-    if module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    rng = np.random.default_rng(4)
-    x, y = np.sort(1e-160 * rng.lognormal(0, 1, (50, 20))), np.sort(1e160 * rng.lognormal(0, 1, (50, 20)))
-    places, found = rng.integers(0, 400, (50, 2)), np.empty((50, 2))
-    module.COMPILED.ratios(x, 20, y, 20, places, found)
-    for row in range(50):
         ratios = sorted(a / b for a in x[row].tolist() for b in y[row].tolist())
         assert found[row].tolist() == [ratios[k] for k in places[row].tolist()]
 
@@ -209,47 +197,26 @@ def test_ratios_between_two_numbers() -> None:
         assert beyond == sum(int(weights[0][i] * weights[1][j]) for i, j in above)
 
 
-@pytest.mark.parametrize("digits", [0, 1, 15])
-def test_order_statistics_of_more_ratios_than_are_listed(digits: int) -> None:
-    """Searched without making all ratios: each is that of the sorted ones, with ties and zeros."""
-    rng = np.random.default_rng(digits)
-    x, y = rng.lognormal(0.5, 0.5, 90).round(digits), rng.lognormal(0.0, 0.9, 70).round(digits) + 0.1
-    ratios = all_ratios(x.tolist(), y.tolist())
-    places = [0, len(ratios) - 1, *rng.integers(0, len(ratios), 40).tolist()]
-    assert ratio_order_statistics(x, y, places) == pytest.approx([ratios[k] for k in places], rel=1e-12)
-    middle = ratios[len(ratios) // 2 - 1], ratios[len(ratios) // 2]
-    assert pair_ratios.median_ratio(x, y) == pytest.approx(math.sqrt(middle[0] * middle[1]), rel=1e-12)
-
-
 def only(pairs: Pairs) -> Score:
     ((rows, score),) = scores_of(pairs)
     assert rows.all()
     return score
 
 
-def test_ratios_that_are_equal_but_for_rounding() -> None:
+@pytest.mark.parametrize("unit", [(0.1, 0.1), (1e308, 1.0), (10.0, 1e308)])
+def test_ratios_that_are_equal_but_for_rounding(unit: tuple[float, float]) -> None:
     """Multiples of a tenth: 0.3 / 0.1, 0.6 / 0.2 and 0.9 / 0.3 are three doubles, and one ratio."""
     rng = np.random.default_rng(4)
-    x, y = 0.1 * rng.integers(1, 14, (40, 12)), 0.1 * rng.integers(1, 12, (40, 11))
-    pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
+    x, y = 1.0 * rng.integers(1, 14, (40, 12)), 1.0 * rng.integers(1, 12, (40, 11))
+    if unit[0] > 1.0:
+        x, y = (rng.uniform(1.0, 1.1, (40, size)) for size in (12, 11))
+    pairs = pairs_of(unit[0] * x, unit[1] * y, (0.0, 0.0), (1.0, 1.0))
     score = only(pairs)
     below, above = both_states(pairs, score)
     for alpha in (0.4, 0.2, 0.1, 0.05, 0.01):
         low, high = Search(pairs, score).bounds(alpha)
         assert low.tolist() == below.low(score.rejects(below.scores, alpha)).tolist()
         assert high.tolist() == above.high(score.rejects(-above.scores, alpha)).tolist()
-
-
-def test_ratios_next_to_the_largest_double() -> None:
-    rng = np.random.default_rng(7)
-    x, y = 1.3e308 * rng.uniform(1.0, 1.1, (4, 12)), rng.uniform(0.95, 1.05, (4, 13))
-    for unit_x, unit_y in ((1.0, 1.0), (1e-307, 1e308)):
-        pairs = pairs_of(x * unit_x, y * unit_y, (0.0, 0.0), (1.0, 1.0))
-        score = only(pairs)
-        below, above = both_states(pairs, score)
-        low, high = Search(pairs, score).bounds(0.05)
-        assert low.tolist() == below.low(score.rejects(below.scores, 0.05)).tolist()
-        assert high.tolist() == above.high(score.rejects(-above.scores, 0.05)).tolist()
 
 
 @pytest.mark.parametrize(
@@ -331,12 +298,8 @@ def test_pairs_that_cross_are_all_listed(seed: int) -> None:
     """Those in between for certain, and none whose crossing is elsewhere."""
     a, b = lines(seed)
     low, high = 1.03, 1.9
-    found = set(
-        zip(
-            *(x.tolist() for x in crossing_pairs(np.array(a) * 1.0, np.array(b) * 1.0, low, high)),
-            strict=True,
-        )
-    )
+    listed = crossing_pairs(np.array(a) * 1.0, np.array(b) * 1.0, low, high)
+    found = set(zip(*(part.tolist() for part in listed), strict=True))
     for i, j in combinations_with_replacement(range(len(a)), 2):
         for sign in (-1, 1):
             bottom = b[i] + sign * b[j]
@@ -353,17 +316,10 @@ def test_no_more_pairs_tie_than_the_limit(seed: int) -> None:
     a, b = lines(seed)
     grid = [Fraction(k, 7) for k in range(7, 21)]
     limits = crossing_limit(np.array(a) * 1.0, np.array(b) * 1.0, np.array([float(g) for g in grid]))
-    places = {
-        Fraction(x + s * y, u + s * v)
-        for (x, u), (y, v) in combinations(zip(a, b, strict=True), 2)
-        for s in (-1, 1)
-        if u + s * v
-    }
-    for k, limit in enumerate(limits.tolist()):
-        for g in {place for place in places if grid[k] <= place <= grid[k + 1]} | {
-            grid[k],
-            (grid[k] + grid[k + 1]) / 2,
-        }:
+    pairs = [*combinations(zip(a, b, strict=True), 2)]
+    places = {Fraction(x + s * y, u + s * v) for (x, u), (y, v) in pairs for s in (-1, 1) if u + s * v}
+    for (low, high), limit in zip(itertools.pairwise(grid), limits.tolist(), strict=True):
+        for g in {low, (low + high) / 2, *(place for place in places if low <= place <= high)}:
             sizes = [abs(x - g * u) for x, u in zip(a, b, strict=True)]
             assert sum(p == q for p, q in combinations(sizes, 2)) <= limit
 

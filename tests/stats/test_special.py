@@ -35,15 +35,10 @@ def test_normal_against_scipy() -> None:
     close(ndtr(x), scipy_special.ndtr(x), 5e-13)
 
 
-def test_normal_quantile_against_scipy() -> None:
-    p = np.concatenate([10.0 ** np.arange(-300.0, -1.0, 7.0), np.linspace(0.01, 0.99, 99)])
-    np.testing.assert_allclose(ndtri(p), scipy_special.ndtri(p), rtol=1e-13, atol=1e-15)
-    assert normal_quantile(0.975) == pytest.approx(1.959963984540054, abs=1e-15)
-
-
 def test_normal_quantile_at_the_ends() -> None:
     np.testing.assert_array_equal(ndtri([0.0, 0.5, 1.0]), [-np.inf, 0.0, np.inf])
     assert np.isnan(ndtri([-0.1, 1.1, np.nan])).all()
+    assert normal_quantile(0.975) == pytest.approx(1.959963984540054, abs=1e-15)
 
 
 def off(got: object, expected: object, t: object, df: object) -> float:
@@ -78,13 +73,6 @@ def test_t_quantile_against_scipy() -> None:
     np.testing.assert_allclose(t_ppf(q, df), scipy_stats.t.ppf(q, df), rtol=5e-11, atol=1e-15)
 
 
-@pytest.mark.parametrize("df", [0.5, 1.0, 4.0, 29.5, 93.7, 1e5])
-def test_t_quantile_inverts_the_tail(df: float) -> None:
-    p = 10.0 ** np.linspace(-60, -0.31, 60)
-    close(t_sf(t_ppf(1.0 - p[p > 1e-3], df), df), p[p > 1e-3], 1e-12)
-    close(t_sf(-t_ppf(p, df), df), p, 1e-12)
-
-
 def test_beta_against_scipy() -> None:
     a, b, x = np.meshgrid(
         [0.3, 0.5, 1.0, 2.0, 15.0, 30.5, 500.0], [0.5, 1.0, 7.0, 15.0, 900.0], np.linspace(0, 1, 41)
@@ -109,15 +97,6 @@ def test_f_against_scipy() -> None:
     close(upper, scipy_special.fdtrc(d1, d2, f), 1e-11)
 
 
-def test_few_values_agree_with_many() -> None:
-    """A handful is computed float by float, more as arrays; both are one formula."""
-    rng = np.random.default_rng(5)
-    t, df = rng.normal(size=40) * 3, rng.uniform(1, 80, 40)
-    close([float(t_sf(*one)) for one in zip(t, df, strict=True)], t_sf(t, df), 1e-14)
-    f = np.exp(t)
-    close([float(f_tails(v, 9, 12)[1]) for v in f], f_tails(f, 9, 12)[1], 1e-14)
-
-
 def test_importing_the_statistics_imports_no_scipy() -> None:
     """The start-up budget: NumPy is the only third-party package behind the tests and bounds."""
     code = (
@@ -131,9 +110,9 @@ def test_importing_the_statistics_imports_no_scipy() -> None:
 
 def test_normal_quantile_in_every_piece() -> None:
     """The quantile far out, near and in the middle: the tails at which AS 241 changes its formula among them."""
-    p = np.concatenate([10.0 ** -np.linspace(0.31, 30, 300), [0.075, 0.925, math.exp(-25.0)]])
+    p = np.concatenate([10.0 ** -np.linspace(0.31, 300, 600), [0.075, 0.925, math.exp(-25.0)]])
     p = np.concatenate([p, 1.0 - p[p > 1e-9]])
-    np.testing.assert_allclose(ndtri(p), scipy_special.ndtri(p), rtol=2e-14, atol=1e-15)
+    np.testing.assert_allclose(ndtri(p), scipy_special.ndtri(p), rtol=5e-14, atol=1e-15)
 
 
 @pytest.mark.parametrize("few", [1, 40])
@@ -172,10 +151,10 @@ def test_ends_of_t_whatever_the_degrees(df: float, many: int) -> None:
     assert not np.signbit(found[2])
 
 
-@pytest.mark.parametrize("df", [0.05, 0.3, 1.0, 2.0])
-def test_t_quantiles_of_heavy_tails(df: float) -> None:
-    """Of one and two degrees in closed form, of fewer by the inverted tail, far out and near the middle."""
-    far = 10.0 ** -np.linspace(0.302, min(40.0, 100.0 * df), 200)  # of 1e100 at most
+@pytest.mark.parametrize("df", [0.05, 0.3, 1.0, 2.0, 4.0, 29.5, 93.7, 1e5])
+def test_t_quantile_inverts_the_tail(df: float) -> None:
+    """Of one and two degrees in closed form, of others by the inverted tail, far out and near the middle."""
+    far = 10.0 ** -np.linspace(0.302, min(60.0, 100.0 * df), 200)  # of 1e100 at most
     p = np.concatenate([far, 0.5 - 10.0 ** -np.linspace(0.5, 12.0, 40)])
     t = -t_ppf(p, df)
     if df == 1.0:
@@ -183,6 +162,7 @@ def test_t_quantiles_of_heavy_tails(df: float) -> None:
     elif df == 2.0:
         close(t[p < 0.4], ((1.0 - 2.0 * p) / np.sqrt(2.0 * p * (1.0 - p)))[p < 0.4], 1e-13)
     close(t_sf(t, df), p, 1e-12)
+    close(t_sf(t_ppf(1.0 - p[p > 1e-3], df), df), p[p > 1e-3], 1e-12)
 
 
 @pytest.mark.parametrize("a", [0.5, 1.0, 2.5, 30.0, 1000.0])

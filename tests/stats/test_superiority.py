@@ -166,27 +166,15 @@ def test_the_chance_after_complete_separation_is_what_disjoint_pairs_prove(
         assert (proven > 0.5) == (2.0 ** -min(n, m) < alpha)
 
 
-@pytest.mark.parametrize("sizes", [(4, 4), (10, 7), (25, 30), (400, 500)])
+@pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (100, 2), (10, 7), (25, 30), (400, 500)])
 @pytest.mark.parametrize("digits", [None, 1])
 def test_pvalue_at_gamma_is_what_the_bounds_invert(sizes: tuple[int, int], digits: int | None) -> None:
     rng = np.random.default_rng(sizes)
     x, y = values(rng, sizes[0], digits) + 1.1, values(rng, sizes[1], digits) + 1.0
     for alpha in (0.2, 0.05, 0.01):
         found = typical_ratio(x, y, alpha)
-        for gamma in (
-            0.5,
-            0.9,
-            0.97,
-            1.0,
-            1.03,
-            1.1,
-            1.2,
-            3.0,
-            float(found.low) * 0.999999,
-            float(found.high) * 1.000001,
-        ):
-            if not 0 < gamma < math.inf:
-                continue
+        ends = float(found.low) * 0.999999, float(found.high) * 1.000001
+        for gamma in (0.5, 0.97, 1.0, 1.03, 1.2, 3.0, *(end for end in ends if 0 < end < math.inf)):
             test = typical_ratio_test(x, y, gamma)
             assert (test.above <= alpha) == (found.low > gamma)
             assert (test.below <= alpha) == (found.high < gamma)
@@ -209,12 +197,6 @@ def test_of_rounded_runs_pvalues_and_bounds_are_one_test(digits: int, spread: fl
                 np.testing.assert_array_equal(test.below <= alpha, found.high < gamma * (1.0 - slack))
 
 
-def test_one_pair_lost_is_more_than_the_least_pvalue() -> None:
-    x, y = [1.7228, 1.7873, 1.8226, 1.7689], [1.4, 1.6, 1.5, 1.7, 1.4]
-    gamma = 1.02  # 1.7228 < 1.02 * 1.7, and no other: 19 of 20 pairs are won
-    assert typical_ratio_test(x, y, gamma).above == pytest.approx(2 / math.comb(9, 4))
-
-
 def test_a_coarse_step_widens_the_bounds_and_leaves_the_verdict() -> None:
     x, y = np.full(30, 3.0), np.full(30, 2.0)
     exact, coarse = typical_ratio(x, y, 0.05), typical_ratio(x, y, 0.05, steps=(1.0, 1.0))
@@ -225,17 +207,13 @@ def test_a_coarse_step_widens_the_bounds_and_leaves_the_verdict() -> None:
     assert coarse.pvalue == exact.pvalue <= 0.05
 
 
-def test_zeros_negatives_and_the_ends_of_the_range() -> None:
-    found = typical_ratio([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0], 0.05)
-    assert found.pvalue <= 0.05  # the direction is proven, and no gamma is too large
-    assert [found.estimate, found.low, found.high] == [math.inf] * 3
-    found = typical_ratio([0.0] * 5, [0.0] * 5, 0.05)
-    assert [found.estimate, found.low, found.high] == [1.0] * 3
+def test_negatives_and_the_ends_of_the_range() -> None:
     found = typical_ratio([0.0, 2.0, 3.0, 4.0], [0.0, 0.1, 0.1, 0.1], 0.05)
     assert math.isfinite(found.estimate)  # some zeros are small values
-    found = typical_ratio([-1.0, -2.0, -3.0, -4.0], [1.0, 2.0, 3.0, 4.0], 0.05)
-    assert math.isnan(found.low)
-    assert found.pvalue_less <= 0.05
+    for x, y in (([-1.0, -2.0, -3.0, -4.0], [1.0] * 4), ([-1e-9, 1.0, 1.0, 1.0], [2.0] * 4)):
+        found, test = typical_ratio(x, y, 0.05), typical_ratio_test(y, x, 1.3)
+        assert np.isnan([found.estimate, found.low, found.high, test.above, test.below]).all()
+        assert found.pvalue_less <= 0.05
     found = typical_ratio([1.5e308] * 4, [1e308] * 4, 0.05)
     assert found.estimate == pytest.approx(1.5)
 
@@ -255,18 +233,9 @@ def test_zeros_on_both_sides_have_a_mirrored_answer(n: int) -> None:
             assert one.below == pytest.approx(float(other.above), rel=1e-9)
 
 
-def test_many_groups_of_ties_against_enumeration() -> None:
-    """Two runs against many, two of which tie: few orders, however many groups; beyond 5,000 there is none."""
-    pooled = np.append(np.arange(71.0), 35.0)
-    ways = divisions(pooled, 2)
-    variance = variance_of_equals(ways)
-    every = np.array([naive_score(a, b, variance) for a, b in ways])
-    groups = (1,) * 35 + (2,) + (1,) * 35
-    for seen in np.quantile(every, [0.3, 0.9, 0.99], method="lower").tolist():
-        expected = np.mean(every >= seen - 1e-9)
-        assert tied_pvalue(groups, 2, seen) == pytest.approx(expected)
-        assert tied_pvalue(groups[::-1], 70, seen) == pytest.approx(expected)
-    for count, many in ((99, False), (100, True)):  # C(100, 2) + 1 and C(101, 2) + 1
+def test_up_to_how_many_orders_of_two_runs_are_enumerated() -> None:
+    """C(100, 2) + 1 in all, and of C(101, 2) + 1 none."""
+    for count, many in ((99, False), (100, True)):
         sizes = (2,) + (1,) * count
         assert [math.isnan(tied_pvalue(sizes, n, 1.0)) for n in (2, count)] == [many, many]
 
@@ -358,17 +327,16 @@ def test_the_answer_at_one_may_be_handed_on() -> None:
     steps, factors = 0.1 * rng.random((2, 1, 2)), 1.0 + rng.random((3, 2)).round()
     whole = typical_ratio(x, y, 0.05, steps=steps, inflation=factors)
     at_one = RatioTest(whole.pvalue, whole.pvalue_less)
-    tests = [typical_ratio_test(x, y, g, steps=steps, inflation=factors) for g in (0.9, 1.0, 1.2)]
-    again = typical_ratio(x, y, 0.05, steps=steps, inflation=factors)
-    for gamma, test in zip((0.9, 1.0, 1.2), tests, strict=True):
-        other = typical_ratio_test(x, y, gamma, steps=steps, inflation=factors, at_one=at_one)
+    for gamma in (0.9, 1.0, 1.2):
+        test, other = (
+            typical_ratio_test(x, y, gamma, steps=steps, inflation=factors, **more)
+            for more in ({}, {"at_one": at_one})
+        )
         np.testing.assert_array_equal([other.above, other.below], [test.above, test.below])
     for i, j in np.ndindex(2, 3):
         alone = typical_ratio(x[i, j], y[j], 0.05, steps=steps[i, 0], inflation=factors[j])
-        for one, own, parts in zip(
-            structs.astuple(alone), structs.astuple(again), structs.astuple(whole), strict=True
-        ):
-            assert own[i, j] == parts[i, j] == pytest.approx(float(one), rel=1e-13)
+        own = [part[i, j] for part in structs.astuple(whole)]
+        assert own == pytest.approx([float(part) for part in structs.astuple(alone)], rel=1e-13)
 
 
 def test_two_values_are_counted_up_to_a_size() -> None:
@@ -403,32 +371,6 @@ def test_steps_of_few_runs_count_at_their_own_side(n: int, m: int, steps: tuple[
             found = typical_ratio_test(x, y, gamma, steps=steps)
             assert float(found.above) == pytest.approx(larger(above, one[0]), rel=1e-9)
             assert float(found.below) == pytest.approx(smaller(below, one[1]), rel=1e-9)
-
-
-def median_of(ratios: list[float]) -> float:
-    """Of two in the middle the geometric mean; nothing is known between 0 and infinity."""
-    ordered = sorted(ratios)
-    lower, upper = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
-    return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 2), (2, 3), (4, 4), (4, 5), (6, 3), (7, 7)])
-def test_the_median_of_ratios(n: int, m: int) -> None:
-    """The ratio of two zeros is 1; where a value is negative there is none, no bound and no test."""
-    rng = np.random.default_rng([n, m])
-    for zeros_x, zeros_y in itertools.product({0, n // 2, (n + 1) // 2, n}, {0, m // 2, (m + 1) // 2, m}):
-        x, y = rng.integers(1, 6, (3, n)) / 4, rng.integers(1, 6, (3, m)) / 4
-        x[:, :zeros_x], y[:, :zeros_y] = 0.0, 0.0
-        x[2], y[2] = rng.lognormal(size=n), rng.lognormal(size=m)
-        found = typical_ratio(x, y, 0.4)
-        for row in range(3):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratios = np.nan_to_num(x[row][:, None] / y[row], nan=1.0, posinf=math.inf).ravel().tolist()
-            assert found.estimate[row] == pytest.approx(median_of(ratios), rel=1e-12, nan_ok=True)
-    for a, b in (([-1e-9, 1.0, 1.0], [1.0] * 4), ([1.0] * 3, [-1e-9, *[1.0] * 3])):
-        found, test = typical_ratio(a, b, 0.4), typical_ratio_test(a, b, 1.3)
-        assert np.isnan([found.estimate, found.low, found.high, test.above, test.below]).all()
 
 
 @pytest.mark.slow

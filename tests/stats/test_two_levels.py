@@ -112,25 +112,6 @@ def test_equal_values_against_a_simulated_chain(share: float, n: int, k: int) ->
     assert at == pytest.approx(both / share, abs=1e-4)
 
 
-def test_the_chance_of_a_chain_against_all_its_paths() -> None:
-    """The largest over shares of the rarer state, of every way to change once, three or more from the ends."""
-    n, k = 8, 3
-    found = []
-    for share, stay in zip(module._SHARES.tolist(), module._stays().tolist(), strict=True):
-        enter = (1.0 - stay) * share / (1.0 - share)  # as often in as out
-        step = {(1, 1): stay, (1, 0): 1.0 - stay, (0, 1): enter, (0, 0): 1.0 - enter}
-        found.append(
-            sum(
-                math.prod(
-                    [share if path[0] else 1.0 - share, *map(step.__getitem__, itertools.pairwise(path))]
-                )
-                for path in itertools.product((0, 1), repeat=n)
-                if sum(a != b for a, b in itertools.pairwise(path)) == 1 and k <= sum(path) <= n - k
-            )
-        )
-    assert module._of_chain(n, k) == pytest.approx(max(found))
-
-
 def naive_levels(x: list[float]) -> tuple[float, int]:
     """Two groups of least variance by value, each of three or more; their distance if one follows the other."""
     n, ordered = len(x), sorted(x)
