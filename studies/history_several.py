@@ -1,6 +1,6 @@
 """Several changes, or one undone, in short histories: a table of docs/tables.md.
 
-    python studies/history_several.py [--series 200] [--null 1000]
+    python studies/history_several.py [--series 1000] [--null 1000]
 
 Shares of the changes that are found within two commits, and of series without a change that show one, in %.
 """
@@ -68,7 +68,7 @@ def found(name: str, series: int) -> tuple[float, float]:
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--series", type=int, default=200)
+    parser.add_argument("--series", type=int, default=1000)
     parser.add_argument("--null", type=int, default=1000)
     args = parser.parse_args()
     print("| | found | invented a series |\n|---|---|---|")

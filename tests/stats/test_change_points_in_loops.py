@@ -100,6 +100,12 @@ def naive_changes(x: Series, alpha: float) -> list[ChangePoint]:
     splits, rho = fewest(x, alpha, step if apart <= alpha else None)
     if splits == [step] and apart <= alpha:
         return [ChangePoint(step, *places_of_step(x - np.median(x), step, 0.0, alpha), apart)]
+    (ways,) = best_levels(x[None])
+    if any(line for _, _, line in directions(x, splits)) and len(splits) < len(ways):
+        way, dependence = ways[len(splits)]
+        seen = all(shown(levelled(x, way, k), 1) <= alpha for k in range(len(way)))
+        if seen and not any(line for _, _, line in directions(x, way)):
+            splits, rho = way, dependence
     ends = [0, *splits, x.size]
     changes: list[ChangePoint] = []
     for k, split in enumerate(splits):
@@ -108,34 +114,39 @@ def naive_changes(x: Series, alpha: float) -> list[ChangePoint]:
     return drifting(x, changes)
 
 
-def drifting(x: Series, changes: list[ChangePoint]) -> list[ChangePoint]:
-    """Of changes in one direction one, where the line through the scores leaves less than the levels do."""
-    ends = [0, *(change.split for change in changes), x.size]
+def directions(x: Series, splits: list[int]) -> list[tuple[int, int, bool]]:
+    """First and last of the steps in one direction, and whether a line through the values leaves less."""
+    ends = [0, *splits, x.size]
     medians = [np.median(x[ends[k] : ends[k + 1]]) for k in range(len(ends) - 1)]
-    found: list[ChangePoint] = []
-    k = 0
-    while k < len(changes):
-        last = k
-        while last + 1 < len(changes) and (medians[last + 2] > medians[last + 1]) == (
-            medians[k + 1] > medians[k]
-        ):
-            last += 1
-        part = x[ends[k] : ends[last + 2]]
-        scores = normal_scores(part)
-        line = np.polyval(np.polyfit(np.arange(part.size), scores, 1), np.arange(part.size))
-        steps = np.concatenate(
+    found: list[tuple[int, int, bool]] = []
+    first = 0
+    for k in range(1, len(splits) + 1):
+        if k < len(splits) and (medians[k + 1] > medians[k]) == (medians[first + 1] > medians[first]):
+            continue
+        levels = np.concatenate([np.full(ends[j + 1] - ends[j], medians[j]) for j in range(first, k + 1)])
+        part = x[ends[first] : ends[k + 1]]
+        far = 3 * 1.4826 * np.median(np.abs(part - levels))
+        drawn = levels + np.minimum(np.maximum(part - levels, -far), far)
+        line = np.polyval(np.polyfit(np.arange(part.size), drawn, 1), np.arange(part.size))
+        means = np.concatenate(
             [
-                np.full(ends[j + 1] - ends[j], scores[ends[j] - ends[k] : ends[j + 1] - ends[k]].mean())
-                for j in range(k, last + 2)
+                np.full(own.size, own.mean())
+                for own in np.split(drawn, np.array(ends[first + 1 : k + 1]) - ends[first])
             ]
         )
-        gain = part.size * math.log(((scores - line) ** 2).sum() / ((scores - steps) ** 2).sum())
-        if gain < (last - k) * math.log(part.size):
-            best = min(changes[k : last + 1], key=lambda change: change.pvalue)
-            found.append(ChangePoint(best.split, changes[k].low, changes[last].high, best.pvalue, drift=True))
-        else:
-            found += changes[k : last + 1]
-        k = last + 1
+        gain = part.size * math.log(((drawn - line) ** 2).sum() / ((drawn - means) ** 2).sum())
+        found.append((first, k - 1, gain < 2 * (k - 1 - first) * math.log(part.size)))
+        first = k
+    return found
+
+
+def drifting(x: Series, changes: list[ChangePoint]) -> list[ChangePoint]:
+    """Of changes in one direction that a line explains better, one."""
+    found: list[ChangePoint] = []
+    for first, last, line in directions(x, [change.split for change in changes]):
+        run = changes[first : last + 1]
+        best = min(run, key=lambda change: change.pvalue)
+        found += [ChangePoint(best.split, run[0].low, run[-1].high, best.pvalue, drift=True)] if line else run
     return found
 
 

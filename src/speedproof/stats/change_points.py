@@ -8,7 +8,7 @@ all values or what is left best, and those are dropped that are not missed.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -18,11 +18,12 @@ from msgspec import Struct
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.levels import LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
 from speedproof.stats.normal_scores import normal_scores
-from speedproof.stats.scaling import usual
+from speedproof.stats.scaling import in_common_unit, usual
 from speedproof.stats.two_levels import two_levels
 
 _ROUNDS = 10
 _ROWS = 256  # series at a time
+_MAD_OF_NORMAL = 1.4826  # a deviation, in median absolute deviations
 _FEW = 4  # steps: most series that change need no more
 _Asked = tuple[FloatArray, int | None]
 _Answer = tuple[FloatArray, IntArray]
@@ -154,6 +155,11 @@ def _search(
         possible = places_of_step(usual(series.without([])), step, 0.0, alpha)
         return (ChangePoint(step, *possible, apart),)
     pvalues, _ = yield series.alone(splits), 1
+    if any(line for _, _, line in _directions(series, splits)):
+        for way, dependence in series.upto(len(splits) + 1)[len(splits) :]:
+            shown, _ = yield series.alone(way), 1
+            if shown.max() <= alpha and not any(line for _, _, line in _directions(series, way)):
+                splits, rho, pvalues = way, dependence, shown
     located: list[ChangePoint] = []
     for split, end, pvalue in zip(splits, [*splits[1:], series.values.size], pvalues.tolist(), strict=True):
         start = located[-1].split if located else 0
@@ -163,32 +169,42 @@ def _search(
 
 def _with_drifts(series: Levelled, changes: list[ChangePoint]) -> tuple[ChangePoint, ...]:
     """Changes in one direction that a line explains better than they do are one, a drift."""
-    bounds = [0, *(change.split for change in changes), series.values.size]
-    heights = series.heights(bounds[1:-1])
-    ups = [after > before for before, after in pairwise(heights)]
     joined: list[ChangePoint] = []
-    for _, group in groupby(range(len(changes)), key=ups.__getitem__):
-        run = list(group)
-        first, last = run[0], run[-1]
-        part = series.values[bounds[first] : bounds[last + 2]]
-        if _is_line(part, [bounds[k + 1] - bounds[first] for k in run]):
-            change = changes[min(run, key=lambda k: changes[k].pvalue)]
-            low, high = changes[first].low, changes[last].high
-            joined.append(ChangePoint(change.split, low, high, change.pvalue, drift=True))
+    for first, last, line in _directions(series, [change.split for change in changes]):
+        run = changes[first : last + 1]
+        if line:
+            change = min(run, key=lambda change: change.pvalue)
+            joined.append(ChangePoint(change.split, run[0].low, run[-1].high, change.pvalue, drift=True))
         else:
-            joined += changes[first : last + 1]
+            joined += run
     return tuple(joined)
 
 
-def _is_line(x: FloatArray, splits: list[int]) -> bool:
-    """Whether normal scores lie nearer to a line than to levels; each after the second has the price of BIC."""
-    scores = normal_scores(x)
-    ends, squares = np.array([0, *splits, x.size]), float(scores @ scores)
-    levels_apart = squares - float((np.add.reduceat(scores, ends[:-1]) ** 2 / (ends[1:] - ends[:-1])).sum())
-    time = np.arange(x.size) - (x.size - 1) / 2.0
-    line_apart = squares - float((time @ scores) ** 2 / (time @ time))
-    price = (len(splits) - 1) * math.log(x.size)
-    return line_apart < levels_apart * math.exp(price / x.size)
+def _directions(series: Levelled, splits: list[int]) -> Iterator[tuple[int, int, bool]]:
+    """Of steps in one direction the first and the last, and whether a line explains the values better."""
+    ends, heights = [0, *splits, series.values.size], series.heights(splits)
+    ups, rest = [after > before for before, after in pairwise(heights)], series.without(splits)
+    for _, group in groupby(range(len(splits)), key=ups.__getitem__):
+        run = list(group)
+        part = ends[run[0] : run[-1] + 3]
+        here = slice(part[0], part[-1])
+        values, left = in_common_unit(series.values[here], rest[here])
+        yield run[0], run[-1], _is_line(values, left, np.diff(part))
+
+
+def _is_line(x: FloatArray, rest: FloatArray, lengths: IntArray) -> bool:
+    """Whether values lie nearer to a line than to levels of which `rest` is left, by least squares.
+
+    Outliers are drawn to three deviations. Steps after the first cost a place and a height each, as in the
+    Bayesian information criterion.
+    """
+    n, far = x.size, 3.0 * _MAD_OF_NORMAL * median(np.abs(rest))
+    x = x - rest + rest.clip(-far, far)
+    x -= x.mean()
+    starts, time = lengths.cumsum() - lengths, np.arange(n) - (n - 1) / 2.0
+    levels_apart = x @ x - (np.add.reduceat(x, starts) ** 2 / lengths).sum()
+    line_apart = x @ x - (time @ x) ** 2 / (time @ time)
+    return bool(line_apart < levels_apart * math.exp(2.0 * (lengths.size - 2) * math.log(n) / n))
 
 
 def _fewest(
