@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from speedproof.arrays import FloatArray, batches
+from speedproof.arrays import FloatArray, batches, stacked
 from speedproof.data.notes import UNDERMINING, Assumption, Note
-from speedproof.data.sample import Sample, Trait, above_zero
+from speedproof.data.sample import LARGE, Sample, Trait, above_zero
 from speedproof.data.suite import Pair
 from speedproof.protocols.units import LEAST_SESSIONS
-from speedproof.stats.dependence import drift, drift_within, lag1, midranks
-from speedproof.stats.ranks import sample_ends
+from speedproof.stats.dependence import drift, drift_within, lag1
+from speedproof.stats.ranks import ranked, sample_ends
 from speedproof.stats.scaling import exponent, last_place, middle
 
 Tested = tuple[float, float]  # a statistic with its p-value
@@ -199,8 +199,11 @@ def order_tests(
         (row.n,) if row.n >= _FEW_FOR_ORDER and _has_order(sample) else None
         for sample, row in zip(measured, used, strict=True)
     ):
-        values = np.stack([used[i].values for i in members])
-        ranks = midranks(values)
+        values = stacked([used[i].values for i in members])
+        ranks, ordered = ranked(values)
+        if values.shape[1] >= LARGE:
+            for i, row in zip(members, ordered, strict=True):
+                used[i].__dict__["ascending"] = row
         serial, trend = lag1(values, ranks), drift(values, ranks)
         columns = (serial.statistic, serial.pvalue, trend.correlation, trend.pvalue)
         for i, row, a, b, c, d in zip(members, ranks, *(column.tolist() for column in columns), strict=True):
