@@ -311,6 +311,22 @@ def test_a_bound_is_one_of_the_ratios(n: int, m: int, shift: float) -> None:
             assert (x[0][:, None] / y[0] == bound).any()
 
 
+@pytest.mark.parametrize(
+    ("m", "shift", "factor"), [(150_000, 0.002, 1.0), (140_000, 0.0, 50.0), (200_000, 2.0, 1.0)]
+)
+def test_bounds_of_many_values_are_where_the_test_rejects(m: int, shift: float, factor: float) -> None:
+    """On the one side of either bound the score is beyond the critical one, on the other it is not."""
+    rng = np.random.default_rng(m)
+    x, y = rng.lognormal(shift, 0.1, (1, 150_000)), rng.lognormal(0.0, 0.2, (1, m))
+    pairs = pairs_of(x, y, (0.0, 0.0), (factor, factor))
+    search = Search(pairs, only(pairs))
+    critical = only(pairs).null.critical(0.01)
+    low, high = search.bounds(0.01)
+    assert search.score(low * (1 - 1e-12), -1.0) >= critical > search.score(low * (1 + 1e-12), -1.0)
+    assert -search.score(high * (1 + 1e-12), 1.0) >= critical > -search.score(high * (1 - 1e-12), 1.0)
+    assert low < np.exp(shift) < high
+
+
 def brute_states(x: list[Fraction], y: list[Fraction]) -> list[tuple[Fraction, float, tuple[int, int, int]]]:
     """Between each two neighbouring distinct ratios: where it starts, where it ends, and the three sums."""
     ends: list[Fraction] = sorted({a / b for a in x for b in y})
