@@ -86,6 +86,11 @@ def _found(numbers: IntArray) -> Groups:
     return Groups(by_group[starts], sizes, tuple(parts))
 
 
+def stacked(rows: Sequence[FloatArray]) -> FloatArray:
+    """Rows of one length in a table; a single one, which may be long, is not copied."""
+    return rows[0][None] if len(rows) == 1 else np.stack(rows)
+
+
 def batches(shapes: Iterable[tuple[int, ...] | None]) -> Iterator[list[int]]:
     """The places of equal shapes, of which the first number counts values, some at a time; None is left out."""
     alike: dict[tuple[int, ...], list[int]] = {}

@@ -17,10 +17,10 @@ from speedproof.stats.dependence import (
     drifting,
     hurst_factor,
     lag1,
-    midranks,
     variance_inflation,
     walk_inflation,
 )
+from speedproof.stats.ranks import midranks
 
 LABELS = np.repeat(np.arange(6), 4)
 
@@ -96,15 +96,6 @@ def test_slopes_of_processes_that_are_alike() -> None:
     x[8:12] = 7.0
     expected = 5 / 6 * np.corrcoef([0, 1, 2, 3], [1, 2, 3, 5])[0, 1]
     assert float(drift_within(x, LABELS).correlation) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("shape", [(3,), (9,), (30,), (1, 7), (5, 1), (4, 8), (2, 3, 5)])
-def test_midranks_against_scipy(shape: tuple[int, ...]) -> None:
-    """Without ties, with many, all equal, the first and the last ones equal."""
-    rng = np.random.default_rng(shape)
-    for high in (1, 2, 4, 1000):
-        x = rng.integers(0, high, shape) / 8
-        np.testing.assert_array_equal(midranks(x), scipy_stats.rankdata(x, axis=-1))
 
 
 @pytest.mark.parametrize("n", [4, 5, 8, 31])

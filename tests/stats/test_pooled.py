@@ -8,6 +8,8 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import pytest
+from msgspec.structs import astuple
+from scipy import stats as scipy_stats
 
 from speedproof.arrays import FloatArray
 from speedproof.stats import pair_ratios
@@ -16,7 +18,7 @@ from speedproof.stats.crossings import crossing_limit, crossing_pairs, inversion
 from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_scores import Pairs, Score, Search, pairs_of, scores_of
-from speedproof.stats.ranks import merged_places, pooled_order, sample_ends, tie_excess
+from speedproof.stats.ranks import merged_places, pooled_order, ranked, sample_ends, tie_excess
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.superiority import both_states
 
@@ -94,6 +96,42 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
+@pytest.mark.parametrize("shape", [(3,), (30,), (1, 7), (5, 1), (2, 3, 5), (3, 5000)])
+def test_ranks_against_scipy(shape: tuple[int, ...], way: str) -> None:
+    """Without ties, with many, all equal, near zero and far from it, with zeros of both signs."""
+    rng = np.random.default_rng(shape)
+    for x in (
+        *(rng.integers(0, high, shape) / 8 for high in (1, 2, 4, 1000)),
+        rng.normal(size=shape),
+        np.where(rng.random(shape) < 0.1, -0.0, rng.integers(0, 2, shape)),
+        10.0 ** rng.uniform(-300, 300, shape) * rng.choice([-1.0, 1.0], shape),
+        1.0 + 1e300 * (rng.random(shape) < 0.001) + rng.integers(0, 99, shape) * 2.0**-52,
+    ):
+        ranks, ascending = ranked(x)
+        np.testing.assert_array_equal(ranks, scipy_stats.rankdata(x, axis=-1))
+        np.testing.assert_array_equal(ascending, np.sort(x, axis=-1))
+
+
+@pytest.mark.parametrize("tolerance", [None, 0.0, 0.3])
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 7), (8, 3), (40, 40)])
+def test_two_ways_of_pooling(
+    n: int, m: int, tolerance: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel and NumPy find the same, of which every place is counted in the tests above."""
+    if module.COMPILED is None:
+        pytest.skip("built without a compiler")
+    rng = np.random.default_rng([n, m])
+    tolerances = None if tolerance is None else np.full(5, tolerance)
+    for high in (1, 3, 1000):
+        x, y = (rng.integers(0, high, (5, size)) / 8 for size in (n, m))
+        compiled = pooled_order(x, y, tolerances)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "COMPILED", None)
+            other = pooled_order(x, y, tolerances)
+        for one, two in zip(astuple(compiled), astuple(other), strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 7), (8, 3), (40, 40)])
 @pytest.mark.parametrize("high", [1, 3, 1000])
 def test_by_counting(n: int, m: int, high: int, way: str) -> None:
@@ -136,6 +174,13 @@ def test_sizes_that_differ() -> None:
     for n, m, of_x in ((4, 4, count), (3, 4, x), (2, 4, x), (0, 4, x), (4, 0, x)):
         with pytest.raises(ValueError, match="sizes differ"):
             module.COMPILED.merged(x, n, x, m, True, of_x, x.copy())
+    ends, one = np.empty(8, dtype=np.bool_), np.empty(1)
+    for n, m, upto in ((4, 4, np.empty(7)), (3, 4, np.empty(8)), (0, 4, np.empty(8)), (4, 4, one)):
+        with pytest.raises(ValueError, match="sizes differ"):
+            module.COMPILED.pooled(x, n, x, m, one, upto, upto.copy(), ends, ends[:1].copy())
+    for n, ranks in ((4, np.empty(3)), (3, np.empty(4)), (0, np.empty(4)), (-4, np.empty(4))):
+        with pytest.raises(ValueError, match="sizes differ"):
+            module.COMPILED.ranked(x, n, ranks, np.empty(4))
     places, found = np.zeros((1, 2), dtype=np.int64), np.empty((1, 2))
     for n, m, at in ((4, 4, 16), (4, 4, -1), (2, 4, 0), (0, 4, 0), (4, 0, 0), (-4, -4, 0)):
         places[:] = at
@@ -231,6 +276,21 @@ def test_a_bound_is_one_of_the_ratios(n: int, m: int, shift: float) -> None:
     for alpha in (0.05, 0.001):
         for bound in search.bounds(alpha):
             assert (x[0][:, None] / y[0] == bound).any()
+
+
+@pytest.mark.parametrize(
+    ("m", "shift", "factor"), [(150_000, 0.002, 1.0), (140_000, 0.0, 50.0), (200_000, 2.0, 1.0)]
+)
+def test_bounds_of_many_values_are_where_the_test_rejects(m: int, shift: float, factor: float) -> None:
+    """On the one side of either bound the score is beyond the critical one, on the other it is not."""
+    rng = np.random.default_rng(m)
+    x, y = rng.lognormal(shift, 0.1, (1, 150_000)), rng.lognormal(0.0, 0.2, (1, m))
+    pairs = pairs_of(x, y, (0.0, 0.0), (factor, factor))
+    search = Search(pairs, only(pairs))
+    critical = only(pairs).null.critical(0.01)
+    low, high = search.bounds(0.01)
+    assert search.score(low * (1 - 1e-12), -1.0) >= critical > search.score(low * (1 + 1e-12), -1.0)
+    assert -search.score(high * (1 + 1e-12), 1.0) >= critical > -search.score(high * (1 - 1e-12), 1.0)
 
 
 def brute_states(x: list[Fraction], y: list[Fraction]) -> list[tuple[Fraction, float, tuple[int, int, int]]]:

@@ -13,10 +13,13 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
-from speedproof.arrays import FloatArray, Groups, IntArray, batches, groups_of, numbered
+from speedproof.arrays import FloatArray, Groups, IntArray, batches, groups_of, numbered, stacked
 from speedproof.data.checked import checked
 from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, counted, direction_of, parse_unit
 from speedproof.errors import DataError, Parameter, UsageError
+
+LARGE = 1 << 14
+"""Values of a sample from which on it remembers them in ascending order."""
 
 
 class Alike:
@@ -215,6 +218,14 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         return int(self.values.size)
 
     @property
+    def ascending(self) -> FloatArray:
+        """The values in ascending order, which it remembers."""
+        if "ascending" not in self.__dict__:
+            self.__dict__["ascending"] = np.sort(self.values)
+        ordered: FloatArray = self.__dict__["ascending"]
+        return ordered
+
+    @property
     def groups(self) -> Groups | None:
         """Which values are of one process; None when nothing is known of processes."""
         return self._groups("processes", self.processes)
@@ -343,6 +354,13 @@ def _array(given: object) -> npt.NDArray[Any]:
         return np.array(given)
     except ValueError:
         return np.array(None)
+
+
+def all_ascending(samples: Sequence[Sample]) -> FloatArray:
+    """The values of samples of one size in ascending order, a row each; of large ones they are remembered."""
+    if samples[0].n < LARGE:
+        return np.sort(np.stack([sample.values for sample in samples]))
+    return stacked([sample.ascending for sample in samples])
 
 
 def reduce_together(samples: Sequence[Sample], location: Literal["mean", "median"]) -> None:

@@ -41,14 +41,14 @@ _decoder: Callable[[Any], msgspec.json.Decoder[Any]] = cache(msgspec.json.Decode
 
 @lru_cache(maxsize=2)
 def _members(head: bytes) -> frozenset[str]:
-    return frozenset(key.decode(errors="replace") for key in _MEMBER.findall(head) if is_json(head))
+    return frozenset(key.decode(errors="replace") for key in _MEMBER.findall(head))
 
 
 def members(*every: str, some: Sequence[str] = ()) -> Callable[[bytes], bool]:
     """Whether the begin of a JSON file shows all of some members, at any depth, and one of others."""
 
     def shown(head: bytes) -> bool:
-        names = _members(head)
+        names = _members(head) if is_json(head) else frozenset()
         return names.issuperset(every) and (not some or not names.isdisjoint(some))
 
     return shown

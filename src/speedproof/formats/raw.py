@@ -94,20 +94,24 @@ def _parse(source: Source) -> _Content:
     """Take the numbers out of raw text."""
     content, before = _Content(), 0
     for piece in source.pieces():
-        lines = as_text(piece)
         if (content.values or not content.header) and (values := _plain(piece)) is not None:
             if values.size:
-                blank = lines[: len(lines) - len(lines.lstrip())]
-                number = content.number("", before + 1 + blank.count("\n"))
+                blank = piece[: len(piece) - len(piece.lstrip())]
+                number = content.number("", before + 1 + _line_ends(blank))
                 content.values.frombytes(values.tobytes())
                 content.units.frombytes(np.full(values.size, number, np.int16).tobytes())
         else:
-            for number, line in enumerate(lines.removesuffix("\n").split("\n"), start=before + 1):
+            lines = as_text(piece).removesuffix("\n").split("\n")
+            for number, line in enumerate(lines, start=before + 1):
                 _take_line(content, number, line, source)
-        before += lines.count("\n")
+        before += _line_ends(piece)
     if not content.values:
         raise source.error("", "there is no number in this file")
     return content
+
+
+def _line_ends(piece: bytes) -> int:
+    return as_text(piece).count("\n") if b"\r" in piece else piece.count(b"\n")
 
 
 def _take_line(content: _Content, number: int, line: str, source: Source) -> None:
@@ -142,7 +146,7 @@ def _plain(piece: bytes) -> FloatArray | None:
 
         try:
             numbers = msgspec.json.decode(b"[%s]" % piece.strip().replace(b"\n", b","), type=list[float])
-            return np.array(numbers, dtype=np.float64)
+            return np.fromiter(numbers, dtype=np.float64, count=len(numbers))
         except msgspec.MsgspecError:
             pass
     numbers_of = reading.decimals(piece.decode().split())  # where one is none, line by line it shows which

@@ -171,23 +171,23 @@ DELIMITERS = ",\t;"
 
 def is_json(head: bytes) -> bool:
     """Whether a file begins like a JSON object or array."""
-    return head.lstrip()[:1] in (b"{", b"[")
+    return re.match(rb"\s*+[{\[]", head) is not None
 
 
 def first_lines(head: bytes) -> list[str]:
     """Up to 50 complete lines that hold something other than a comment."""
-    lines = _complete_lines(head.decode(errors="replace"))
+    lines = _complete_lines(head)
     return [*islice((line for line in lines if line.strip() and not line.lstrip().startswith("#")), 50)]
 
 
-def _complete_lines(text: str) -> Iterator[str]:
+def _complete_lines(head: bytes) -> Iterator[str]:
     """All but the last one, which is empty, or cut by the end of the head; the only one there is."""
     start = 0
-    for end in re.finditer(r"\r\n|\r|\n", text):
-        yield text[start : end.start()]
+    for end in re.finditer(rb"\r\n|\r|\n", head):
+        yield head[start : end.start()].decode(errors="replace")
         start = end.end()
     if start == 0:
-        yield text
+        yield head.decode(errors="replace")
 
 
 def is_number(token: str) -> bool:

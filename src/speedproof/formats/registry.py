@@ -200,11 +200,10 @@ _KEY = re.compile(r'"((?:[^"\\]|\\.){1,80}+)"\s*+:')
 
 def _remedy(begin: bytes) -> str:
     r"""What to do with the output of a tool that is known, but not read; empty for any other."""
-    content = begin.decode(errors="replace")
     if reading.is_json(begin):
-        names = set(_KEY.findall(content))
+        names = set(_KEY.findall(begin.decode(errors="replace")))
         return next((remedy for members, remedy in _JSON if names.issuperset(members)), "")
-    content = content[:_LONG_ENOUGH]
+    content = begin[: 4 * _LONG_ENOUGH].decode(errors="replace")[:_LONG_ENOUGH]
     return next((remedy for pattern, remedy in _LINES if re.search(pattern, content, re.MULTILINE)), "")
 
 

@@ -7,6 +7,7 @@ and the iteration inside it, in run order. Old versions print an array for every
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -44,8 +45,11 @@ _JSON = members(*_MEMBERS)
 
 def sniff(head: bytes) -> bool:
     """Whether the members, or the columns, are those of raw measurements."""
-    columns = head.lstrip().partition(b"\n")[0].strip().decode(errors="replace").split(",")
-    return _JSON(head) or set(_MEMBERS).issubset(columns)
+    if is_json(head):
+        return _JSON(head)
+    line = re.search(rb"\S.*", head)
+    columns = line[0].strip().decode(errors="replace").split(",") if line else ()
+    return set(_MEMBERS).issubset(columns)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:

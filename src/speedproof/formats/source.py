@@ -255,18 +255,18 @@ def _refuse_binary(source: Source) -> None:
         raise source.error(
             "", "the file is binary, or UTF-16 without a byte-order mark (then: iconv -f UTF-16 -t UTF-8)"
         )
-    line = 1
+    before = 0
     for piece in source.pieces():
         try:
             piece.isascii() or piece.decode()
         except UnicodeDecodeError as error:
-            line += piece.count(b"\n", 0, error.start)
+            line = 1 + source.content[: before + error.start].count(b"\n")
             raise source.error(
                 f"line {line}",
                 f"byte 0x{piece[error.start]:02x} is not UTF-8 text; if the file is Latin-1: "
                 "iconv -f LATIN1 -t UTF-8",
             ) from None
-        line += piece.count(b"\n")
+        before += len(piece)
 
 
 def is_corpus(path: str) -> bool:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import Order, order_of_measuring
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Sample, Trait, all_ascending
 from speedproof.data.suite import Pair
 from speedproof.protocols.checks import same_values
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
@@ -222,7 +222,7 @@ def slower_processes(pair: Pair, machine: MachineSpeeds) -> tuple[IntArray, IntA
         values = sample.per_process("median").values
         if values.size < 2 * _LEAST_PROCESSES:
             return None
-        larger, smaller, below = _two_speeds(values[None])[0].tolist()
+        larger, smaller, below = _two_speeds(np.sort(values)[None])[0].tolist()
         common = log(machine.factor)
         alike = abs(larger - smaller - common) <= _ALIKE * common
         if not (alike and _LEAST_PROCESSES <= below <= values.size - _LEAST_PROCESSES):
@@ -234,12 +234,12 @@ def slower_processes(pair: Pair, machine: MachineSpeeds) -> tuple[IntArray, IntA
 
 def two_speeds_of(pairs: Sequence[Pair]) -> FloatArray:
     """Of each pair the logarithms of slow over fast in either version and of the speedup at one speed, or NaN."""
-    measured = [s.per_process("median").values for pair in pairs for s in (pair.reference, pair.candidate)]
+    measured = [s.per_process("median") for pair in pairs for s in (pair.reference, pair.candidate)]
     speeds = np.full((len(measured), 3), np.nan)
-    sizes = np.array([values.size for values in measured])
+    sizes = np.array([sample.n for sample in measured])
     for size in sorted({size for size in sizes.tolist() if size >= _LEAST_PROCESSES}):
         at = np.flatnonzero(sizes == size)
-        speeds[at] = _two_speeds(np.stack([measured[i] for i in at.tolist()]))
+        speeds[at] = _two_speeds(all_ascending([measured[i] for i in at.tolist()]))
     before, after = speeds[::2], speeds[1::2]
     within = (before - after)[:, :2].mean(axis=1)
     within[[pair.reference.higher_is_better for pair in pairs]] *= -1.0
@@ -247,13 +247,13 @@ def two_speeds_of(pairs: Sequence[Pair]) -> FloatArray:
 
 
 def _two_speeds(values: FloatArray) -> FloatArray:
-    """Of each row, if its values are two groups far apart: their mean logarithms, the larger ones' first.
+    """Of each row, if its ascending values are two groups far apart: their mean logarithms, larger first.
 
     Third, how many are the smaller ones.
     """
     n = values.shape[1]
-    usable = values.min(axis=1) > 0
-    logs = np.log(np.sort(np.where(usable[:, None], values, 1.0), axis=1))
+    usable = values[:, 0] > 0
+    logs = np.log(np.where(usable[:, None], values, 1.0))
     centre = logs.mean(axis=1, keepdims=True)
     logs -= centre
     # Only the widest gap can separate two groups that are far apart; each has two values or more.

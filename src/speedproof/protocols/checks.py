@@ -7,19 +7,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from speedproof.arrays import FloatArray, batches
+from speedproof.arrays import BoolArray, FloatArray, batches, stacked
 from speedproof.data.notes import UNDERMINING, Assumption, Note
-from speedproof.data.sample import Sample, Trait, above_zero
+from speedproof.data.sample import LARGE, Sample, Trait, above_zero
 from speedproof.data.suite import Pair
 from speedproof.protocols.units import LEAST_SESSIONS
-from speedproof.stats.dependence import drift, drift_within, lag1, midranks
-from speedproof.stats.ranks import sample_ends
+from speedproof.stats.dependence import drift, drift_within, lag1
+from speedproof.stats.ranks import ranked, sample_ends
 from speedproof.stats.scaling import exponent, last_place, middle
 
 Tested = tuple[float, float]  # a statistic with its p-value
 
 _LEAST_FOR_STEP = 3
 _COARSE = 0.01
+_USUAL = (1e-60, 1e60)
 _FEW_FOR_ORDER = 8
 _TAINTS = {
     Trait.TRIMMED: "spread and risk are understated",
@@ -135,11 +136,24 @@ def coarse_values(pairs: Sequence[Pair]) -> list[list[Note]]:
     for rows in batches(None if x.exact and y.exact else (x.n + y.n, x.n) for x, y in both):
         sides = [(x.values, y.values) for x, y in (both[i] for i in rows)]
         pooled = np.sort(np.concatenate([np.stack(side) for side in zip(*sides, strict=True)], axis=1))
-        for k in np.flatnonzero((pooled[:, 1:] == pooled[:, :-1]).any(axis=1)).tolist():
+        for k in np.flatnonzero(_perhaps_coarse(pooled)).tolist():
             notes[rows[k]] = _coarse(
                 *sides[k], pooled[k], max(sample.written_unit for sample in both[rows[k]])
             )
     return notes
+
+
+def _perhaps_coarse(pooled: FloatArray) -> BoolArray:
+    """Rows, ascending, of which some values are equal, but for those of steps that are small beside the values."""
+    steps = pooled[:, 1:] - pooled[:, :-1]
+    perhaps: BoolArray = (steps == 0.0).any(axis=1)
+    if perhaps.any():
+        rows, steps = pooled[perhaps], steps[perhaps]
+        size, least = middle(rows), np.where(steps > 0.0, steps, np.inf).min(axis=1)
+        usual = (rows[:, 0] >= 0.0) & (size > _USUAL[0]) & (rows[:, -1] < _USUAL[1])
+        fine = usual & (np.count_nonzero(steps, axis=1) > 1) & (least <= 0.5 * _COARSE * size)
+        perhaps[perhaps] = ~fine
+    return perhaps
 
 
 def _coarse(x: FloatArray, y: FloatArray, measured: FloatArray, unit: float) -> list[Note]:
@@ -199,8 +213,11 @@ def order_tests(
         (row.n,) if row.n >= _FEW_FOR_ORDER and _has_order(sample) else None
         for sample, row in zip(measured, used, strict=True)
     ):
-        values = np.stack([used[i].values for i in members])
-        ranks = midranks(values)
+        values = stacked([used[i].values for i in members])
+        ranks, ordered = ranked(values)
+        if values.shape[1] >= LARGE:
+            for i, row in zip(members, ordered, strict=True):
+                used[i].__dict__["ascending"] = row
         serial, trend = lag1(values, ranks), drift(values, ranks)
         columns = (serial.statistic, serial.pvalue, trend.correlation, trend.pvalue)
         for i, row, a, b, c, d in zip(members, ranks, *(column.tolist() for column in columns), strict=True):

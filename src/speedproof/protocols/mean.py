@@ -13,13 +13,21 @@ from msgspec.structs import replace
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
-from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
+from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
 from speedproof.protocols.results import Comparison
 from speedproof.stats.normality import TestResult, shapiro_wilk
 from speedproof.stats.power import runs_needed_means
 from speedproof.stats.ratio import log_ratio_of_means, ratio_of_means, ratio_of_means_test
 from speedproof.stats.scaling import location_ratios, mean, middle
-from speedproof.stats.ttests import TTest, VarianceRatio, student, variance_ratio, welch
+from speedproof.stats.ttests import (
+    Moments,
+    TTest,
+    VarianceRatio,
+    common_moments,
+    student_from,
+    variance_ratio_from,
+    welch_from,
+)
 
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""
@@ -52,16 +60,17 @@ class MeanDecision(Decision, frozen=True):
     equal_variances: BoolArray  # whether the pooled test decides
 
 
-def mean_tests(x: FloatArray, y: FloatArray) -> MeanTests:
-    """Make all tests of figure 1."""
+def mean_tests(x: FloatArray, y: FloatArray, known: tuple[Moments, Moments] | None = None) -> MeanTests:
+    """Make all tests of figure 1, of samples in any order; of large ones their moments may be known."""
+    moments = known or common_moments(x, y)
     return MeanTests(
         n=x.shape[-1],
         m=y.shape[-1],
         shapiro_x=_normality(x),
         shapiro_y=_normality(y),
-        variances=variance_ratio(x, y),
-        student=student(x, y),
-        welch=welch(x, y),
+        variances=variance_ratio_from(*moments),
+        student=student_from(*moments),
+        welch=welch_from(*moments),
     )
 
 
@@ -110,7 +119,8 @@ def means(prepared: PreparedPairs) -> list[Comparison]:
 
 def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
-    tests = mean_tests(slow, fast)
+    moments, ordered = common_moments(slow, fast), in_order(sides, slow, fast)
+    tests = mean_tests(*ordered, moments)
     decide = partial(decide_mean, tests, always_welch=rules.always_welch)
     decision = decide(rules.alpha)
     pooled, tested = decision.equal_variances, ~np.isnan(decision.pvalue)
@@ -120,30 +130,33 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
         (slow, fast),
         rules,
         decision,
-        bounds=ratio_of_means(slow, fast, rules.alpha, pooled),
+        bounds=ratio_of_means(slow, fast, rules.alpha, pooled, moments),
         margins=at_margins(
-            lambda gamma: ratio_of_means_test(slow, fast, gamma, pooled), rules.margin, tested, tested
+            lambda gamma: ratio_of_means_test(slow, fast, gamma, pooled, moments),
+            rules.margin,
+            tested,
+            tested,
         ),
         observed=location_ratios(mean, slow, fast),
         tests=["Student's t test" if equal else "Welch's t test" for equal in pooled],
         checks=_checks(tests, decision, [side.turned for side in sides]),
         runs_needed=runs_needed_means,
-        errors=log_ratio_of_means(slow, fast),
+        errors=log_ratio_of_means(slow, fast, moments),
     )
     return [
         c if seen is None else replace(c, slow_runs=seen)
-        for c, seen in zip(comparisons, _slow_runs(sides, slow, fast), strict=True)
+        for c, seen in zip(comparisons, _slow_runs(sides, slow, fast, ordered), strict=True)
     ]
 
 
 def _slow_runs(
-    sides: Sequence[Sides], slow: FloatArray, fast: FloatArray
+    sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, ordered: tuple[FloatArray, FloatArray]
 ) -> Iterator[tuple[float, float] | None]:
     """Of each pair, how many runs of the candidate take how long, where that alone makes its mean worse."""
-    typical = middle(fast)
+    typical = middle(ordered[1])
     with np.errstate(over="ignore"):
         dearer = fast.mean(axis=-1) > slow.mean(axis=-1)
-    turned = dearer & (typical > 0.0) & (typical < middle(slow))
+    turned = dearer & (typical > 0.0) & (typical < middle(ordered[0]))
     for side, other_way, median, x, y in zip(sides, turned, typical, slow, fast, strict=True):
         beyond = y > x.max()
         if side.turned or not other_way or not beyond.any() or mean(y[~beyond]) > mean(x):

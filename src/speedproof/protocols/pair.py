@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, batches
+from speedproof.arrays import FloatArray, batches, stacked
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.sample import Sample, reduce_together
+from speedproof.data.sample import LARGE, Sample, all_ascending, reduce_together
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.checks import (
     Tested,
@@ -27,6 +26,7 @@ from speedproof.protocols.checks import (
 )
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.units import LEAST_SESSIONS, Summary, independent_units, matched_pair, summarise_all
+from speedproof.stats.ranks import ascending
 from speedproof.stats.scaling import with_headroom
 
 if TYPE_CHECKING:
@@ -104,6 +104,20 @@ class Sides(Struct, frozen=True, eq=False):
         )
 
 
+def in_order(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Their values in ascending order, a row each; large samples know them."""
+    ordered = []
+    for values, are_fast in ((slow, False), (fast, True)):
+        if values.shape[1] >= LARGE:
+            samples = [side.y if are_fast is not side.turned else side.x for side in sides]
+            of_sides = [side.fast if are_fast else side.slow for side in sides]
+            if all(sample.values is own for sample, own in zip(samples, of_sides, strict=True)):
+                ordered.append(all_ascending(samples))
+                continue
+        ordered.append(ascending(values))
+    return ordered[0], ordered[1]
+
+
 class PreparedPairs:
     """Pairs with the rules by which they are compared."""
 
@@ -148,7 +162,9 @@ class PreparedPairs:
         return [sample for sides in matched for sample in independent_units(sides, location)]
 
     def _prepare(self, location: StandsForAProcess) -> tuple[Sides, ...]:
-        measured, used, summaries = self._measured, self._used(location), self.summaries(location)
+        measured, used = self._measured, self._used(location)
+        tests, ranks = order_tests(measured, used)  # which puts large samples in order
+        summaries = self.summaries(location)
         if self._lasting is None:
             checks: list[tuple[list[Note], ...]] = [
                 (
@@ -166,7 +182,6 @@ class PreparedPairs:
             ]
             self._lasting = checks, steadiness(measured)
         lasting, steady = self._lasting
-        tests, ranks = order_tests(measured, used)
         sides = []
         for i, pair in enumerate(self.pairs):
             at_x, at_y = 2 * i, 2 * i + 1
@@ -200,6 +215,6 @@ def in_batches(
     comparisons: dict[int, Comparison] = {}
     for rows in batches((side.slow.size + side.fast.size, side.slow.size, side.paired) for side in sides):
         alike = [sides[i] for i in rows]
-        slow, fast = np.stack([side.slow for side in alike]), np.stack([side.fast for side in alike])
+        slow, fast = stacked([side.slow for side in alike]), stacked([side.fast for side in alike])
         comparisons.update(zip(rows, answers(alike, slow, fast), strict=True))
     return [comparisons[i] for i in range(len(sides))]

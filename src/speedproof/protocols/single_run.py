@@ -8,7 +8,7 @@ from functools import partial
 
 from speedproof.arrays import FloatArray
 from speedproof.protocols.figures import fewest, forecasts, lists, state_of, verdict_of
-from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
+from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import runs_needed_ranks
@@ -28,6 +28,7 @@ def single_runs(prepared: PreparedPairs) -> list[Comparison]:
 
 def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
+    slow, fast = in_order(sides, slow, fast)
     chance = probability_greater(slow, fast, rules.alpha)
     ties = tied_share(slow, fast)
     columns = lists(chance.pvalue, chance.pvalue_less, chance.estimate, chance.low, chance.high, ties)

@@ -16,7 +16,7 @@ from itertools import count
 import numpy as np
 from msgspec.structs import replace
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import BoolArray, FloatArray, stacked
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
@@ -29,14 +29,14 @@ from speedproof.protocols.figures import (
     state_of,
     verdict_of,
 )
-from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
+from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
 from speedproof.protocols.results import Comparison, Needed, Verdict
 from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks, typical_error
-from speedproof.stats.ranks import ascending, tied_share
+from speedproof.stats.ranks import tied_share
 from speedproof.stats.ratio import RatioTest
 from speedproof.stats.scaling import coarse_steps, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
@@ -126,7 +126,7 @@ def _inflation(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tu
     if serial.any():
         known = [side.ranks for side, counts in zip(sides, serial, strict=True) if counts and side.ranks]
         all_known = len(known) == serial.sum()
-        ranks = (np.stack([r[0] for r in known]), np.stack([r[1] for r in known])) if all_known else None
+        ranks = (stacked([r[0] for r in known]), stacked([r[1] for r in known])) if all_known else None
         factors[serial] = variance_inflation(slow[serial], fast[serial], ranks)
         walks[serial] = walk_inflation(slow[serial], fast[serial], ranks)
         walks[[order_of_measuring(side.x, side.y) not in _APART for side in sides]] = 1.0
@@ -139,7 +139,7 @@ def _in_sequence(sample: Sample) -> bool:
 
 def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes, all of them of the same sessions or none."""
-    ordered = ascending(slow), ascending(fast)
+    ordered = in_order(sides, slow, fast)
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
     steps[[side.x.exact and side.y.exact for side in sides]] = 0.0
     test: Callable[[float], RatioTest]

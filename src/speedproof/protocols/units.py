@@ -9,10 +9,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, Groups, IntArray, batches
+from speedproof.arrays import FloatArray, Groups, IntArray, batches, stacked
 from speedproof.data.names import begin_alike
 from speedproof.data.record import Order, order_of_measuring
-from speedproof.data.sample import Sample, Trait, above_zero
+from speedproof.data.sample import LARGE, Sample, Trait, above_zero, all_ascending
 from speedproof.data.suite import Pair, Suite
 from speedproof.stats.scaling import middle
 
@@ -216,7 +216,9 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
     """Reduce samples to their summaries, those of equal sizes together."""
     summaries: dict[int, Summary] = {}
     for members in batches((values.n,) for values in used):
-        rows = _moments(np.stack([used[i].values for i in members]))
+        alike = [used[i] for i in members]
+        values = stacked([sample.values for sample in alike])
+        rows = _moments(values, all_ascending(alike) if values.shape[1] >= LARGE else values)
         for i, row in zip(members, rows, strict=True):
             sample, n = samples[i], used[i].n
             summaries[i] = Summary(
@@ -239,14 +241,16 @@ def outermost(repeated: Iterable[str]) -> str:
     return max(repeated, key=("run", "process", "build", "session").index)
 
 
-def _moments(values: FloatArray) -> list[tuple[float, float, float, float, float, float]]:
+def _moments(
+    values: FloatArray, ordered: FloatArray
+) -> list[tuple[float, float, float, float, float, float]]:
     """Mean, median, minimum, maximum, deviation and median absolute deviation of each row."""
     n = values.shape[-1]
     largest = np.abs(values).max(axis=-1)
     outside = (largest > 0.0) & ~((largest > 1e-60) & (largest < 1e60))
     shift = np.where(outside, -np.frexp(largest)[1], 0)
     v = np.ldexp(values, shift[:, None]) if outside.any() else values
-    median = middle(v)
+    median = middle(ordered if v is values else v)
     deviation = v.std(axis=-1, ddof=1) if n > 1 else np.full(len(v), np.nan)
     columns = [v.mean(axis=-1), median, deviation, middle(np.abs(v - median[:, None]))]
     if outside.any():

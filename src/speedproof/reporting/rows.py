@@ -161,19 +161,27 @@ def version_columns(*versions: str) -> tuple[Column, ...]:
 def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[tuple[str, Comparison]]:
     """The protocols that prove the opposite of the headline, each with what it speaks of."""
     other = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(head.verdict)
-    return [
-        (words.AVERAGE if c.protocol == "mean" else QUESTIONS[c.protocol].where, c)
-        for c in comparisons
-        if c.benchmark == head.benchmark and c.quantity == "speedup" and other in (c.verdict, _on_average(c))
-    ]
+    return (
+        []
+        if other is None
+        else [
+            (words.AVERAGE if c.protocol == "mean" else QUESTIONS[c.protocol].where, c)
+            for c in comparisons
+            if c.benchmark == head.benchmark
+            and c.quantity == "speedup"
+            and (c.verdict is other or _on_average(c, other))
+        ]
+    )
 
 
-def _on_average(c: Comparison) -> Verdict:
-    """What the means prove, also of few skewed runs: those that now and then are slow make the larger mean."""
+def _on_average(c: Comparison, verdict: Verdict) -> bool:
+    """Whether the means prove it, also of skewed runs: those that are slow now and then make the larger mean."""
     if c.protocol != "mean" or c.log is None or c.floor is not None:
-        return Verdict.UNDECIDED
+        return False
+    if c.alpha < 0.5 and (c.log.centre > 0.0) is not (verdict is Verdict.FASTER):
+        return False  # as most: the tails of each need not be known
     mean = LogRatios.of(c.speedup.value, c.log).mean(like_these=False)
-    return verdict_of(mean.pvalue(), mean.pvalue(less=True), None, c.alpha)
+    return verdict_of(mean.pvalue(), mean.pvalue(less=True), None, c.alpha) is verdict
 
 
 def by_medians(c: Comparison) -> str:

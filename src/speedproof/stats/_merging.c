@@ -1,4 +1,4 @@
-/* Two ascending rows merged; merging.py has the same in NumPy. */
+/* Rows ranked, and two ascending ones merged; ranks.py and dependence.py have the same in NumPy. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030B0000
@@ -115,8 +115,101 @@ static double order_statistic(const double *x, Py_ssize_t n, const double *y, Py
     return ratios[k - below];
 }
 
+/* How two ascending rows interleave, x first: of the value that ends last up to each place, how many are up to it.
+ *
+ * Answers whether values that differ are within the tolerance. */
+static int pool(const double *x, Py_ssize_t n, const double *y, Py_ssize_t m, double tolerance, int64_t *x_upto,
+                int64_t *y_upto, char *ends) {
+    Py_ssize_t i = 0, j = 0;
+    int64_t of_x = 0, of_y = 0;
+    int merged = 0;
+    double last = x[0] <= y[0] ? x[0] : y[0];
+    for (Py_ssize_t k = 0; k < n + m; k++) {
+        double value;
+        Py_ssize_t is_x;
+        if (i < n && j < m) { /* without further branches: which side is next nobody can predict */
+            is_x = x[i] <= y[j];
+            value = x[i] <= y[j] ? x[i] : y[j];
+        } else {
+            is_x = i < n;
+            value = is_x ? x[i] : y[j];
+        }
+        const double step = value - last;
+        const int end = step > tolerance;
+        merged |= (step > 0.0) & !end;
+        of_x = end ? i : of_x;
+        of_y = end ? j : of_y;
+        if (k > 0) ends[k - 1] = (char)end, x_upto[k - 1] = of_x, y_upto[k - 1] = of_y;
+        last = value;
+        i += is_x;
+        j += 1 - is_x;
+    }
+    ends[n + m - 1] = 1, x_upto[n + m - 1] = n, y_upto[n + m - 1] = m;
+    return merged;
+}
+
 typedef struct {
-    Py_buffer x, y, of_x, of_y;
+    uint64_t key;
+    Py_ssize_t at;
+} Ranked;
+
+/* Ascends with the value, both zeros alike. */
+static inline uint64_t key_of(double value) {
+    uint64_t bits;
+    value += 0.0;
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 63 ? ~bits : bits | (UINT64_C(1) << 63);
+}
+
+enum { MOST_BITS = 11, FEW_KEYS = 1 << 5 };
+
+/* Into cells by the leading bits that differ, which are few enough for a core's cache, and each cell in turn. */
+static void sort_keys(Ranked *all, Ranked *room, Py_ssize_t n) {
+    if (n <= FEW_KEYS) {
+        for (Py_ssize_t i = 1; i < n; i++) {
+            const Ranked one = all[i];
+            Py_ssize_t j = i;
+            for (; j > 0 && all[j - 1].key > one.key; j--) all[j] = all[j - 1];
+            all[j] = one;
+        }
+        return;
+    }
+    uint64_t low = all[0].key, high = low;
+    for (Py_ssize_t i = 1; i < n; i++) {
+        low = all[i].key < low ? all[i].key : low;
+        high = all[i].key > high ? all[i].key : high;
+    }
+    if (low == high) return;
+    int bits = 4, shift = 0;
+    while (bits < MOST_BITS && n >> (bits + 2)) bits++;
+    while ((high - low) >> shift >> bits) shift++;
+    Py_ssize_t ends[1 << MOST_BITS];
+    memset(ends, 0, sizeof *ends << bits);
+    for (Py_ssize_t i = 0; i < n; i++) ends[(all[i].key - low) >> shift]++;
+    Py_ssize_t end = 0;
+    for (int cell = 0; cell < 1 << bits; cell++) {
+        const Py_ssize_t count = ends[cell];
+        ends[cell] = end, end += count;
+    }
+    memcpy(room, all, (size_t)n * sizeof *all);
+    for (Py_ssize_t i = 0; i < n; i++) all[ends[(room[i].key - low) >> shift]++] = room[i];
+    for (Py_ssize_t cell = 0, begin = 0; shift > 0 && cell < 1 << bits; begin = ends[cell++])
+        if (ends[cell] - begin > 1) sort_keys(all + begin, room, ends[cell] - begin);
+}
+
+/* Ranks from 1, equal values sharing the mean of theirs, and the values in order. */
+static void rank(const double *x, Py_ssize_t n, double *ranks, double *ascending, Ranked *room) {
+    for (Py_ssize_t i = 0; i < n; i++) room[i] = (Ranked){key_of(x[i]), i};
+    sort_keys(room, room + n, n);
+    for (Py_ssize_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && room[end].key == room[i].key; end++) {}
+        const double shared = 0.5 * (double)(i + end + 1);
+        for (Py_ssize_t k = i; k < end; k++) ranks[room[k].at] = shared, ascending[k] = x[room[k].at];
+    }
+}
+
+typedef struct {
+    Py_buffer x, y, of_x, of_y, ends, merged;
 } Buffers;
 
 static void release(Buffers *all) {
@@ -186,8 +279,69 @@ static PyObject *ratios(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+static const char pooled_doc[] =
+    "pooled(x, n, y, m, tolerances, x_upto, y_upto, ends, merged): how ascending rows interleave, x first.";
+
+static PyObject *pooled(PyObject *self, PyObject *arguments) {
+    Buffers all;
+    Py_buffer tolerances;
+    Py_ssize_t n, m;
+    (void)self;
+    memset(&all, 0, sizeof all);
+    if (!PyArg_ParseTuple(arguments, "y*ny*ny*w*w*w*w*:pooled", &all.x, &n, &all.y, &m, &tolerances, &all.of_x,
+                          &all.of_y, &all.ends, &all.merged))
+        return NULL;
+    const Py_ssize_t size = (Py_ssize_t)sizeof(double), rows = all.merged.len;
+    PyObject *answer = NULL;
+    if (n < 1 || m < 1 || all.x.len != rows * n * size || all.y.len != rows * m * size ||
+        tolerances.len != rows * size || all.of_x.len != rows * (n + m) * size || all.of_y.len != all.of_x.len ||
+        all.ends.len != rows * (n + m))
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else {
+        const double *x = all.x.buf, *y = all.y.buf, *tolerance = tolerances.buf;
+        int64_t *x_upto = all.of_x.buf, *y_upto = all.of_y.buf;
+        char *ends = all.ends.buf, *merged = all.merged.buf;
+        for (Py_ssize_t row = 0; row < rows; row++) {
+            merged[row] = (char)pool(x, n, y, m, tolerance[row], x_upto, y_upto, ends);
+            x += n, y += m, x_upto += n + m, y_upto += n + m, ends += n + m;
+        }
+        answer = Py_NewRef(Py_None);
+    }
+    PyBuffer_Release(&tolerances);
+    release(&all);
+    return answer;
+}
+
+static const char ranked_doc[] =
+    "ranked(x, n, ranks, ascending): ranks in each row of n, equal values sharing their mean, and the sorted rows.";
+
+static PyObject *ranked(PyObject *self, PyObject *arguments) {
+    Buffers all;
+    Py_ssize_t n;
+    (void)self;
+    memset(&all, 0, sizeof all);
+    if (!PyArg_ParseTuple(arguments, "y*nw*w*:ranked", &all.x, &n, &all.of_x, &all.of_y)) return NULL;
+    const Py_ssize_t values = all.x.len / (Py_ssize_t)sizeof(double);
+    PyObject *answer = NULL;
+    Ranked *room = NULL;
+    if (n < 1 || n > PY_SSIZE_T_MAX / 64 || values % n || all.of_x.len != all.x.len || all.of_y.len != all.x.len)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if ((room = malloc(2 * (size_t)n * sizeof *room)) == NULL)
+        PyErr_NoMemory();
+    else {
+        for (Py_ssize_t at = 0; at < values; at += n)
+            rank((double *)all.x.buf + at, n, (double *)all.of_x.buf + at, (double *)all.of_y.buf + at, room);
+        answer = Py_NewRef(Py_None);
+    }
+    free(room);
+    release(&all);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
     {"merged", merged, METH_VARARGS, merged_doc},
+    {"pooled", pooled, METH_VARARGS, pooled_doc},
+    {"ranked", ranked, METH_VARARGS, ranked_doc},
     {"ratios", ratios, METH_VARARGS, ratios_doc},
     {NULL, NULL, 0, NULL},
 };

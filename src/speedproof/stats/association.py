@@ -23,7 +23,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.dependence import midranks
+from speedproof.stats.ranks import midranks
 
 _AT_A_TIME = 2_000_000  # drawn places in memory
 _ROUNDING = 1e-9  # statistics that differ by less are equal

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
-from speedproof.stats.ranks import gathered
-from speedproof.stats.scaling import usual
+from speedproof.stats.ranks import midranks
+from speedproof.stats.scaling import inner, usual
 from speedproof.stats.special import betainc, t_sf
 
 _FEW_PROCESSES = 5
@@ -39,27 +39,6 @@ class Drift(Struct, frozen=True):
     # Spearman's correlation of value and order: above 0 the values grow; shape of the leading axes
     correlation: FloatArray
     pvalue: FloatArray  # two-sided, of no trend
-
-
-def midranks(x: FloatArray) -> FloatArray:
-    """Ranks 1 ... n along the last axis, equal values sharing their mean rank."""
-    order = np.argsort(x, axis=-1)
-    position = np.arange(1.0, x.shape[-1] + 1)
-    ends = np.ones(x.shape, dtype=np.bool_)
-    np.greater(np.diff(gathered(x, order), axis=-1), 0.0, out=ends[..., :-1])
-    shared = np.broadcast_to(position, x.shape)
-    if not ends.all():
-        before = np.maximum.accumulate(np.where(ends, position, 0.0), axis=-1)
-        before = np.concatenate([np.zeros_like(before[..., :1]), before[..., :-1]], axis=-1)
-        upto = np.where(ends, position, x.shape[-1] + 1.0)
-        upto = np.minimum.accumulate(upto[..., ::-1], axis=-1)[..., ::-1]
-        shared = 0.5 * (before + 1.0 + upto)
-    ranks = np.empty(x.shape)
-    if x.size == x.shape[-1]:
-        ranks.reshape(-1)[order.reshape(-1)] = shared.reshape(-1)
-    else:
-        np.put_along_axis(ranks, order, shared, axis=-1)
-    return ranks
 
 
 def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Autocorrelation:
@@ -196,7 +175,7 @@ def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Drift:
     order = np.arange(n) - 0.5 * (n - 1)
     squares = (centred * centred).sum(axis=-1)
     squares = np.where(squares > 0.0, squares, np.nan)
-    correlation = np.clip((centred @ order) / np.sqrt(squares * (order @ order)), -1.0, 1.0)
+    correlation = np.clip(inner(centred, order) / np.sqrt(squares * (n * (n * n - 1.0) / 12.0)), -1.0, 1.0)
     rest = 1.0 - correlation * correlation
     t = np.abs(correlation) * np.sqrt((n - 2) / np.where(rest > 0.0, rest, 1.0))
     tail = t_sf(t, float(n - 2))

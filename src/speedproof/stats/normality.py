@@ -10,7 +10,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.scaling import middle, usual
+from speedproof.stats.ranks import ascending
+from speedproof.stats.scaling import inner, middle, usual
 from speedproof.stats.special import halved, ndtr, ndtri
 
 # Polynomials of AS R94, lowest power first, as printed by Royston (1995).
@@ -42,7 +43,7 @@ def _weights(n: int) -> FloatArray:
     if n == 3:
         return np.array([-math.sqrt(0.5), 0.0, math.sqrt(0.5)])
     m = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
-    total = float(m @ m)
+    total = float(inner(m, m))
     root = 1.0 / math.sqrt(n)
     last = _polynomial(_WEIGHT_LAST, root) + m[-1] / math.sqrt(total)
     if n <= 5:
@@ -63,7 +64,7 @@ def shapiro_wilk(x: npt.ArrayLike) -> TestResult:
     first, so a small spread costs no digits. P. Royston, "Remark AS R94", Applied Statistics 44(4), 1995, derived
     it for n <= 5000 and R refuses more; beyond, it is extrapolated, as SciPy does, and the p-value is a rough one.
     """
-    values = np.sort(usual(x), axis=-1)
+    values = ascending(usual(x))
     n = values.shape[-1]
     if n < 3:
         undefined = np.full(values.shape[:-1], np.nan)
@@ -73,7 +74,7 @@ def shapiro_wilk(x: npt.ArrayLike) -> TestResult:
     values = values - values.mean(axis=-1, keepdims=True)
     length = np.where(constant, np.nan, np.sqrt((values * values).sum(axis=-1)))
     # 1 - W from sums and differences: W itself may round to 1.
-    slope = values @ _weights(n)
+    slope = inner(values, _weights(n))
     rest = (length - slope) * (length + slope) / (length * length)
     w = 1.0 - rest
     return TestResult(w, _pvalue(rest, w, n))

@@ -75,6 +75,7 @@ class Ratios:
         self.upto_y = np.concatenate([[0], np.cumsum(weight_y)])
         self.few = max(_FEW, (xs.size + ys.size) // 2)
         self._around: _Interval | None = None
+        self._last: tuple[int, IntArray, FloatArray] | None = None  # ratios that were sorted
 
     def places(self, gamma: float) -> IntArray:
         """For each y how many distinct x have x <= gamma y."""
@@ -95,6 +96,8 @@ class Ratios:
 
     def order_statistic(self, k: int) -> float:
         """The k-th smallest ratio."""
+        if self._last is not None and self._last[0] <= k < self._last[1][-1]:
+            return float(self._last[2][np.searchsorted(self._last[1], k, side="right")])
         around = self._around  # next to one that was asked for before
         if around is None or not around.below <= k < around.upto:
             around = self._near(k)
@@ -168,8 +171,10 @@ class Ratios:
         with np.errstate(over="ignore", under="ignore"):
             ratios = self.xs[of_x] / self.ys[of_y]
         order = np.argsort(ratios)
-        reached = self.count(first) + np.cumsum((self.weight_x[of_x] * self.weight_y[of_y])[order])
-        return float(ratios[order[np.searchsorted(reached, k, side="right")]])
+        below = self.count(first)
+        reached = below + np.cumsum((self.weight_x[of_x] * self.weight_y[of_y])[order])
+        self._last = below, reached, ratios[order]
+        return float(self._last[2][np.searchsorted(reached, k, side="right")])
 
 
 def _listed(first: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray]:

@@ -226,24 +226,35 @@ def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = No
     x, y = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
     # Sorting is far quicker than finding the order, and two ascending runs are merged in linear time.
     x, y = ascending(x).reshape(-1, n), ascending(y).reshape(-1, m)
+    shape = (*leading, n + m)
+    if COMPILED is None:
+        return _pooled(x, y, shape, tolerance)
+    x_upto, y_upto = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+    ends, merged = np.empty(shape, dtype=np.bool_), np.empty(leading, dtype=np.bool_)
+    least = np.zeros(leading) if tolerance is None else np.ascontiguousarray(tolerance)
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    COMPILED.pooled(x, n, y, m, least, x_upto, y_upto, ends, merged)
+    return PooledOrder(n, m, x_upto, y_upto, ends, merged)
+
+
+def _pooled(
+    x: FloatArray, y: FloatArray, shape: tuple[int, ...], tolerance: FloatArray | None
+) -> PooledOrder:
+    n, m = x.shape[1], y.shape[1]
     x_before, y_before = merged_places(x, y, x_first=True)
     starts = np.arange(0, len(x) * (n + m), n + m)[:, None]
     at_x, at_y = x_before + (starts + np.arange(n)), y_before + (starts + np.arange(m))
-    pool, x_upto = np.empty((*leading, n + m)), np.empty((*leading, n + m), dtype=np.int64)
+    pool, x_upto = np.empty(shape), np.empty(shape, dtype=np.int64)
     for whole, of_x, of_y in ((pool, x, y), (x_upto, np.arange(1, n + 1), y_before)):
         whole.reshape(-1)[at_x], whole.reshape(-1)[at_y] = of_x, of_y
-    steps = pool[..., 1:] - pool[..., :-1]  # np.diff takes several times as long for few values
-    ends = np.ones(pool.shape, dtype=np.bool_)
-    if tolerance is None:
-        np.greater(steps, 0.0, out=ends[..., :-1])
-        merged: BoolArray = np.zeros(pool.shape[:-1], dtype=np.bool_)
-    else:
-        np.greater(steps, tolerance[..., None], out=ends[..., :-1])
-        merged = np.any((steps > 0.0) & ~ends[..., :-1], axis=-1)
-    y_upto = np.arange(1, n + m + 1) - x_upto
-    if not ends.all():
-        x_upto = np.maximum.accumulate(np.where(ends, x_upto, 0), axis=-1)
-        y_upto = np.maximum.accumulate(np.where(ends, y_upto, 0), axis=-1)
+    steps = pool[..., 1:] - pool[..., :-1]
+    ends = np.ones(shape, dtype=np.bool_)
+    ends[..., :-1] = steps > (0.0 if tolerance is None else tolerance[..., None])
+    merged: BoolArray = np.any((steps > 0.0) & ~ends[..., :-1], axis=-1)
+    x_upto, y_upto = (
+        np.maximum.accumulate(np.where(ends, upto, 0), axis=-1)
+        for upto in (x_upto, np.arange(1, n + m + 1) - x_upto)
+    )
     return PooledOrder(n, m, x_upto, y_upto, ends, merged)
 
 
@@ -259,11 +270,27 @@ def tie_excess(ends: BoolArray) -> FloatArray:
     return np.asarray(excess.reshape(ends.shape[:-1]))
 
 
-def gathered(values: FloatArray, order: IntArray) -> FloatArray:
-    """Values in an order along the last axis, also of one long row, where `np.take_along_axis` is slow."""
-    if values.size == values.shape[-1]:
-        return values.ravel()[order.ravel()].reshape(order.shape)
-    return np.asarray(np.take_along_axis(values, order, axis=-1))
+def midranks(x: FloatArray) -> FloatArray:
+    """Ranks 1 ... n along the last axis, equal values sharing their mean rank."""
+    return ranked(x)[0]
+
+
+def ranked(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ranks 1 ... n along the last axis, equal values sharing their mean rank, and the sorted values."""
+    ranks, ordered = np.empty(x.shape), np.empty(x.shape)
+    if COMPILED is not None and x.size:
+        COMPILED.ranked(np.ascontiguousarray(x, dtype=np.float64), x.shape[-1], ranks, ordered)
+        return ranks, ordered
+    order = np.argsort(x, axis=-1)
+    position = np.arange(1.0, x.shape[-1] + 1)
+    ordered = np.take_along_axis(x, order, axis=-1)
+    ends = sample_ends(ordered)
+    before = np.maximum.accumulate(np.where(ends, position, 0.0), axis=-1)
+    before = np.concatenate([np.zeros_like(before[..., :1]), before[..., :-1]], axis=-1)
+    upto = np.where(ends, position, x.shape[-1] + 1.0)
+    upto = np.minimum.accumulate(upto[..., ::-1], axis=-1)[..., ::-1]
+    np.put_along_axis(ranks, order, 0.5 * (before + 1.0 + upto), axis=-1)
+    return ranks, ordered
 
 
 def sample_ends(x: FloatArray) -> BoolArray:
@@ -273,9 +300,15 @@ def sample_ends(x: FloatArray) -> BoolArray:
     return ends
 
 
+def ascends(x: FloatArray) -> bool:
+    """Whether values ascend along the last axis, which is seen in a small part of the time that sorting takes."""
+    some = x[..., : 1 << 7]
+    return bool((some[..., 1:] >= some[..., :-1]).all() and (x[..., 1:] >= x[..., :-1]).all())
+
+
 def ascending(x: FloatArray) -> FloatArray:
-    """Sorted along the last axis; what is so already as it is, which is seen in a small part of the time."""
-    return x if (x[..., 1:] >= x[..., :-1]).all() else np.sort(x, axis=-1)
+    """Sorted along the last axis; what is so already as it is."""
+    return x if ascends(x) else np.sort(x, axis=-1)
 
 
 def distinct(x: FloatArray) -> tuple[FloatArray, IntArray]:

@@ -100,7 +100,11 @@ def monotone(gamma: float, shifted: RatioTest, at_one: RatioTest, defined: BoolA
 
 
 def ratio_of_means(
-    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, equal_variances: npt.ArrayLike
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    alpha: float,
+    equal_variances: npt.ArrayLike,
+    known: tuple[Moments, Moments] | None = None,
 ) -> Interval:
     """Bounds of mean X / mean Y by the inverted t-test (E. C. Fieller, J. R. Stat. Soc. B 16(2), 1954).
 
@@ -108,7 +112,7 @@ def ratio_of_means(
     p-value can fall and rise again when a sample of two or three values has a standard error of tens of percents
     of its mean; the bound then is an end of the rejected stretch on the side of 1 that the verdict names.
     """
-    mx, my = common_moments(x, y)
+    mx, my = known or common_moments(x, y)
     shape = np.broadcast_shapes(mx.mean.shape, my.mean.shape)
     equal = np.broadcast_to(np.asarray(equal_variances, dtype=np.bool_), shape)
     low, high = np.empty(shape), np.empty(shape)
@@ -122,11 +126,15 @@ def ratio_of_means(
 
 
 def ratio_of_means_test(
-    x: npt.ArrayLike, y: npt.ArrayLike, gamma: float, equal_variances: npt.ArrayLike
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    gamma: float,
+    equal_variances: npt.ArrayLike,
+    known: tuple[Moments, Moments] | None = None,
 ) -> RatioTest:
     """Test mean X / mean Y against gamma; NaN where the test of gamma = 1 is undefined or a mean is negative."""
     edges(gamma)
-    mx, my = common_moments(x, y)
+    mx, my = known or common_moments(x, y)
     equal = np.asarray(equal_variances, dtype=np.bool_)
     pooled, separate = student_from(mx, my), welch_from(mx, my)
     sizes = (max(mx.n - 1, 1), max(my.n - 1, 1))
@@ -143,12 +151,14 @@ def ratio_of_means_test(
     return monotone(gamma, RatioTest(t_sf(t, df), t_sf(-t, df)), at_one, defined)
 
 
-def log_ratio_of_means(x: npt.ArrayLike, y: npt.ArrayLike) -> LogErrors:
+def log_ratio_of_means(
+    x: npt.ArrayLike, y: npt.ArrayLike, known: tuple[Moments, Moments] | None = None
+) -> LogErrors:
     """Errors of log(mean X / mean Y) by the delta method: Var log(mean) is s^2 / (n mean^2) to first order.
 
     The logarithm of a mean with that variance v is too low by v / 2 on average.
     """
-    mx, my = common_moments(x, y)
+    mx, my = known or common_moments(x, y)
     with np.errstate(divide="ignore", invalid="ignore"):
         of_x, of_y = (np.where(m.n > 1, (np.sqrt(m.variance) / m.mean) ** 2 / m.n, np.nan) for m in (mx, my))
         total = of_x + of_y

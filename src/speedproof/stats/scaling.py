@@ -16,8 +16,8 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.ranks import distinct, sample_ends
+from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.stats.ranks import ascends, distinct, sample_ends
 
 MOST_APART = 1e100
 """How much larger one sample may be than another for densities of both in one unit to be doubles."""
@@ -74,10 +74,25 @@ def median(x: npt.ArrayLike) -> float:
     return float(middle(values) if scaled is values else np.ldexp(middle(scaled), _HALF))
 
 
+_MANY = 1 << 12  # values, of which it pays to see whether they ascend
+_ONE_THREAD = 1 << 13  # values of a product for which BLAS wakes no other threads
+
+
+def inner(x: FloatArray, weights: FloatArray) -> FloatArray:
+    """The sum of products along the last axis; of many values in parts, as threads cost more than they save."""
+    cuts = range(_ONE_THREAD, x.shape[-1], _ONE_THREAD)
+    if not cuts:
+        return np.asarray(x @ weights)
+    parts = (slice(end - _ONE_THREAD, end) for end in (*cuts, cuts[-1] + _ONE_THREAD))
+    return np.asarray(sum(x[..., part] @ weights[part] for part in parts))
+
+
 def middle(x: FloatArray) -> FloatArray:
     """The median of usual values along the last axis, without the modules that `np.median` imports."""
     n = x.shape[-1]
     places = (n - 1) // 2, n // 2
+    if n > _MANY and ascends(x):
+        return np.asarray(x[..., places[0] : places[1] + 1].mean(axis=-1))
     return np.asarray(np.partition(x, places, axis=-1)[..., places[0] : places[1] + 1].mean(axis=-1))
 
 
@@ -143,10 +158,22 @@ def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike, units: npt.ArrayLike = 1.0)
     sides = np.atleast_2d(np.asarray(x, dtype=np.float64)), np.atleast_2d(np.asarray(y, dtype=np.float64))
     steps = np.zeros((len(sides[0]), 2))
     written = np.broadcast_to(np.asarray(units, dtype=np.float64), len(steps))
-    tied = [~sample_ends(side).all(axis=1) for side in sides]
+    tied = [_many_tie(sample_ends(side)) for side in sides]
     for row in np.flatnonzero(tied[0] | tied[1]).tolist():
         steps[row] = _coarse_steps(sides[0][row], sides[1][row], float(written[row]))
     return steps
+
+
+def _many_tie(ends: BoolArray) -> BoolArray:
+    """Whether so many pairs of a row tie that its step may be coarse; all of one value do."""
+    tied: BoolArray = np.logical_not(ends.all(axis=1))
+    if tied.any():
+        ends = ends[tied]
+        runs = np.diff(np.flatnonzero(ends), prepend=-1).astype(np.float64)
+        first = np.append(0, np.cumsum(np.count_nonzero(ends, axis=1))[:-1])
+        n = ends.shape[1]
+        tied[tied] = np.add.reduceat(runs * (runs - 1.0), first) >= _COARSE * n * (n - 1.0)
+    return tied
 
 
 def _coarse_steps(x: FloatArray, y: FloatArray, unit: float) -> tuple[float, float]:

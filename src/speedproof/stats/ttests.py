@@ -56,7 +56,11 @@ def common_moments(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Moments, Moments
 
 def variance_ratio(x: npt.ArrayLike, y: npt.ArrayLike) -> VarianceRatio:
     """F test of H0: X and Y have one variance, two-sided; NaN when a size is below 2 or both are constant."""
-    mx, my = common_moments(x, y)
+    return variance_ratio_from(*common_moments(x, y))
+
+
+def variance_ratio_from(mx: Moments, my: Moments) -> VarianceRatio:
+    """`variance_ratio` for samples whose moments are known."""
     df = (mx.n - 1, my.n - 1)
     if min(df) < 1:
         undefined = np.full(np.broadcast_shapes(mx.mean.shape, my.mean.shape), np.nan)
