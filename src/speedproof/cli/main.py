@@ -220,12 +220,14 @@ def entry() -> None:
     if instruction := os.environ.get("_SPEEDPROOF_COMPLETE"):
         from click.shell_completion import shell_complete
 
-        sys.exit(shell_complete(PROGRAM, {}, "speedproof", "_SPEEDPROOF_COMPLETE", instruction))
-    code = main()
+        code: int = shell_complete(PROGRAM, {}, "speedproof", "_SPEEDPROOF_COMPLETE", instruction)
+    else:
+        code = main()
     if code == INTERRUPTED:
         signal.signal(
             signal.SIGINT, signal.SIG_IGN
         )  # a second Ctrl-C would be a traceback of Python's own end
+    gc.freeze()  # what is left goes with the process, and is not searched for cycles first
     sys.exit(code)
 
 
