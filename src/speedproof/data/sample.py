@@ -231,9 +231,9 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         return self._groups("processes", self.processes)
 
     def _groups(self, level: str, numbers: IntArray | None) -> Groups | None:
-        if numbers is not None and level not in self.__dict__:
-            self.__dict__[level] = groups_of(numbers)
         groups: Groups | None = self.__dict__.get(level)
+        if groups is None and numbers is not None:
+            groups = self.__dict__[level] = groups_of(numbers)
         return groups
 
     @property

@@ -132,6 +132,38 @@ def rank_sum_tails(sizes: tuple[int, ...], n: int) -> RankSumTails:
     """
     total = sum(sizes)
     m = total - n
+    counts = np.zeros(2 * n * m + 1)
+    if total == len(sizes):
+        counts[::2] = _orders(n, m)
+    else:
+        _count_tied(sizes, n, counts)
+    splits = math.comb(total, n)
+    at_least = np.minimum(np.cumsum(counts[::-1])[::-1] / splits, 1.0)
+    at_most = np.minimum(np.cumsum(counts) / splits, 1.0)
+    at_least.flags.writeable = at_most.flags.writeable = False
+    return RankSumTails(at_least, at_most)
+
+
+def _orders(n: int, m: int) -> FloatArray:
+    """Orders of n and m distinct values by the number of pairs won, a Gaussian binomial coefficient in q.
+
+    That is a product of (1 - q^(m + i)) / (1 - q^i). Coefficients depend on lower ones only, so that those of the
+    first half, of which the others are the mirror image, lose no digits to larger ones.
+    """
+    few, many = sorted((n, m))
+    ways = np.zeros(n * m // 2 + 1)
+    ways[0] = 1.0
+    for i in range(1, few + 1):
+        ways[many + i :] -= ways[: -many - i]
+        by_step = np.append(ways, np.zeros(-ways.size % i)).reshape(-1, i)
+        ways = np.cumsum(by_step, axis=0).ravel()[: ways.size]
+    return np.append(ways, ways[: n * m + 1 - ways.size][::-1])
+
+
+def _count_tied(sizes: tuple[int, ...], n: int, counts: FloatArray) -> None:
+    """Fill in the splits by twice the pairs won."""
+    total = sum(sizes)
+    m = total - n
     ranks: list[int] = []
     below = 0
     for size in sizes:
@@ -151,17 +183,11 @@ def rank_sum_tails(sizes: tuple[int, ...], n: int) -> RankSumTails:
         before = ways[first:last, : min(reach, width - shift)].copy()
         ways[first + 1 : last + 1, shift : shift + before.shape[1]] += before
         reach = min(reach + shift, width)
-    counts = np.zeros(2 * n * m + 1)
     # Twice U is the doubled rank sum less its least value without ties, n (n + 1).
     offset = n * lowest - n * (n + 1)
     at = offset + step * np.arange(ways.shape[1])
     inside = at >= 0
     counts[at[inside]] = ways[n, inside]
-    splits = math.comb(total, n)
-    at_least = np.minimum(np.cumsum(counts[::-1])[::-1] / splits, 1.0)
-    at_most = np.minimum(np.cumsum(counts) / splits, 1.0)
-    at_least.flags.writeable = at_most.flags.writeable = False
-    return RankSumTails(at_least, at_most)
 
 
 @lru_cache(maxsize=128)
