@@ -145,14 +145,13 @@ def coarse_values(pairs: Sequence[Pair]) -> list[list[Note]]:
 
 def _perhaps_coarse(pooled: FloatArray) -> BoolArray:
     """Rows, ascending, of which some values are equal, but for those of steps that are small beside the values."""
-    steps = pooled[:, 1:] - pooled[:, :-1]
-    perhaps: BoolArray = (steps == 0.0).any(axis=1)
-    if perhaps.any():
-        rows, steps = pooled[perhaps], steps[perhaps]
-        size, least = middle(rows), np.where(steps > 0.0, steps, np.inf).min(axis=1)
-        usual = (rows[:, 0] >= 0.0) & (size > _USUAL[0]) & (rows[:, -1] < _USUAL[1])
-        fine = usual & (np.count_nonzero(steps, axis=1) > 1) & (least <= 0.5 * _COARSE * size)
-        perhaps[perhaps] = ~fine
+    perhaps: BoolArray = (pooled[:, 1:] == pooled[:, :-1]).any(axis=1)
+    size = pooled[:, (pooled.shape[1] - 1) // 2]  # the median or less
+    usual = perhaps & (pooled[:, 0] >= 0.0) & (size > _USUAL[0]) & (pooled[:, -1] < _USUAL[1])
+    steps = np.diff(pooled[usual])
+    least = np.where(steps > 0.0, steps, np.inf).min(axis=1, initial=np.inf)
+    fine = (np.count_nonzero(steps, axis=1) > 1) & (least <= 0.5 * _COARSE * size[usual])
+    perhaps[usual] = ~fine
     return perhaps
 
 
