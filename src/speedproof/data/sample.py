@@ -222,6 +222,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         """The values in ascending order, which it remembers."""
         if "ascending" not in self.__dict__:
             self.__dict__["ascending"] = np.sort(self.values)
+            self.__dict__["ascending"].flags.writeable = False
         ordered: FloatArray = self.__dict__["ascending"]
         return ordered
 

@@ -14,13 +14,12 @@ from speedproof.data.suite import Pair
 from speedproof.protocols.units import LEAST_SESSIONS
 from speedproof.stats.dependence import drift, drift_within, lag1
 from speedproof.stats.ranks import ranked, sample_ends
-from speedproof.stats.scaling import exponent, last_place, middle
+from speedproof.stats.scaling import exponent, in_common_unit, last_place, middle
 
 Tested = tuple[float, float]  # a statistic with its p-value
 
 _LEAST_FOR_STEP = 3
 _COARSE = 0.01
-_USUAL = (1e-60, 1e60)
 _FEW_FOR_ORDER = 8
 _TAINTS = {
     Trait.TRIMMED: "spread and risk are understated",
@@ -146,12 +145,11 @@ def coarse_values(pairs: Sequence[Pair]) -> list[list[Note]]:
 def _perhaps_coarse(pooled: FloatArray) -> BoolArray:
     """Rows, ascending, of which some values are equal, but for those of steps that are small beside the values."""
     perhaps: BoolArray = (pooled[:, 1:] == pooled[:, :-1]).any(axis=1)
-    size = pooled[:, (pooled.shape[1] - 1) // 2]  # the median or less
-    usual = perhaps & (pooled[:, 0] >= 0.0) & (size > _USUAL[0]) & (pooled[:, -1] < _USUAL[1])
-    steps = np.diff(pooled[usual])
+    (rows,) = in_common_unit(pooled[perhaps])
+    size, steps = rows[:, (rows.shape[1] - 1) // 2], np.diff(rows)  # the median or less
     least = np.where(steps > 0.0, steps, np.inf).min(axis=1, initial=np.inf)
-    fine = (np.count_nonzero(steps, axis=1) > 1) & (least <= 0.5 * _COARSE * size[usual])
-    perhaps[usual] = ~fine
+    fine = (rows[:, 0] >= 0.0) & (np.count_nonzero(steps, axis=1) > 1) & (least <= 0.5 * _COARSE * size)
+    perhaps[perhaps] = ~fine
     return perhaps
 
 
@@ -215,6 +213,7 @@ def order_tests(
         values = stacked([used[i].values for i in members])
         ranks, ordered = ranked(values)
         if values.shape[1] >= LARGE:
+            ordered.flags.writeable = False
             for i, row in zip(members, ordered, strict=True):
                 used[i].__dict__["ascending"] = row
         serial, trend = lag1(values, ranks), drift(values, ranks)

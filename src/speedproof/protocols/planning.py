@@ -17,6 +17,7 @@ from speedproof.stats.allocation import repetitions, variance_components
 from speedproof.stats.betting import smallest_provable
 from speedproof.stats.dependence import drift, lag1
 from speedproof.stats.fixed_pairs import blocks_needed
+from speedproof.stats.scaling import NORMAL_DEVIATION
 
 _SPEEDUPS = (1.05, 1.02, 1.01, 1.005)
 # Fewer builds than these know too little of what builds differ by.
@@ -135,4 +136,4 @@ def calibrate(
 
 
 def _spread(logarithms: np.typing.NDArray[np.float64]) -> float:
-    return float(np.expm1(1.4826 * np.median(np.abs(logarithms - np.median(logarithms)))))
+    return float(np.expm1(NORMAL_DEVIATION * np.median(np.abs(logarithms - np.median(logarithms)))))

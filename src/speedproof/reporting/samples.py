@@ -15,7 +15,7 @@ from speedproof.protocols.units import summarise
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
 from speedproof.reporting.names import benchmark_column, called, plural, values
 from speedproof.reporting.words import spread
-from speedproof.stats.scaling import with_headroom
+from speedproof.stats.scaling import NORMAL_DEVIATION, with_headroom
 
 _FAR = 5.0
 _MANY, _SHOWN = 24, 16
@@ -152,5 +152,5 @@ def _oddities(sample: Sample) -> list[str]:
     (u,) = with_headroom(v)
     distances = np.abs(u - np.median(u))
     deviation = float(np.median(distances))
-    far = int(np.sum(distances / _FAR > 1.4826 * deviation)) if deviation > 0 else 0
+    far = int(np.sum(distances / _FAR > NORMAL_DEVIATION * deviation)) if deviation > 0 else 0
     return [*odd, f"{plural(far, 'value')} far out"] if far else odd

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import DataError
+from speedproof.stats.scaling import NORMAL_DEVIATION
 
 # Slope, top and share of the initial wealth. Most of it is where a decision takes 10 to 50 blocks; small slopes
 # keep the bounds shrinking in long sessions. Tuned on normal noise with and without spikes, by sessions that no
@@ -41,8 +42,6 @@ _BETS = (
 _SLOPES, _TOPS, _WEIGHTS = (np.array(column) for column in zip(*_BETS, strict=True))
 _PAIRS = [(slope, top) for slope, top, _ in _BETS]
 LOG_WEIGHTS: FloatArray = np.log(_WEIGHTS)
-# The standard deviation of normal noise, in median absolute deviations.
-_NORMAL_DEVIATION = 1.4826
 # A ratio this close to the one under trial is a tie: logarithms of equal ratios differ by their rounding.
 _TIE = 1e-12
 
@@ -65,7 +64,7 @@ def scale_of(ordered: FloatArray) -> float:
     # Those nearest to it are neighbours, and the furthest of them are at their ends.
     at = bisect_left(range(n - k - 1), True, key=lambda i: centre - values(i) <= values(i + k + 1) - centre)
     furthest = sorted(abs(values(i) - centre) for i in {at, at + 1, at + k - 1, at + k})
-    return _NORMAL_DEVIATION * float(furthest[-1] if n % 2 else 0.5 * (furthest[-2] + furthest[-1]))
+    return NORMAL_DEVIATION * float(furthest[-1] if n % 2 else 0.5 * (furthest[-2] + furthest[-1]))
 
 
 def log_factors(differences: FloatArray, scales: FloatArray, shift: float) -> FloatArray:

@@ -18,12 +18,11 @@ from msgspec import Struct
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.levels import LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
 from speedproof.stats.normal_scores import normal_scores
-from speedproof.stats.scaling import in_common_unit, usual
+from speedproof.stats.scaling import NORMAL_DEVIATION, in_common_unit, usual
 from speedproof.stats.two_levels import two_levels
 
 _ROUNDS = 10
 _ROWS = 256  # series at a time
-_MAD_OF_NORMAL = 1.4826  # a deviation, in median absolute deviations
 _FEW = 4  # steps: most series that change need no more
 _Asked = tuple[FloatArray, int | None]
 _Answer = tuple[FloatArray, IntArray]
@@ -198,7 +197,7 @@ def _is_line(x: FloatArray, rest: FloatArray, lengths: IntArray) -> bool:
     Outliers are drawn to three deviations. Steps after the first cost a place and a height each, as in the
     Bayesian information criterion.
     """
-    n, far = x.size, 3.0 * _MAD_OF_NORMAL * median(np.abs(rest))
+    n, far = x.size, 3.0 * NORMAL_DEVIATION * median(np.abs(rest))
     x = x - rest + rest.clip(-far, far)
     x -= x.mean()
     starts, time = lengths.cumsum() - lengths, np.arange(n) - (n - 1) / 2.0

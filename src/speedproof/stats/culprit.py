@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.stats.scaling import NORMAL_DEVIATION
 
 # Of the noise: tails so heavy that spikes in a fifth of the pairs cost a third of the runs, and a few per cent
 # where it is normal (studies.bisection).
@@ -23,7 +24,6 @@ _FIRST, _SECOND = np.array([(i, j) for i in range(3, 11) for j in range(3, 11) i
 # Noise as multiples of what the ends' pairs scatter by.
 _NOISES = 2.0 ** np.linspace(-2.0, 2.0, 11)
 _PRIOR_NONE, _PRIOR_TWO = 0.5, 0.05
-_MAD_OF_NORMAL = 1.4826
 
 
 class StepPosterior(Struct, frozen=True, eq=False):
@@ -54,7 +54,7 @@ def step_posterior(
     residuals = np.abs(differences - np.repeat(medians, counts))
     whole = np.repeat((before == positions[0]) & (after == positions[-1]), counts)
     # Of the ends' pairs, too: where most kinds of pairs were met once, most residuals are 0.
-    scatter = _MAD_OF_NORMAL * max(float(np.median(residuals)), float(np.median(residuals[whole])))
+    scatter = NORMAL_DEVIATION * max(float(np.median(residuals)), float(np.median(residuals[whole])))
     # Readings in coarse steps may not scatter at all.
     scatter = max(scatter, 1e-3 * abs(change), 1e-12)
     logs = _summed(

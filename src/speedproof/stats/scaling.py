@@ -21,6 +21,8 @@ from speedproof.stats.ranks import ascends, distinct, sample_ends
 
 MOST_APART = 1e100
 """How much larger one sample may be than another for densities of both in one unit to be doubles."""
+NORMAL_DEVIATION = 1.4826
+"""The deviation of normal values in median absolute deviations: 1 over the normal quantile of .75."""
 _USUAL = (1e-60, 1e60)
 _HALF = 4  # bits of headroom: the sum or the difference of two values
 
