@@ -249,6 +249,13 @@ def test_a_list_of_files(tmp_path: Path) -> None:
     assert (code, "a corpus takes files whole" in err) == (2, True)
 
 
+def test_a_process_ends_without_a_word_of_its_libraries(gcc: Path) -> None:
+    """DuckDB reports objects that are left at the end as leaks."""
+    command = [sys.executable, "-m", "speedproof", "corpus", "compare", str(gcc)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "leak" not in done.stderr
+
+
 def test_small_commands_pay_for_nothing_of_it() -> None:
     """Comparing two files imports neither Arrow nor DuckDB nor Dask, and help not even NumPy."""
     code = (

@@ -365,6 +365,19 @@ def test_many_files_and_commits_in_one_call(tmp_path: Path) -> None:
     assert (code, "names one commit, --commit v9 another" in err) == (2, True)
 
 
+def test_one_version_of_a_file_is_added(tmp_path: Path) -> None:
+    """FILE:VERSION, with a commit or under its own name; a commit alone cannot be that of two versions."""
+    file = tmp_path / "r.csv"
+    file.write_text("benchmark,version,value\na,old,1\na,old,1\na,new,2\na,new,2\n")
+    history = sp.History(tmp_path / "s.db", "/")
+    with pytest.raises(sp.SpeedproofError, match=f"add one, as {file}:old"):
+        history.add(file, commit="abc")
+    history.add(f"{file}:new", commit="abc")
+    history.add(f"def={file}:old")
+    history.add(f"{file}:old")
+    assert [(row.commit, row.median) for row in history.query()] == [("abc", 2.0), ("def", 1.0), ("old", 1.0)]
+
+
 def benchseries(tmp_path: Path, tables: list[str]) -> Path:
     """Ten points of two benchmarks as ``benchseries -jo`` encodes ComparisonSeries; one cell was not measured."""
     points = [f"2024-01-{i + 1:02}T00:00:00.123456789+00:00" for i in range(10)]

@@ -123,7 +123,8 @@ class History:
         Parameters
         ----------
         path : str or path
-            A file of any known tool, or a folder whose files are one session; ``COMMIT=FILE`` names the commit.
+            A file of any known tool, or a folder whose files are one session; ``COMMIT=FILE`` names the commit,
+            ``FILE:VERSION`` takes one version of those in it.
         commit : str, optional
             What was measured; by default what the file says, else git's HEAD. A file of several versions has each
             version's name as its commit.
@@ -156,14 +157,20 @@ class History:
         SpeedproofError
             A file that cannot be read, a commit that cannot be named, a unit that differs from the store's.
         """
-        commit, path = named_commit(os.fspath(path), commit)
+        commit, path, version = named_commit(os.fspath(path), commit)
         asked: dict[str, Any] = {
             "branch": current_branch(self.repository), "session": session, "anchor": anchor, "machine": machine,
             "unit": unit, "higher_is_better": higher_is_better,
         }  # fmt: skip
-        if format is None and (importer := importer_of(Path(path))) is not None:
+        if format is None and not version and (importer := importer_of(Path(path))) is not None:
             return add_all(self, path, importer, done=done, **asked)
-        asked |= {"started": started, "format": format, "benchmark": benchmark, "where": where}
+        asked |= {
+            "started": started,
+            "format": format,
+            "benchmark": benchmark,
+            "where": where,
+            "version": version,
+        }
         return add_file(self, path, commit, **asked)
 
     @checked()

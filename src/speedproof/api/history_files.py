@@ -51,9 +51,8 @@ def as_one(suite: Suite, path: str) -> Suite:
         return suite
     if not suite.commands:
         raise UsageError(
-            f"{path}: holds the versions {', '.join(suite.versions)}, each added under its own name; "
-            "leave out ",
-            Parameter("commit"),
+            f"{path}: holds the versions {', '.join(suite.versions)}; add one, as {path}:{suite.versions[0]}, or "
+            "name no commit: then each is added under its own name"
         )
     samples = {(Key(version, key.metric), "all"): sample for (key, version), sample in suite.samples.items()}
     merged: dict[str, dict[str, tuple[str, ...]]] = {"all": {}}
@@ -113,13 +112,15 @@ def version_named(name: str, suite: Suite, path: str, repository: str) -> str:
     return same[0]
 
 
-def commit_of(suite: Suite, version: str, commit: str | None, path: str, repository: str) -> Commit:
-    """What a version of a file is: what was asked for, its name beside others, what the file says, else HEAD."""
+def commit_of(
+    suite: Suite, version: str, commit: str | None, path: str, repository: str, *, named: bool
+) -> Commit:
+    """What a version of a file is: what was asked for, its name, what the file says, else HEAD."""
     fields = suite.fields.get(version, {})
     date = next((fields[name][0] for name in _OF_DATE if fields.get(name)), "")
     if commit is not None:
         return resolve(commit, repository, date=date)
-    if len(suite.versions) > 1:
+    if named:
         return resolve_label(version, repository, date=date)
     commits = [
         value for name in _OF_COMMIT for value in fields.get(name, ()) if value.lower() not in _NO_COMMIT
@@ -135,22 +136,20 @@ def commit_of(suite: Suite, version: str, commit: str | None, path: str, reposit
         return resolve("HEAD", repository)
     except UsageError:
         raise UsageError(
-            f"{path}: no commit is told, and no git repository is here; name the commit with ",
+            f"{path}: names no commit, and no git repository is here; name the commit with ",
             Parameter("commit"),
             ", which all files of one call share",
         ) from None
 
 
-def named_commit(argument: str, commit: str | None) -> tuple[str | None, str]:
-    """The commit and the path of ``COMMIT=FILE``."""
+def named_commit(argument: str, commit: str | None) -> tuple[str | None, str, str]:
+    """The commit, the path and the version of ``COMMIT=FILE:VERSION``."""
     given = named(argument)
-    if not given.name or given.name == commit:
-        return commit, given.paths[0] if given.name else argument
-    if commit is not None:
+    if given.name and commit not in (None, given.name):
         raise UsageError(f"{argument}: names one commit, ", Parameter("commit", commit), " another")
     if len(given.paths) > 1:
         raise UsageError(f"{argument}: add one file at a time, each as COMMIT=FILE")
-    return given.name, given.paths[0]
+    return given.name or commit, given.paths[0], given.version
 
 
 def add_file(
@@ -162,20 +161,22 @@ def add_file(
     session: str,
     anchor: str | None,
     machine: str,
+    version: str = "",
     started: str = "",
     benchmark: str = "",
     **reading: Any,
 ) -> Added:
     """One result file or folder, see :meth:`History.add`; ``branch`` is the one that is checked out."""
-    suite = read_suite(path, **reading)
+    suite = read_suite(f"{path}:{version}" if version else path, **reading)
     versions = as_one(suite, path) if commit is not None or not has_versions(suite) else suite
     if benchmark:
         versions = renamed(versions, benchmark, path)
     if anchor is not None:
         anchor = version_named(anchor, versions, path, history.repository)
+    named = len(versions.versions) > 1 or bool(version)
     commits = {
-        version: commit_of(versions, version, commit, path, history.repository)
-        for version in versions.versions
+        name: commit_of(versions, name, commit, path, history.repository, named=named)
+        for name in versions.versions
     }
     added = history.made().add(
         versions,

@@ -63,7 +63,11 @@ class AddOptions(HistoryOptions, frozen=True, kw_only=True):
     """Add result files to the store."""
 
     files: Annotated[
-        tuple[str, ...], Argument("FILE...", "result files or folders; COMMIT=FILE says what was measured")
+        tuple[str, ...],
+        Argument(
+            "FILE...",
+            "result files or folders; COMMIT=FILE says what was measured, FILE:VERSION takes one version",
+        ),
     ]
     commit: Annotated[str | None, "REV", "what was measured (default: what the file says, else HEAD)"] = None
     session: Annotated[str, "NAME", "files that share it were measured together"] = ""

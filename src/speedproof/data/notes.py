@@ -65,7 +65,7 @@ class Assumption(Enum):
     SEVERAL_RUNS = ("several runs", "are there several runs, so that their spread can be seen?",
         "measure more runs", "risk", "one run only")
     UNTOUCHED = ("untouched values", "are these the values as measured?",
-        "export every run, in the order of measuring", "risk", "values not as measured")
+        "export every run, in the order of measuring", "risk", "altered values")
     RUN_ORDER = ("run order", "are consecutive runs independent? (von Neumann's ratio of ranks)",
         "measure both versions in a random order", "risk", "dependent neighbouring runs")
     EFFECTIVE_RUNS = ("effective runs", "are there enough runs, after allowing for similar neighbours?",

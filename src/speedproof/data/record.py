@@ -152,9 +152,9 @@ class Record(Struct, frozen=True, eq=False):
 
     def holding(self, values: FloatArray, unit: Unit, **others: Any) -> Record:
         """The same with values of a unit, and whatever else is another."""
-        others["traits"] = others.get("traits", self.traits) | written_in(unit)
-        others["values"], others["unit"] = unit.to_base(values), unit.base
-        return replace(self, **others)
+        if small := written_in(unit):
+            others["traits"] = others.get("traits", self.traits) | small
+        return replace(self, values=unit.to_base(values), unit=unit.base, **others)
 
 
 class Skipped(Struct, frozen=True):

@@ -69,12 +69,13 @@ class Trait(StrEnum):
 
 
 _SMALL_UNITS = {1000: Trait.MILLI, 10**6: Trait.MICRO, 10**9: Trait.NANO}
+_WRITTEN_IN = {(1, parts): frozenset({small}) for parts, small in _SMALL_UNITS.items()}
+_NOTHING = frozenset[Trait]()
 
 
 def written_in(unit: Unit) -> frozenset[Trait]:
     """What a unit says of the values written in it: 100 ms were read to the millisecond, 0.1 s were not."""
-    small = _SMALL_UNITS.get(unit.denominator) if unit.numerator == 1 else None
-    return frozenset() if small is None else frozenset({small})
+    return _WRITTEN_IN.get((unit.numerator, unit.denominator), _NOTHING)
 
 
 def clock_of(metric: str) -> frozenset[Trait]:

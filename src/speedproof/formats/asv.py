@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -27,7 +28,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsontext import Number, as_fields, convert, decode, each, members, number, numbers
+from speedproof.formats.jsontext import OBJECT, Number, as_fields, decode, each, members, number, numbers
 from speedproof.formats.reading import plural
 from speedproof.formats.source import ReadOptions, Source, open_source
 
@@ -87,7 +88,7 @@ _UNLISTED = _Listed()
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the samples of every benchmark and parameter combination, or its one value."""
     file = decode(source.content, _File, source)
-    listed: dict[str, msgspec.Raw] = {}
+    listed: dict[str, _Listed] = {}
     try:
         listed = _list_beside(source)
     except FormatError as error:
@@ -100,24 +101,41 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     conditions |= file.params | {"python": file.python} | file.requirements
     fields = as_fields({name: value for name, value in conditions.items() if value != ""})
 
-    def benchmark(place: Record, part: msgspec.Raw) -> Iterator[Record | Skipped]:
-        entry = _entry(source, place.where, part, file.result_columns)
-        listing = _known(listed.get(place.benchmark), entry)
+    def benchmark(place: Record, part: _Entry | msgspec.Raw) -> Iterator[Record | Skipped]:
+        entry = _entry(source, place.where, part) if isinstance(part, msgspec.Raw) else part
+        listing = listed.get(place.benchmark, _UNLISTED)
+        if entry.version is not None and listing.version not in (None, entry.version):
+            listing = _UNLISTED  # it was changed since it was run
         return _records(source, place, fields, entry, listing)
 
-    yield from each(source, file.results, msgspec.Raw, benchmark, "results", of=dict[str, msgspec.Raw])
+    columns = file.result_columns
+    if columns is not None and "result" not in columns:
+        raise source.error("result_columns", "has no 'result'; the file is not as its tool writes it")
+    kind = msgspec.Raw if columns is None else _row(tuple(columns))
+    yield from each(source, file.results, kind, benchmark, "results", of=OBJECT)
 
 
-def _entry(source: Source, where: str, part: msgspec.Raw, columns: list[str] | None) -> _Entry:
-    if columns is not None:
-        row = decode(part, list[object], source, where)
-        return convert(dict(zip(columns, row, strict=False)), _Entry, source, where)
+def _entry(source: Source, where: str, part: msgspec.Raw) -> _Entry:
+    """A benchmark of version 1, a number or an object."""
     if bytes(part).lstrip()[:1] != b"{":
         part = msgspec.Raw(b'{"result": ' + bytes(part) + b"}")
     return decode(part, _Entry, source, where)
 
 
-def _list_beside(source: Source) -> dict[str, msgspec.Raw]:
+@lru_cache(maxsize=8)
+def _row(columns: tuple[str, ...]) -> type[_Entry]:
+    """A benchmark of version 2: a list of such columns, maybe without the last ones."""
+    kinds = {field.name: field.type for field in msgspec.structs.fields(_Entry)}
+    last = {column: i for i, column in enumerate(columns)}
+    members: list[Any] = []
+    for i, column in enumerate([*columns, *(name for name in kinds if name not in last)]):
+        known = column in kinds and last.get(column, i) == i
+        member = (column, kinds[column]) if known else (f"column_{i}", msgspec.Raw)
+        members.append(member if i <= last["result"] else (*member, None))
+    return cast(type[_Entry], msgspec.defstruct("Row", members, array_like=True))
+
+
+def _list_beside(source: Source) -> dict[str, _Listed]:
     """What ``benchmarks.json`` beside the machine's folder says; empty when it is not there."""
     for name in ("benchmarks.json", "../benchmarks.json"):
         if (path := source.beside(name)) and path.is_file() and path != source.path:
@@ -126,21 +144,14 @@ def _list_beside(source: Source) -> dict[str, msgspec.Raw]:
 
 
 @lru_cache(maxsize=1)
-def _listed(path: Path, changed: int) -> dict[str, msgspec.Raw]:
+def _listed(path: Path, changed: int) -> dict[str, _Listed]:
     """A list of benchmarks, kept while the result files of a folder are read."""
     file = open_source(path)
-    return decode(file.content, dict[str, msgspec.Raw], file)
-
-
-def _known(part: msgspec.Raw | None, entry: _Entry) -> _Listed:
-    """What the list says of a benchmark; nothing when it was changed since it was run."""
-    if part is None:
-        return _UNLISTED
-    with suppress(msgspec.DecodeError):
-        listed = msgspec.json.decode(part, type=_Listed)
-        if entry.version is None or listed.version in (None, entry.version):
-            return listed
-    return _UNLISTED
+    listed: dict[str, _Listed] = {}
+    for name, part in decode(file.content, dict[str, msgspec.Raw], file).items():
+        with suppress(msgspec.DecodeError):
+            listed[name] = msgspec.json.decode(part, type=_Listed)
+    return listed
 
 
 def _records(
@@ -160,12 +171,12 @@ def _records(
             raise source.error(where, f"{len(items)} {what} for {plural(count, 'parameter set')}")
     unit, is_time = _unit(name.rpartition(".")[2].partition("_")[0].lower(), listing.unit, listing.type)
     span = _span(entry)
-    for combination, value, taken in zip(product(*params), results, samples, strict=True):
-        shown = f"{name}({', '.join(map(str, combination))})" if params else name
+    names = [f"{name}({', '.join(map(str, one))})" for one in product(*params)] if params else [name]
+    for shown, value, taken in zip(names, results, samples, strict=True):
         raw = taken if isinstance(taken, list) and taken else None
         values = numbers(raw or ([] if value is None else [value]))
-        finite = np.isfinite(values)
-        lost = values.size - np.count_nonzero(finite)
+        finite = [*map(math.isfinite, values.tolist())]  # faster than NumPy for a few
+        lost = finite.count(False)
         if lost == values.size:
             continue
         if lost:
@@ -173,7 +184,9 @@ def _records(
             values = values[finite]
         processes, traits, notes = (None, _SUMMARY, (_MEDIAN,)) if is_time else _PLAIN
         if raw is not None:
-            processes, traits, notes = _of_rounds(values.size, listing, whole=not lost)
+            repeat = listing.repeat if isinstance(listing.repeat, int) else None
+            rounds = listing.rounds or listing.processes or 0
+            processes, traits, notes = _of_rounds(values.size, rounds, repeat, whole=not lost)
         metric = _METRICS.get(unit.base, "value")
         yield frame.holding(
             values, unit, benchmark=shown, metric=metric, processes=processes, traits=traits, notes=notes,
@@ -187,10 +200,10 @@ def _records(
         yield source.skip(where, name, reason, expected=True)
 
 
-def _of_rounds(size: int, listing: _Listed, whole: bool) -> _Known:
+@lru_cache(maxsize=256)
+def _of_rounds(size: int, rounds: int, repeat: int | None, whole: bool) -> _Known:
     """What is known of samples: the round of each when all rounds were full, which their number tells."""
-    rounds, repeat = listing.rounds or listing.processes or 0, listing.repeat
-    if whole and isinstance(repeat, int) and rounds >= 1 and size == rounds * repeat:
+    if whole and repeat is not None and rounds >= 1 and size == rounds * repeat:
         return np.repeat(np.arange(rounds), repeat), _ORDERED, ()
     return None, _ORDERED if size == 1 else _NESTED, () if rounds == 1 or size == 1 else (_ONE_PROCESS,)
 

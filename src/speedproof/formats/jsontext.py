@@ -22,6 +22,8 @@ from speedproof.formats.reading import is_json
 from speedproof.formats.source import Source
 
 T = TypeVar("T")
+LIST: Any = list[T]  # type: ignore[valid-type]
+OBJECT: Any = dict[str, T]  # type: ignore[valid-type]
 # JSON has no NaN. Tools write it as a string (JMH) or as a bare word (Python, google-benchmark), which
 # decode() turns into a string.
 Number = float | str
@@ -72,14 +74,6 @@ def decode(data: Any, kind: type[T], source: Source, where: str = "") -> T:
         raise _malformed(malformed, source, where) from None
 
 
-def convert(data: object, kind: type[T], source: Source, where: str) -> T:
-    """Make a type of what was decoded already."""
-    try:
-        return msgspec.convert(data, kind)
-    except msgspec.ValidationError as error:
-        raise _misfit(error, source, where) from None
-
-
 def _as_json(match: re.Match[bytes]) -> bytes:
     """A text without halves of surrogate pairs, and a number that is none as a text."""
     if match[0][:1] != b'"':
@@ -109,12 +103,17 @@ def _malformed(error: msgspec.DecodeError, source: Source, where: str) -> Format
 
 
 def parts(
-    source: Source, text: Any, where: str = "", kind: Any = list[Raw]
-) -> Iterator[tuple[str, str, Raw]]:
-    """The parts of a list or an object, undecoded: the place of each, its name in an object, and its text."""
+    source: Source, text: Any, where: str = "", of: Any = LIST, kind: Any = Raw
+) -> Iterator[tuple[str, str, Any]]:
+    """The parts of a list or an object: the place of each, its name in an object, and what it is.
+
+    They are decoded at once where all are of the ``kind``, which is faster; else each is its text.
+    """
     index = 0
     for segment in _segments(memoryview(text)):
-        some = decode(segment, kind, source, where)
+        some = _at_once(segment, of, kind)
+        if some is None:
+            some = decode(segment, of[Raw], source, where)
         if isinstance(some, dict):
             yield from ((f"{where}.{name}", name, part) for name, part in some.items())
         else:
@@ -122,20 +121,30 @@ def parts(
             index += len(some)
 
 
+def _at_once(text: memoryview | bytes, of: Any, kind: Any) -> Any:
+    """All parts, decoded; None where one cannot be, or where they would take much memory."""
+    if kind is Raw or len(text) > WINDOW:
+        return None
+    try:
+        return _decoder(of[kind]).decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
 def each(
     source: Source,
     text: Any,
-    kind: type[T],
-    read: Callable[[Record, T], Iterable[Record | Skipped]],
+    kind: Any,
+    read: Callable[[Record, Any], Iterable[Record | Skipped]],
     where: str = "",
     *,
-    of: Any = list[Raw],
+    of: Any = LIST,
     benchmark: Callable[[str], str] = str,
 ) -> Iterator[Record | Skipped]:
     """What a reader makes of each part of a list or an object, and of its place; a bad one is left out."""
-    for place, name, part in parts(source, text, where, of):
+    for place, name, part in parts(source, text, where, of, kind):
         try:
-            entry = cast(T, part) if kind is Raw else decode(part, kind, source, place)
+            entry = decode(part, kind, source, place) if type(part) is Raw and kind is not Raw else part
             yield from read(source.frame(place, benchmark(name)), entry)
         except FormatError as error:
             yield source.skip(error.where, benchmark(name), error.message)

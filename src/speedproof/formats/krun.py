@@ -16,7 +16,17 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.jsontext import Number, absent, as_fields, decode, each, members, numbers, parts
+from speedproof.formats.jsontext import (
+    OBJECT,
+    Number,
+    absent,
+    as_fields,
+    decode,
+    each,
+    members,
+    numbers,
+    parts,
+)
 from speedproof.formats.reading import finite, nested, plural
 from speedproof.formats.source import ReadOptions, Source
 
@@ -44,8 +54,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     times: msgspec.Raw = getattr(file, member)
     if absent(times):
         raise source.error("", "the file lacks wallclock_times; it is not as krun writes it")
-    kind = dict[str, msgspec.Raw]
-    several = len({_parts(key)[1:] for _, key, _ in parts(source, times, member, kind)}) > 1
+    several = len({_parts(key)[1:] for _, key, _ in parts(source, times, member, OBJECT)}) > 1
     host = _host(file.audit)
     notes = (_ERROR_FLAG,) if file.error_flag else ()
 
@@ -70,7 +79,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
                 yield from _joined(replace(frame, metric=f"cycles of core {core}"), of_core)
 
     yield from each(
-        source, times, list[list[Number]], process, member, of=kind, benchmark=lambda key: _parts(key)[0]
+        source, times, list[list[Number]], process, member, of=OBJECT, benchmark=lambda key: _parts(key)[0]
     )
     if file.aperf_counts or file.mperf_counts:
         reason = "the APERF and MPERF counts are left out: they tell the frequency of the cores"

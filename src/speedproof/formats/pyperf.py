@@ -23,7 +23,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsontext import absent, as_fields, decode, each, members
+from speedproof.formats.jsontext import LIST, OBJECT, absent, as_fields, decode, each, members
 from speedproof.formats.reading import epoch, nested, plural, span_of
 from speedproof.formats.source import ReadOptions, Source
 
@@ -101,8 +101,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         yield _record(replace(place, benchmark=name), benchmark.runs, metadata)
 
     if not absent(file.benchmarks):
-        kind = list[msgspec.Raw] | dict[str, msgspec.Raw]
-        yield from each(source, file.benchmarks, _Benchmark, record, "benchmarks", of=kind)
+        yield from each(source, file.benchmarks, _Benchmark, record, "benchmarks", of=LIST | OBJECT)
     elif not absent(file.benchmark):
         try:
             yield from record(source.frame("benchmark", ""), _first_format(file.benchmark, source))
