@@ -100,7 +100,7 @@ def test_a_pair_is_whole_when_each_side_has_all_its_runs(tmp_path: Path, runs: i
     ]
     store(path, lines, request)
     middle = statistics.median(range(1, runs + 1))
-    assert recalled(path, request, "abcd").found == ((0, 2, middle, middle),)
+    assert recalled(path, request, "abcd").pairs == ((0, 2, middle, middle),)
 
 
 def test_the_last_session_says_what_is_bisected(tmp_path: Path) -> None:

@@ -234,7 +234,7 @@ def bisect_revisions(
     _check(names)
     search = Bisection(len(names), alpha=alpha_of(request.confidence), min_change=request.min_change)
     before = recalled(file, request, names)
-    for block in before.found:
+    for block in before.pairs:
         if isinstance(block, int):
             search.skip(block)
         else:

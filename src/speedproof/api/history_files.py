@@ -313,11 +313,13 @@ def benchmark_meant(name: str | None, series: Iterable[StoredSeries], where: str
     if name is None:
         return None
     names = list(dict.fromkeys(s.key.benchmark for s in series))
-    found = [known for known in names if wanted(known, [name], ())] or [n for n in names if name in n]
-    if name in found or len(found) == 1:
-        return name if name in found else found[0]
-    meant = f"several benchmarks {name}: {enumerate_names(found, 5)}" if found else f"no benchmark {name}"
-    suggestion = f"; {nearest_of(name, names)}" if names and not found else ""
+    matching = [known for known in names if wanted(known, [name], ())] or [n for n in names if name in n]
+    if name in matching or len(matching) == 1:
+        return name if name in matching else matching[0]
+    meant = (
+        f"several benchmarks {name}: {enumerate_names(matching, 5)}" if matching else f"no benchmark {name}"
+    )
+    suggestion = f"; {nearest_of(name, names)}" if names and not matching else ""
     raise UsageError(f"{where}: holds {meant}{suggestion}")
 
 

@@ -251,11 +251,11 @@ def _gain(before: float, after: float) -> OverallGain:
 
 def _caveats(seen: Seen) -> Iterable[Note]:
     """One of a kind and its versions, with as many benchmarks as all parts have, and the number in the middle."""
-    found: dict[tuple[str, tuple[str, ...]], list[tuple[float, str, int]]] = {}
+    remarks: dict[tuple[str, tuple[str, ...]], list[tuple[float, str, int]]] = {}
     for kind, versions, count, message, number in seen.caveats:
         seen_as = math.nan if number is None else number
-        found.setdefault((kind, tuple(versions)), []).append((seen_as, message, count))
-    for (kind, versions), alike in found.items():
+        remarks.setdefault((kind, tuple(versions)), []).append((seen_as, message, count))
+    for (kind, versions), alike in remarks.items():
         alike.sort(key=lambda one: 0.0 if math.isnan(one[0]) else one[0])
         counts = list(accumulate(count for _, _, count in alike))
         number, message, _ = alike[next(i for i, passed in enumerate(counts) if 2 * passed >= counts[-1])]

@@ -191,7 +191,7 @@ class _Stretch:
         # Of what the history shows: first point of the new level, the first and last possible one, p-value
         self.shown: list[tuple[int, int, int, float]] = []
         # Of each new level, by its first point: the point that raised it, whether it is confirmed
-        self.found: dict[int, tuple[int, bool]] = {}
+        self.by_start: dict[int, tuple[int, bool]] = {}
         self.no_news: set[int] = set()
 
     def explained(self, alarms: Sequence[Alarm], mean: float) -> list[int]:
@@ -212,12 +212,12 @@ class _Stretch:
         for alarm in alarms:
             same = [k for k, low, high, _ in self.shown if low - _NEAR <= alarm.since <= high + _NEAR]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
-            self.found[since] = (alarm.raised, True)
+            self.by_start[since] = (alarm.raised, True)
 
     def before_the_newest(self) -> tuple[list[int], FloatArray]:
         """Older changes that raised nothing; the values before the newest, a row a change, without the others."""
         old = [since for since, *_ in self.shown if since < self.before]
-        silent = [k for k, since in enumerate(old) if since not in self.found]
+        silent = [k for k, since in enumerate(old) if since not in self.by_start]
         rows = (
             Levelled(self.level[: self.before]).alone(old, silent) if silent else np.zeros((0, self.before))
         )
@@ -226,14 +226,14 @@ class _Stretch:
     def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:
         """The first point of each new level, the one that raised it, whether it is confirmed; all borders."""
         for since, _, _, pvalue in self.shown:
-            if since not in self.found and since not in self.no_news:
-                self.found[since] = (self.level.size - 1, pvalue * mean <= _SURE)
-        borders = sorted({0, *self.found, *(since for since, *_ in self.shown)})
+            if since not in self.by_start and since not in self.no_news:
+                self.by_start[since] = (self.level.size - 1, pvalue * mean <= _SURE)
+        borders = sorted({0, *self.by_start, *(since for since, *_ in self.shown)})
         newest = newest_jump(self.level[borders[-1] :], mean / ASKED)
         if newest is not None:
             borders.append(borders[-1] + newest)
-            self.found[borders[-1]] = (self.level.size - 1, False)
-        return [(since, *how) for since, how in sorted(self.found.items())], [*borders, self.level.size]
+            self.by_start[borders[-1]] = (self.level.size - 1, False)
+        return [(since, *how) for since, how in sorted(self.by_start.items())], [*borders, self.level.size]
 
 
 def _leave_no_news(stretches: Sequence[_Stretch]) -> None:

@@ -154,7 +154,7 @@ def _sittings(pairs: Iterable[tuple[_Sitting, Record]]) -> Iterator[Imported]:
 
 
 def _nyrkio(path: Path) -> Iterator[Imported]:
-    def found() -> Iterator[tuple[_Sitting, Record]]:
+    def points() -> Iterator[tuple[_Sitting, Record]]:
         content = json.loads(path.read_text(encoding="utf-8"))
         for run in content if isinstance(content, list) else [content]:
             attributes = {k: v[0] if isinstance(v, list) else v for k, v in run["attributes"].items()}
@@ -172,13 +172,13 @@ def _nyrkio(path: Path) -> Iterator[Imported]:
                 )
 
     try:
-        yield from _sittings(found())
+        yield from _sittings(points())
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise FormatError(str(path), "", f"is not the JSON of Nyrkiö's results ({error!r})") from error
 
 
 def _treeherder(path: Path) -> Iterator[Imported]:
-    def found() -> Iterator[tuple[_Sitting, Record]]:
+    def points() -> Iterator[tuple[_Sitting, Record]]:
         for series in json.loads(path.read_text(encoding="utf-8")):
             options = [series.get("option_name") or "", *(series.get("extra_options") or [])]
             name = " ".join(filter(None, [series["suite"], series.get("test"), *options]))
@@ -194,7 +194,7 @@ def _treeherder(path: Path) -> Iterator[Imported]:
                 yield at, _value(name, float(point["value"]), unit, better, "Treeherder")
 
     try:
-        yield from _sittings(found())
+        yield from _sittings(points())
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise FormatError(str(path), "", f"is not a performance summary of Treeherder ({error!r})") from error
 
@@ -202,7 +202,7 @@ def _treeherder(path: Path) -> Iterator[Imported]:
 def _published(path: Path) -> Iterator[Imported]:
     """Every point of the graphs that asv published; what tells graphs apart beside the branch is the machine."""
 
-    def found() -> Iterator[tuple[_Sitting, Record]]:
+    def points() -> Iterator[tuple[_Sitting, Record]]:
         index = json.loads((path / "index.json").read_text(encoding="utf-8"))
         known = {_sanitized(name): (name, entry) for name, entry in index["benchmarks"].items()}
         graphs: list[dict[str, str | None]] = index["graph_param_list"]
@@ -228,7 +228,7 @@ def _published(path: Path) -> Iterator[Imported]:
                             yield at, _value(of, one, entry.get("unit", "").replace("unit", ""), None, "asv")
 
     try:
-        yield from _sittings(found())
+        yield from _sittings(points())
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise FormatError(str(path), "", f"is not what 'asv publish' writes ({error!r})") from error
 

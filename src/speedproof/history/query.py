@@ -22,9 +22,9 @@ def query(store: HistoryStore, last: int | None, *which: Any) -> list[QueriedSam
         raise UsageError(f"last={last}: expected how many samples to give, at least 1")
     with store.transaction() as connection:
         limit = "" if last is None else f" LIMIT {last}"
-        found = _chosen(store, connection, _COLUMNS, f" ORDER BY {_ORDER}{limit}", *which)
+        newest_first = _chosen(store, connection, _COLUMNS, f" ORDER BY {_ORDER}{limit}", *which)
     truth = QueriedSample.__struct_fields__.index("anchor")  # which SQLite keeps as a number
-    rows = [*map(list, reversed(found))]
+    rows = [*map(list, reversed(newest_first))]
     for values in rows:
         values[truth] = bool(values[truth])
     return [QueriedSample(*values) for values in rows]

@@ -149,7 +149,7 @@ class Recalled(msgspec.Struct, frozen=True):
 
     sessions: tuple[str, ...] = ()  # their names
     # In order: of a pair two positions, the older first, and their times; of a commit that failed its position.
-    found: tuple[tuple[int, int, float, float] | int, ...] = ()
+    pairs: tuple[tuple[int, int, float, float] | int, ...] = ()
     block: int = 0  # the number of the next one
     builds: dict[str, int] = {}  # how many of a commit were used
     load: float = 0.0  # the largest at the start of one
@@ -160,7 +160,7 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
     if not file.exists() or not file.stat().st_size:
         return Recalled()
     sessions = read_sessions(file)
-    found: list[tuple[int, int, float, float] | int] = []
+    pairs: list[tuple[int, int, float, float] | int] = []
     builds: dict[str, int] = {}
     following, in_a_row = 0, dict.fromkeys(range(len(names)), 0)
     for session in sessions:
@@ -186,15 +186,15 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
                 place = failed[block]
                 in_a_row[place] += 1
                 lost = in_a_row[place] > request.forgiven and 0 < place < len(names) - 1
-                found += [place] if lost else []
+                pairs += [place] if lost else []
             elif len(times) == _PAIR and all(len(seconds) == request.runs for seconds in times.values()):
                 first, last = sorted(times)
                 in_a_row |= {first: 0, last: 0}
                 values = [median(times[first]), median(times[last])]
                 old, new = reversed(values) if request.higher else values
-                found.append((first, last, old, new))
+                pairs.append((first, last, old, new))
     load = max(float(session.head.environment.get("load", "0")) for session in sessions)
-    return Recalled(tuple(s.head.session for s in sessions), tuple(found), following, builds, load)
+    return Recalled(tuple(s.head.session for s in sessions), tuple(pairs), following, builds, load)
 
 
 class FailedRunError(RunError):

@@ -169,16 +169,16 @@ def search(
     fits = Fits.empty(len(rows), K_max)
 
     def do(block: slice) -> None:
-        part, own = fits.part(block), starts if len(starts) == 1 else starts[block]
+        part, begins = fits.part(block), starts if len(starts) == 1 else starts[block]
         if chosen is None:
             from speedproof.mixture import em_numpy
 
             begin = partial(em_numpy.start, rows[block], rules)
-            em_numpy.search(begin, rows.shape[1], own, rules, part, K_always=K_always, patience=patience)
+            em_numpy.search(begin, rows.shape[1], begins, rules, part, K_always=K_always, patience=patience)
             return
         chunk = np.ascontiguousarray(rows[block], dtype=np.float64)
         chosen[0].search(
-            chunk, np.ascontiguousarray(own), part.loglik, part.parameters, part.best, part.steps,
+            chunk, np.ascontiguousarray(begins), part.loglik, part.parameters, part.best, part.steps,
             *chunk.shape, K_max, astuple(rules), single, K_always, patience, chosen[1],
         )  # fmt: skip
 

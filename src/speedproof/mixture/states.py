@@ -235,8 +235,8 @@ class _Joint:
 
     def icl(self, shares: FloatArray) -> float:
         """Of an assignment, for all runs."""
-        V, K, d, own = len(self.rows), shares.shape[1], self.x.shape[1], int(self.own.sum())
-        size = 2 * K * (d - own + V * own) + V * (K - 1)
+        V, K, d, apart = len(self.rows), shares.shape[1], self.x.shape[1], int(self.own.sum())
+        size = 2 * K * (d - apart + V * apart) + V * (K - 1)
         assigned, height = _shares(self.logs(self.x, self.versions, shares))
         more = self.n / len(self.x)
         return float(more * 2.0 * (height - _entropy(assigned)) - size * log(self.n))

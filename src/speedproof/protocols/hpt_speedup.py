@@ -238,16 +238,16 @@ class _Line:
 
     def _meeting(self, cluster: int) -> set[Fraction]:
         """The different breakpoints of a cluster, exactly."""
-        found: set[Fraction] = set()
+        breakpoints: set[Fraction] = set()
         for k in range(self._starts[cluster], self._ends[cluster]):
             kind, i, j = int(self._kinds[k]), int(self._first[k]), int(self._second[k])
             if kind == 0:
-                found.add(Fraction(self._low))
+                breakpoints.add(Fraction(self._low))
             elif kind == 2:
-                found.update(self.steps[i].exact(j))
+                breakpoints.update(self.steps[i].exact(j))
             else:
-                found.add(Fraction(*self._crossing(i, j, kind)))
-        return found
+                breakpoints.add(Fraction(*self._crossing(i, j, kind)))
+        return breakpoints
 
     def _exact_points(self, cluster: int) -> list[Fraction]:
         return sorted(point for point in self._meeting(cluster) if point >= self._low)

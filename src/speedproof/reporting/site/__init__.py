@@ -80,7 +80,7 @@ def write_site(
 
 def write_projects(folder: str | os.PathLike[str]) -> int:
     """Write the page over the histories whose pages are in folders of a folder; its size in bytes."""
-    place, own = Path(folder), resources.files(__package__)
+    place, templates = Path(folder), resources.files(__package__)
     if (place / "index.html").exists() and not _ours(place):
         raise UsageError(f"{place}: holds other files; name a new folder for the pages")
     rows = []
@@ -89,9 +89,9 @@ def write_projects(folder: str | os.PathLike[str]) -> int:
         index = json.loads(text[text.index("(") + 1 : text.rindex(")")])
         cells = f'<a href="{quote(name)}/index.html">{escape(name)}</a>', index["headline"], index["made"]
         rows.append("".join(f"<td>{cell}</td>" for cell in (cells[0], *map(escape, cells[1:]))))
-    page = own.joinpath("projects.html").read_text(encoding="utf-8")
+    page = templates.joinpath("projects.html").read_text(encoding="utf-8")
     page = page.replace("@ROWS@", "\n".join(f"<tr>{row}</tr>" for row in rows))
-    style = own.joinpath("page.css").read_text(encoding="utf-8")
+    style = templates.joinpath("page.css").read_text(encoding="utf-8")
     return _write(place / "page.css", style) + _write(place / "index.html", page)
 
 
