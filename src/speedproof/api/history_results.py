@@ -10,8 +10,7 @@ from speedproof.api.shown import Shown
 from speedproof.history.alarms import AlarmAnswer
 from speedproof.history.result import HistoryAnswer
 from speedproof.reporting.history import alarm_report
-from speedproof.reporting.json import to_json
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.triage import overview
 
 

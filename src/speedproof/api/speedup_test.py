@@ -20,7 +20,7 @@ from speedproof.formats.suites import all_there, names_given, turned
 from speedproof.protocols.pair import KSRule, Rules
 from speedproof.protocols.speedup_test import Entry, SuiteReport, report_suite
 from speedproof.reporting import speedup_test as words
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, to_json
 from speedproof.values import any_level
 
 
@@ -69,8 +69,6 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """What ``speedproof suite --json`` writes."""
-        from speedproof.reporting.json import to_json
-
         return to_json("suite", [self.report])
 
     def __repr__(self) -> str:

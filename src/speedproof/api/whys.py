@@ -25,7 +25,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why as Why
 from speedproof.protocols.why import why as explain
 from speedproof.reporting import inputs as words_of_inputs
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.why import report
 
 if TYPE_CHECKING:
@@ -73,8 +73,6 @@ class WhyResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """Everything, in the envelope of all results."""
-        from speedproof.reporting.json import to_json
-
         return to_json("why", tuple(self))
 
     def __repr__(self) -> str:
@@ -258,8 +256,6 @@ class OverResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """Everything, in the envelope of all results."""
-        from speedproof.reporting.json import to_json
-
         return to_json("over", self.found)
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from speedproof.cli.run import MEASURES_ON, refuse_file_of_json
 from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.options import CommandOptions, Measuring
-from speedproof.reporting.json import to_json
+from speedproof.reporting.model import to_json
 from speedproof.values import place, positive_seconds
 
 NOT_FOUND = 3

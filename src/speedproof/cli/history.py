@@ -20,7 +20,7 @@ from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.options import CommandOptions, Reading, handed
 from speedproof.reporting.formats.csv import separated
-from speedproof.reporting.json import to_json
+from speedproof.reporting.model import to_json
 from speedproof.reporting.names import enumerate_names, plural
 from speedproof.values import count, place
 

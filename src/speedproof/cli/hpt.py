@@ -9,6 +9,7 @@ from speedproof.cli.files import check_outputs, load_chosen, report_leftovers, w
 from speedproof.declaring import Title
 from speedproof.errors import UsageError
 from speedproof.options import Choosing, CommandOptions, Output, Reading, ReferenceFirst, answer, handed
+from speedproof.reporting.model import to_json
 from speedproof.values import proportion
 
 
@@ -73,8 +74,6 @@ def run(asked: HptOptions, console: Console) -> int:
     check_outputs(asked.output, *asked.files)
     if asked.choosing.metric == "all":
         raise UsageError("--metric all: scores of different metrics do not make a suite; name one metric")
-    from speedproof.reporting.json import to_json
-
     suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
     reference, candidates = suite.sides(reference)
     report_leftovers(suite, console)

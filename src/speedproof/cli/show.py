@@ -10,6 +10,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.files import check_outputs, load, write_answer
 from speedproof.declaring import Argument, Taken
 from speedproof.options import Choosing, CommandOptions, Output, Reading, ResultFiles
+from speedproof.reporting.model import to_json
 
 
 class ShowOptions(CommandOptions, frozen=True, kw_only=True):
@@ -39,7 +40,6 @@ def _show(asked: ShowOptions, console: Console) -> int:
     choosing = asked.choosing
     suite = load(asked.files, asked.reading).select(choosing.only, choosing.skip, choosing.metric or "all")
     if asked.output.json:
-        from speedproof.reporting.json import to_json
         from speedproof.reporting.stored import store
 
         console.out.write(to_json("show", [store(suite)]))
