@@ -21,7 +21,7 @@ import pytest
 
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.formats import csvtable, jsontext, read, reading, source, stream
+from speedproof.formats import csvrecords, jsontext, read, reading, source, stream
 from speedproof.formats.registry import FORMATS, detect_source, format_named
 from speedproof.formats.source import ReadOptions, open_source
 from speedproof.formats.stream import read_files
@@ -35,7 +35,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Everything counts as large: blocks of a line or two, segments of a part, some values in memory."""
     for module, name, value in (
         (source, "LARGE", 200), (source, "PIECE", 70), (jsontext, "WHOLE", 100), (jsontext, "WINDOW", 64),
-        (csvtable, "BLOCK", 90), (reading, "IN_MEMORY", 5),
+        (csvrecords, "BLOCK", 90), (reading, "IN_MEMORY", 5),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
     return monkeypatch

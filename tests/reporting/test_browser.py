@@ -24,8 +24,8 @@ from speedproof.data.suite import Suite
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
-from speedproof.reporting.html import panels, render
-from speedproof.reporting.stored import Context
+from speedproof.reporting.formats.html import panels, render
+from speedproof.reporting.samples import Context
 
 Made = tuple[SuiteComparison, Suite]
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")

@@ -113,7 +113,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
         """With the largest changes drawn, for which their samples are read."""
         from speedproof.corpus.conclude import in_memory
         from speedproof.reporting.corpus import comparisons, of_few
-        from speedproof.reporting.html.panels import panels
+        from speedproof.reporting.formats.html.panels import panels
 
         if (few := self._few()) is not None:
             result, suite = few

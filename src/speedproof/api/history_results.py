@@ -9,9 +9,8 @@ from msgspec import Struct
 from speedproof.api.shown import Shown
 from speedproof.history.alarms import AlarmAnswer
 from speedproof.history.result import HistoryAnswer
-from speedproof.reporting.history import alarm_report
+from speedproof.reporting.history import alarm_report, overview
 from speedproof.reporting.model import Report, to_json
-from speedproof.reporting.triage import overview
 
 
 class HistoryResult(HistoryAnswer, Shown, Struct, frozen=True):

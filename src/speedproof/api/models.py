@@ -22,8 +22,8 @@ from speedproof.mixture.goodness import Distance
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
 from speedproof.protocols.joint import JointModel, joint_models, states_of_runs
 from speedproof.reporting import mixtures
+from speedproof.reporting.mixtures import states
 from speedproof.reporting.model import Report, to_json
-from speedproof.reporting.modes import states
 from speedproof.values import share
 
 if TYPE_CHECKING:

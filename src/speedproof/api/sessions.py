@@ -27,7 +27,7 @@ from speedproof.data.session_file import (
     PlannedVersion,
 )
 from speedproof.errors import UsageError
-from speedproof.measuring.callables import CallableExecutor, calls_needed
+from speedproof.measuring.drivers import CallableExecutor, calls_needed
 from speedproof.measuring.store import new_head
 from speedproof.options import Measuring
 

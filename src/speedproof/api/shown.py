@@ -41,9 +41,9 @@ class Shown(Alike):
         return "\n\n".join(map(str, self._remarked()))
 
     def _repr_html_(self) -> str:
-        from speedproof.reporting import fragment
+        from speedproof.reporting.formats.html import fragment
 
-        return "\n".join(map(fragment.render, self._remarked()))
+        return "\n".join(map(fragment, self._remarked()))
 
 
 @checked("result")
@@ -90,7 +90,7 @@ def report(result: Shown, path: str | Path) -> None:
 
 def _text(result: Shown, ending: str, write: Callable[[Reported, str], str] | None) -> str:
     if write is not None:
-        from speedproof.reporting.stored import Context
+        from speedproof.reporting.samples import Context
 
         return write(replace(result.written(), context=Context.of("import speedproof")), ending)
     if ending == ".json" and hasattr(result, "to_json"):

@@ -24,9 +24,8 @@ from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why as Why
 from speedproof.protocols.why import why as explain
-from speedproof.reporting import inputs as words_of_inputs
 from speedproof.reporting.model import Report, to_json
-from speedproof.reporting.why import report
+from speedproof.reporting.why import over_report, report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -252,7 +251,7 @@ class OverResult(Shown, Struct, frozen=True):
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [words_of_inputs.report(self.found, self.problems, everything=everything, details=details)]
+        return [over_report(self.found, self.problems, everything=everything, details=details)]
 
     def to_json(self) -> str:
         """Everything, in the envelope of all results."""

@@ -335,7 +335,7 @@ def _remark_branches(history: "sp.History", result: "sp.HistoryResult", console:
 
 def _tell(asked: ChangesOptions, console: Console) -> int:
     """The commits with changes, or those of one commit or benchmark."""
-    from speedproof.reporting.triage import overview
+    from speedproof.reporting.history import overview
 
     history = asked.history
     result = _changed(history, asked)
@@ -359,7 +359,7 @@ def _tell(asked: ChangesOptions, console: Console) -> int:
 
 def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
     """One benchmark, commit by commit."""
-    from speedproof.reporting.triage import track_report
+    from speedproof.reporting.history import track_report
 
     history = asked.history
     if asked.benchmark is None:

@@ -27,8 +27,7 @@ from speedproof.reporting.names import (
     sparkline,
     values,
 )
-from speedproof.reporting.notes import caveats, two_speeds, undermining
-from speedproof.reporting.rows import OUTCOMES, Voice, records
+from speedproof.reporting.rows import OUTCOMES, Voice, caveats, records, two_speeds, undermining
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN, _TITLE = 10, 16

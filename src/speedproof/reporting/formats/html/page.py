@@ -15,15 +15,14 @@ import msgspec
 from msgspec.structs import replace
 
 from speedproof.data.names import visible
-from speedproof.reporting.html.axis import RatioAxis, ratio_axis
-from speedproof.reporting.html.panels import Panel
+from speedproof.reporting.formats.html.panels import Panel, RatioAxis, ratio_axis
 from speedproof.reporting.model import Cell, Report, Style, Table
 from speedproof.reporting.names import nicknames
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
-    from speedproof.reporting.stored import Context
+    from speedproof.reporting.samples import Context
 
 _KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "warning": "undecided", "dim": "undecided"}
 _MANY = 200
