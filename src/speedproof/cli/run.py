@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from speedproof.cli.command import A, Command
 from speedproof.cli.console import Console
-from speedproof.declaring import LATEST, Argument, Needs, Taken, Title
+from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import CommandOptions, Explained, Measuring, Output, Undecided
+from speedproof.options import CommandOptions, Explained, MeasuredOutput, Measuring, UndecidedMeasured
 from speedproof.reporting.model import to_json
 from speedproof.values import place, positive_seconds
 
@@ -74,23 +74,9 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
         "exit with code 1 when this is the verdict on some candidate; what is shown, not proven counts as "
         "undecided; may be repeated",
     ] = ()
-    undecided: Annotated[
-        Undecided | None,
-        "with --gate, exit code of an undecided one: report it as 3 (default), fail with 1, or pass with 0",
-        Needs("gate"),
-    ] = None
+    undecided: UndecidedMeasured = None
     why: Explained = False
-    output: Annotated[
-        Output,
-        Taken(
-            "results",
-            take="json html markdown junit github_summary",
-            json="write the findings as JSON",
-            html="a page with what is proven, charts and checks",
-            markdown="Markdown",
-            junit="JUnit XML: a slowdown, or a fail with --gate, is a failure",
-        ),
-    ]
+    output: MeasuredOutput
 
     @property
     def named(self) -> list[str | list[str]]:
