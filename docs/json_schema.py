@@ -41,7 +41,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why
 from speedproof.reporting.bisection import ExportedBisection
 from speedproof.reporting.model import SCHEMA_VERSION
-from speedproof.reporting.samples import Context, StoredSuite
+from speedproof.reporting.stored import Context, StoredSuite
 
 PAGE = Path(__file__).with_name("schema.json")
 

@@ -13,7 +13,7 @@ from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.caveats import common_speeds, machine_speeds, slower_processes, two_speeds_of
-from speedproof.reporting.rows import two_speeds
+from speedproof.reporting.notes import two_speeds
 from speedproof.reporting.text import render
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"

@@ -25,7 +25,7 @@ from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
 from speedproof.protocols.results import Needed, Verdict
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.reporting.rows import up_to
+from speedproof.reporting.notes import up_to
 from speedproof.stats.sequential import SequentialResult
 from speedproof.stats.session_spread import SessionSpread
 

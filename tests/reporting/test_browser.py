@@ -25,7 +25,7 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html import panels, render
-from speedproof.reporting.samples import Context
+from speedproof.reporting.stored import Context
 
 Made = tuple[SuiteComparison, Suite]
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")

@@ -23,7 +23,7 @@ from speedproof.reporting import sheet
 from speedproof.reporting.formats.html import panels, render
 from speedproof.reporting.formats.html.panels import STEPS
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
-from speedproof.reporting.samples import Context
+from speedproof.reporting.stored import Context
 from speedproof.stats.estimate import Estimate
 
 Made = tuple[SuiteComparison, Suite]

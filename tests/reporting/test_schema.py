@@ -19,7 +19,7 @@ from speedproof.data.suite import Suite
 from speedproof.errors import FormatError
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.model import to_json
-from speedproof.reporting.samples import Context, read_document, restore, store
+from speedproof.reporting.stored import Context, read_document, restore, store
 
 ROOT = Path(__file__).parents[2]
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))

@@ -16,7 +16,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html.page import render as page
 from speedproof.reporting.model import FORMATS, Reported
-from speedproof.reporting.rows import caveats
+from speedproof.reporting.notes import caveats
 from speedproof.reporting.text import render
 from speedproof.stats.estimate import Estimate
 

@@ -25,7 +25,7 @@ from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.protocols.why import GoesWith, Why
 from speedproof.reporting import sheet
 from speedproof.reporting.model import Report, Reported, to_json
-from speedproof.reporting.rows import caveats
+from speedproof.reporting.notes import caveats
 
 _UNNAMED = "benchmark"
 

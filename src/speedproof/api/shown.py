@@ -90,7 +90,7 @@ def report(result: Shown, path: str | Path) -> None:
 
 def _text(result: Shown, ending: str, write: Callable[[Reported, str], str] | None) -> str:
     if write is not None:
-        from speedproof.reporting.samples import Context
+        from speedproof.reporting.stored import Context
 
         return write(replace(result.written(), context=Context.of("import speedproof")), ending)
     if ending == ".json" and hasattr(result, "to_json"):

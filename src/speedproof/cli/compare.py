@@ -195,7 +195,7 @@ def run(asked: CompareOptions, console: Console) -> int:
         if plans:
             more["power"] = {name: plan.plans for name, plan in plans.items()}
         if asked.with_samples:
-            from speedproof.reporting.samples import store
+            from speedproof.reporting.stored import store
 
             more |= {"suite": store(suite), "context": context_of(asked)}
         return result.to_json(**more)

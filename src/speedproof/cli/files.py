@@ -22,7 +22,7 @@ from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:
     from speedproof.api.suites import Rules, SuiteComparison
-    from speedproof.reporting.samples import Context
+    from speedproof.reporting.stored import Context
 
 
 _ANYTHING = Choosing()
@@ -201,7 +201,7 @@ def _check_place(option: str, path: Path) -> None:
 
 def context_of(asked: CommandOptions) -> Context:
     """How the command at hand was called, and by which versions it was carried out."""
-    from speedproof.reporting.samples import Context
+    from speedproof.reporting.stored import Context
 
     return Context.of(shlex.join(["speedproof", *asked.argv]))
 

@@ -52,7 +52,7 @@ def _show(asked: ShowOptions, console: Console) -> int:
     choosing = asked.choosing
     suite = load(asked.files, asked.reading).select(choosing.only, choosing.skip, choosing.metric or "all")
     if asked.output.json:
-        from speedproof.reporting.samples import store
+        from speedproof.reporting.stored import store
 
         console.out.write(to_json("show", [store(suite)]))
     else:
@@ -78,8 +78,8 @@ class ReportOptions(CommandOptions, frozen=True, kw_only=True):
 
 
 def _report(asked: ReportOptions, console: Console) -> int:
-    from speedproof.reporting.samples import read_document
     from speedproof.reporting.sheet import reports
+    from speedproof.reporting.stored import read_document
 
     check_outputs(asked.output, asked.results)
     stdin = asked.results == "-"

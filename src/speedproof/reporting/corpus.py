@@ -28,14 +28,8 @@ from speedproof.reporting.names import (
     spoken,
     width_of,
 )
-from speedproof.reporting.rows import (
-    Voice,
-    caveats,
-    risk_of_many,
-    sessions_differ,
-    two_speeds,
-    version_columns,
-)
+from speedproof.reporting.notes import caveats, risk_of_many, sessions_differ, two_speeds
+from speedproof.reporting.rows import Voice, version_columns
 
 if TYPE_CHECKING:
     from speedproof.corpus.compare import Seen

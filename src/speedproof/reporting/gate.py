@@ -30,15 +30,8 @@ from speedproof.reporting.names import (
     share,
     shortened,
 )
-from speedproof.reporting.rows import (
-    by_medians,
-    caveats,
-    held_against,
-    times,
-    two_speeds,
-    undermining,
-    version_columns,
-)
+from speedproof.reporting.notes import caveats, held_against, two_speeds, undermining
+from speedproof.reporting.rows import by_medians, times, version_columns
 
 # How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.
 _ROWS: dict[Outcome, tuple[str, Style, Meaning]] = {

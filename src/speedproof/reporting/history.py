@@ -20,7 +20,7 @@ from speedproof.history.triage import STANDS, CommitChanges, by_commit
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
 from speedproof.reporting.names import factor, percent, plural, short_names, shortened, sparkline, values
-from speedproof.reporting.rows import up_to
+from speedproof.reporting.notes import up_to
 from speedproof.reporting.words import of_metric
 from speedproof.stats.session_spread import widened
 from speedproof.stats.two_levels import LEAST

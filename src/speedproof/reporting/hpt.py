@@ -33,8 +33,8 @@ from speedproof.reporting.names import (
     spoken,
     values,
 )
-from speedproof.reporting.rows import caveats as told_caveats
-from speedproof.reporting.rows import two_speeds
+from speedproof.reporting.notes import caveats as told_caveats
+from speedproof.reporting.notes import two_speeds
 
 if TYPE_CHECKING:
     from speedproof.corpus.hpt import OverBenchmarks

@@ -23,7 +23,7 @@ from speedproof.stats.estimate import Estimate
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
     from speedproof.protocols.suite import SuiteComparison
-    from speedproof.reporting.samples import Context
+    from speedproof.reporting.stored import Context
 
 _Kind = TypeVar("_Kind", bound=str)
 Value = str | int | float | None

@@ -16,7 +16,7 @@ from speedproof.protocols.run_ranking import RankedRun, RunRanking
 from speedproof.protocols.units import outermost
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
 from speedproof.reporting.names import benchmark_column, called, case_share, labels, percent, plural, values
-from speedproof.reporting.rows import risk_of_many
+from speedproof.reporting.notes import risk_of_many
 from speedproof.reporting.words import counted_runs, several
 from speedproof.stats.estimate import Estimate
 

@@ -28,21 +28,8 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import benchmark_column, level, nicknames, plural, shortened, spoken, values
-from speedproof.reporting.rows import (
-    OUTCOMES,
-    Voice,
-    by_medians,
-    caveats,
-    failed,
-    held_against,
-    opposite,
-    records,
-    says_sessions,
-    times,
-    two_speeds,
-    undermining,
-    version_columns,
-)
+from speedproof.reporting.notes import caveats, failed, held_against, says_sessions, two_speeds, undermining
+from speedproof.reporting.rows import OUTCOMES, Voice, by_medians, opposite, records, times, version_columns
 
 _AT_ENDS = 5
 

@@ -27,7 +27,8 @@ from speedproof.reporting.names import (
     sparkline,
     values,
 )
-from speedproof.reporting.rows import OUTCOMES, Voice, caveats, records, two_speeds, undermining
+from speedproof.reporting.notes import caveats, two_speeds, undermining
+from speedproof.reporting.rows import OUTCOMES, Voice, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _SHOWN, _TITLE = 10, 16

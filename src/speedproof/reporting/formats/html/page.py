@@ -22,7 +22,7 @@ from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from speedproof.data.suite import Suite
-    from speedproof.reporting.samples import Context
+    from speedproof.reporting.stored import Context
 
 _KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "warning": "undecided", "dim": "undecided"}
 _MANY = 200

@@ -1,0 +1,178 @@
+"""What data cannot know, and what was seen against an assumption, in sentences that say what to do."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from speedproof.data.notes import Assumption, Note
+from speedproof.protocols.caveats import MachineSpeeds
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.reporting.model import Text
+from speedproof.reporting.names import level, nicknames, percent, plural
+from speedproof.reporting.words import interval
+
+
+def caveats(notes: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Text]:
+    """What the data cannot know, a sentence each, with the command that cures it.
+
+    Versions are named as ``versions``, if given, are told apart; of two the second need not be named.
+    """
+    names = list(dict.fromkeys([*versions, *(name for caveat in notes for name in caveat.versions)]))
+    short = dict(zip(names, nicknames(names), strict=True))
+    distinct = list({(note.alike, note.benchmarks): note for note in notes}.values())
+    places = Counter((caveat.kind, i, name) for caveat in distinct for i, name in enumerate(caveat.versions))
+    groups: dict[tuple[object, ...], list[Note]] = {}
+    for caveat in distinct:
+        alike: tuple[object, ...] = caveat.versions
+        if caveat.kind in _OF_TWO and len(caveat.versions) == 2:
+            shared = max((0, 1), key=lambda i, c=caveat: places[c.kind, i, c.versions[i]])  # type: ignore[misc]
+            alike = (shared, caveat.versions[shared])
+        groups.setdefault((caveat.message, caveat.kind, alike), []).append(caveat)
+    for alike_ones in groups.values():
+        yield Text(_sentence(alike_ones, short), "warning")
+
+
+_OF_TWO = (
+    Assumption.INTERLEAVED,
+    Assumption.ONE_SESSION,
+    Assumption.TWO_MEASUREMENTS,
+    Assumption.SEVERAL_RUNS,
+    Assumption.SEVERAL_SESSIONS,
+)
+"""What concerns two versions, so that several may have it with the same one."""
+
+
+def two_speeds(
+    machine: MachineSpeeds | None, reference: str, candidate: str, both: str = "Both versions"
+) -> Iterator[Text]:
+    """That the machine has two speeds, and what is left of the change at equal speed."""
+    if machine is None:
+        return
+    who = {"both": both, "reference": reference, "candidate": candidate}[machine.sides]
+    seen = (
+        f"{who} ran at one of two speeds (factor {machine.factor:.1f}) in {machine.benchmarks} of "
+        f"{plural(machine.of, 'benchmark')}"
+    )
+    if machine.sides != "both":
+        # Of which speed the other version is, nobody knows.
+        yield Text(f"{seen}: likely the machine, not the program, and so may be the change.", "warning")
+        return
+    change = interval(machine.speedup, "faster", "slower")
+    yield Text(f"{seen}: the machine, not the program. At equal speed {candidate} is {change}.", "warning")
+
+
+def held_against(comparisons: Sequence[Comparison]) -> Iterator[Text]:
+    """How much sessions of identical code differ, where verdicts were held against that."""
+    reaches = [c.floor.reach for c in comparisons if c.floor is not None]
+    if reaches:
+        yield sessions_differ(reaches, len(reaches), len(comparisons), 1 - comparisons[0].alpha)
+
+
+def sessions_differ(reaches: Sequence[float], known: int, of: int, confidence: float) -> Text:
+    """That sessions differ by so much at least and at most, known for some comparisons of all."""
+    some = f" (known for {plural(known, 'benchmark')})" if known < of else ""
+    reach = up_to(reaches, confidence)
+    return Text(f"Sessions of the same code differ by {reach}{some}: verdicts are held against that.", "dim")
+
+
+def says_sessions(c: Comparison) -> bool:
+    """Whether the reason why a comparison is undecided says it already."""
+    return c.floor is not None and c.needed is not None and c.needed.reference is c.needed.candidate is None
+
+
+def up_to(reaches: Sequence[float], confidence: float = 0.95) -> str:
+    """By how much sessions differ, of the calmest and of the noisiest benchmark."""
+    if math.isinf(max(reaches)):
+        return f"any factor ({level(confidence)})"
+    least, most = (percent(pick(reaches), 2) for pick in (min, max))
+    seen = most if least == most else f"{least.removesuffix(' %')} to {most}, by benchmark"
+    return f"up to {seen} ({level(confidence)})"
+
+
+def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
+    """Caveats of one kind that have one version, or all of them, in common."""
+    caveat = alike[0]
+    firsts = [short[name] for name in dict.fromkeys(c.versions[0] for c in alike if c.versions)]
+    seconds = [short[name] for name in dict.fromkeys(c.versions[1] for c in alike if len(c.versions) == 2)]
+    some = f" in {plural(len(caveat.benchmarks), 'benchmark')}" if caveat.benchmarks else ""
+    most = max(note.statistic for note in alike)
+    if any(other.benchmarks != caveat.benchmarks for other in alike):
+        some = " in some benchmarks"
+    if caveat.kind is Assumption.TWO_MEASUREMENTS and seconds:
+        return f"{_listed(firsts + seconds)} hold the same values{some}: one measurement, given twice"
+    if caveat.kind is Assumption.INTERLEAVED and seconds:
+        order = "first" if len(short) == 2 else f"before {_listed(seconds)}"
+        return (
+            f"{_listed(firsts)} ran {order}{some}: drift may look like a change. Interleave: speedproof run"
+        )
+    if caveat.kind is Assumption.ONE_SESSION and seconds:
+        count = "two" if len(alike) == 1 else "several"
+        who = "Measured" if len(short) == 2 else f"{_listed(firsts + seconds)} were measured"
+        return f"{who} in {count} sessions{some}, which may differ. Interleave: speedproof run"
+    if caveat.kind is Assumption.ONE_LAYOUT:
+        return f"Builds of one source can differ as much{some}: run --builds tells code from layout"
+    if caveat.kind is Assumption.SEVERAL_SESSIONS:
+        who = "" if len(short) == 2 else f" of {_listed(firsts + seconds)}"
+        differ = f"{'up to ' * (len(alike) > 1)}{percent(most, 2)}"
+        return (
+            f"Few sessions{who}{some}; those of one version differ by {differ}. Measure four of each version."
+        )
+    if caveat.kind is Assumption.PLANNED_SIZE:
+        if not caveat.message:
+            return f"Stopped on its result{some}: only the verdict of the session itself holds."
+        file = shlex.quote(caveat.message)
+        return f"Stopped on its result{some}. The verdict that holds: speedproof run --review {file}"
+    if caveat.kind is Assumption.USUAL_CONFIDENCE:
+        return "At 50 % confidence or less even the slower version can be 'proven' faster."
+    if caveat.kind is Assumption.SEVERAL_PROCESSES:
+        who = "Each side" if len(caveat.versions) != 1 else firsts[0]
+        return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
+    if caveat.kind is Assumption.SEVERAL_RUNS:
+        units, risk = caveat.message, f"{100 * most:g} %"
+        who = f"of {firsts[0]}" if len(caveat.versions) == 1 else "a side"
+        return f"! Fewer than 4 {units} {who}{some}: the risk is up to {risk} unless both vary alike."
+    detail = f" ({caveat.message})" if caveat.message else ""
+    title, remedy = caveat.kind.value, caveat.kind.remedy
+    unknown = f"Not known{some}: {title}{detail}"
+    return f"{unknown}; {remedy}." if remedy else f"{unknown}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """At most two names, and how many others there are."""
+    *most, last = [*names[:1], f"{len(names) - 1} others"] if len(names) > 2 else names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def failed(comparisons: Sequence[Comparison], *, undermining: bool) -> dict[Assumption, int]:
+    """Assumptions that did not hold, each with the number of its benchmarks, the most frequent first."""
+    seen = {
+        (check.kind, result.benchmark)
+        for result in comparisons
+        for check in (result.undermining if undermining else result.failed_checks)
+        if check.kind not in (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)  # said once, as a caveat
+    }
+    counts = Counter(kind for kind, _ in seen)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
+
+
+def undermining(comparisons: Sequence[Comparison], *, undecided: bool = False) -> Iterator[Text]:
+    """What undermines verdicts, in one sentence; of undecided ones only where that is wanted."""
+    comparisons = [c for c in comparisons if undecided or c.verdict is not Verdict.UNDECIDED]
+    counts = failed(comparisons, undermining=True)
+    if not counts:
+        return
+    benchmarks = len({c.benchmark for c in comparisons if c.undermining})
+    if len({c.benchmark for c in comparisons}) == 1:
+        kinds = ", ".join(kind.violated for kind in counts)
+        yield Text(f"! {kinds[:1].upper()}{kinds[1:]}: the true risk may be larger.", "warning")
+    else:
+        yield risk_of_many(plural(benchmarks, "benchmark"), {kind.violated: n for kind, n in counts.items()})
+
+
+def risk_of_many(many: str, counts: Mapping[str, int]) -> Text:
+    """Which assumptions are not met, each in so many of many comparisons."""
+    kinds = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
+    return Text(f"! In {many} the true risk may be larger: {kinds}.", "warning")
