@@ -242,13 +242,7 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
 
 
 def _model(asked: ModelCorpusOptions, console: Console) -> int:
-    models = _worked(
-        "modelling parts",
-        sp.Corpus.model,
-        asked,
-        console,
-        bootstrap=asked.bootstrap_samples,
-    )
+    models = _worked("modelling parts", sp.Corpus.model, asked, console, bootstrap=asked.bootstrap_samples)
     return _shown("model", models.models, models.reports(), console, json=asked.json)
 
 

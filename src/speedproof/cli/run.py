@@ -54,8 +54,7 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
     commands: Annotated[
         tuple[str, ...],
         Argument(
-            "COMMAND...",
-            "quoted commands, the reference first; or '-- PROGRAM ARG ...' for the last of them",
+            "COMMAND...", "quoted commands, the reference first; or '-- PROGRAM ARG ...' for the last of them"
         ),
     ] = ()
     words: tuple[str, ...] = ()  # after --

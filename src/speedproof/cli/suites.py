@@ -67,10 +67,7 @@ class SuiteOptions(CommandOptions, frozen=True, kw_only=True):
     reading: Annotated[Reading, Taken("how files are read", take="unit higher_is_better")]
     output: Annotated[
         Output,
-        answer(
-            all="every benchmark, not only the clearest",
-            details="the warnings on every benchmark",
-        ),
+        answer(all="every benchmark, not only the clearest", details="the warnings on every benchmark"),
     ]
 
 

@@ -186,10 +186,7 @@ def _several(result: SuiteComparison, voice: Voice, everything: bool) -> Report:
         "",
         (answer, *(whole if many else ())),
         (*((voice.bands(voice.banded(heads)),) if many and changed else ()), table),
-        (
-            *(() if many else whole),
-            *undermining(heads),
-        ),
+        (*(() if many else whole), *undermining(heads)),
         (*hint_of_all("benchmark", table), "--details: other protocols, HPT", "--explain: checks"),
     )
 

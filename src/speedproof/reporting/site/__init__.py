@@ -246,12 +246,7 @@ def encode_index(
         "said": said,
         "tags": sorted([order[sha], name] for sha, name in tags.items() if sha in order),
         "series": [
-            {
-                "n": series[s].key.benchmark,
-                "m": series[s].key.metric,
-                "u": series[s].unit,
-                "tracks": lines[s],
-            }
+            {"n": series[s].key.benchmark, "m": series[s].key.metric, "u": series[s].unit, "tracks": lines[s]}
             for s in used
         ],
         "changes": changes,
