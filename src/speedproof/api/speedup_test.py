@@ -130,9 +130,7 @@ def speedup_test(
         because = Parameter("original", True), " has its own rules; leave "
         raise UsageError(*because, Parameter("always_welch"), " and ", Parameter("ks_rule"), " out")
     config = str(config)
-    alpha = None
-    if confidence is not None:
-        alpha = any_alpha(confidence)
+    alpha = None if confidence is None else any_alpha(confidence)
     precision = proportion_given("precision", precision, '0.05 or "5%"', any_level)
     more = names_given(higher_is_better)
     read = list(read_records(config, format="speedup-test", options=ReadOptions(unit=unit)))

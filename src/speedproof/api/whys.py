@@ -188,12 +188,9 @@ def metrics_given(
             )
         sides = []
         for explanation, values in zip(explained, both, strict=True):
+            unit = None if isinstance(values, Sample) else ""
             try:
-                one = (
-                    None
-                    if values is None
-                    else sample(values, unit=None if isinstance(values, Sample) else "")
-                )
+                one = None if values is None else sample(values, unit=unit)
             except DataError as error:
                 raise DataError(f"metrics={{{name!r}: ...}}: {error}") from None
             if one is not None and one.n != explanation.n:

@@ -6,7 +6,7 @@ In the same way how speedups change over inputs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -263,12 +263,17 @@ def beside(reports: Sequence[Report], whys: Mapping[str, Sequence[Why]], **shown
         yield from made
         return
     (sheet,), (why,) = reports, made
+    yield _within(sheet, why, [replace(why, headline=(), notes=()) for _ in why.tables])
+
+
+def _within(sheet: Report, part: Report, sections: Iterable[Report]) -> Report:
+    """A sheet with the answer of a part behind its own."""
     first, *rest = sheet.headline
-    yield replace(
+    return replace(
         sheet,
-        headline=(first, *why.headline, *rest),
-        notes=(*sheet.notes, *why.notes),
-        sections=(*(replace(why, headline=(), notes=()) for _ in why.tables), *sheet.sections),
+        headline=(first, *part.headline, *rest),
+        notes=(*sheet.notes, *part.notes),
+        sections=(*sections, *sheet.sections),
     )
 
 
@@ -390,14 +395,7 @@ def beside_over(sheets: Sequence[Report], over: Report) -> Iterator[Report]:
     if len(sheets) != 1:
         yield from (*sheets, over)
         return
-    first, *rest = sheets[0].headline
-    yield replace(
-        sheets[0],
-        headline=(first, *over.headline, *rest),
-        tables=over.tables,
-        notes=(*sheets[0].notes, *over.notes),
-        sections=(*over.sections, *sheets[0].sections),
-    )
+    yield replace(_within(sheets[0], over, over.sections), tables=over.tables)
 
 
 def _names(answers: Sequence[OverInputs]) -> list[str]:
