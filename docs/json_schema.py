@@ -40,7 +40,7 @@ from speedproof.protocols.speedup_test import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why
 from speedproof.reporting.bisection import ExportedBisection
-from speedproof.reporting.json import SCHEMA_VERSION
+from speedproof.reporting.model import SCHEMA_VERSION
 from speedproof.reporting.stored import Context, StoredSuite
 
 PAGE = Path(__file__).with_name("schema.json")

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from speedproof import SpeedproofError, read
 from speedproof.arrays import FloatArray
-from speedproof.mixture.analysis import independent
-from speedproof.mixture.families import families
+from speedproof.mixture.analysis import families, independent
 from speedproof.mixture.fitting import fit
 
 _LEAST = 20

@@ -329,6 +329,11 @@ class SessionAsked(Struct, frozen=True, omit_defaults=True):
             raise ValueError("it cannot be asked")
 
 
+def tested_once(stored: Mapping[str, str], runs: int) -> bool:
+    """Whether a session fixed this number of runs beforehand, and no gate looked at them on the way."""
+    return stored.get("runs") == str(runs) and stored.get("gate") != "true"
+
+
 class Modelling(Struct, frozen=True, kw_only=True):
     """How mixtures are fitted."""
 
@@ -352,6 +357,24 @@ def answer(**texts: str) -> Taken:
     """The output of a command that has one kind of answer."""
     pages = {"html": "one HTML page", "markdown": "Markdown"}
     return Taken(take="all details json html markdown github_summary", **{**pages, **texts})
+
+
+UndecidedMeasured = Annotated[
+    Undecided | None,
+    "with --gate, exit code of an undecided one: report it as 3 (default), fail with 1, or pass with 0",
+    Needs("gate"),
+]
+MeasuredOutput = Annotated[
+    Output,
+    Taken(
+        "results",
+        take="json html markdown junit github_summary",
+        json="write the findings as JSON",
+        html="a page with what is proven, charts and checks",
+        markdown="Markdown",
+        junit="JUnit XML: a slowdown, or a fail with --gate, is a failure",
+    ),
+]
 
 
 DRIVERS = Literal["criterion", "go", "google-benchmark", "hyperfine", "jmh", "pyperf", "pytest-benchmark"]
@@ -541,6 +564,11 @@ class Measuring(Struct, frozen=True, kw_only=True):
     export_hyperfine: Annotated[
         str | None, "--export-hyperfine, --export-json FILE", "also write hyperfine's JSON", values.place
     ] = None
+
+    @property
+    def one_risk(self) -> bool:
+        """Whether all benchmarks share a risk, as those of a gate do."""
+        return self.gate
 
 
 class CommandOptions(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import pytest
 from tests.protocols.asking import stop_rules
 
 from speedproof.cli.console import Console
-from speedproof.cli.live import Watcher
+from speedproof.cli.run_session import Watcher
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.runs import Progress

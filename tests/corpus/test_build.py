@@ -27,7 +27,7 @@ from speedproof.corpus.schema import File, Manifest, columns, opened
 from speedproof.data.record import FileResults, Record
 from speedproof.data.suite import Suite
 from speedproof.errors import FormatError, SpeedproofError, UsageError
-from speedproof.formats.stream import read_files
+from speedproof.formats.suites import read_files
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
 Results = list[tuple[str, FileResults]]

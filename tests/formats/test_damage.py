@@ -25,8 +25,8 @@ from speedproof.errors import FormatError, SpeedproofError
 from speedproof.formats import FORMATS, read
 from speedproof.formats.registry import detect_source
 from speedproof.formats.source import open_source
-from speedproof.formats.stream import read_files
 from speedproof.formats.suites import read as read_suite
+from speedproof.formats.suites import read_files
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
 NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file() and p.suffix != ".md")

@@ -21,10 +21,10 @@ import pytest
 
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.formats import csvtable, jsontext, read, reading, source, stream
+from speedproof.formats import csvrecords, jsontext, read, reading, source, suites
 from speedproof.formats.registry import FORMATS, detect_source, format_named
 from speedproof.formats.source import ReadOptions, open_source
-from speedproof.formats.stream import read_files
+from speedproof.formats.suites import read_files
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
 NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file() and p.suffix != ".md")
@@ -35,7 +35,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Everything counts as large: blocks of a line or two, segments of a part, some values in memory."""
     for module, name, value in (
         (source, "LARGE", 200), (source, "PIECE", 70), (jsontext, "WHOLE", 100), (jsontext, "WINDOW", 64),
-        (csvtable, "BLOCK", 90), (reading, "IN_MEMORY", 5),
+        (csvrecords, "BLOCK", 90), (reading, "IN_MEMORY", 5),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
     return monkeypatch
@@ -204,7 +204,7 @@ def test_a_file_that_is_cut_short_meanwhile_is_read_as_it_was(tmp_path: Path) ->
 
 def test_a_part_of_a_file_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts say that more follows, and the last one whether the file is good."""
-    monkeypatch.setattr("speedproof.formats.stream.PART_ITEMS", 2)
+    monkeypatch.setattr("speedproof.formats.suites.PART_ITEMS", 2)
     path = tmp_path / "t.csv"
     path.write_text("benchmark,value\n" + "".join(f"b{k % 5},{k}\n" for k in range(20)))
     parts = list(read_files([path]))
@@ -217,15 +217,15 @@ def test_a_part_of_a_file_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 PROGRAM = """
 import resource, sys
-from speedproof.formats import csv, go, google_benchmark, jsontext, reading, source, stream
+from speedproof.formats import csv, go, google_benchmark, jsontext, reading, source, suites
 source.LARGE = source.BEGIN = jsontext.WHOLE = 1 << 20
 jsontext.WINDOW = 1 << 18
-reading.IN_MEMORY = stream.PART_VALUES = 1 << 15
-stream.PART_ITEMS = 256
+reading.IN_MEMORY = suites.PART_VALUES = 1 << 15
+suites.PART_ITEMS = 256
 held = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmData"))
 resource.setrlimit(resource.RLIMIT_DATA, ((held << 10) + (int(sys.argv[2]) << 20),) * 2)
 values = 0
-for part in stream.read_files([sys.argv[1]]):
+for part in suites.read_files([sys.argv[1]]):
     assert part.reject is None, part.reject
     values += sum(record.values.size for record in part.records)
 print(values)
@@ -453,7 +453,7 @@ def test_one_file_at_a_time(files: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         opened.append(Path(path).name)
         return really(path)
 
-    monkeypatch.setattr(stream, "open_source", open_source)
+    monkeypatch.setattr(suites, "open_source", open_source)
     results = read_files([files / "raw.txt", files / "go.txt", files / "jmh.json"])
     assert opened == []
     next(results)

@@ -11,7 +11,7 @@ from tests.formats.reading import split
 import speedproof as sp
 from speedproof.data.sample import Trait
 from speedproof.errors import FormatError, UsageError
-from speedproof.formats import ReadOptions, csvtable, detect
+from speedproof.formats import ReadOptions, csvrecords, detect
 from speedproof.formats.registry import format_named
 from speedproof.formats.source import Source
 from speedproof.formats.suites import read as read_suite
@@ -227,7 +227,7 @@ def test_other_comments_are_not_told(tmp_path: Path) -> None:
 def test_rows_like_comments_are_counted_in_every_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(csvtable, "BLOCK", 64)
+    monkeypatch.setattr(csvrecords, "BLOCK", 64)
     text = "name,time_ms\n" + "a,1\n#b,2\nb,3\n" * 40
     _, (left_out,) = split(write(tmp_path, text, "f.csv"))
     assert left_out.where == "line 3"

@@ -21,9 +21,8 @@ from speedproof.history.result import HistoryAnswer
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.history.triage import by_commit
-from speedproof.reporting.history import alarm_report
+from speedproof.reporting.history import alarm_report, overview
 from speedproof.reporting.text import render
-from speedproof.reporting.triage import overview
 from speedproof.stats.alarms import alarms
 
 ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))

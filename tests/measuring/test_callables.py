@@ -9,7 +9,7 @@ import pytest
 
 from speedproof.data.session_file import PlannedVersion
 from speedproof.errors import UsageError
-from speedproof.measuring.callables import CallableExecutor, calls_needed
+from speedproof.measuring.drivers import CallableExecutor, calls_needed
 
 
 class Lap:
@@ -87,7 +87,7 @@ def test_a_clock_that_stands_still_is_an_error(
 ) -> None:
     """After a second that it did not see, or a run that is none; a call is 0.02 s here."""
     clock = Lap()
-    monkeypatch.setattr("speedproof.measuring.callables.monotonic", lambda: 0.02 * len(clock.called))
+    monkeypatch.setattr("speedproof.measuring.drivers.monotonic", lambda: 0.02 * len(clock.called))
     with pytest.raises(UsageError, match=r"the clock saw no time pass in \d+ calls"):
         calls_needed({"f": clock.takes("f", *ticks)}, clock=clock)
     assert len(clock.called) == calls

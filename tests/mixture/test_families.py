@@ -13,7 +13,7 @@ from scipy import stats
 import speedproof as sp
 from speedproof.arrays import FloatArray
 from speedproof.cli.main import main
-from speedproof.mixture.families import families
+from speedproof.mixture.analysis import families
 
 
 def scipy_fit(name: str, x: FloatArray) -> tuple[dict[str, float], float]:

@@ -12,7 +12,7 @@ from scipy import stats
 from studies.mixture_best_fits import best_of_random_starts, large_samples, samples
 
 from speedproof.errors import DataError, UsageError
-from speedproof.mixture import em, search, starts
+from speedproof.mixture import em, search
 from speedproof.mixture.fitting import MixtureFit, fit, standardise
 from speedproof.mixture.model import MixtureModel
 
@@ -102,7 +102,7 @@ def test_partitions_against_every_one() -> None:
     rng = np.random.default_rng(5)
     for _ in range(20):
         x = np.sort(rng.normal(0, 1, 11) + 4 * rng.integers(0, 3, 11))
-        lines = {len(line) - 1: line for line in reversed(starts.partitions(x, 4))}
+        lines = {len(line) - 1: line for line in reversed(em.partitions(x, 4))}
         for K, line in lines.items():
             every = [np.array([0, *cuts, x.size]) for cuts in combinations(range(1, x.size), K - 1)]
             assert within(x, line) == pytest.approx(min(within(x, cuts) for cuts in every), abs=1e-12)
@@ -117,9 +117,9 @@ def test_moves_keep_weights_and_moments() -> None:
     mixture = np.zeros((3, 5))
     mixture[:, :3] = [0.2, 0.5, 0.3], [1.0, 2.0, 5.0], [0.1, 0.2, 0.3]
     x = np.sort(np.random.default_rng(6).normal(2, 1, 60))
-    for moved in (starts.splits(mixture, 3), starts.insertions(x, mixture, 3), starts.merges(mixture, 3)):
+    for moved in (em.splits(mixture, 3), em.insertions(x, mixture, 3), em.merges(mixture, 3)):
         np.testing.assert_allclose(moved[:, 0].sum(axis=1), 1.0)
-    w, mu, v = np.moveaxis(starts.merges(mixture, 3), 1, 0)
+    w, mu, v = np.moveaxis(em.merges(mixture, 3), 1, 0)
     mean = (w * mu).sum(axis=1)
     np.testing.assert_allclose(mean, mixture[0] @ mixture[1])
     np.testing.assert_allclose(

@@ -24,7 +24,7 @@ from speedproof.data.suite import Suite
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
-from speedproof.reporting.html import panels, render
+from speedproof.reporting.formats.html import panels, render
 from speedproof.reporting.stored import Context
 
 Made = tuple[SuiteComparison, Suite]

@@ -25,9 +25,9 @@ from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import gate
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting import fragment, html, sheet, text, versions
 from speedproof.reporting import gate as gate_report
-from speedproof.reporting.formats import latex
+from speedproof.reporting import sheet, text, versions
+from speedproof.reporting.formats import html, latex
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.formats.markdown import code, escape, render
 from speedproof.reporting.model import FORMATS, Cell, Column, Report, Reported, Row, Table, Text
@@ -43,7 +43,7 @@ def written(name: str, *reports: Report, target: str = "") -> str:
 
 RENDERED: dict[str, Callable[[Report], str]] = {
     "text": text.render,
-    "fragment": fragment.render,
+    "fragment": html.fragment,
     **{name: partial(written, name) for name in FORMATS},
 }
 
@@ -90,9 +90,9 @@ def test_every_result_in_every_format(every: dict[str, Report], result: str, for
 
 def test_a_format_is_one_module() -> None:
     """No format imports a result or another format; no result imports a format."""
-    results = {"sheet", "versions", "gate", "hpt", "ranking", "session", "details", "modes"}
+    results = {"sheet", "versions", "gate", "hpt", "ranking", "session", "details", "mixtures"}
     folder = Path(text.__file__).parent
-    formats = {"text": folder / "text.py", "fragment": folder / "fragment.py"}
+    formats = {"text": folder / "text.py", "html": folder / "formats/html/__init__.py"}
     formats |= {path.stem: path for path in (folder / "formats").glob("[a-z]*.py")}
     assert set(FORMATS) <= set(formats)
     assert results <= {module.name for module in pkgutil.iter_modules([str(folder)])}

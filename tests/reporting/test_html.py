@@ -20,8 +20,8 @@ from speedproof.data.names import visible
 from speedproof.data.suite import Suite
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
-from speedproof.reporting.html import panels, render
-from speedproof.reporting.html.panels import STEPS
+from speedproof.reporting.formats.html import panels, render
+from speedproof.reporting.formats.html.panels import STEPS
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
 from speedproof.reporting.stored import Context
 from speedproof.stats.estimate import Estimate
@@ -234,7 +234,7 @@ import sys
 from hashlib import sha256
 import numpy as np
 from speedproof.reporting import sheet
-from speedproof.reporting.html import panels, render
+from speedproof.reporting.formats.html import panels, render
 sys.path.insert(0, sys.argv[1])
 from conftest import make
 r = np.random.default_rng(1)

@@ -18,7 +18,7 @@ from speedproof.cli.main import every_command
 from speedproof.data.suite import Suite
 from speedproof.errors import FormatError
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting.json import to_json
+from speedproof.reporting.model import to_json
 from speedproof.reporting.stored import Context, read_document, restore, store
 
 ROOT = Path(__file__).parents[2]

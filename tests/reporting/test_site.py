@@ -22,8 +22,7 @@ from speedproof.history.commits import Commit, commit_address
 from speedproof.history.result import HistoryAnswer
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
-from speedproof.reporting.site import write_projects, write_site
-from speedproof.reporting.site.encode import encode_track
+from speedproof.reporting.site import encode_track, write_projects, write_site
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'

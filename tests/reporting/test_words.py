@@ -24,7 +24,7 @@ from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Needed, Verdict
-from speedproof.reporting.html.axis import LABEL_WIDTHS, linear_ticks, ratio_axis
+from speedproof.reporting.formats.html.panels import LABEL_WIDTHS, linear_ticks, ratio_axis
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
 from speedproof.reporting.names import (
     benchmark_column,
@@ -357,7 +357,7 @@ def test_labels_never_run_into_each_other(values: list[float]) -> None:
 
 def test_the_style_sheet_knows_the_same_widths() -> None:
     """From each width to the next one the labels of one class are hidden, with nothing between or beyond."""
-    css = (files("speedproof.reporting.html") / "page.css").read_text(encoding="utf-8")
+    css = (files("speedproof.reporting.formats.html") / "page.css").read_text(encoding="utf-8")
     starts = [*map(str, LABEL_WIDTHS), ""]
     found = re.findall(r"@container \((\d+)em <= width(?: < (\d+)em)?\) \{ \.h(\d) ", css)
     assert found == [(starts[i], starts[i + 1], str(i)) for i in range(len(LABEL_WIDTHS))]

@@ -18,7 +18,7 @@ from speedproof.data.names import enumerate_names
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import UsageError
 from speedproof.formats.source import ReadOptions
-from speedproof.formats.stream import read_files
+from speedproof.formats.suites import read_files
 from speedproof.formats.versions import named, stem_of
 from speedproof.options import ASKED, Judging, QuestionName
 

@@ -101,19 +101,15 @@ class CorpusComparison(Shown, Struct, frozen=True):
     def _pairs(self) -> int:
         """How many pairs of versions were asked for; 0 for neighbours, which depend on the benchmark."""
         pairs = self.asked.pairs if self.asked else ()
-        return (
-            math.comb(len(self.versions), 2)
-            if pairs == "all"
-            else 0
-            if pairs == "consecutive"
-            else len(pairs)
-        )
+        if pairs == "all":
+            return math.comb(len(self.versions), 2)
+        return 0 if pairs == "consecutive" else len(pairs)
 
     def written(self) -> Reported:
         """With the largest changes drawn, for which their samples are read."""
         from speedproof.corpus.conclude import in_memory
         from speedproof.reporting.corpus import comparisons, of_few
-        from speedproof.reporting.html.panels import panels
+        from speedproof.reporting.formats.html.panels import panels
 
         if (few := self._few()) is not None:
             result, suite = few

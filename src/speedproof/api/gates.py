@@ -31,7 +31,7 @@ from speedproof.protocols.gate import GateDecision as GateDecision
 from speedproof.protocols.gate import GateRules, next_of, together
 from speedproof.protocols.gate import gate as decide
 from speedproof.reporting.gate import report
-from speedproof.reporting.model import Report, Reported
+from speedproof.reporting.model import Report, Reported, to_json
 
 
 class GateResult(Shown, Struct, frozen=True):
@@ -75,8 +75,6 @@ class GateResult(Shown, Struct, frozen=True):
 
     def to_json(self, **more: object) -> str:
         """What ``speedproof gate --json`` writes, with more to tell in the envelope."""
-        from speedproof.reporting.json import to_json
-
         return to_json("gate", [self.decision], **more)
 
     def reports(self, *, everything: bool = False, undecided_fails: bool = False) -> Iterable[Report]:

@@ -37,10 +37,7 @@ def _read(name: str, value: Any, example: str, parse: Callable[[Any], T]) -> T:
 
 
 def proportion_given(
-    name: str,
-    given: object,
-    example: str = EXAMPLES["SHARE"],
-    kind: Callable[[object], float] = proportion,
+    name: str, given: object, example: str = EXAMPLES["SHARE"], kind: Callable[[object], float] = proportion
 ) -> float:
     """What an argument of this name says as a share."""
     return _read(name, given, example, kind)

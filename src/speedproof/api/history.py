@@ -205,11 +205,7 @@ class History:
 
     @checked()
     def count(
-        self,
-        *patterns: str,
-        metric: str | None = None,
-        commit: str | None = None,
-        machine: str | None = None,
+        self, *patterns: str, metric: str | None = None, commit: str | None = None, machine: str | None = None
     ) -> int:
         """How many samples :meth:`query` would give."""
         from speedproof.history.query import count

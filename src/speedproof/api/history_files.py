@@ -40,11 +40,6 @@ _OF_DATE = ("commit_date", "commit_time")
 _NO_COMMIT = {"", "unversioned", "unknown", "none"}
 
 
-def has_versions(suite: Suite) -> bool:
-    """Whether a file names versions of one thing rather than one version of many."""
-    return len(suite.versions) > 1 and not suite.commands
-
-
 def as_one(suite: Suite, path: str) -> Suite:
     """All versions of a file as one: commands of a file are its benchmarks then."""
     if len(suite.versions) == 1:
@@ -168,7 +163,8 @@ def add_file(
 ) -> Added:
     """One result file or folder, see :meth:`History.add`; ``branch`` is the one that is checked out."""
     suite = read_suite(f"{path}:{version}" if version else path, **reading)
-    versions = as_one(suite, path) if commit is not None or not has_versions(suite) else suite
+    of_one_thing = len(suite.versions) > 1 and not suite.commands
+    versions = suite if of_one_thing and commit is None else as_one(suite, path)
     if benchmark:
         versions = renamed(versions, benchmark, path)
     if anchor is not None:

@@ -9,10 +9,8 @@ from msgspec import Struct
 from speedproof.api.shown import Shown
 from speedproof.history.alarms import AlarmAnswer
 from speedproof.history.result import HistoryAnswer
-from speedproof.reporting.history import alarm_report
-from speedproof.reporting.json import to_json
-from speedproof.reporting.model import Report
-from speedproof.reporting.triage import overview
+from speedproof.reporting.history import alarm_report, overview
+from speedproof.reporting.model import Report, to_json
 
 
 class HistoryResult(HistoryAnswer, Shown, Struct, frozen=True):

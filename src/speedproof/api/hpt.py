@@ -21,7 +21,7 @@ from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.results import Hpt, RSpeedup
 from speedproof.protocols.units import independent_units
 from speedproof.reporting import hpt as words
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, to_json
 from speedproof.stats.estimate import alpha_at
 from speedproof.stats.scaling import median
 
@@ -99,8 +99,6 @@ class HptResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """Everything, as the command line writes it."""
-        from speedproof.reporting.json import to_json
-
         return to_json("hpt", [self.as_record()])
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:

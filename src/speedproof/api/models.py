@@ -22,8 +22,8 @@ from speedproof.mixture.goodness import Distance
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
 from speedproof.protocols.joint import JointModel, joint_models, states_of_runs
 from speedproof.reporting import mixtures
-from speedproof.reporting.model import Report
-from speedproof.reporting.modes import states
+from speedproof.reporting.mixtures import states
+from speedproof.reporting.model import Report, to_json
 from speedproof.values import share
 
 if TYPE_CHECKING:
@@ -72,8 +72,6 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
 
     def to_json(self) -> str:
         """What ``speedproof model --json`` writes."""
-        from speedproof.reporting.json import to_json
-
         return to_json(
             "model",
             [
@@ -278,8 +276,6 @@ class JointResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """What ``speedproof model --joint --json`` writes."""
-        from speedproof.reporting.json import to_json
-
         return to_json("model", self.models)
 
     def pictures(self) -> list[tuple[str, Axes]]:

@@ -24,7 +24,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.protocols.why import GoesWith, Why
 from speedproof.reporting import sheet
-from speedproof.reporting.model import Report, Reported
+from speedproof.reporting.model import Report, Reported, to_json
 from speedproof.reporting.notes import caveats
 
 _UNNAMED = "benchmark"
@@ -176,8 +176,6 @@ class PairResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """What ``speedproof compare --json`` writes."""
-        from speedproof.reporting.json import to_json
-
         more = {} if self.explained is None else {"why": [self.explained]}
         return to_json("compare", (self.result,), rankings={}, **more)
 

@@ -16,7 +16,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.options import Judging, quantile_name
 from speedproof.protocols.power import PowerPlan, plan_power
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.planning import of_power
 
 
@@ -59,8 +59,6 @@ class PlanResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """Everything, in the envelope of all results."""
-        from speedproof.reporting.json import to_json
-
         return to_json("plan", self.plans)
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ from speedproof.protocols.ranking import rank_suite
 from speedproof.protocols.results import SuiteRanking
 from speedproof.protocols.run_ranking import RankedRun, rank_runs
 from speedproof.reporting import ranking as words
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.ranking import BenchmarkRanking
 from speedproof.values import proportion
 
@@ -83,8 +83,6 @@ class RankResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """What ``speedproof rank --json`` writes."""
-        from speedproof.reporting.json import to_json
-
         return to_json("rank", [ranking.as_record() for ranking in self.benchmarks])
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:

@@ -217,7 +217,7 @@ def check_tests(m: Measuring, benchmarks: int, candidates: int, *, unaffected: i
     """
     if not m.builds or m.plan:
         return
-    tests, alpha = candidates * max(benchmarks if m.gate else 1, unaffected), alpha_of(confidence_of(m))
+    tests, alpha = candidates * max(benchmarks if m.one_risk else 1, unaffected), alpha_of(confidence_of(m))
     least = next(builds for builds in itertools.count(1) if 2.0**-builds <= alpha / tests)
     if m.builds < least:
         sharing = f", as {tests} comparisons share the risk" if tests > 1 else ""

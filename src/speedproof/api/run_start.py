@@ -19,12 +19,7 @@ from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, confidence_of
 from speedproof.api.run_plan import PLANNED, Absent, Plan, Request, Tell
-from speedproof.data.session_file import (
-    STORED,
-    SessionLine,
-    control_name,
-    options_stored,
-)
+from speedproof.data.session_file import STORED, SessionLine, control_name, options_stored
 from speedproof.data.session_file import StoredSession as StoredSession
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.drivers import ToolExecutor as ToolExecutor

@@ -22,7 +22,7 @@ from speedproof.protocols.sequential import CandidateResult
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.units import summaries_of
 from speedproof.reporting import session
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, to_json
 from speedproof.stats.estimate import Estimate
 from speedproof.values import rest
 
@@ -169,8 +169,6 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """Every finding, as the command line writes those of a session."""
-        from speedproof.reporting.json import to_json
-
         sides = summaries_of(self.suite, self.question.metric)
         return to_json("run", [f.answer(sides, self.question.rules.alpha) for f in self.findings])
 

@@ -22,12 +22,9 @@ from speedproof.api.run_plan import Request, plan_of
 from speedproof.api.run_start import begun, question_of
 from speedproof.api.session_results import RaceResult
 from speedproof.data.checked import checked
-from speedproof.data.session_file import (
-    PlannedBenchmark,
-    PlannedVersion,
-)
+from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.errors import UsageError
-from speedproof.measuring.callables import CallableExecutor, calls_needed
+from speedproof.measuring.drivers import CallableExecutor, calls_needed
 from speedproof.measuring.store import new_head
 from speedproof.options import Measuring
 

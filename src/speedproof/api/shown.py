@@ -41,9 +41,9 @@ class Shown(Alike):
         return "\n\n".join(map(str, self._remarked()))
 
     def _repr_html_(self) -> str:
-        from speedproof.reporting import fragment
+        from speedproof.reporting.formats.html import fragment
 
-        return "\n".join(map(fragment.render, self._remarked()))
+        return "\n".join(map(fragment, self._remarked()))
 
 
 @checked("result")

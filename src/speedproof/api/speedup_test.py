@@ -20,7 +20,7 @@ from speedproof.formats.suites import all_there, names_given, turned
 from speedproof.protocols.pair import KSRule, Rules
 from speedproof.protocols.speedup_test import Entry, SuiteReport, report_suite
 from speedproof.reporting import speedup_test as words
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Report, to_json
 from speedproof.values import any_level
 
 
@@ -69,8 +69,6 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """What ``speedproof suite --json`` writes."""
-        from speedproof.reporting.json import to_json
-
         return to_json("suite", [self.report])
 
     def __repr__(self) -> str:
@@ -132,9 +130,7 @@ def speedup_test(
         because = Parameter("original", True), " has its own rules; leave "
         raise UsageError(*because, Parameter("always_welch"), " and ", Parameter("ks_rule"), " out")
     config = str(config)
-    alpha = None
-    if confidence is not None:
-        alpha = any_alpha(confidence)
+    alpha = None if confidence is None else any_alpha(confidence)
     precision = proportion_given("precision", precision, '0.05 or "5%"', any_level)
     more = names_given(higher_is_better)
     read = list(read_records(config, format="speedup-test", options=ReadOptions(unit=unit)))

@@ -34,7 +34,7 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, SuiteRanking
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
-from speedproof.reporting.model import Report, Reported
+from speedproof.reporting.model import Report, Reported, to_json
 from speedproof.reporting.rows import records
 from speedproof.reporting.sheet import reports
 
@@ -265,8 +265,6 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     def to_json(self, **more: Any) -> str:
         """What ``speedproof compare --json`` writes; ``more`` goes beside the results."""
-        from speedproof.reporting.json import to_json
-
         return to_json("compare", self.results, rankings=dict(self.rankings), **more)
 
     def reports(

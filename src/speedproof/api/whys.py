@@ -24,9 +24,8 @@ from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why as Why
 from speedproof.protocols.why import why as explain
-from speedproof.reporting import inputs as words_of_inputs
-from speedproof.reporting.model import Report
-from speedproof.reporting.why import report
+from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.why import over_report, report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,8 +72,6 @@ class WhyResult(Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """Everything, in the envelope of all results."""
-        from speedproof.reporting.json import to_json
-
         return to_json("why", tuple(self))
 
     def __repr__(self) -> str:
@@ -191,12 +188,9 @@ def metrics_given(
             )
         sides = []
         for explanation, values in zip(explained, both, strict=True):
+            unit = None if isinstance(values, Sample) else ""
             try:
-                one = (
-                    None
-                    if values is None
-                    else sample(values, unit=None if isinstance(values, Sample) else "")
-                )
+                one = None if values is None else sample(values, unit=unit)
             except DataError as error:
                 raise DataError(f"metrics={{{name!r}: ...}}: {error}") from None
             if one is not None and one.n != explanation.n:
@@ -254,12 +248,10 @@ class OverResult(Shown, Struct, frozen=True):
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
-        return [words_of_inputs.report(self.found, self.problems, everything=everything, details=details)]
+        return [over_report(self.found, self.problems, everything=everything, details=details)]
 
     def to_json(self) -> str:
         """Everything, in the envelope of all results."""
-        from speedproof.reporting.json import to_json
-
         return to_json("over", self.found)
 
     def __repr__(self) -> str:

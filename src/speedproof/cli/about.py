@@ -1,7 +1,8 @@
 """The commands that are about the program itself: its help, formats, completion, and the builds that it keeps."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Literal
 
 import click
 
@@ -147,9 +148,9 @@ def _cache(asked: CacheOptions, console: Console) -> int:
     return 0
 
 
-COMMANDS: dict[str, Command[Any]] = {
-    "cache": Command(CacheOptions, _cache),
-    "formats": Command(FormatsOptions, _formats),
-    "completion": Command(CompletionOptions, _completion),
-    "help": Command(HelpOptions, _help),
+COMMANDS = {
+    "cache": partial(Command, CacheOptions, _cache),
+    "formats": partial(Command, FormatsOptions, _formats),
+    "completion": partial(Command, CompletionOptions, _completion),
+    "help": partial(Command, HelpOptions, _help),
 }

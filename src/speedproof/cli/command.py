@@ -2,7 +2,8 @@
 
 A module of this package declares a subclass of :class:`speedproof.options.CommandOptions`, whose docstring is
 the command's help and whose fields are its options, a function ``run(asked, console) -> int``, and ``COMMAND``,
-which is made of both; its one-line help stands in :data:`speedproof.cli.main.COMMANDS`.
+which is made of both (of several commands ``COMMANDS``, where ``main`` says so); its one-line help stands in
+:data:`speedproof.cli.main.COMMANDS`.
 """
 
 from __future__ import annotations

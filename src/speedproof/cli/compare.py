@@ -171,20 +171,20 @@ def run(asked: CompareOptions, console: Console) -> int:
 
             sheets = why.beside(tuple(sheets), explained.by_candidate, **shown)
         if inputs is not None:
-            from speedproof.reporting import inputs as by_inputs
+            from speedproof.reporting.why import beside_over, over_report
 
-            over = by_inputs.report(inputs.found, inputs.problems, **shown)
-            sheets = by_inputs.beside(tuple(sheets), over)
+            over = over_report(inputs.found, inputs.problems, **shown)
+            sheets = beside_over(tuple(sheets), over)
         yield from sheets
         for name, plan in plans.items():
             from speedproof.reporting import planning
 
             yield planning.of_power(plan.plans, plan.problems, f" of {name}" if len(plans) > 1 else "")
         if asked.modes:
-            from speedproof.reporting import modes as of_modes
+            from speedproof.reporting.mixtures import modes_report
 
             for name in candidates:
-                yield of_modes.report(modes.get(name, ()), (reference, name), **shown)
+                yield modes_report(modes.get(name, ()), (reference, name), **shown)
 
     def to_json() -> str:
         more: dict[str, object] = {"modes": modes} if asked.modes else {}

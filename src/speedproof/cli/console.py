@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from speedproof.reporting.model import Report
 
 
@@ -33,42 +31,20 @@ def _columns() -> int:
 
 
 class Ticker:
-    """A running progress bar; ``advance`` is free of charge when nothing is shown."""
+    """Progress that is shown: by whatever is told how much is done, and of how much."""
 
-    def __init__(self, shown: tuple[Progress, TaskID] | None = None) -> None:
-        self._shown = shown
+    def __init__(self, show: Callable[[float, float | None], None], total: float | None) -> None:
+        self._show, self._total, self._done = show, total, 0.0
 
     def of(self, total: float, done: float = 0) -> None:
         """Say how many steps there are, of which some were made before."""
-        if self._shown is not None:
-            progress, task = self._shown
-            progress.update(task, total=total, completed=done)
-
-    def advance(self, steps: float = 1) -> None:
-        """Move the bar on."""
-        if self._shown is not None:
-            progress, task = self._shown
-            progress.advance(task, steps)
-
-
-class _Lines(Ticker):
-    """Progress in a pipe: a line now and then."""
-
-    def __init__(self, tell: Callable[[str], None], title: str, total: float | None) -> None:
-        super().__init__()
-        self._tell, self._title, self._total = tell, title, total
-        self._done, self._told = 0.0, time.monotonic()
-
-    def of(self, total: float, done: float = 0) -> None:
         self._total, self._done = total, done
         self.advance(0)
 
     def advance(self, steps: float = 1) -> None:
+        """Say how many more are done."""
         self._done += steps
-        if time.monotonic() - self._told >= _QUIET:
-            self._told = time.monotonic()
-            of = "" if self._total is None else f" of {self._total:,.0f}"
-            self._tell(f"{self._title}: {self._done:,.0f}{of}")
+        self._show(self._done, self._total)
 
 
 class Console:
@@ -133,7 +109,15 @@ class Console:
     def progress(self, title: str, total: float | None) -> Iterator[Ticker]:
         """Show a progress bar on ``err`` where that is a terminal, else a line now and then."""
         if not self.err.isatty():
-            yield _Lines(self.remark, title, total)
+            told = time.monotonic()
+
+            def tell(done: float, of: float | None) -> None:
+                nonlocal told
+                if time.monotonic() - told >= _QUIET:
+                    told = time.monotonic()
+                    self.remark(f"{title}: {done:,.0f}{'' if of is None else f' of {of:,.0f}'}")
+
+            yield Ticker(tell, total)
             return
         import rich.console
         import rich.progress
@@ -146,7 +130,8 @@ class Console:
             console=rich.console.Console(file=self.err),
             transient=True,
         ) as progress:
-            yield Ticker((progress, progress.add_task(title, total=total)))
+            task = progress.add_task(title, total=total)
+            yield Ticker(lambda done, of: progress.update(task, completed=done, total=of), total)
 
 
 _ASCII = str.maketrans({"±": "+-", "µ": "u", "²": "^2", "×": "x", "–": "-", "…": "...", "é": "e"})

@@ -30,6 +30,7 @@ from speedproof.options import (
     handed,
     quantile_name,
 )
+from speedproof.reporting.model import to_json
 from speedproof.values import place
 
 if TYPE_CHECKING:
@@ -186,7 +187,6 @@ def _build(asked: BuildOptions, console: Console) -> int:
 
 def _info(asked: InfoOptions, console: Console) -> int:
     from speedproof.reporting.corpus import contents
-    from speedproof.reporting.json import to_json
 
     info = sp.Corpus(asked.corpus).info()
     if asked.json:
@@ -242,13 +242,7 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
 
 
 def _model(asked: ModelCorpusOptions, console: Console) -> int:
-    models = _worked(
-        "modelling parts",
-        sp.Corpus.model,
-        asked,
-        console,
-        bootstrap=asked.bootstrap_samples,
-    )
+    models = _worked("modelling parts", sp.Corpus.model, asked, console, bootstrap=asked.bootstrap_samples)
     return _shown("model", models.models, models.reports(), console, json=asked.json)
 
 
@@ -288,8 +282,6 @@ def _shown(
 ) -> int:
     """Write the answer."""
     if json:
-        from speedproof.reporting.json import to_json
-
         console.out.write(to_json(f"corpus {action}", [answers], **more))
     else:
         console.write(*reports)
@@ -311,8 +303,6 @@ def _query(asked: SqlOptions, console: Console) -> int:
 
     table = query(asked.corpus, asked.sql)
     if asked.json:
-        from speedproof.reporting.json import to_json
-
         console.out.write(to_json("corpus query", table.to_pylist()))
     elif console.terminal:
         from speedproof.reporting.corpus import table_of

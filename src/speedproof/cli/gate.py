@@ -144,8 +144,7 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
     ]
     reading: Reading
     measuring: Annotated[
-        Measuring,
-        Taken(leave="plan calibrate metric confidence gate policy margin precision stop_at_proof"),
+        Measuring, Taken(leave="plan calibrate metric confidence gate policy margin precision stop_at_proof")
     ]
 
 

@@ -20,7 +20,7 @@ from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.options import CommandOptions, Reading, handed
 from speedproof.reporting.formats.csv import separated
-from speedproof.reporting.json import to_json
+from speedproof.reporting.model import to_json
 from speedproof.reporting.names import enumerate_names, plural
 from speedproof.values import count, place
 
@@ -339,7 +339,7 @@ def _remark_branches(history: "sp.History", result: "sp.HistoryResult", console:
 
 def _tell(asked: ChangesOptions, console: Console) -> int:
     """The commits with changes, or those of one commit or benchmark."""
-    from speedproof.reporting.triage import overview
+    from speedproof.reporting.history import overview
 
     history = asked.history
     result = _changed(history, asked)
@@ -363,7 +363,7 @@ def _tell(asked: ChangesOptions, console: Console) -> int:
 
 def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
     """One benchmark, commit by commit."""
-    from speedproof.reporting.triage import track_report
+    from speedproof.reporting.history import track_report
 
     history = asked.history
     if asked.benchmark is None:

@@ -27,11 +27,12 @@ ERROR = 2
 INTERRUPTED = 130
 CLOSED_PIPE = 141
 
-# A command is COMMAND of the module of its name, or in COMMANDS of the module that is named here.
+# The modules of several commands; any other command has a module of its name.
 _HOME = {
+    **dict.fromkeys(["run", "bisect"], "run"),
+    **dict.fromkeys(["suite", "hpt", "rank"], "suites"),
+    **dict.fromkeys(["show", "report", "plot", "model"], "show"),
     **dict.fromkeys(["cache", "formats", "completion", "help"], "about"),
-    "report": "show",
-    "show": "show",
 }
 COMMANDS = {
     "run": "measure versions in random order until the comparison is proven",
@@ -93,7 +94,7 @@ class Program(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"speedproof.cli.{_HOME.get(cmd_name, cmd_name)}")
-        command: Command[Any] | Group = module.COMMANDS[cmd_name] if cmd_name in _HOME else module.COMMAND
+        command: Command[Any] | Group = module.COMMANDS[cmd_name]() if cmd_name in _HOME else module.COMMAND
         command.name = cmd_name
         return command
 

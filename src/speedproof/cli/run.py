@@ -1,18 +1,24 @@
-"""``speedproof run``: measure versions in random order and stop the moment the comparison is proven."""
+"""``speedproof run``: measure versions in random order until the comparison is proven; ``speedproof bisect``."""
 
 import itertools
 import platform
+import time
 from collections.abc import Callable
-from pathlib import PurePath
+from datetime import datetime
+from functools import partial
+from pathlib import Path, PurePath
 from typing import Annotated, Literal
 
 import click
+from msgspec.structs import replace
 
 from speedproof.cli.command import A, Command
 from speedproof.cli.console import Console
-from speedproof.declaring import Argument, Needs, Taken
+from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import CommandOptions, Explained, Measuring, Output, Undecided
+from speedproof.options import CommandOptions, Explained, MeasuredOutput, Measuring, UndecidedMeasured
+from speedproof.reporting.model import to_json
+from speedproof.values import place, positive_seconds
 
 _SHELL = "--shell"
 _REVISIONS = "--revisions"
@@ -48,8 +54,7 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
     commands: Annotated[
         tuple[str, ...],
         Argument(
-            "COMMAND...",
-            "quoted commands, the reference first; or '-- PROGRAM ARG ...' for the last of them",
+            "COMMAND...", "quoted commands, the reference first; or '-- PROGRAM ARG ...' for the last of them"
         ),
     ] = ()
     words: tuple[str, ...] = ()  # after --
@@ -68,23 +73,9 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
         "exit with code 1 when this is the verdict on some candidate; what is shown, not proven counts as "
         "undecided; may be repeated",
     ] = ()
-    undecided: Annotated[
-        Undecided | None,
-        "with --gate, exit code of an undecided one: report it as 3 (default), fail with 1, or pass with 0",
-        Needs("gate"),
-    ] = None
+    undecided: UndecidedMeasured = None
     why: Explained = False
-    output: Annotated[
-        Output,
-        Taken(
-            "results",
-            take="json html markdown junit github_summary",
-            json="write the findings as JSON",
-            html="a page with what is proven, charts and checks",
-            markdown="Markdown",
-            junit="JUnit XML: a slowdown, or a fail with --gate, is a failure",
-        ),
-    ]
+    output: MeasuredOutput
 
     @property
     def named(self) -> list[str | list[str]]:
@@ -132,4 +123,152 @@ def run(asked: RunOptions, console: Console) -> int:
     return carry_out(asked, console)
 
 
-COMMAND = MeasuringCommand(RunOptions, run)
+NOT_FOUND = 3
+CTRL_C = 130
+_QUIET_SECONDS = 10.0
+
+
+class BisectOptions(CommandOptions, frozen=True, kw_only=True):
+    """Find the commit that made a program slower or faster.
+
+    It may say that nothing changed; what it blames is proven to differ from its parent. Commits that do not build
+    are left out.
+
+        speedproof bisect v1.2..main --build 'make' './bench'
+        speedproof bisect --good v1.2 --bad HEAD --build make -- ./bench input
+        speedproof bisect v1.2..main --min-change 2% './bench.py'
+        speedproof bisect --resume                        go on with the latest
+
+      exit codes: 0 a commit is found, or nothing changed; 3 undecided;
+                  2 error; 130 interrupted
+    """
+
+    what: Annotated[
+        tuple[str, ...],
+        Argument(
+            "[A..B] [COMMAND]",
+            "the range, by first parents, and the benchmark, which runs in each commit's own tree",
+            is_file=False,
+        ),
+    ] = ()
+    words: tuple[str, ...] = ()  # after --
+    good: Annotated[str | None, "REV", "the older end, instead of A..B", Title("what is bisected")] = None
+    bad: Annotated[str | None, "REV", "the newer end (default: HEAD)"] = None
+    build: Annotated[
+        str, "CMD", "builds a commit, in a tree of its own; with {seed} in it every pair has fresh builds"
+    ] = ""
+    build_env: Annotated[tuple[str, ...], "NAME", "a variable that builds depend on, as CFLAGS"] = ()
+    shell: Annotated[bool, "let sh carry out the benchmark"] = False
+    timeout: Annotated[float | None, "S", "a run that takes longer has failed", positive_seconds] = None
+    runs: Annotated[int | None, "N", "runs of each fresh build, whose median counts (default: 5)"] = None
+    seed: Annotated[int | None, "N", "of the random order and of fresh builds (default: a fresh one)"] = None
+    measuring: Annotated[
+        Measuring,
+        Taken(
+            "what decides",
+            take="metric decide_by ignore_failure",
+            ignore_failure="leave a commit out, or end, only where three runs of it fail in a row",
+        ),
+    ]
+    min_change: Annotated[
+        float, "SHARE", "end when the ends are proven to differ by less (default: 1%)", Title("when it ends")
+    ] = 0.01
+    confidence: Annotated[float, "LEVEL", "of the proofs, and of the set of commits (default: 0.95)"] = 0.95
+    max_time: Annotated[
+        float, "S", "seconds of measuring, builds not counted; 0 for no limit (default: 600)"
+    ] = 600.0
+    save: Annotated[
+        str | None,
+        "FILE",
+        "where every run is kept (default: with the sessions of 'run')",
+        place,
+        Title("files"),
+    ] = None
+    resume: Annotated[str | None, "[FILE]", "go on with a bisection (default: @last, the latest)"] = None
+    json: Annotated[bool, "the result as JSON"] = False
+
+
+def _bisect(asked: BisectOptions, console: Console) -> int:
+    """Carry the command out."""
+    if platform.system() not in MEASURES_ON:
+        raise UsageError(f"'speedproof bisect' measures on {' and '.join(MEASURES_ON.values())}")
+    from speedproof.api.bisections import INTERRUPTED, BisectionFinding, BisectRequest, bisect_revisions
+    from speedproof.api.run_plan import new_session
+    from speedproof.cli.run_session import ends_as_ctrl_c
+    from speedproof.reporting.bisection import progress_line
+
+    if asked.resume is not None:
+        kept = ("resume", "max_time", "json")
+        given = [*asked.what, *asked.words, *(o for name, o in asked.given.items() if name not in kept)]
+        if given:
+            raise UsageError(
+                f"--resume takes everything but --max-time and --json from the file; leave out {' '.join(given)}"
+            )
+        request, path = BisectRequest.stored(Path(asked.resume)), Path(asked.resume)
+    else:
+        names, command = _asked(asked)
+        request = BisectRequest.of(
+            Path.cwd(),
+            names,
+            command,
+            build_env=asked.build_env,
+            shell="sh" if asked.shell else "",
+            build=asked.build,
+            confidence=asked.confidence,
+            min_change=asked.min_change,
+            timeout=asked.timeout,
+            seed=asked.seed,
+            runs=asked.runs,
+            metric=asked.measuring.metric,
+            decide_by=asked.measuring.decide_by or "time",
+            ignore_failure=asked.measuring.ignore_failure,
+        )
+        path = Path(asked.save) if asked.save else new_session("bisect", datetime.now())
+    shown, warned = time.monotonic(), set[str]()
+
+    def watch(stage: str, finding: Callable[[], BisectionFinding]) -> None:
+        nonlocal shown
+        # Search and confirmation take turns: each is named when it begins, then the time rules.
+        if stage not in warned or time.monotonic() - shown >= _QUIET_SECONDS:
+            console.remark(progress_line(stage, finding()))
+            shown = time.monotonic()
+            warned.add(stage)
+
+    with ends_as_ctrl_c():
+        result = bisect_revisions(
+            request, path, max_seconds=asked.max_time or None, tell=console.remark, watch=watch
+        )
+    console.remark(f"every run is in {path}")
+    if asked.json:
+        console.out.write(to_json("bisect", [report.data for report in result.reports()]))
+    else:
+        named = asked.resume or asked.save
+        console.write(*replace(result, file=named or LATEST).reports())
+    if result.reason == INTERRUPTED:
+        return CTRL_C
+    return NOT_FOUND if result.finding.open else 0
+
+
+def _asked(asked: BisectOptions) -> tuple[list[str], str | list[str]]:
+    """The ends and the command."""
+    what = list(asked.what)
+    if asked.good is None and asked.bad is None:
+        if not what or ".." not in what[0]:
+            raise UsageError("give the range A..B first, as v1.2..main, or --good REV [--bad REV]")
+        names = what.pop(0)
+    elif asked.good is None:
+        raise UsageError("--bad needs --good, the end from before the change")
+    else:
+        names = f"{asked.good}..{asked.bad or 'HEAD'}"
+    commands: list[str | list[str]] = [*what, *([list(asked.words)] if asked.words else [])]
+    if len(commands) != 1:
+        refuse_file_of_json(asked.what, json=asked.json)
+        given = f"not {len(commands)}: quote it, or put it after --" if commands else "quoted, or after --"
+        raise UsageError(f"give one benchmark command, {given}")
+    return [names], commands[0]
+
+
+COMMANDS = {
+    "run": partial(MeasuringCommand, RunOptions, run),
+    "bisect": partial(Command, BisectOptions, _bisect),
+}

@@ -8,13 +8,14 @@ import signal
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from speedproof.api.run_plan import Request, check_tests, new_session, plan_of
 from speedproof.api.run_start import (
@@ -37,10 +38,13 @@ from speedproof.cli.run import RunOptions, refuse_file_of_json
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.options import UNNAMED
-from speedproof.reporting.names import enumerate_names
+from speedproof.reporting.names import enumerate_names, plural, visible_lines
 
 if TYPE_CHECKING:
+    from rich.live import Live
+
     from speedproof.api.ended_sessions import EndedSession
+    from speedproof.api.measurement import Progress, SequentialComparison
     from speedproof.api.session_results import RaceResult
 
 FAILED = 1
@@ -49,8 +53,7 @@ INTERRUPTED = 130
 _SAME_EVENT_SECONDS = 1.0
 # In the order in which it is needed; the last two are what NumPy loads at its first median and random number.
 LOADED_LATE = (
-    "speedproof.api.measurement", "speedproof.formats", "speedproof.cli.live", "speedproof.protocols.suite",
-    "numpy.ma", "numpy.random",
+    "speedproof.api.measurement", "speedproof.formats", "speedproof.protocols.suite", "numpy.ma", "numpy.random",
 )  # fmt: skip
 
 
@@ -102,7 +105,6 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
             if len(head.benchmarks) > 1 and (longest := question.rules.max_time) is not None:
                 console.remark(f"{len(head.benchmarks)} benchmarks share {longest:g} s (--max-time)")
             from speedproof.api.measurement import Measurement
-            from speedproof.cli.live import Watcher
 
             with Watcher(console, metric=question.metric) as watcher:
                 session = Measurement(
@@ -115,8 +117,6 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                     spent=time.monotonic() - began if m.driver else 0.0,
                 )
                 if stored:
-                    from speedproof.reporting.names import plural
-
                     console.remark(f"{plural(session.recall(stored), 'block')} taken over from {path}")
                 outcome = session.run(watcher)
         except (SpeedproofError, OSError):
@@ -282,7 +282,6 @@ def _report(
 def _remark(console: Console, ended: EndedSession) -> None:
     """Why each benchmark ended, and what was asked for and is nowhere."""
     from speedproof.api.ended_sessions import who
-    from speedproof.reporting.names import plural
 
     measured = ended.outcome.measured
     reasons: dict[str, list[str]] = {}
@@ -314,3 +313,70 @@ def _remark(console: Console, ended: EndedSession) -> None:
             if tally.runs and name not in tally.metrics:
                 why = tally.absent.get(name, "")
                 console.remark(f"note: {whose}: no run gave {name}{f' ({why})' if why else ''}")
+
+
+_SHOWN = 30
+# Redrawing happens between runs only, never during one: no thread of the runner's disturbs the program.
+_TERMINAL_SECONDS = 0.25
+_PIPE_SECONDS = 10.0
+
+
+class Watcher:
+    """Told after each run; shows what is due."""
+
+    def __init__(
+        self, console: Console, *, clock: Callable[[], float] = time.monotonic, metric: str = "time"
+    ) -> None:
+        self._console = console
+        self._clock = clock
+        self._metric = metric
+        self._live: Live | None = None
+        self._terminal = console.err.isatty()
+        self._due = clock() + (0.0 if self._terminal else _PIPE_SECONDS)
+        # By benchmark, for a driver goes round its benchmarks.
+        self._runs: dict[str, int] = {}
+        self._recent: dict[str, dict[str, deque[float]]] = {}
+
+    def __enter__(self) -> Self:
+        if self._terminal:
+            import rich.console
+            from rich.live import Live
+
+            screen = rich.console.Console(file=self._console.err, highlight=False)
+            self._live = Live(console=screen, auto_refresh=False, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def __call__(self, progress: Progress, comparison: SequentialComparison) -> None:
+        """Take note of a run."""
+        name = progress.benchmark.name
+        if name not in self._recent:
+            self._recent[name] = {v.name: deque(maxlen=_SHOWN) for v in progress.benchmark.versions}
+        if not progress.warmup:
+            self._runs[name] = self._runs.get(name, 0) + 1
+            if self._metric in progress.run.metrics:
+                self._recent[name][progress.version].append(progress.run.metrics[self._metric])
+        now = self._clock()
+        if now < self._due:
+            return
+        doing = "warming up" if progress.warmup else plural(self._runs[name], "run")
+        others = f" ({progress.together} benchmarks are open)" if progress.together > 1 else ""
+        from speedproof.reporting.session import bars, standing
+
+        known = standing(comparison.findings())
+        head = f"{'' if name == UNNAMED else f'{name}: '}{progress.elapsed:.0f} s, {doing}{others}"
+        if self._live is not None:
+            from rich.text import Text
+
+            drawn = bars(self._recent[name], seconds=self._metric == "time")
+            self._live.update(Text(visible_lines("\n".join([head, *known, *drawn]))), refresh=True)
+            # Long sessions have costly bounds: looking at them takes a twentieth of the time at most.
+            self._due = self._clock() + max(_TERMINAL_SECONDS, 20 * (self._clock() - now))
+        else:
+            # Of several candidates each has a line.
+            self._console.remark(("; " if len(known) < 2 else "\n  ").join([head, *known]))
+            self._due = now + _PIPE_SECONDS

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from speedproof.formats.registry import FORMATS, Format
 from speedproof.formats.source import ROLES, ReadOptions
-from speedproof.formats.stream import detect, read
+from speedproof.formats.suites import detect
+from speedproof.formats.suites import read_records as read
 
 __all__ = ["FORMATS", "ROLES", "Format", "ReadOptions", "detect", "read"]

@@ -20,8 +20,7 @@ from msgspec.structs import replace
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats import reading
-from speedproof.formats.csvrecords import Layout, long, wide
-from speedproof.formats.csvtable import CsvTable
+from speedproof.formats.csvrecords import CsvTable, Layout, long, wide
 from speedproof.formats.source import ROLES, ReadOptions, Source
 
 TITLE = "CSV, TSV"

@@ -53,11 +53,6 @@ class _RunId(Struct):
     benchmark_id: int
 
 
-class _Commit(Struct, rename="camel"):
-    commit_id: str | None = None
-    branch_or_tag: str | None = None
-
-
 class _Content(Struct):
     """What a file holds, and what its comments said so far."""
 
@@ -184,10 +179,9 @@ def _comment(source: Source, number: int, line: str, content: _Content) -> None:
         host = decode(text.encode(), dict[str, object], source, where)
         content.host = as_fields({name: host[name] for name in _HOST if name in host})
     elif kind == "Source":
-        commit = decode(text.encode(), _Commit, source, where)
-        content.commit = as_fields(
-            {"commit": commit.commit_id or None, "branch": commit.branch_or_tag or None}
-        )
+        commit = decode(text.encode(), dict[str, object], source, where)
+        named = {"commit": commit.get("commitId"), "branch": commit.get("branchOrTag")}
+        content.commit = as_fields({name: value or None for name, value in named.items()})
     elif kind == "benchmark" and equals and index.isdecimal():
         details = decode(body.encode(), _Benchmark, source, where).run_details
         content.benchmarks[int(index)] = details.warmup or 0

@@ -24,7 +24,7 @@ from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, 
 from speedproof.data.units import Direction
 from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.options import SESSION_ASKS, Policy, SessionAsked, benchmark_settings
+from speedproof.options import SESSION_ASKS, Policy, SessionAsked, benchmark_settings, tested_once
 from speedproof.values import rest
 
 TITLE = "speedproof run"
@@ -124,9 +124,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             notes.append(f"{plural(count, 'run')} left processes running: their work is not in the values")
         values, builds, blocks = rows.of(rows.keys[key])
         built = bool(builds.min() > _NO_BUILD)
-        # A number of runs that was fixed beforehand, and reached, is tested once, unless a gate looked on the way.
-        whole = head.options.get("runs") == str(values.size) and head.options.get("gate") != "true"
-        looked = not (built or whole)
+        looked = not (built or tested_once(head.options, values.size))
         start = epoch(head.started)
         yield replace(
             source.frame(f"line {rows.places[rows.keys[key]]}", benchmark),

@@ -11,13 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import replace
 
-from speedproof.data.session_file import (
-    PlannedBenchmark,
-    PlannedBuild,
-    PlannedVersion,
-    RunLine,
-    SessionLine,
-)
+from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion, RunLine, SessionLine
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.build import BuildCache

@@ -203,10 +203,7 @@ class _End:
 
 
 def _spawn_and_wait(
-    job: Job,
-    files: list[tuple[int, int, int]],
-    before: set[int],
-    errors: _End,
+    job: Job, files: list[tuple[int, int, int]], before: set[int], errors: _End
 ) -> tuple[float, int, resource.struct_rusage, bool]:
     pid, timed_out = 0, False
     # Whoever has just slept is not interrupted for others that wait, nor is the child that it starts.

@@ -11,15 +11,7 @@ from typing import NamedTuple
 from speedproof.data.session_file import EndLine, PlannedBenchmark, PlannedVersion, StoredSession
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.plan import as_built
-from speedproof.measuring.runs import (
-    Block,
-    BuildOrder,
-    Decider,
-    Measured,
-    Progress,
-    RunLoop,
-    block_order,
-)
+from speedproof.measuring.runs import Block, BuildOrder, Decider, Measured, Progress, RunLoop, block_order
 
 # "Steady": the median of the last three rounds is not below 98 % of that of the three before, for any version.
 _STEADY_ROUNDS = 3

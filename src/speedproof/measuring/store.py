@@ -31,11 +31,7 @@ _SYNC_SECONDS = 1.0
 
 
 def new_head(
-    benchmarks: Iterable[PlannedBenchmark],
-    *,
-    seed: int | None,
-    started: datetime | None = None,
-    **kept: Any,
+    benchmarks: Iterable[PlannedBenchmark], *, seed: int | None, started: datetime | None = None, **kept: Any
 ) -> SessionLine:
     """The first line of a session that begins now, under a name that no other has."""
     started = started or datetime.now().astimezone()

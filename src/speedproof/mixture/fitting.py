@@ -267,7 +267,7 @@ def fit(
 ) -> MixtureFit:
     """Fit a mixture by maximum likelihood.
 
-    EM climbs from many starts (:mod:`speedproof.mixture.starts`) on standardised values; models whose BIC comes
+    EM climbs from many starts (:mod:`speedproof.mixture.em`) on standardised values; models whose BIC comes
     near the best are taken to convergence.
 
     Parameters

@@ -21,12 +21,12 @@ import numpy.typing as npt
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.mixture import em
+from speedproof.mixture.em import condensed
 from speedproof.mixture.fitting import MixtureFit, standardise
 from speedproof.mixture.grid import without_ties
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.mixture.results import FEW_RUNS, ModeOrder
 from speedproof.mixture.search import table
-from speedproof.mixture.starts import condensed
 from speedproof.stats.special import ndtr
 
 DIP = log(1.25)

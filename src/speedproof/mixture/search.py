@@ -1,6 +1,6 @@
 """The search for the best mixture of one sample: many short climbs, few long ones.
 
-For each K all starts of :mod:`speedproof.mixture.starts` climb a few steps on at most 256 quantiles of the
+For each K all starts of :mod:`speedproof.mixture.em` climb a few steps on at most 256 quantiles of the
 sample; the highest of them climbs on, on the sample itself. Where the BIC comes near the best the next ones
 climb on, too, and what is highest then is taken to convergence. Where several components win or, of
 one width, come near, the last moves are made on all these points. What wins climbs on, on all values of a sample
@@ -24,7 +24,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
-from speedproof.mixture import em, starts
+from speedproof.mixture import em
 from speedproof.mixture.model import MixtureModel
 
 SMALL = 256
@@ -150,12 +150,12 @@ class _Search(Struct):
             ):
                 continue
             if K_max > K:
-                more = [starts.splits(mixture, K), starts.insertions(self.small, mixture, K)]
+                more = [em.splits(mixture, K), em.insertions(self.small, mixture, K)]
                 kinds = (em.E, em.V) if K == 1 else (model,)
                 groups += more * len(kinds)
                 places += [(K + 1, kind) for kind in kinds for group in more for _ in group]
             if K > 2:
-                groups.append(starts.merges(mixture, K))
+                groups.append(em.merges(mixture, K))
                 places += [(K - 1, model)] * len(groups[-1])
         self.scout(np.concatenate(groups), places)
 
@@ -190,7 +190,7 @@ def table(
     No component has a standard deviation below ``floor``. Climbs whose BIC cannot come near the best end early,
     unless ``every`` one is wanted. ``kernel`` as for :func:`speedproof.mixture.em.search`.
     """
-    on = starts.condensed(x, most)
+    on = em.condensed(x, most)
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
     best = BestMixtures(
         np.full((K_max, 2), np.nan), np.empty((K_max, 2, 3, K_max)), np.zeros((K_max, 2), np.int32)
@@ -216,7 +216,7 @@ def of_all_values(x: FloatArray, among: BestMixtures, floor: float, most: int = 
     """
     if x.size <= most:
         return among
-    on = starts.condensed(x, most)
+    on = em.condensed(x, most)
     places = [(row + 1, model) for row, model in np.argwhere(among.loglik > -np.inf).tolist()]
     if not places:
         return among
@@ -259,7 +259,7 @@ def _on_all_values(x: FloatArray, among: BestMixtures, floor: float, apart: floa
         return
     K_max = len(among.loglik)
     sizes = np.array([[em.free_parameters(K, m) for m in (em.E, em.V)] for K in range(1, K_max + 1)])
-    points = starts.condensed(x, MOST_SCOUTED)
+    points = em.condensed(x, MOST_SCOUTED)
     brief, long, fine = (_steps(floor, count) for count in (BRIEF, LONG, FINE))
     before = -np.inf
     while True:
@@ -304,13 +304,13 @@ def _around(x: FloatArray, place: Place, best: BestMixtures) -> FloatArray:
     below = K - 2, model if K > 2 else em.E
     groups = [_starts_of(x, K, width, best.mixtures[below] if best.loglik[below] > -np.inf else None)]
     if width > K and best.loglik[K, model] > -np.inf:
-        groups.append(starts.merges(best.mixtures[K, model], K + 1))
+        groups.append(em.merges(best.mixtures[K, model], K + 1))
     return np.concatenate(groups)
 
 
 def distinct(x: FloatArray, K: int, among: BestMixtures, floor: float) -> BestMixtures:
     """These mixtures of x, but those of K components converged and with no two that coincide, or none."""
-    on = starts.condensed(x, MOST)
+    on = em.condensed(x, MOST)
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
     loglik, mixtures, converged = among.loglik.copy(), among.mixtures.copy(), among.converged.copy()
     fine = _steps(smallest, FINE)
@@ -319,7 +319,7 @@ def distinct(x: FloatArray, K: int, among: BestMixtures, floor: float) -> BestMi
         known, fewer = (among.mixtures[p] if among.loglik[p] > -np.inf else None for p in (best, below))
         loglik[best] = np.nan
         first = [] if known is None else [known[np.newaxis]]
-        for group in (*first, _starts_of(starts.condensed(on, SMALL), K, mixtures.shape[3], fewer)):
+        for group in (*first, _starts_of(em.condensed(on, SMALL), K, mixtures.shape[3], fewer)):
             if not len(group):
                 continue
             climbed = group.copy()
@@ -348,24 +348,24 @@ def all_count(mixture: FloatArray, K: int, n: int) -> bool:
 
 def _starts_of(x: FloatArray, K: int, width: int, fewer: FloatArray | None) -> FloatArray:
     """Every start of K components: from classes of the values, and from a mixture of one component fewer."""
-    lines = [c for c in starts.quantile_classes(x, K) + starts.partitions(x, K, K) if len(c) == K + 1]
-    groups = [starts.from_classes(x, lines, width)[0]] if lines else []
+    lines = [c for c in em.quantile_classes(x, K) + em.partitions(x, K, K) if len(c) == K + 1]
+    groups = [em.from_classes(x, lines, width)[0]] if lines else []
     if fewer is not None:
-        groups += [starts.splits(fewer, K - 1), starts.insertions(x, fewer, K - 1)]
+        groups += [em.splits(fewer, K - 1), em.insertions(x, fewer, K - 1)]
     return np.concatenate([np.empty((0, 3, width)), *groups])
 
 
 def naive_table(on: FloatArray, among: BestMixtures, n: int, K_max: int, floor: float, apart: float) -> None:
     """The twin of ``_em_table.h``, on what :func:`table` hands to it."""
-    small = starts.condensed(on, SMALL)
+    small = em.condensed(on, SMALL)
     s = _Search(on, small, floor, apart, n, among)
     mean, single = float(on.mean()), np.zeros((3, K_max))
     v = float(((on - mean) ** 2).mean())
     single[:, 0] = 1.0, mean, v
     s.keep((1, em.E), -0.5 * on.size * (log(2.0 * np.pi * v) + 1.0), single, True)
     if K_max > 1:
-        lines = starts.quantile_classes(small, K_max) + starts.partitions(small, K_max)
-        classes, K = starts.from_classes(small, lines, K_max)
+        lines = em.quantile_classes(small, K_max) + em.partitions(small, K_max)
+        classes, K = em.from_classes(small, lines, K_max)
         s.scout(np.concatenate([classes, classes]), [(k, model) for model in (em.E, em.V) for k in K])
         s.follow([(k, model) for k in range(2, K_max + 1) for model in (em.E, em.V)], 1, np.inf)
         for round_ in range(ROUNDS):

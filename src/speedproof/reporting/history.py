@@ -1,19 +1,25 @@
-"""A history in words: alarms, samples, what its tables share; changes of a corpus."""
+"""A history in words: changes by commit, one benchmark commit by commit, alarms, samples; changes of a corpus."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from speedproof.data.units import format_value
 from speedproof.history.alarms import ASKED, AlarmAnswer, HistoryAlarm
 from speedproof.history.changes import Change
-from speedproof.history.commits import short_name
+from speedproof.history.commits import Commit, short_name
+from speedproof.history.result import HistoryAnswer
 from speedproof.history.rows import QueriedSample
+from speedproof.history.tracks import Track
+from speedproof.history.triage import STANDS, CommitChanges, by_commit
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
-from speedproof.reporting.names import factor, percent, plural, short_names, shortened
+from speedproof.reporting.names import factor, percent, plural, short_names, shortened, sparkline, values
 from speedproof.reporting.notes import up_to
 from speedproof.reporting.words import of_metric
 from speedproof.stats.session_spread import widened
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
     from speedproof.corpus.changes import CorpusChange, CorpusChanges
 
 _SHOWN = 7
-_LEAST = 11  # commits, of which only the last may raise an alarm
+_LEAST_WATCHED = 11  # commits, of which only the last may raise an alarm
 _COMMIT = 28
 LISTED = 25
 """Samples that a query shows."""
@@ -113,7 +119,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
         Text(f"{count} in {many}", "strong"),
         Text(f"Without a change a confirmed alarm comes about {often}", "dim"),
     )
-    few = result.commits < _LEAST and not result.alarms
+    few = result.commits < _LEAST_WATCHED and not result.alarms
     shown = result.alarms if everything else result.alarms[:_SHOWN]
     more = len(result.alarms) - len(shown)
     hints = (
@@ -131,7 +137,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     rows = [_row_of_alarm(result, alarm) for alarm in shown]
     return Report(
         f"alarms in {result.store}", headline, (Table.of(columns, rows),) if shown else (),
-        (Text(f"... {more} more alarms: ask for all"),) if more else too_few(_LEAST) if few else (),
+        (Text(f"... {more} more alarms: ask for all"),) if more else too_few(_LEAST_WATCHED) if few else (),
         hints=hints, command="history watch", data=result,
     )  # fmt: skip
 
@@ -206,3 +212,221 @@ def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Rep
     kept = "" if len(rows) == many else f", the last {len(rows)} (--all, or -o rows.csv)"
     table = (Table.of(columns, cells),) if rows else ()
     return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), table, command="history query")
+
+
+_FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
+_LEAST = 8  # and fewer show none
+_LAST = 10  # commits of a benchmark that are shown
+_SUBJECT = 24  # characters of a subject
+_WIDTH = 12  # of a line of bars in a table
+_ALIKE = 1e-3  # what is left of a change, on a logarithmic scale: all of it
+
+
+def overview(
+    result: HistoryAnswer, *, everything: bool = False, each: bool = False, of: int | None = None
+) -> Report:
+    """The commits with changes, those that stand first, the newest first; or a row each change.
+
+    ``of`` is how many changes there are, where some of them were chosen.
+    """
+    groups = by_commit(result)
+    changes = [change for group in groups for change in group.changes]
+    if each:
+        groups = tuple(replace(group, changes=(change,)) for group in groups for change in group.changes)
+    notes = [Text(f"{apart_only}.") for apart_only in between_sessions(result.noise)]
+    notes += _too_few(result)
+    apart = {track.basis for track in result.tracks if not track.anchored}
+    if len(apart) > 1:
+        apart_only = (
+            f"{len(apart)} machines are followed apart: only an anchor in each session compares them."
+        )
+        notes.append(Text(apart_only))
+    commits = {group.commit.sha: group.commit for group in groups}
+    one = each and len(commits) == 1
+    drops = (1, 2, 3, 4, 5) if each else (3, 4, 5, 1, 2)
+    columns = (
+        Column("commit"),
+        Column("benchmark", names=True),
+        *right("change"),
+        Column(""),
+        Column("today"),
+        *right("at least", drop=drops[0]),
+        Column("trend", drop=drops[1]),
+        Column("possible since", drop=drops[2]),
+        Column("subject" if not one and any(c.subject for c in commits.values()) else "", drop=drops[3]),
+        Column("author" if not one and any(c.author for c in commits.values()) else "", drop=drops[4]),
+    )
+    rows = [_row(result, group, alone=one) for group in groups]
+    shown = rows if everything else rows[:_SHOWN]
+    if more := groups[len(shown) :]:
+        stand = sum(group.stands for group in more)
+        still = f", {stand} of them stand" if stand else ""
+        notes.append(Text(f"... {plural(len(more), 'more change' if each else 'more commit')}{still}"))
+    hints = [*_culprit(result, changes)]
+    if any(len(group.changes) > 1 for group in groups):
+        hints.append("One commit: speedproof history --commit COMMIT")
+    hints += ["One benchmark: history show NAME", *(["All: --all"] if more else [])]
+    return Report(
+        f"history in {result.store}",
+        (*headline_of(result, of), *(_said(result, groups[0].commit) if one else ())),
+        (Table.of(columns, shown),) if shown else (),
+        tuple(notes),
+        hints=tuple(hints) if rows else (),
+        command="history",
+        data=result,
+    )
+
+
+def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
+    """How many changes in how many benchmarks, and at which risk."""
+    series = {track.series for track in result.tracks}
+    metrics = {result.series[number].key.metric for number in series}
+    of_them = plural(len(series), "benchmark metric" if len(metrics) > 1 else "benchmark")
+    many = f"{of_them} over {plural(result.measured, 'commit')}"
+    count, commits = len(result.changes), len({change.commit.sha for change in result.changes})
+    if of is not None:
+        yield Text(f"{count} of {plural(of, 'change')} in {many}", "strong")
+    elif not count:
+        yield Text(f"No change is shown in {many}", "strong")
+    else:
+        at = f" at {plural(commits, 'commit')}" if commits < count else ""
+        yield Text(f"{plural(count, 'change')}{at} in {many}", "strong")
+    if result.tracks:
+        at_most = f"at most {percent(1 - result.confidence)} would show one"
+        yield Text(f"Of histories without a change {at_most}.", "dim")
+
+
+def _said(result: HistoryAnswer, commit: Commit) -> Iterator[Text]:
+    """Whose commit it is, and what was said of it."""
+    by = f" ({commit.author})" if commit.author else ""
+    yield Text(f"{short_name(commit.sha)} {commit.subject}{by}".replace("  ", " "))
+    for said in result.decisions:
+        if said.commit == commit.sha:
+            of = f" of {said.benchmark}" if said.benchmark else ""
+            what = f"{said.state}{of}{f': {said.reason}' if said.reason else ''}"
+            yield Text(f"{what} ({said.who}, {said.at[:10]})")
+
+
+def _too_few(result: HistoryAnswer) -> Iterator[Text]:
+    """That benchmarks have too few commits to show a change, or to show any but a large one."""
+    lengths: dict[int, int] = {}
+    for track in result.tracks:
+        lengths[track.series] = max(len(track), lengths.get(track.series, 0))
+    longest = max(lengths.values(), default=0)
+    short = sum(length < _LEAST for length in lengths.values())
+    if lengths and longest < _FEW and not result.changes:
+        if longest < _LEAST:
+            yield from too_few(_LEAST)
+        else:
+            shows = f"Only a change of 6 times the noise shows in {plural(longest, 'commit')}"
+            yield from too_few(_FEW, shows)
+    if 0 < short < len(lengths):
+        lacking = f"{short} of {len(lengths)} benchmarks show nothing"
+        yield Text(f"{lacking}: fewer than {_LEAST} commits on a machine.")
+
+
+def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
+    """How to find the commit of the first slowdown that several may have made."""
+    for change in changes:
+        if result.slower(change) and result.decision(change) is None and change.earliest != change.latest:
+            ends = f"{short_name(change.earliest.sha)}^..{short_name(change.latest.sha)}"
+            yield f"Which commit: speedproof bisect {ends} -- COMMAND"
+            return
+
+
+def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
+    """A commit: its only change, or how many there are and by how much; one alone stands above the table."""
+    first, several = group.changes[0], len(group.changes) > 1
+    series = result.series[first.track.series]
+    worse = [change for change in group.changes if result.slower(change)]
+    better = [change for change in group.changes if not result.slower(change)]
+    led = worse or better
+    times, word, style = size_of(led[0], series.key.metric, bool(worse))
+    word += ", drift" if first.drift and not several else ""
+    name = plural(len(group.changes), "benchmark") if several else _name(result, first)
+    if len(led) > 1:
+        times = f"to {times}"
+    if worse and better:
+        word = f"{len(worse)} {word}"
+    subject, author = ("", "") if alone else (group.commit.subject, group.commit.author)
+    ends = [short_name(end.sha) for end in (first.earliest, first.latest)]
+    return Row.of(
+        brief_commit(group.commit.sha),
+        name,
+        Cell(times, style),
+        Cell(word, style),
+        Cell(_states(result, group), "" if group.stands else "dim"),
+        "" if several else at_least(first) or "-",
+        "" if several else sparkline(first.track.level.tolist(), _WIDTH),
+        " to ".join(ends) if not several and first.earliest != first.latest else "",
+        subject if len(subject) <= _SUBJECT else f"{subject[: _SUBJECT - 1]}…",
+        author,
+        group.commit.author,
+        name=name,
+        kind=word,
+        message=f"{name}: {times} {word} since {short_name(group.commit.sha)}",
+    )
+
+
+def _name(result: HistoryAnswer, change: Change) -> str:
+    """The benchmark of a change, with what else tells its tracks apart."""
+    series = result.series[change.track.series]
+    name = of_what(series.key.benchmark, series.key.metric)
+    if sum(track.series == series.id for track in result.tracks) > 1:
+        name += f", {short_name(change.track.basis) if change.track.anchored else change.track.basis}"
+    return name
+
+
+def _states(result: HistoryAnswer, group: CommitChanges) -> str:
+    """What became of a commit's changes: of several, of how many of them."""
+    states = list(map(result.state, group.changes))
+    most = max(states, key=lambda state: (state == STANDS, states.count(state)))
+    if len(states) == 1:
+        today = today_of(result, group.changes[0])
+    elif states.count(most) == len(states):
+        today = most
+    else:
+        today = f"{states.count(most)} of {len(states)} {'stand' if most == STANDS else most}"
+    assigned = dict.fromkeys(filter(None, map(result.assigned, group.changes)))
+    return f"{today}, {' and '.join(assigned)} on it" if group.stands and assigned else today
+
+
+def today_of(result: HistoryAnswer, change: Change) -> str:
+    """What became of it."""
+    if (said := result.decision(change)) is not None:
+        return said.state
+    if change.undone is not None:
+        return f"undone at {short_name(change.undone.sha)}"
+    if abs(math.log(change.today / change.factor)) < _ALIKE:
+        return STANDS
+    series = result.series[change.track.series]
+    size = factor(max(change.today, 1.0 / change.today))
+    if (change.today > 1.0) == (change.factor > 1.0):
+        return f"still {size}"
+    return f"now {size} {of_metric(series.key.metric)[not result.slower(change)]}"
+
+
+def track_report(result: HistoryAnswer) -> Report:
+    """One benchmark, commit by commit."""
+    sections = tuple(_of_track(result, track) for track in result.tracks)
+    notes = tuple(_too_few(result))
+    return replace(overview(result), notes=notes, hints=(), sections=sections, command="history show")
+
+
+def _of_track(result: HistoryAnswer, track: Track) -> Report:
+    series = result.series[track.series]
+    basis = f"relative to {short_name(track.basis)}" if track.anchored else f"on {track.basis}"
+    columns = (Column("commit"), *right("value", "sessions"), Column("subject", names=True, drop=1))
+    points = tuple(track.points(max(len(track) - _LAST, 0)))
+    measured = [math.exp(point.value) for point in points]
+    medians = [factor(v) for v in measured] if track.anchored else values(measured, series.unit)
+    rows = (
+        (brief_commit(point.commit.sha), shown, str(len(point.values)), point.commit.subject)
+        for point, shown in zip(points, medians, strict=True)
+    )
+    title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track), 'commit')}"
+    spark = Text("  " + sparkline(track.level.tolist()))
+    out = len(track) - len(points)
+    query = f"speedproof history query {quote(series.key.benchmark)} --all"
+    notes = (Text(f"... {plural(out, 'earlier commit')}: {query}"),) if out else ()
+    return Report(title, (spark,), (Table.of(columns, rows),), notes)

@@ -7,14 +7,17 @@ carrier of it: every coloured cell says in words what its colour says.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof import __version__
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -220,3 +223,17 @@ ENDINGS = frozenset([".json", ".jsonl", ".pdf", ".png", ".svg"]).union(
     *(one.endings for one in FORMATS.values())
 )
 """Of everything that is written, pictures and results, too: a report under the ending of another one misleads."""
+
+
+# What a terminal obeys though JSON may have it bare: DEL, C1, and what turns the direction of writing.
+_OBEYED = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+SCHEMA_VERSION = 5
+"""Raised when a field changes its meaning or goes; new fields do not raise it."""
+
+
+def to_json(command: str, results: Sequence[Any], **more: Any) -> str:
+    """Results of a command as an indented JSON text."""
+    envelope = {"speedproof": __version__, "schema": SCHEMA_VERSION, "command": command, "results": results}
+    envelope.update(more)
+    text = msgspec.json.format(msgspec.json.encode(envelope), indent=2).decode() + "\n"
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

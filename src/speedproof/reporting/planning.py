@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from speedproof.data.units import format_value
 from speedproof.protocols.planning import Calibration, RunPlan
 from speedproof.protocols.power import MOST_RUNS, PowerPlan, RunsForPower
@@ -112,9 +114,7 @@ def of_power(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: st
     if len(plans) == 1:
         often, oftener = first.sizes
         sentence = f"{what}: about {_runs(often)} {runs} of each{_range(often)}; in 9 of 10: {_runs(oftener)}"
-        return Report(
-            about.title, (Text(sentence, "strong", asked),), notes=notes, command="compare", data=about.data
-        )
+        return replace(about, headline=(Text(sentence, "strong", asked),))
     column, named = benchmark_column([plan.benchmark for plan in plans])
     rows = [
         Row.of(
@@ -128,14 +128,8 @@ def of_power(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: st
         for plan in sorted(plans, key=lambda plan: -(plan.sizes[0].runs or MOST_RUNS))
     ]
     columns = (column, *right("pilot", "8 of 10", "between", "9 of 10"))
-    return Report(
-        about.title,
-        (Text(f"{what}: {runs} of each version", "strong", asked),),
-        (Table.of(columns, rows),),
-        notes,
-        command="compare",
-        data=about.data,
-    )
+    answer = Text(f"{what}: {runs} of each version", "strong", asked)
+    return replace(about, headline=(answer,), tables=(Table.of(columns, rows),))
 
 
 def _runs(size: RunsForPower) -> str:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from speedproof.data.units import scale_of
 from speedproof.protocols.results import Comparison, SuiteRanking, Verdict
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting import notes, words
+from speedproof.reporting import words
 from speedproof.reporting.model import (
     MANY,
     Cell,
@@ -28,6 +28,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import benchmark_column, level, nicknames, plural, shortened, spoken, values
+from speedproof.reporting.notes import caveats, failed, held_against, says_sessions, two_speeds, undermining
 from speedproof.reporting.rows import OUTCOMES, Voice, by_medians, opposite, records, times, version_columns
 
 _AT_ENDS = 5
@@ -54,9 +55,9 @@ def report(
         about,
         headline=(
             *made.headline,
-            *notes.caveats(result.caveats),
-            *(() if one and notes.says_sessions(heads[0]) else notes.held_against(heads)),
-            *notes.two_speeds(result.machine, *spoken(versions)),
+            *caveats(result.caveats),
+            *(() if one and says_sessions(heads[0]) else held_against(heads)),
+            *two_speeds(result.machine, *spoken(versions)),
         ),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
@@ -129,9 +130,9 @@ def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
     if head.verdict in words.CHANGED and (ratio := by_medians(head)):
         pair = f"a typical pair of {words.several(head.repeated)}"
         yield Text(f"The change is of {pair}; of the medians alone it is {ratio}.", "dim")
-    undermined = tuple(notes.undermining([head]))
+    undermined = tuple(undermining([head]))
     yield from undermined
-    lost = [kind.violated for kind in notes.failed([head], undermining=False) if kind.undermines != "nothing"]
+    lost = [kind.violated for kind in failed([head], undermining=False) if kind.undermines != "nothing"]
     if lost and not undermined:
         yield Text(f"Failed checks: {', '.join(lost)}.", "dim")
     elif head.checks and not head.failed_checks:
@@ -185,10 +186,7 @@ def _several(result: SuiteComparison, voice: Voice, everything: bool) -> Report:
         "",
         (answer, *(whole if many else ())),
         (*((voice.bands(voice.banded(heads)),) if many and changed else ()), table),
-        (
-            *(() if many else whole),
-            *notes.undermining(heads),
-        ),
+        (*(() if many else whole), *undermining(heads)),
         (*hint_of_all("benchmark", table), "--details: other protocols, HPT", "--explain: checks"),
     )
 

@@ -21,7 +21,7 @@ from speedproof.data.units import Direction
 from speedproof.errors import DataError, FormatError
 from speedproof.protocols.results import SuiteRanking
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.reporting.json import SCHEMA_VERSION
+from speedproof.reporting.model import SCHEMA_VERSION
 from speedproof.stats.estimate import Estimate
 
 

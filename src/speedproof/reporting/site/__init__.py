@@ -11,19 +11,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
+import numpy as np
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import SpeedproofError, UsageError
+from speedproof.history.changes import Change
+from speedproof.history.commits import Commit
 from speedproof.history.result import HistoryAnswer
+from speedproof.history.rows import Triage
 from speedproof.history.tracks import Track
-from speedproof.reporting.site.encode import encode_index, encode_line, encode_track
+from speedproof.history.triage import STANDS
+from speedproof.reporting.history import at_least, between_sessions, headline_of, size_of, today_of
+from speedproof.stats.scaling import middle
 
 _FILES = ("uPlot.js", "uPlot.css", "uPlot.LICENSE.txt", "page.css", "page.js")
 _MARK = '<meta name="generator" content="speedproof">'
@@ -119,3 +129,164 @@ def _write(path: Path, text: str) -> int:
     beside.write_text(text, encoding="utf-8", newline="\n")
     beside.replace(path)
     return len(text.encode())
+
+
+_STEPS = 4096  # a track's values are kept to this part of their range, finer than any screen
+_COARSEST = 1e-4  # and never coarser than this share of a value
+_SPARK = 40
+
+
+def encode_track(track: Track, commits: Sequence[Commit], *, branch: str = "") -> dict[str, Any]:
+    """A track in small integers.
+
+    ``k`` are runs of neighbouring commits (first, how many), ``v`` logarithms in steps of ``q`` about ``o``, ``l``
+    and ``h`` the distances to the bounds in the same steps, -1 where there are none, ``j`` the places where
+    another anchor begins, ``br`` and ``cm`` the branch and its own commits.
+    """
+    low, high = track.bounds()
+    level, places = track.level, track.at[track.starts]
+    if branch:
+        places, names = _beside(track, places, commits)
+        kept = np.isin(places, list(names))
+        low, high, level, places = low[kept], high[kept], level[kept], places[kept]
+    least, most = float(np.fmin(low, level).min()), float(np.fmax(high, level).max())
+    step = min(_COARSEST, (most - least) / _STEPS) or _COARSEST
+    centre = float(middle(level))
+    encoded: dict[str, Any] = {
+        "b": track.basis,
+        "a": int(track.anchored),
+        "o": centre,
+        "q": float(f"{step:.3g}"),
+    }
+    step = encoded["q"]
+    encoded["v"] = np.rint((level - centre) / step).astype(int).tolist()
+    if not np.isnan(low).all():
+        encoded["l"] = _steps(level - low, step)
+        encoded["h"] = _steps(high - level, step)
+    if branch:
+        encoded["br"] = branch
+        encoded["cm"] = names
+    first = np.append(0, np.flatnonzero(places[1:] - places[:-1] != 1) + 1)
+    encoded["k"] = [list(run) for run in zip(places[first].tolist(), _sizes(first, places.size), strict=True)]
+    joints = [] if branch else [start for start, _ in track.stretches()[1:]]
+    if joints:
+        encoded["j"] = [
+            [int(places[k]), track.anchors[int(track.beside[track.starts[k]])]] for k in (0, *joints)
+        ]
+    return encoded
+
+
+def _sizes(starts: IntArray, end: int) -> list[int]:
+    """How many there are from each start to the next, or to the end."""
+    ends = np.append(starts, end)
+    sizes: list[int] = (ends[1:] - ends[:-1]).tolist()
+    return sizes
+
+
+def _steps(distances: FloatArray, step: float) -> list[int]:
+    known = ~np.isnan(distances)
+    steps: list[int] = np.where(known, np.rint(distances / step), -1.0).astype(int).tolist()
+    return steps
+
+
+def _beside(track: Track, own: IntArray, commits: Sequence[Commit]) -> tuple[IntArray, dict[int, str]]:
+    """Where a branch's points stand along other commits: its own, which are named, follow where it left them."""
+    place = {commit.sha: i for i, commit in enumerate(commits)}
+    at, names, here, beyond = [], {}, -1, 0
+    for commit in track.order:
+        if commit.sha in place:
+            here, beyond = place[commit.sha], 0
+            at.append(here)
+        else:
+            beyond += 1
+            at.append(here + beyond)
+            names[here + beyond] = commit.sha
+    return np.array(at, dtype=np.int64)[own], names
+
+
+def encode_index(
+    results: Sequence[HistoryAnswer],
+    used: Sequence[int],
+    lines: Mapping[int, Sequence[Mapping[str, Any]]],
+    *,
+    made: str,
+    link: str,
+    tags: Mapping[str, str],
+) -> dict[str, Any]:
+    """What the overview shows: commits, a line a benchmark, the changes.
+
+    ``results`` are those of the metrics that decide and, at a risk of their own, those of the others.
+    """
+    result = results[0]
+    series = {number: known for found in results for number, known in found.series.items()}
+    number = {series: i for i, series in enumerate(used)}
+    order = {commit.sha: i for i, commit in enumerate(result.commits)}
+    changes = []
+    for apart, found in enumerate(results):
+        seen = Counter[int]()
+        which = {}  # the number of every track among those of its series
+        for track in found.tracks:
+            which[id(track)] = seen[track.series]
+            seen[track.series] += 1
+        for change in found.changes:
+            encoded = _change(found, change)
+            places = {"k": change.commit, "e": change.earliest, "l": change.latest}
+            encoded |= {name: order[commit.sha] for name, commit in places.items()}
+            encoded |= {"s": number[change.track.series], "t": which[id(change.track)], "apart": apart}
+            changes.append(encoded)
+    headline, *proof = headline_of(result)
+    said = [[order[d.commit], d.benchmark, _words(d)] for d in result.decisions if d.commit in order]
+    return {
+        "headline": headline.text,
+        "proof": "".join(text.text for text in proof),
+        "floor": [f"{line}." for line in between_sessions(result.noise)],
+        "made": made,
+        "link": link,
+        "commits": [[c.sha, c.subject, c.date[:16], c.author] for c in result.commits],
+        "said": said,
+        "tags": sorted([order[sha], name] for sha, name in tags.items() if sha in order),
+        "series": [
+            {"n": series[s].key.benchmark, "m": series[s].key.metric, "u": series[s].unit, "tracks": lines[s]}
+            for s in used
+        ],
+        "changes": changes,
+    }
+
+
+def _change(history: HistoryAnswer, change: Change) -> dict[str, Any]:
+    slower, state = history.slower(change), history.state(change)
+    return {
+        "f": _digits(change.factor),
+        "times": size_of(change, "time", slower)[0],
+        "least": at_least(change),
+        "slower": int(slower),
+        "state": state if state in (STANDS, "undone") else "decided",
+        "today": today_of(history, change),
+        "who": history.assigned(change) or "",
+    }
+
+
+def _words(said: Triage) -> str:
+    return f"{said.state}{f': {said.reason}' if said.reason else ''} ({said.who}, {said.at[:10]})"
+
+
+def encode_line(track: Mapping[str, Any]) -> dict[str, Any]:
+    """A track in the overview: its basis, number of commits, last value, and 40 heights of 0 to 35."""
+    values = np.array(track["v"], dtype=np.float64)
+    groups = min(_SPARK, values.size)
+    starts = np.arange(groups) * values.size // groups
+    means = np.add.reduceat(values, starts) / _sizes(starts, values.size)
+    span = float(np.ptp(means))
+    heights = np.rint((means - means.min()) / span * 35).astype(int) if span else np.full(means.size, 17)
+    return {
+        "b": track["b"],
+        "a": track["a"],
+        "c": int(values.size),
+        "last": _digits(math.exp(track["o"] + track["v"][-1] * track["q"])),
+        "p": "".join("0123456789abcdefghijklmnopqrstuvwxyz"[h] for h in heights),
+    }
+
+
+def _digits(value: float) -> float | None:
+    """To six digits; none for what JSON has no word for."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None

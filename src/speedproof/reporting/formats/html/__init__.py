@@ -1,15 +1,35 @@
-"""Any report as a piece of HTML without style and script: what a notebook shows."""
+"""Any report as one HTML page, which holds everything it shows; as a piece of HTML for a notebook."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape as escaped
+from typing import Any
 
 from speedproof.data.names import visible
-from speedproof.reporting.model import Report, Table
+from speedproof.data.suite import Suite
+from speedproof.reporting.formats.html.page import render as render
+from speedproof.reporting.formats.html.panels import panels as panels
+from speedproof.reporting.model import Report, Reported, Table
 
 
-def render(report: Report) -> str:
+def write(reported: Reported, target: str) -> str:
+    """Reports as a page, with a panel for each benchmark whose samples are known."""
+    suite = reported.suite or Suite((), {})
+    drawn = []
+    for report in reported.reports:
+        of_report: dict[str, Any] = {}
+        for result in reported.results:
+            if report.about == result.metric or len(reported.reports) == 1:
+                of_result = panels(result, suite, result.margin)
+                if len(of_result) == 1:  # of several versions, each has a row
+                    of_result = {**of_result, result.candidate: next(iter(of_result.values()))}
+                of_report = of_result | of_report
+        drawn.append(of_report)
+    return render(*reported.reports, panels=drawn, suite=suite, context=reported.context)
+
+
+def fragment(report: Report) -> str:
     """A report as paragraphs and tables; everything of the user's is escaped."""
     return "\n".join(_lines(report))
 

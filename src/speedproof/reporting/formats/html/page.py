@@ -15,8 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from speedproof.data.names import visible
-from speedproof.reporting.html.axis import RatioAxis, ratio_axis
-from speedproof.reporting.html.panels import Panel
+from speedproof.reporting.formats.html.panels import Panel, RatioAxis, ratio_axis
 from speedproof.reporting.model import Cell, Report, Style, Table
 from speedproof.reporting.names import nicknames
 from speedproof.stats.estimate import Estimate
