@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from enum import StrEnum
 from functools import partial
 from typing import Any, Literal
@@ -355,6 +356,18 @@ def _array(given: object) -> npt.NDArray[Any]:
         return np.array(given)
     except ValueError:
         return np.array(None)
+
+
+def like(sample: Sample, values: FloatArray, **others: Any) -> Sample:
+    """One that differs in values that are known to be fit, and in what cannot be wrong; nothing is checked."""
+    if values.flags.writeable:
+        values = values.copy()
+        values.flags.writeable = False
+    other = copy(sample)
+    force_setattr(other, "values", values)
+    for name, value in others.items():
+        force_setattr(other, name, value)
+    return other
 
 
 def all_ascending(samples: Sequence[Sample]) -> FloatArray:
