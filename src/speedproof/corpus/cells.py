@@ -90,12 +90,14 @@ def _ends(sizes: Sequence[int]) -> npt.NDArray[np.int32]:
 
 
 def numbers(array: pa.Array) -> npt.NDArray[Any]:
-    """Numbers without nulls, or with anything in their places, where they lie."""
+    """Numbers without nulls, or with anything in their places, where they lie; read-only."""
     kind = np.dtype(array.type.to_pandas_dtype())
     data = array.buffers()[1]
     if data is None:
         return np.empty(0, dtype=kind)
-    return np.frombuffer(data, kind, len(array), array.offset * kind.itemsize)
+    there = np.frombuffer(data, kind, len(array), array.offset * kind.itemsize)
+    there.flags.writeable = False
+    return there
 
 
 def known(array: pa.Array) -> npt.NDArray[np.bool_]:

@@ -46,7 +46,7 @@ from speedproof.protocols.units import Summary
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TOGETHER = 512
+_TOGETHER = 2048
 _NAMED = 20
 
 Pairs = Literal["all", "consecutive"] | tuple[tuple[str, str], ...]

@@ -273,7 +273,8 @@ class Suite(Alike, Struct, frozen=True, eq=False):
                 skipped.append(record)
                 continue
             group = groups.setdefault((Key(record.benchmark, record.metric), version), [])
-            if problem := misfit(group, record) or (not fit and negative_time(record)):
+            problem = (group and misfit(group, record)) or (not fit and negative_time(record))
+            if problem:
                 skipped.append(Skipped(record.path, record.where, record.benchmark, problem))
                 continue
             versions[version] = True

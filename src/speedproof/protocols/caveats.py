@@ -80,7 +80,7 @@ def caveats_of(
             by_order.setdefault(
                 Order.APART if order is Order.MIXED and _sessions_apart(*sides) else order, []
             ).append(name)
-        if blocks_of(pair) is None and any(Trait.STOPPED_ON_RESULT in side.traits for side in sides):
+        if any(Trait.STOPPED_ON_RESULT in side.traits for side in sides) and blocks_of(pair) is None:
             stopped[name] = {_LINE.sub("", side.source) for side in sides}
         alone = tuple(version for version, side in zip(versions, sides, strict=True) if _one_process(side))
         if alone:

@@ -143,28 +143,27 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
         runs_needed=runs_needed_means,
         errors=log_ratio_of_means(slow, fast, moments),
     )
-    return [
-        c if seen is None else replace(c, slow_runs=seen)
-        for c, seen in zip(comparisons, _slow_runs(sides, slow, fast, ordered), strict=True)
-    ]
+    for i, seen in _slow_runs(sides, slow, fast, ordered):
+        comparisons[i] = replace(comparisons[i], slow_runs=seen)
+    return comparisons
 
 
 def _slow_runs(
     sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, ordered: tuple[FloatArray, FloatArray]
-) -> Iterator[tuple[float, float] | None]:
-    """Of each pair, how many runs of the candidate take how long, where that alone makes its mean worse."""
+) -> Iterator[tuple[int, tuple[float, float]]]:
+    """By row, how many runs of the candidate take how long, where that alone makes its mean worse."""
     typical = middle(ordered[1])
     with np.errstate(over="ignore"):
         dearer = fast.mean(axis=-1) > slow.mean(axis=-1)
     turned = dearer & (typical > 0.0) & (typical < middle(ordered[0]))
-    for side, other_way, median, x, y in zip(sides, turned, typical, slow, fast, strict=True):
+    for i in np.flatnonzero(turned).tolist():
+        x, y = slow[i], fast[i]
         beyond = y > x.max()
-        if side.turned or not other_way or not beyond.any() or mean(y[~beyond]) > mean(x):
-            yield None
-        else:
+        if not sides[i].turned and beyond.any() and mean(y[~beyond]) <= mean(x):
             with np.errstate(over="ignore"):
-                times = float(middle(y[beyond]) / median)
-            yield (float(beyond.mean()), times) if times < np.inf else None
+                times = float(middle(y[beyond]) / typical[i])
+            if times < np.inf:
+                yield i, (float(beyond.mean()), times)
 
 
 def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) -> list[list[Note]]:

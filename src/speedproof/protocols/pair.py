@@ -7,13 +7,14 @@ speaks against the runs. Many pairs are prepared together, and those of equal si
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, batches, stacked
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.sample import LARGE, Sample, all_ascending, reduce_together
+from speedproof.data.sample import LARGE, Sample, all_ascending, least_values, reduce_together
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.checks import (
     Tested,
@@ -95,13 +96,18 @@ class Sides(Struct, frozen=True, eq=False):
             benchmark=self.key.benchmark,
             metric=self.key.metric,
             protocol=protocol,
-            question=question.format(better="higher" if self.turned else "lower"),
+            question=_asked(question, self.turned),
             alpha=rules.alpha,
             reference=self.summaries[0],
             candidate=self.summaries[1],
             paired=self.paired,
             **values,
         )
+
+
+@cache
+def _asked(question: str, turned: bool) -> str:
+    return question.format(better="higher" if turned else "lower")
 
 
 def in_order(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -154,6 +160,11 @@ class PreparedPairs:
             self._summaries[location] = summarise_all(self._measured, self._used(location))
         return self._summaries[location]
 
+    @cached_property
+    def least(self) -> list[float]:
+        """The smallest value that was measured of both sides of every pair, in order."""
+        return least_values(self._measured)
+
     def _used(self, location: StandsForAProcess) -> list[Sample]:
         if not self._reduced:
             return self._measured
@@ -173,11 +184,18 @@ class PreparedPairs:
                         *coarse,
                         *([_MATCHED] if cut is not pair else []),
                     ],
-                    of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested),
-                    of_runs(pair.candidate, y, "Y", other_nested=pair.reference.nested),
+                    of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested, least=of_x),
+                    of_runs(pair.candidate, y, "Y", other_nested=pair.reference.nested, least=of_y),
                 )
-                for pair, cut, x, y, coarse in zip(
-                    self.pairs, self.matched, used[::2], used[1::2], coarse_values(self.pairs), strict=True
+                for pair, cut, x, y, coarse, of_x, of_y in zip(
+                    self.pairs,
+                    self.matched,
+                    used[::2],
+                    used[1::2],
+                    coarse_values(self.pairs),
+                    self.least[::2],
+                    self.least[1::2],
+                    strict=True,
                 )
             ]
             self._lasting = checks, steadiness(measured)
@@ -189,14 +207,15 @@ class PreparedPairs:
             at_slow, at_fast = (at_y, at_x) if turned else (at_x, at_y)
             slow, fast = used[at_slow].values, used[at_fast].values
             both_sides = summaries[at_x], summaries[at_y]
-            if max(abs(end) for one in both_sides for end in (one.minimum, one.maximum)) >= _LARGE:
+            of_x, of_y = both_sides
+            if max(of_x.maximum, of_y.maximum, -of_x.minimum, -of_y.minimum) >= _LARGE:
                 slow, fast = with_headroom(slow, fast)
-            of_both, of_x, of_y = lasting[i]
+            of_both, of_one, of_other = lasting[i]
             checks_of_both = (
                 *of_both,
-                *of_x,
+                *of_one,
                 *of_order(pair.reference, "X", tests[at_x], steady[at_x]),
-                *of_y,
+                *of_other,
                 *of_order(pair.candidate, "Y", tests[at_y], steady[at_y]),
             )
             of_slow, of_fast = ranks[at_slow], ranks[at_fast]
