@@ -358,15 +358,24 @@ def _array(given: object) -> npt.NDArray[Any]:
         return np.array(None)
 
 
-def like(sample: Sample, values: FloatArray, **others: Any) -> Sample:
+def like(
+    sample: Sample,
+    values: FloatArray,
+    source: str,
+    session_names: tuple[str, ...],
+    span: tuple[float, float] | None,
+    position: int,
+) -> Sample:
     """One that differs in values that are known to be fit, and in what cannot be wrong; nothing is checked."""
     if values.flags.writeable:
         values = values.copy()
         values.flags.writeable = False
     other = copy(sample)
     force_setattr(other, "values", values)
-    for name, value in others.items():
-        force_setattr(other, name, value)
+    force_setattr(other, "source", source)
+    force_setattr(other, "session_names", session_names)
+    force_setattr(other, "span", span)
+    force_setattr(other, "position", position)
     return other
 
 

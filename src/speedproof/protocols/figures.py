@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -49,7 +50,7 @@ class Decision(Struct, frozen=True):
 
 def state_of(pvalue: float, alpha: float, lacking: Sequence[bool], *, together: bool = False) -> State:
     """Where a figure ends; figure 2 asks for more runs of both samples even when one of them is large."""
-    if any(lacking):
+    if lacking and any(lacking):
         return State.MORE_RUNS if together else State.MORE_RUNS_X if lacking[0] else State.MORE_RUNS_Y
     if math.isnan(pvalue):
         return State.UNDEFINED
@@ -139,8 +140,12 @@ def _needed(side: Sides, of_slow: float, of_fast: float, *, no_spread: bool, equ
 def in_runs(side: Sides, of_slow: float, of_fast: float, what: str) -> Needed:
     """A forecast by the names of the user's samples, of more runs than there are."""
     x, y = (of_fast, of_slow) if side.turned else (of_slow, of_fast)
-    reason = f"{what} with power 0.8 if the observed speedup is the true one"
-    return Needed(max(math.ceil(x), side.x.n + 1), max(math.ceil(y), side.y.n + 1), reason)
+    return Needed(max(math.ceil(x), side.x.n + 1), max(math.ceil(y), side.y.n + 1), _with_power(what))
+
+
+@cache
+def _with_power(what: str) -> str:
+    return f"{what} with power 0.8 if the observed speedup is the true one"
 
 
 def fewest(sides: Sequence[Sides], wanted: Sequence[int], least: int) -> dict[int, Needed]:
@@ -187,26 +192,42 @@ def conclusions(
             needed[i] = Needed(x, y, reason, least=True)
     logs = log_speedups(observed, errors) if errors else [None] * len(sides)
     comparisons = []
-    for i, side in enumerate(sides):
-        tested = not math.isnan(pvalues[i])
-        ends: tuple[float, float] = (low[i], high[i]) if tested else (math.nan, math.nan)
+    question = f"is the {location} of the candidate {{better}}?"
+    alpha, together, confidence = rules.alpha, location == "median", 1 - rules.alpha
+    columns = zip(
+        sides,
+        pvalues,
+        slower,
+        low,
+        high,
+        tests,
+        observed,
+        verdicts,
+        checks,
+        margins,
+        logs,
+        lacking,
+        strict=True,
+    )
+    for i, (side, p, less, least, most, test, value, verdict, seen, margin, log, few) in enumerate(columns):
+        tested = p == p
         comparisons.append(
             side.answer(
                 location,
-                f"is the {location} of the candidate {{better}}?",
+                question,
                 rules,
-                state=state_of(
-                    min(pvalues[i], slower[i]), rules.alpha, lacking[i], together=location == "median"
+                state=state_of(less if less < p else p, alpha, few, together=together),
+                test=test if tested else "",
+                pvalue=p,
+                pvalue_slower=less,
+                speedup=Estimate(
+                    value, least if tested else math.nan, most if tested else math.nan, confidence
                 ),
-                test=tests[i] if tested else "",
-                pvalue=pvalues[i],
-                pvalue_slower=slower[i],
-                speedup=Estimate(observed[i], *ends, 1 - rules.alpha),
-                verdict=verdicts[i],
-                checks=(*checks[i], *side.checks),
+                verdict=verdict,
+                checks=(*seen, *side.checks),
                 needed=needed.get(i),
-                at_margin=margins[i],
-                log=logs[i],
+                at_margin=margin,
+                log=log,
             )
         )
     return comparisons
