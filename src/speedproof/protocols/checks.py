@@ -185,7 +185,10 @@ def _coarse(x: FloatArray, y: FloatArray, measured: FloatArray, unit: float) -> 
 
 
 def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Note]:
-    if Trait.ONE_PROCESS in measured.traits and measured.n > 1:
+    alone = Trait.ONE_PROCESS in measured.traits
+    if measured is used and measured.processes is None and not (alone or other_nested):
+        return []
+    if alone and measured.n > 1:
         return [Note(Assumption.SEVERAL_PROCESSES, _ONE_PROCESS, (side,))]
     if not measured.nested and used.n == measured.n:
         if other_nested and measured.processes is None and measured.n > 1:
@@ -248,6 +251,8 @@ def of_order(
     measured: Sample, side: str, neighbours: tuple[Tested, Tested] | None, within: Tested | None
 ) -> list[Note]:
     """What :func:`order_tests` and :func:`steadiness` found, said."""
+    if neighbours is None and within is None:
+        return []
     tests: list[tuple[Assumption, float, float, str, str]] = []
     if neighbours is not None:
         (ratio, serial), (correlation, trend) = neighbours

@@ -163,6 +163,8 @@ class PreparedPairs:
     @cached_property
     def least(self) -> list[float]:
         """The smallest value that was measured of both sides of every pair, in order."""
+        if not self._reduced:
+            return [summary.minimum for summary in self.summaries("median")]
         return least_values(self._measured)
 
     def _used(self, location: StandsForAProcess) -> list[Sample]:
