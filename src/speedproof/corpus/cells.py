@@ -49,14 +49,8 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return pa.Array.from_buffers(kind, len(values), [validity, *map(pa.py_buffer, _joined(values))])
     if pa.types.is_list(kind):
         arrays = [one for one in values if isinstance(one, np.ndarray)]
-        inner = kind.value_type
-        flat = (
-            _numbers(np.concatenate(arrays), inner)
-            if arrays
-            else column(list(chain.from_iterable(values)), inner)
-        )
-        ends = pa.py_buffer(_ends(list(map(len, values))))
-        return pa.Array.from_buffers(kind, len(values), [validity, ends], children=[flat])
+        flat = np.concatenate(arrays) if arrays else list(chain.from_iterable(values))
+        return lists(flat, list(map(len, values)), kind, validity)
     if pa.types.is_map(kind):
         ends = column(_ends(list(map(len, values))).tolist(), pa.int32())
         items = list(chain.from_iterable(values))
@@ -65,6 +59,19 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         )
         return pa.MapArray.from_arrays(ends, *parts)
     return _numbers(values, kind, validity)
+
+
+def lists(
+    flat: Sequence[Any] | npt.NDArray[Any],
+    sizes: Sequence[int],
+    kind: pa.DataType,
+    validity: pa.Buffer | None = None,
+) -> pa.Array:
+    """Lists of these sizes, whose values follow each other."""
+    pa, inner = arrow(), kind.value_type
+    values = _numbers(flat, inner) if isinstance(flat, np.ndarray) else column(flat, inner)
+    buffers = [validity, pa.py_buffer(_ends(sizes))]
+    return pa.Array.from_buffers(kind, len(sizes), buffers, children=[values])
 
 
 def _numbers(values: Any, kind: pa.DataType, validity: pa.Buffer | None = None) -> pa.Array:

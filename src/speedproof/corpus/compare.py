@@ -12,17 +12,18 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from math import fsum, isnan
-from operator import attrgetter, is_
+from operator import is_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answered
-from speedproof.corpus.cells import arrays, filled
+from speedproof.corpus.cells import arrays, filled, lists
 from speedproof.corpus.hpt import COLUMNS as HPT
 from speedproof.corpus.hpt import first_level
 from speedproof.corpus.place import Place, arrow
@@ -263,7 +264,7 @@ _REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state",
 def _rows_of(
     flat: Sequence[tuple[tuple[str, str], Pair]],
     by_protocol: Mapping[str, Sequence[Comparison]],
-    of_pairs: dict[str, list[Any]],
+    of_pairs: Mapping[str, Sequence[Any]],
 ) -> pa.Table:
     """The answers of all protocols; what is known of each pair itself stands in the rows of the first one."""
     schema = answer_columns()
@@ -276,36 +277,46 @@ def _rows_of(
     }
     common = arrays(names, schema)
     of_side: dict[str, list[Summary]] = {"reference": [], "candidate": []}
-    tables = []
+    beside, tables = arrays(of_pairs, schema), []
     for comparisons in by_protocol.values():
         for side, known in of_side.items():
-            summaries = list(map(attrgetter(side), comparisons))
+            summaries: list[Summary] = [getattr(c, side) for c in comparisons]
             if len(known) != len(summaries) or not all(
                 map(is_, summaries, known)
             ):  # mostly they are the same
                 of_side[side] = summaries
-                columns = {f"{side}_{name}": list(map(attrgetter(name), summaries)) for name in SIDES}
+                columns = {f"{side}_{name}": [getattr(one, name) for one in summaries] for name in SIDES}
                 common |= arrays(columns, schema)
-        tables.append(filled(common | arrays(_columns_of(comparisons) | of_pairs, schema), schema))
-        of_pairs = {}
+        tables.append(filled(common | _columns_of(comparisons, schema) | beside, schema))
+        beside = {}
     return arrow().concat_tables(tables)
 
 
-def _columns_of(comparisons: Sequence[Comparison]) -> dict[str, list[Any]]:
+def _columns_of(comparisons: Sequence[Comparison], schema: pa.Schema) -> dict[str, pa.Array]:
     """What comparisons of one protocol have of their own."""
-    columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), comparisons)) for name in _OWN}
-    columns["speedup"] = [c.speedup.value for c in comparisons]
-    certified = [c.certified for c in comparisons]
-    columns["low"], columns["high"] = [e.low for e in certified], [e.high for e in certified]
-    columns["failed"] = [[_KINDS[check.kind] for check in c.checks if not check.held] for c in comparisons]
+    columns: dict[str, list[Any]] = {name: [getattr(c, name) for c in comparisons] for name in _OWN}
+    speedups = [c.speedup for c in comparisons]
+    columns["speedup"] = [one.value for one in speedups]
+    checks = [c.checks for c in comparisons]
+    sizes = np.array(list(map(len, checks)), dtype=np.int64)
+    every = list(chain.from_iterable(checks))
+    failed = np.flatnonzero(np.fromiter((not check.held for check in every), np.bool_, len(every)))
+    owners = np.repeat(np.arange(len(comparisons)), sizes)[failed]
+    kinds = [every[i].kind for i in failed.tolist()]
+    for i, kind in zip(owners.tolist(), kinds, strict=True):
+        if kind is Assumption.SHIFT:
+            speedups[i] = comparisons[i].certified
+    columns["low"], columns["high"] = [one.low for one in speedups], [one.high for one in speedups]
     needed = [c.needed for c in comparisons]
     columns["needed_reference"] = [n and n.reference for n in needed]
     columns["needed_candidate"] = [n and n.candidate for n in needed]
     for of, parts in _SELDOM.items():
-        there = list(map(attrgetter(of), comparisons))
+        there = [getattr(c, of) for c in comparisons]
         if any(there):
             columns |= {name: [one and getattr(one, part) for one in there] for name, part in parts.items()}
-    return columns
+    counts = np.bincount(owners, minlength=len(comparisons)).tolist()
+    names = lists([_KINDS[kind] for kind in kinds], counts, schema.field("failed").type)
+    return arrays(columns, schema) | {"failed": names}
 
 
 def answer_columns() -> pa.Schema:

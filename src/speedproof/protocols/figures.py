@@ -21,9 +21,9 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.notes import Note
-from speedproof.protocols.pair import Rules, Sides
+from speedproof.protocols.pair import Alike, Rules, Sides
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded
@@ -102,8 +102,8 @@ def forecasts(
     if not wanted:
         return needed
     rows = np.asarray(wanted)
-    runs = runs_needed(slow[rows], fast[rows], rules.alpha)
-    of_slow, of_fast, within = runs.x, runs.y, np.zeros(rows.size, dtype=np.bool_)
+    of_slow, of_fast = _runs(sides, slow, fast, rules.alpha, rows, runs_needed)
+    within = np.zeros(rows.size, dtype=np.bool_)
     if rules.margin is not None and speedups:
         ends = 1.0 / (1.0 + rules.margin), 1.0 + rules.margin
         observed = np.asarray(speedups)[rows]
@@ -119,6 +119,25 @@ def forecasts(
     for i, x, y, no_spread, equal in zip(wanted, *lists(of_slow, of_fast, flat, within), strict=True):
         needed[i] = _needed(sides[i], x, y, no_spread=no_spread, equal=equal)
     return needed
+
+
+def _runs(
+    sides: Sequence[Sides],
+    slow: FloatArray,
+    fast: FloatArray,
+    alpha: float,
+    rows: IntArray,
+    runs_needed: Callable[..., RunsNeeded],
+) -> FloatArray:
+    """Of either side the runs that would find the difference of these rows; protocols share what they know."""
+    known = np.full((2, len(sides)), np.nan)
+    if isinstance(sides, Alike) and sides.ordered is not None and slow is sides.ordered[0]:
+        known = sides.needed.setdefault((runs_needed, alpha), known)
+    new = rows[np.isnan(known[0, rows])]
+    if new.size:
+        runs = runs_needed(slow[new], fast[new], alpha)
+        known[:, new] = runs.x, runs.y
+    return np.asarray(known[:, rows])
 
 
 def no_spread_of(unit: str) -> str:

@@ -6,7 +6,7 @@ speaks against the runs. Many pairs are prepared together, and those of equal si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,6 +38,7 @@ StandsForAProcess = Literal["mean", "median"]
 UNNAMED = Key("")
 LEAST_RISK = 1e-9  # the tests' approximations say nothing of what lies beyond
 _LARGE = 1e307
+_FEW_VALUES = 1 << 17  # which pairs may keep twice more while they are asked
 _MATCHED = Note(
     Assumption.NESTING,
     "processes give different numbers of values: those at the last places that all have were compared",
@@ -110,8 +111,44 @@ def _asked(question: str, turned: bool) -> str:
     return question.format(better="higher" if turned else "lower")
 
 
+class Alike(list[Sides]):
+    """Sides of equal sizes, with their values and what several protocols ask of these: it is found once."""
+
+    def __init__(self, sides: Sequence[Sides]) -> None:
+        super().__init__(sides)
+        self.values = stacked([side.slow for side in sides]), stacked([side.fast for side in sides])
+        self.ordered: tuple[FloatArray, FloatArray] | None = None
+        self.needed: dict[object, FloatArray] = {}
+
+
+class AllSides(tuple[Sides, ...]):
+    """The sides of pairs, in order; of few values they know which are alike."""
+
+    known: list[tuple[list[int], Alike]] | None = None
+
+    def batches(self) -> Iterable[tuple[list[int], Alike]]:
+        """The places of those of equal sizes, and these."""
+        if self.known is not None:
+            return self.known
+        sizes = [(side.slow.size, side.fast.size) for side in self]
+        shapes = ((x + y, x, side.paired) for (x, y), side in zip(sizes, self, strict=True))
+        found = ((rows, Alike([self[i] for i in rows])) for rows in batches(shapes))
+        if sum(map(sum, sizes)) > _FEW_VALUES:
+            return found
+        self.known = list(found)
+        return self.known
+
+
 def in_order(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Their values in ascending order, a row each; large samples know them."""
+    if not isinstance(sides, Alike):
+        return _in_order(sides, slow, fast)
+    if sides.ordered is None:
+        sides.ordered = _in_order(sides, slow, fast)
+    return sides.ordered
+
+
+def _in_order(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, FloatArray]:
     ordered = []
     for values, are_fast in ((slow, False), (fast, True)):
         if values.shape[1] >= LARGE:
@@ -141,12 +178,12 @@ class PreparedPairs:
         )
         # The same with values at places that both sides have
         self.matched = tuple(map(matched_pair, self.pairs)) if self._reduced else self.pairs
-        self._sides: dict[StandsForAProcess, tuple[Sides, ...]] = {}
+        self._sides: dict[StandsForAProcess, AllSides] = {}
         self._summaries: dict[StandsForAProcess, list[Summary]] = {}
         # What does not depend on what stands for a process: checks of each pair and its sides, and steadiness.
         self._lasting: tuple[list[tuple[list[Note], ...]], list[Tested | None]] | None = None
 
-    def sides(self, location: StandsForAProcess) -> tuple[Sides, ...]:
+    def sides(self, location: StandsForAProcess) -> AllSides:
         """The pairs, in order, with the mean or the median of a unit in the place of its values."""
         location = location if self._reduced else "median"
         if location not in self._sides:
@@ -174,7 +211,7 @@ class PreparedPairs:
         reduce_together([side for sides in matched for side in sides], location)
         return [sample for sides in matched for sample in independent_units(sides, location)]
 
-    def _prepare(self, location: StandsForAProcess) -> tuple[Sides, ...]:
+    def _prepare(self, location: StandsForAProcess) -> AllSides:
         measured, used = self._measured, self._used(location)
         tests, ranks = order_tests(measured, used)  # which puts large samples in order
         summaries = self.summaries(location)
@@ -225,7 +262,7 @@ class PreparedPairs:
             sides.append(
                 Sides(pair.key, used[at_x], used[at_y], slow, fast, turned, both_sides, checks_of_both, both)
             )
-        return tuple(sides)
+        return AllSides(sides)
 
 
 def in_batches(
@@ -234,8 +271,6 @@ def in_batches(
 ) -> list[Comparison]:
     """The answers about all pairs, in order, asked of pairs of equal sizes together."""
     comparisons: dict[int, Comparison] = {}
-    for rows in batches((side.slow.size + side.fast.size, side.slow.size, side.paired) for side in sides):
-        alike = [sides[i] for i in rows]
-        slow, fast = stacked([side.slow for side in alike]), stacked([side.fast for side in alike])
-        comparisons.update(zip(rows, answers(alike, slow, fast), strict=True))
+    for rows, alike in (sides if isinstance(sides, AllSides) else AllSides(sides)).batches():
+        comparisons.update(zip(rows, answers(alike, *alike.values), strict=True))
     return [comparisons[i] for i in range(len(sides))]
