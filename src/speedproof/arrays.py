@@ -88,7 +88,7 @@ def _found(numbers: IntArray) -> Groups:
 
 def stacked(rows: Sequence[FloatArray]) -> FloatArray:
     """Rows of one length in a table; a single one, which may be long, is not copied."""
-    return rows[0][None] if len(rows) == 1 else np.stack(rows)
+    return rows[0][None] if len(rows) == 1 else np.concatenate(rows).reshape(len(rows), -1)
 
 
 def batches(shapes: Iterable[tuple[int, ...] | None]) -> Iterator[list[int]]:

@@ -1,6 +1,7 @@
 """Samples and suites: what they refuse, how they pool, what is told of them; nothing is lost without a word."""
 
 import inspect
+from typing import Any
 
 import numpy as np
 import pytest
@@ -137,6 +138,39 @@ def test_one_bad_benchmark_does_not_lose_the_others() -> None:
     assert [k.benchmark for k in suite.keys] == ["good"]
     assert suite.skipped[0].benchmark == "bad"
     assert "finite" in suite.skipped[0].reason
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("xyz"),
+            st.lists(st.floats(-1, 10), max_size=3),
+            st.sampled_from(["", "1.json", "2.json"]),
+            st.sampled_from(["", "result 1"]),
+            st.sampled_from([frozenset[Trait](), frozenset({Trait.ORDER_KNOWN})]),
+            st.sampled_from([None, (1.0, 2.0)]),
+            st.sampled_from([None, Direction.HIGHER]),
+        ),
+        max_size=8,
+    )
+)
+def test_a_sample_does_not_depend_on_its_neighbours(rows: list[tuple[Any, ...]]) -> None:
+    """Many records give the samples that each gives alone."""
+    names = ("path", "where", "traits", "span", "direction")
+    records = [
+        (version, Record(f"b{i}", np.array(values, dtype=float), **dict(zip(names, more, strict=True))))
+        for i, (version, values, *more) in enumerate(rows)
+    ]
+    alone = [Suite.from_records([record]) for record in records]
+    together = Suite.from_records(records)
+    assert together.samples == {key: sample for suite in alone for key, sample in suite.samples.items()}
+    assert sorted(map(str, together.skipped)) == sorted(str(s) for suite in alone for s in suite.skipped)
+    for (_, record), suite in zip(records, alone, strict=True):
+        for key in suite.samples:
+            kept = together.samples[key].values
+            record.values[:] = 99.0
+            assert not kept.flags.writeable
+            assert 99.0 not in kept
 
 
 def test_partners_that_lack_are_named() -> None:

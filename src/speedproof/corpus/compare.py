@@ -7,28 +7,32 @@ Parquet file and keeps what it adds to the whole in that file's footer. A file t
 from __future__ import annotations
 
 import csv
+import gc
 import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from math import fsum, isnan
-from operator import attrgetter
+from operator import is_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answered
+from speedproof.corpus.cells import arrays, filled, lists
 from speedproof.corpus.hpt import COLUMNS as HPT
 from speedproof.corpus.hpt import first_level
 from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.read import fetched, rows_of, tables_of
 from speedproof.corpus.schema import opened, suite_of
+from speedproof.data.notes import Assumption
 from speedproof.data.record import pairing
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pairing, Suite
+from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import FormatError, UsageError
 from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.protocols.aggregates import LOCATIONS, Location, LogRatios, log_ratios
@@ -38,11 +42,12 @@ from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import all_caveats, located
+from speedproof.protocols.units import Summary
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TOGETHER = 512
+_TOGETHER = 2048
 _NAMED = 20
 
 Pairs = Literal["all", "consecutive"] | tuple[tuple[str, str], ...]
@@ -121,6 +126,16 @@ def _floor_in(folder: str, digest: str) -> NoiseFloor:
 
 def compare_part(task: Task) -> int:
     """Answer one part; how many comparisons that were."""
+    collects = gc.isenabled()
+    gc.disable()  # a part makes many objects and no cycles, so a look for cycles costs a quarter more for nothing
+    try:
+        return _compare_part(task)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _compare_part(task: Task) -> int:
     asked, order = task.asked
     rules = asked.rules if not asked.floor else replace(asked.rules, floor=_floor_in(task.out, asked.floor))
     named = {version for pair in asked.pairs for version in pair} if isinstance(asked.pairs, tuple) else None
@@ -136,19 +151,10 @@ def compare_part(task: Task) -> int:
             by_protocol[protocol] += answers(protocol, prepared)
         for location, values in located(prepared).items():
             places[location] += values
-    # What is known of each pair itself stands in the rows of the first protocol.
-    none = (None,) * len(HPT)
     levels = first_level(pairs) if set(DETAILS) <= set(asked.protocols) else [None] * len(pairs)
-    speeds = [[None if isnan(v) else v for v in row] for row in two_speeds_of(pairs).tolist()]
-    of_pairs = [(*speed, *(level or none)) for speed, level in zip(speeds, levels, strict=True)]
-    of_pairs += [(None,) * len(SPEEDS) + none] * (len(by_protocol) - 1) * len(pairs)
-    each = (
-        (versions, c)
-        for comparisons in by_protocol.values()
-        for (versions, _), c in zip(flat, comparisons, strict=True)
-    )
-    rows = [(*_row(*one), *beside) for one, beside in zip(each, of_pairs, strict=True)]
-    schema = answer_columns()
+    speeds = two_speeds_of(pairs).T.tolist()
+    of_pairs = {name: [None if isnan(v) else v for v in of] for name, of in zip(SPEEDS, speeds, strict=True)}
+    of_pairs |= {name: [level and level[i] for level in levels] for i, name in enumerate(HPT)}
     note, start, skipped = [], 0, list(map(str, suite.skipped))
     for versions, of_two in paired.items():
         end = start + len(of_two.pairs)
@@ -157,8 +163,7 @@ def compare_part(task: Task) -> int:
                        {location: values[2 * start : 2 * end] for location, values in places.items()})  # fmt: skip
         note.append((versions, msgspec.to_builtins(seen)))
         start, skipped = end, []
-    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in schema]
-    task.keep(arrow().table(columns, schema=schema), note, use_dictionary=_REPEATED)
+    task.keep(_rows_of(flat, by_protocol, of_pairs), note, use_dictionary=_REPEATED)
     return len(flat)
 
 
@@ -245,22 +250,73 @@ SPEEDS = ("speeds_reference", "speeds_candidate", "speeds_within")
 """What :func:`speedproof.protocols.caveats.two_speeds_of` finds."""
 SIDES = ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad")
 FLOOR = ("deviation", "degrees", "sessions", "reach")
-_OF_SIDE, _OF_FLOOR = attrgetter(*SIDES), attrgetter(*FLOOR)
+_OWN = ("protocol", "verdict", "state", "test", "pvalue", "pvalue_slower")
+_SELDOM = {
+    "at_margin": {"pvalue_equivalent": "equivalent"},
+    "chance": {"chance": "value", "chance_low": "low", "chance_high": "high"},
+    "floor": {f"floor_{name}": name for name in FLOOR},
+}
+"""What few protocols have, and the columns that it gives."""
+_KINDS = {kind: kind.value for kind in Assumption}
 _REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]
 
 
-def _row(versions: tuple[str, str], c: Comparison) -> tuple[Any, ...]:
-    """A comparison as the columns that it has of its own."""
-    chance, needed, certified = c.chance, c.needed, c.certified
-    return (
-        c.benchmark, c.metric, *versions, c.protocol, c.verdict.value, c.state.value, c.test, c.reference.unit,
-        c.pvalue, c.pvalue_slower, c.at_margin.equivalent if c.at_margin else None,
-        c.speedup.value, certified.low, certified.high,
-        *((chance.value, chance.low, chance.high) if chance else (None, None, None)),
-        *((needed.reference, needed.candidate) if needed else (None, None)),
-        [check.kind.value for check in c.failed_checks],
-        *_OF_SIDE(c.reference), *_OF_SIDE(c.candidate), *(_OF_FLOOR(c.floor) if c.floor else (None,) * len(FLOOR)),
-    )  # fmt: skip
+def _rows_of(
+    flat: Sequence[tuple[tuple[str, str], Pair]],
+    by_protocol: Mapping[str, Sequence[Comparison]],
+    of_pairs: Mapping[str, Sequence[Any]],
+) -> pa.Table:
+    """The answers of all protocols; what is known of each pair itself stands in the rows of the first one."""
+    schema = answer_columns()
+    names = {
+        "benchmark": [pair.key.benchmark for _, pair in flat],
+        "metric": [pair.key.metric for _, pair in flat],
+        "reference": [reference for (reference, _), _ in flat],
+        "candidate": [candidate for (_, candidate), _ in flat],
+        "unit": [pair.reference.unit for _, pair in flat],
+    }
+    common = arrays(names, schema)
+    of_side: dict[str, list[Summary]] = {"reference": [], "candidate": []}
+    beside, tables = arrays(of_pairs, schema), []
+    for comparisons in by_protocol.values():
+        for side, known in of_side.items():
+            summaries: list[Summary] = [getattr(c, side) for c in comparisons]
+            if len(known) != len(summaries) or not all(
+                map(is_, summaries, known)
+            ):  # mostly they are the same
+                of_side[side] = summaries
+                columns = {f"{side}_{name}": [getattr(one, name) for one in summaries] for name in SIDES}
+                common |= arrays(columns, schema)
+        tables.append(filled(common | _columns_of(comparisons, schema) | beside, schema))
+        beside = {}
+    return arrow().concat_tables(tables)
+
+
+def _columns_of(comparisons: Sequence[Comparison], schema: pa.Schema) -> dict[str, pa.Array]:
+    """What comparisons of one protocol have of their own."""
+    columns: dict[str, list[Any]] = {name: [getattr(c, name) for c in comparisons] for name in _OWN}
+    speedups = [c.speedup for c in comparisons]
+    columns["speedup"] = [one.value for one in speedups]
+    checks = [c.checks for c in comparisons]
+    sizes = np.array(list(map(len, checks)), dtype=np.int64)
+    every = list(chain.from_iterable(checks))
+    failed = np.flatnonzero(np.fromiter((not check.held for check in every), np.bool_, len(every)))
+    owners = np.repeat(np.arange(len(comparisons)), sizes)[failed]
+    kinds = [every[i].kind for i in failed.tolist()]
+    for i, kind in zip(owners.tolist(), kinds, strict=True):
+        if kind is Assumption.SHIFT:
+            speedups[i] = comparisons[i].certified
+    columns["low"], columns["high"] = [one.low for one in speedups], [one.high for one in speedups]
+    needed = [c.needed for c in comparisons]
+    columns["needed_reference"] = [n and n.reference for n in needed]
+    columns["needed_candidate"] = [n and n.candidate for n in needed]
+    for of, parts in _SELDOM.items():
+        there = [getattr(c, of) for c in comparisons]
+        if any(there):
+            columns |= {name: [one and getattr(one, part) for one in there] for name, part in parts.items()}
+    counts = np.bincount(owners, minlength=len(comparisons)).tolist()
+    names = lists([_KINDS[kind] for kind in kinds], counts, schema.field("failed").type)
+    return arrays(columns, schema) | {"failed": names}
 
 
 def answer_columns() -> pa.Schema:

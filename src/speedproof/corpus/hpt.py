@@ -16,14 +16,14 @@ from msgspec import Struct
 
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
-from speedproof.protocols.hpt import CONFIDENCES, entries_of_pairs
-from speedproof.protocols.hpt_levels import Duel, decimal, within_benchmark
-from speedproof.protocols.hpt_steps import FREE, Steps, level1_steps
 from speedproof.protocols.results import RSpeedup, Winner
 from speedproof.stats.signed_rank import signed_rank
 
 if TYPE_CHECKING:
     import duckdb
+
+    from speedproof.protocols.hpt_levels import Duel
+    from speedproof.protocols.hpt_steps import Steps
 
 
 COLUMNS = ("hpt", "hpt_candidate", "hpt_reference", "hpt_wins", "hpt_loses")
@@ -50,6 +50,9 @@ class OverBenchmarks(Struct, frozen=True):
 
 def first_level(pairs: Sequence[Pair]) -> list[tuple[float, ...] | None]:
     """The columns of each pair; None where a zero or a negative value leaves it without a score."""
+    from speedproof.protocols.hpt import entries_of_pairs
+    from speedproof.protocols.hpt_levels import within_benchmark
+
     bounds: list[tuple[float, ...] | None] = []
     for pair in pairs:
         try:
@@ -65,6 +68,8 @@ def first_level(pairs: Sequence[Pair]) -> list[tuple[float, ...] | None]:
 
 def _changes(duel: Duel) -> tuple[float, float]:
     """Up to which speedup A wins, and from which on it loses; NaN where the medians decide without a test."""
+    from speedproof.protocols.hpt_steps import FREE, level1_steps
+
     (ahead,) = level1_steps([duel], "exact")
     if ahead.start == FREE:
         return math.nan, math.nan
@@ -95,6 +100,9 @@ def second_level(connection: duckdb.DuckDBPyConnection) -> OverBenchmarks | None
     at_one, a, b, wins, loses = (np.asarray(table[name], dtype=np.float64) for name in COLUMNS)
     if at_one.size < _LEAST:
         return None
+    from speedproof.protocols.hpt import CONFIDENCES
+    from speedproof.protocols.hpt_levels import decimal
+
     test = signed_rank(at_one)
     p, q = test.pvalue_positive, test.pvalue_negative
     winner = Winner.CANDIDATE if p < q else Winner.REFERENCE if q < p else Winner.TIE

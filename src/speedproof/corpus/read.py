@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from speedproof.corpus.build import REJECTS
+from speedproof.corpus.cells import column as cells
+from speedproof.corpus.cells import filled
 from speedproof.corpus.place import Place, arrow
 from speedproof.corpus.schema import File, Manifest, columns, opened, records, reject_columns
 from speedproof.data.record import Record
@@ -82,7 +84,7 @@ def rows_of(part: Part, where: str | None = None, **chosen: Collection[str] | No
 def within(rows: pa.Table, column: str, names: Collection[str]) -> pa.Table:
     """The rows whose text in a column is one of these."""
     pa = arrow()
-    mask = pa.compute.is_in(rows[column], value_set=pa.array(sorted(names), pa.string()))
+    mask = pa.compute.is_in(rows[column], value_set=cells(sorted(names), pa.string()))
     return rows if pa.compute.all(mask).as_py() else rows.filter(mask)  # which copies all values
 
 
@@ -237,12 +239,12 @@ def register(
 ) -> None:
     """Make a table of Parquet files; with the given columns where there are none."""
     if not files:
-        connection.register(name, (empty or arrow().schema([])).empty_table())
+        connection.register(name, filled({}, empty or arrow().schema([])))
     elif place.local:
         paths = [place.at(file) for file in files]
         rows = connection.read_parquet(paths, hive_partitioning=False)
         if empty is not None:
-            known = connection.from_arrow(empty.empty_table())
+            known = connection.from_arrow(filled({}, empty))
             if (rows.columns, rows.types) != (known.columns, known.types):
                 raise SpeedproofError(
                     f"{place.name}: a file is damaged: it lacks columns of the table {name}"

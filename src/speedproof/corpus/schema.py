@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
 from speedproof import __version__
-from speedproof.arrays import from_zero
+from speedproof.arrays import IntArray, from_zero
+from speedproof.corpus.cells import arrays, filled, known, numbers
 from speedproof.corpus.place import Place, arrow
 from speedproof.data.names import MANIFEST
 from speedproof.data.record import Record
@@ -157,7 +157,6 @@ def merged(records: Sequence[Record]) -> list[Record]:
 
 def table(rows: Sequence[tuple[int, str, Record]]) -> pa.Table:
     """Numbered records, each with its version, as rows."""
-    pa = arrow()
     cells_of: dict[str, list[Any]] = {name: [] for name in columns().names}
     for number, version, r in rows:
         fields = dict(r.fields)
@@ -168,23 +167,13 @@ def table(rows: Sequence[tuple[int, str, Record]]) -> pa.Table:
             *(r.span or (None, None)), r.tool, r.path, r.where, r.position,
             sorted(r.traits), list(r.notes), list(fields.items()),
         )  # fmt: skip
-        for column, value in zip(cells_of.values(), cells, strict=True):
-            column.append(value)
-    cells_of |= {name: _lists(cells_of[name], columns().field(name).type) for name in ("values", "processes")}
+        for of_column, value in zip(cells_of.values(), cells, strict=True):
+            of_column.append(value)
     try:
-        return pa.table(cells_of, schema=columns())
+        return filled(arrays(cells_of, columns()), columns())
     except UnicodeEncodeError:  # half a character, which JSON can hold and text cannot
-        return pa.table({name: _clean(values) for name, values in cells_of.items()}, schema=columns())
-
-
-def _lists(arrays: Sequence[npt.NDArray[Any] | None], kind: pa.ListType) -> pa.ListArray:
-    """Arrays as lists, without a look at each number."""
-    pa = arrow()
-    there = [values for values in arrays if values is not None]
-    sizes = [0 if values is None else values.size for values in arrays]
-    flat = pa.array(np.concatenate(there) if there else [], kind.value_type)
-    missing = pa.array([values is None for values in arrays], pa.bool_())
-    return pa.ListArray.from_arrays(pa.array(np.cumsum([0, *sizes]), pa.int32()), flat, mask=missing)
+        clean = {name: _clean(values) for name, values in cells_of.items()}
+        return filled(arrays(clean, columns()), columns())
 
 
 def _first(fields: dict[str, str], names: Sequence[str]) -> str | None:
@@ -204,9 +193,10 @@ def suite_of(rows: pa.Table) -> Suite:
     return Suite.from_records((record.version or "", record) for _, record in records(rows))
 
 
-_SAME = ("benchmark", "unit", "metric", "version", "tool", "position", "session")
-"""Columns that are fields of a record as they are."""
-_MORE = ("row", "direction", "file", "place", "tags", "traits", "notes", "began", "ended")
+_OF_RECORD = ("row", "benchmark", "unit", "metric", "version", "tool", "position", "session", "direction", "file",
+              "place", "tags", "traits", "notes", "began", "ended")  # fmt: skip
+_DIRECTIONS = {direction.value: direction for direction in Direction}
+_NO_TRAIT = frozenset[Trait]()
 _TRAITS = {trait.value: trait for trait in Trait}
 
 
@@ -219,24 +209,34 @@ def records(rows: pa.Table) -> Iterator[tuple[int, Record]]:
     """Rows as numbered records, each with its version."""
     for batch in rows.to_batches():
         values, processes = batch.column("values"), batch.column("processes")
-        flat, ends = values.values.to_numpy(), values.offsets.to_numpy()
-        numbers, stops = processes.values.to_numpy(), processes.offsets.to_numpy()
-        known = processes.is_valid().to_numpy(zero_copy_only=False)
-        same, more = (
-            zip(*(batch.column(name).to_pylist() for name in names), strict=True) for names in (_SAME, _MORE)
-        )
-        for i, (fields, others) in enumerate(zip(same, more, strict=True)):
-            row, direction, path, where, tags, traits, notes, began, ended = others
-            record = Record(
-                **dict(zip(_SAME, fields, strict=True)),
-                values=flat[ends[i] : ends[i + 1]],
-                direction=Direction(direction),
-                processes=numbers[stops[i] : stops[i + 1]].astype(np.int64) if known[i] else None,
-                path=path,
-                where=where,
-                fields=tuple(tags),
-                traits=_traits(tuple(traits)),
-                notes=tuple(notes),
-                span=None if began is None or ended is None else (began, ended),
+        flat, ends = numbers(values.values), numbers(values.offsets).tolist()
+        processes_of: list[IntArray | None] = [None] * len(batch)
+        if (nested := known(processes)).any():
+            units, stops = numbers(processes.values), numbers(processes.offsets).tolist()
+            for i in np.flatnonzero(nested).tolist():
+                processes_of[i] = units[stops[i] : stops[i + 1]].astype(np.int64)
+        columns_of = (batch.column(name).to_pylist() for name in _OF_RECORD)
+        for cells in zip(*columns_of, processes_of, ends[:-1], ends[1:], strict=True):
+            (row, benchmark, unit, metric, version, tool, position, session, direction, path, where, tags, traits,
+             notes, began, ended, of_process, start, end) = cells  # fmt: skip
+            yield (
+                row,
+                Record(
+                    benchmark,
+                    flat[start:end],
+                    unit,
+                    metric,
+                    _DIRECTIONS[direction],
+                    version,
+                    of_process,
+                    path,
+                    where,
+                    tuple(tags),
+                    _traits(tuple(traits)) if traits else _NO_TRAIT,
+                    tuple(notes),
+                    tool,
+                    position,
+                    session,
+                    None if began is None or ended is None else (began, ended),
+                ),
             )
-            yield row, record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain
 from typing import Any
@@ -13,12 +13,13 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray, from_zero, numbered
 from speedproof.data.names import enumerate_names, visible
-from speedproof.data.sample import Sample, Trait, written_in
+from speedproof.data.sample import Sample, Trait, like, written_in
 from speedproof.data.units import Direction, Unit, direction_of
 from speedproof.errors import FormatError
 
 # They hold what somebody wrote down; every other tool measures one thing after the other.
 _NO_TOOL = ("", "csv", "raw", "speedup-test", "parsec")
+_FEW = 64  # records whose values are looked at together
 _SORTED_FROM = 8  # values; so many are in order by chance in 2 of 8! orders
 
 
@@ -249,23 +250,42 @@ _ADVANTAGES = {Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED, Trait.ONE_PROCESS, Trait
                Trait.IN_TURN, Trait.MILLI, Trait.MICRO, Trait.NANO}  # fmt: skip
 
 
-def pool(group: list[Record], version: str) -> Sample:
+def all_fit(records: Sequence[Record]) -> bool:
+    """Whether every record has values, all of them finite and none negative."""
+    for at in range(0, len(records), _FEW):
+        arrays = [record.values for record in records[at : at + _FEW]]
+        if not all(values.dtype == np.float64 and values.ndim == 1 and values.size for values in arrays):
+            return False
+        values = np.concatenate(arrays)
+        if not (values.min() >= 0.0 and values.max() < np.inf):
+            return False
+    return True
+
+
+def pool(group: list[Record], version: str, fit: dict[tuple[Any, ...], Sample] | None = None) -> Sample:
     """Join records to one sample; processes of different records stay apart, and so do sessions.
 
-    Records that come from one process each, from several files, are the processes of the sample.
+    Records that come from one process each, from several files, are the processes of the sample. Of records that
+    :func:`all_fit` knows ``fit`` keeps samples that others are like.
     """
     one = group[0]
     sittings: tuple[str, ...] = (one.session or one.path,)
+    source = f"{one.path} {one.where}" if one.path and one.where else one.path or one.where
     sessions: IntArray | None = None
+    kind: tuple[Any, ...] = ()
     if len(group) > 1:
         one, sittings, sessions = _joined(group)
-    return Sample(
+    elif fit is not None and one.processes is None and one.blocks is None:
+        kind = (version, one.unit, one.metric, one.direction, one.traits, one.notes, one.tool, one.fields)
+        if (known := fit.get(kind)) is not None:
+            return like(known, one.values, source, sittings, one.span, one.position)
+    sample = Sample(
         one.values,
         one.unit,
         _better(one),
         None if one.processes is None else from_zero(one.processes),
         version,
-        f"{one.path} {one.where}" if one.path and one.where else one.path or one.where,
+        source,
         one.traits,
         tuple(dict.fromkeys(one.notes)),
         sessions=sessions,
@@ -276,6 +296,9 @@ def pool(group: list[Record], version: str) -> Sample:
         blocks=one.blocks,
         fields=one.fields,
     )
+    if kind and fit is not None:
+        fit[kind] = sample
+    return sample
 
 
 def _joined(group: list[Record]) -> tuple[Record, tuple[str, ...], IntArray | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from enum import StrEnum
 from functools import partial
 from typing import Any, Literal
@@ -241,13 +242,13 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     @property
     def process_count(self) -> int:
         """Number of independent processes; the number of values when nothing is known of processes."""
-        groups = self.groups
+        groups = None if self.processes is None else self.groups
         return self.n if groups is None else int(groups.sizes.size)
 
     @property
     def session_count(self) -> int:
         """Number of sittings; 1 when nothing is known of them."""
-        groups = self._groups("sessions", self.sessions)
+        groups = None if self.sessions is None else self._groups("sessions", self.sessions)
         return 1 if groups is None else int(groups.sizes.size)
 
     @property
@@ -358,10 +359,41 @@ def _array(given: object) -> npt.NDArray[Any]:
         return np.array(None)
 
 
+def like(
+    sample: Sample,
+    values: FloatArray,
+    source: str,
+    session_names: tuple[str, ...],
+    span: tuple[float, float] | None,
+    position: int,
+) -> Sample:
+    """One that differs in values that are known to be fit, and in what cannot be wrong; nothing is checked."""
+    if values.flags.writeable:
+        values = values.copy()
+        values.flags.writeable = False
+    other = copy(sample)
+    force_setattr(other, "values", values)
+    force_setattr(other, "source", source)
+    force_setattr(other, "session_names", session_names)
+    force_setattr(other, "span", span)
+    force_setattr(other, "position", position)
+    return other
+
+
+def least_values(samples: Sequence[Sample]) -> list[float]:
+    """The smallest value of each."""
+    least = [0.0] * len(samples)
+    for members in batches((sample.n,) for sample in samples):
+        minima = stacked([samples[i].values for i in members]).min(axis=1)
+        for i, value in zip(members, minima.tolist(), strict=True):
+            least[i] = value
+    return least
+
+
 def all_ascending(samples: Sequence[Sample]) -> FloatArray:
     """The values of samples of one size in ascending order, a row each; of large ones they are remembered."""
     if samples[0].n < LARGE:
-        return np.sort(np.stack([sample.values for sample in samples]))
+        return np.sort(stacked([sample.values for sample in samples]))
     return stacked([sample.ascending for sample in samples])
 
 
@@ -374,7 +406,7 @@ def reduce_together(samples: Sequence[Sample], location: Literal["mean", "median
         some = [samples[i] for i in members]
         groups = some[0].groups
         assert groups is not None
-        reduced = groups.locations(np.stack([sample.values for sample in some]), location)
+        reduced = groups.locations(stacked([sample.values for sample in some]), location)
         for sample, values in zip(some, reduced, strict=True):
             sessions = None if sample.sessions is None else sample.sessions[groups.first]
             sample.__dict__[location] = replace(

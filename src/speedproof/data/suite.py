@@ -24,6 +24,7 @@ from speedproof.data.record import (
     Record,
     Residue,
     Skipped,
+    all_fit,
     fields,
     misfit,
     negative_time,
@@ -258,29 +259,33 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         Suite
             Possibly empty.
         """
+        given = list(records)
+        fit = all_fit([record for _, record in given if isinstance(record, Record)])
         groups: dict[tuple[Key, str], list[Record]] = {}
         versions: dict[
             str, bool
         ] = {}  # whether anything of it is left; the first is the reference, come what may
         skipped: list[Skipped] = []
-        for version, record in records:
+        for version, record in given:
             if record.benchmark:  # else a place of a file, which belongs to no version
                 versions.setdefault(version, False)
             if isinstance(record, Skipped):
                 skipped.append(record)
                 continue
             group = groups.setdefault((Key(record.benchmark, record.metric), version), [])
-            if problem := misfit(group, record) or negative_time(record):
+            problem = (group and misfit(group, record)) or (not fit and negative_time(record))
+            if problem:
                 skipped.append(Skipped(record.path, record.where, record.benchmark, problem))
                 continue
             versions[version] = True
             group.append(record)
         samples: dict[tuple[Key, str], Sample] = {}
+        alike: dict[tuple[Any, ...], Sample] | None = {} if fit else None
         for (key, version), group in groups.items():
             if not group:
                 continue
             try:
-                samples[key, version] = pool(group, version)
+                samples[key, version] = pool(group, version, alike)
             except DataError as error:
                 first = group[0]
                 reason = str(error).removeprefix(f"{first.path} {first.where}: ")

@@ -27,6 +27,7 @@ from speedproof.stats.permutation import PROVING
 from speedproof.stats.scaling import middle
 from speedproof.stats.special import t_quantile
 
+_STOPPED, _ALONE = Trait.STOPPED_ON_RESULT, Trait.ONE_PROCESS
 _LINE = re.compile(r" line \d+$")
 
 # In 60 sessions of a program against itself with another padding the largest effect was 1.25.
@@ -66,11 +67,12 @@ def caveats_of(
     stopped: dict[str, set[str]] = {}
     spreads: list[float] = []
     for pair in pairs:
-        sides, name = (pair.reference, pair.candidate), pair.key.benchmark
-        if same_values(*sides):
+        x, y = sides = pair.reference, pair.candidate
+        name = pair.key.benchmark
+        if same_values(x, y):
             twice.append(name)
             continue
-        counts = [side.session_count for side in sides]
+        counts = x.session_count, y.session_count
         if min(counts) < LEAST_SESSIONS and counted_in(pair, floor) is None:
             order = order_of_measuring(*sides)
             if max(counts) > 1 and order is not Order.MIXED:
@@ -80,10 +82,11 @@ def caveats_of(
             by_order.setdefault(
                 Order.APART if order is Order.MIXED and _sessions_apart(*sides) else order, []
             ).append(name)
-        if blocks_of(pair) is None and any(Trait.STOPPED_ON_RESULT in side.traits for side in sides):
+        if (_STOPPED in x.traits or _STOPPED in y.traits) and blocks_of(pair) is None:
             stopped[name] = {_LINE.sub("", side.source) for side in sides}
-        alone = tuple(version for version, side in zip(versions, sides, strict=True) if _one_process(side))
-        if alone:
+        of_one = _one_process(x), _one_process(y)
+        if any(of_one):
+            alone = tuple(version for version, one in zip(versions, of_one, strict=True) if one)
             single.setdefault(alone, []).append(name)
 
     def where(names: list[str]) -> tuple[str, ...]:
@@ -161,7 +164,8 @@ def _sessions_apart(x: Sample, y: Sample) -> bool:
 
 
 def _one_process(sample: Sample) -> bool:
-    return sample.n > 1 and (Trait.ONE_PROCESS in sample.traits or sample.process_count == 1)
+    known = sample.processes is not None or _ALONE in sample.traits
+    return known and sample.n > 1 and (_ALONE in sample.traits or sample.process_count == 1)
 
 
 def _spread_of_sessions(sample: Sample) -> float:

@@ -46,6 +46,7 @@ _HISTORY = {
         "the program was replaced while it was measured: the values are of two programs; measure again",
     ),
 }
+_TOLD = frozenset({*_TAINTS, *_HISTORY})
 _ONE_PROCESS = (
     "all values come from one process: what differs between processes does not show in their spread; "
     "repeat the whole program and give the files of one version as a folder"
@@ -89,20 +90,26 @@ def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Samp
     return [check for check in checks if not check.held and check.kind in UNDERMINING]
 
 
-def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) -> list[Note]:
-    """Those that do not depend on the order of the runs: number, history, nesting, zeros, tampering."""
+def of_runs(
+    measured: Sample, used: Sample, side: str, *, other_nested: bool, least: float | None = None
+) -> list[Note]:
+    """Those that do not depend on the order of the runs: number, history, nesting, zeros, tampering.
+
+    The least value that was measured may be known.
+    """
     notes = []
     if used.n < 2:
         what = "one process" if used.processes is not None else "one run"
         message = f"{what} may be an outlier, and nothing is known of its spread: measure more"
         notes.append(Note(Assumption.SEVERAL_RUNS, message, (side,), statistic=1.0))
-    notes += [
-        Note(kind, message, (side,))
-        for trait, (kind, message) in _HISTORY.items()
-        if trait in measured.traits
-    ]
+    told = measured.traits & _TOLD
+    if told:
+        notes += [
+            Note(kind, message, (side,)) for trait, (kind, message) in _HISTORY.items() if trait in told
+        ]
     notes += _of_nesting(measured, used, side, other_nested)
-    if (least := measured.values.min()) < 0.0 or (least == 0.0 and not measured.exact):
+    least = measured.values.min() if least is None else least
+    if least < 0.0 or (least == 0.0 and not measured.exact):
         zeros, negative = int(np.sum(measured.values == 0)), int(np.sum(measured.values < 0))
         what = "negative" if negative else "0"
         message = f"{negative or zeros} of {measured.n} values are {what}: ratios mean little or nothing"
@@ -111,11 +118,12 @@ def of_runs(measured: Sample, used: Sample, side: str, *, other_nested: bool) ->
         if not negative and measured.blocks is not None and above_zero(0.0, measured.written_unit):
             message += "; in ratios of blocks 0 counts as half of the unit that values are written in"
         notes.append(Note(Assumption.POSITIVE_VALUES, message, (side,), statistic=float(negative or zeros)))
-    notes += [
-        Note(Assumption.UNTOUCHED, f"the values were {trait}: {why}", (side,))
-        for trait, why in _TAINTS.items()
-        if trait in measured.traits
-    ]
+    if told:
+        notes += [
+            Note(Assumption.UNTOUCHED, f"the values were {trait}: {why}", (side,))
+            for trait, why in _TAINTS.items()
+            if trait in told
+        ]
     return notes
 
 
@@ -134,7 +142,7 @@ def coarse_values(pairs: Sequence[Pair]) -> list[list[Note]]:
     both = [(pair.reference, pair.candidate) for pair in pairs]
     for rows in batches(None if x.exact and y.exact else (x.n + y.n, x.n) for x, y in both):
         sides = [(x.values, y.values) for x, y in (both[i] for i in rows)]
-        pooled = np.sort(np.concatenate([np.stack(side) for side in zip(*sides, strict=True)], axis=1))
+        pooled = np.sort(np.concatenate([stacked(side) for side in zip(*sides, strict=True)], axis=1))
         for k in np.flatnonzero(_perhaps_coarse(pooled)).tolist():
             notes[rows[k]] = _coarse(
                 *sides[k], pooled[k], max(sample.written_unit for sample in both[rows[k]])
@@ -177,7 +185,10 @@ def _coarse(x: FloatArray, y: FloatArray, measured: FloatArray, unit: float) -> 
 
 
 def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -> list[Note]:
-    if Trait.ONE_PROCESS in measured.traits and measured.n > 1:
+    alone = Trait.ONE_PROCESS in measured.traits
+    if measured is used and measured.processes is None and not (alone or other_nested):
+        return []
+    if alone and measured.n > 1:
         return [Note(Assumption.SEVERAL_PROCESSES, _ONE_PROCESS, (side,))]
     if not measured.nested and used.n == measured.n:
         if other_nested and measured.processes is None and measured.n > 1:
@@ -229,7 +240,7 @@ def steadiness(measured: Sequence[Sample]) -> list[Tested | None]:
     for members in batches(
         (sample.n, id(sample.groups)) if sample.nested and _has_order(sample) else None for sample in measured
     ):
-        values = np.stack([measured[i].values for i in members])
+        values = stacked([measured[i].values for i in members])
         within = drift_within(values, np.asarray(measured[members[0]].processes))
         for i, *tested in zip(members, within.correlation.tolist(), within.pvalue.tolist(), strict=True):
             tests[i] = tuple(tested)
@@ -240,6 +251,8 @@ def of_order(
     measured: Sample, side: str, neighbours: tuple[Tested, Tested] | None, within: Tested | None
 ) -> list[Note]:
     """What :func:`order_tests` and :func:`steadiness` found, said."""
+    if neighbours is None and within is None:
+        return []
     tests: list[tuple[Assumption, float, float, str, str]] = []
     if neighbours is not None:
         (ratio, serial), (correlation, trend) = neighbours

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.notes import Note
-from speedproof.protocols.pair import Rules, Sides
+from speedproof.protocols.pair import Alike, Rules, Sides
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded
@@ -49,7 +50,7 @@ class Decision(Struct, frozen=True):
 
 def state_of(pvalue: float, alpha: float, lacking: Sequence[bool], *, together: bool = False) -> State:
     """Where a figure ends; figure 2 asks for more runs of both samples even when one of them is large."""
-    if any(lacking):
+    if lacking and any(lacking):
         return State.MORE_RUNS if together else State.MORE_RUNS_X if lacking[0] else State.MORE_RUNS_Y
     if math.isnan(pvalue):
         return State.UNDEFINED
@@ -101,8 +102,8 @@ def forecasts(
     if not wanted:
         return needed
     rows = np.asarray(wanted)
-    runs = runs_needed(slow[rows], fast[rows], rules.alpha)
-    of_slow, of_fast, within = runs.x, runs.y, np.zeros(rows.size, dtype=np.bool_)
+    of_slow, of_fast = _runs(sides, slow, fast, rules.alpha, rows, runs_needed)
+    within = np.zeros(rows.size, dtype=np.bool_)
     if rules.margin is not None and speedups:
         ends = 1.0 / (1.0 + rules.margin), 1.0 + rules.margin
         observed = np.asarray(speedups)[rows]
@@ -118,6 +119,25 @@ def forecasts(
     for i, x, y, no_spread, equal in zip(wanted, *lists(of_slow, of_fast, flat, within), strict=True):
         needed[i] = _needed(sides[i], x, y, no_spread=no_spread, equal=equal)
     return needed
+
+
+def _runs(
+    sides: Sequence[Sides],
+    slow: FloatArray,
+    fast: FloatArray,
+    alpha: float,
+    rows: IntArray,
+    runs_needed: Callable[..., RunsNeeded],
+) -> FloatArray:
+    """Of either side the runs that would find the difference of these rows; protocols share what they know."""
+    known = np.full((2, len(sides)), np.nan)
+    if isinstance(sides, Alike) and sides.ordered is not None and slow is sides.ordered[0]:
+        known = sides.needed.setdefault((runs_needed, alpha), known)
+    new = rows[np.isnan(known[0, rows])]
+    if new.size:
+        runs = runs_needed(slow[new], fast[new], alpha)
+        known[:, new] = runs.x, runs.y
+    return np.asarray(known[:, rows])
 
 
 def no_spread_of(unit: str) -> str:
@@ -139,8 +159,12 @@ def _needed(side: Sides, of_slow: float, of_fast: float, *, no_spread: bool, equ
 def in_runs(side: Sides, of_slow: float, of_fast: float, what: str) -> Needed:
     """A forecast by the names of the user's samples, of more runs than there are."""
     x, y = (of_fast, of_slow) if side.turned else (of_slow, of_fast)
-    reason = f"{what} with power 0.8 if the observed speedup is the true one"
-    return Needed(max(math.ceil(x), side.x.n + 1), max(math.ceil(y), side.y.n + 1), reason)
+    return Needed(max(math.ceil(x), side.x.n + 1), max(math.ceil(y), side.y.n + 1), _with_power(what))
+
+
+@cache
+def _with_power(what: str) -> str:
+    return f"{what} with power 0.8 if the observed speedup is the true one"
 
 
 def fewest(sides: Sequence[Sides], wanted: Sequence[int], least: int) -> dict[int, Needed]:
@@ -187,26 +211,42 @@ def conclusions(
             needed[i] = Needed(x, y, reason, least=True)
     logs = log_speedups(observed, errors) if errors else [None] * len(sides)
     comparisons = []
-    for i, side in enumerate(sides):
-        tested = not math.isnan(pvalues[i])
-        ends: tuple[float, float] = (low[i], high[i]) if tested else (math.nan, math.nan)
+    question = f"is the {location} of the candidate {{better}}?"
+    alpha, together, confidence = rules.alpha, location == "median", 1 - rules.alpha
+    columns = zip(
+        sides,
+        pvalues,
+        slower,
+        low,
+        high,
+        tests,
+        observed,
+        verdicts,
+        checks,
+        margins,
+        logs,
+        lacking,
+        strict=True,
+    )
+    for i, (side, p, less, least, most, test, value, verdict, seen, margin, log, few) in enumerate(columns):
+        tested = p == p
         comparisons.append(
             side.answer(
                 location,
-                f"is the {location} of the candidate {{better}}?",
+                question,
                 rules,
-                state=state_of(
-                    min(pvalues[i], slower[i]), rules.alpha, lacking[i], together=location == "median"
+                state=state_of(less if less < p else p, alpha, few, together=together),
+                test=test if tested else "",
+                pvalue=p,
+                pvalue_slower=less,
+                speedup=Estimate(
+                    value, least if tested else math.nan, most if tested else math.nan, confidence
                 ),
-                test=tests[i] if tested else "",
-                pvalue=pvalues[i],
-                pvalue_slower=slower[i],
-                speedup=Estimate(observed[i], *ends, 1 - rules.alpha),
-                verdict=verdicts[i],
-                checks=(*checks[i], *side.checks),
+                verdict=verdict,
+                checks=(*seen, *side.checks),
                 needed=needed.get(i),
-                at_margin=margins[i],
-                log=logs[i],
+                at_margin=margin,
+                log=log,
             )
         )
     return comparisons

@@ -32,6 +32,8 @@ from speedproof.stats.ttests import (
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""
 _LEAST_FOR_SHAPIRO = 3
+_EQUAL = "equal variances are not rejected: pooled t test"
+_UNEQUAL = "unequal variances: Welch's t test"
 
 
 class MeanTests(Struct, frozen=True):
@@ -143,64 +145,50 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
         runs_needed=runs_needed_means,
         errors=log_ratio_of_means(slow, fast, moments),
     )
-    return [
-        c if seen is None else replace(c, slow_runs=seen)
-        for c, seen in zip(comparisons, _slow_runs(sides, slow, fast, ordered), strict=True)
-    ]
+    for i, seen in _slow_runs(sides, slow, fast, ordered):
+        comparisons[i] = replace(comparisons[i], slow_runs=seen)
+    return comparisons
 
 
 def _slow_runs(
     sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, ordered: tuple[FloatArray, FloatArray]
-) -> Iterator[tuple[float, float] | None]:
-    """Of each pair, how many runs of the candidate take how long, where that alone makes its mean worse."""
+) -> Iterator[tuple[int, tuple[float, float]]]:
+    """By row, how many runs of the candidate take how long, where that alone makes its mean worse."""
     typical = middle(ordered[1])
     with np.errstate(over="ignore"):
         dearer = fast.mean(axis=-1) > slow.mean(axis=-1)
     turned = dearer & (typical > 0.0) & (typical < middle(ordered[0]))
-    for side, other_way, median, x, y in zip(sides, turned, typical, slow, fast, strict=True):
+    for i in np.flatnonzero(turned).tolist():
+        x, y = slow[i], fast[i]
         beyond = y > x.max()
-        if side.turned or not other_way or not beyond.any() or mean(y[~beyond]) > mean(x):
-            yield None
-        else:
+        if not sides[i].turned and beyond.any() and mean(y[~beyond]) <= mean(x):
             with np.errstate(over="ignore"):
-                times = float(middle(y[beyond]) / median)
-            yield (float(beyond.mean()), times) if times < np.inf else None
+                times = float(middle(y[beyond]) / typical[i])
+            if times < np.inf:
+                yield i, (float(beyond.mean()), times)
 
 
 def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) -> list[list[Note]]:
     """Of each pair: normality of X and of Y; equal variances where the F test had a say."""
-    sides = []
-    for test, normal, n in (
-        (tests.shapiro_x, decision.normal_x, tests.n),
-        (tests.shapiro_y, decision.normal_y, tests.m),
-    ):
-        columns = lists(test.statistic, test.pvalue, normal)
-        sides.append([(*row, n) for row in zip(*columns, strict=True)])
-    variances = lists(tests.variances.statistic, tests.variances.pvalue, decision.equal_variances)
-    notes = []
-    for i, (of_x, of_y) in enumerate(zip(sides[0], sides[1], strict=True)):
-        named = zip("XY", (of_y, of_x) if turned[i] else (of_x, of_y), strict=True)
-        of_pair = [
-            Note(
-                Assumption.NORMALITY,
-                _said_of_normality(normal, pvalue, n),
-                (name,),
-                (),
-                statistic,
-                pvalue,
-                normal,
-            )
-            for name, (statistic, pvalue, normal, n) in named
-        ]
-        if of_x[2] and of_y[2]:
-            statistic, pvalue, equal = (column[i] for column in variances)
-            message = (
-                "equal variances are not rejected: pooled t test"
-                if equal
-                else "unequal variances: Welch's t test"
-            )
-            of_pair.append(Note(Assumption.EQUAL_VARIANCES, message, (), (), statistic, pvalue, equal))
-        notes.append(of_pair)
+    turns = np.asarray(turned)
+    both = [
+        (test.statistic, test.pvalue, normal, np.full(turns.shape, n))
+        for test, normal, n in (
+            (tests.shapiro_x, decision.normal_x, tests.n),
+            (tests.shapiro_y, decision.normal_y, tests.m),
+        )
+    ]
+    notes: list[list[Note]] = [[] for _ in turned]
+    for whose, swapped in ((("X",), turns), (("Y",), ~turns)):
+        columns = lists(*(np.where(swapped, of_y, of_x) for of_x, of_y in zip(*both, strict=True)))
+        for of_pair, statistic, p, normal, n in zip(notes, *columns, strict=True):
+            said = _said_of_normality(normal, p, n)
+            of_pair.append(Note(Assumption.NORMALITY, said, whose, (), statistic, p, normal))
+    variances = tests.variances.statistic, tests.variances.pvalue, decision.equal_variances
+    both_normal = np.flatnonzero(decision.normal_x & decision.normal_y)
+    for i, statistic, p, equal in zip(*lists(both_normal, *(v[both_normal] for v in variances)), strict=True):
+        message = _EQUAL if equal else _UNEQUAL
+        notes[i].append(Note(Assumption.EQUAL_VARIANCES, message, (), (), statistic, p, equal))
     return notes
 
 

@@ -20,6 +20,10 @@ from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_te
 from speedproof.stats.scaling import location_ratio, location_ratios, median
 from speedproof.stats.smirnov import KSResult, ks_location
 
+_SHIFT = "the samples may differ by a shift only: the rank-sum test speaks of medians"
+_FACTOR = "the samples may differ by a factor only, which is what the bounds of the ratio are for"
+_NO_FACTOR = "the samples differ by more than a factor: the bounds are not those of the ratio of medians"
+
 
 class MedianTests(Struct, frozen=True):
     """All tests of figure 2; fields of shape (...)."""
@@ -111,7 +115,7 @@ def _checks(
         strict=True,
     ):
         if holds:
-            message = "the samples may differ by a shift only: the rank-sum test speaks of medians"
+            message = _SHIFT
         elif lacking:
             message = (
                 f"the samples differ by more than a shift and one has at most {SMALL} runs: measure more"
@@ -125,15 +129,15 @@ def _checks(
     positive = np.flatnonzero(np.minimum(slow.min(axis=-1), fast.min(axis=-1)) > 0)
     if positive.size:
         # The bounds of the ratio invert the test under scaling, which is a shift of the logarithms.
-        factor = ks_location(np.log(slow[positive]), np.log(fast[positive]))
-        for i, statistic, pvalue in zip(positive, *lists(factor.statistic, factor.pvalue), strict=True):
+        whole = positive.size == len(slow)
+        x, y = (slow, fast) if whole else (slow[positive], fast[positive])
+        factor = ks_location(np.log(x), np.log(y))
+        kind = Assumption.FACTOR
+        columns = lists(positive, factor.statistic, factor.pvalue)
+        for i, statistic, pvalue in zip(*columns, strict=True):
             common = pvalue > alpha
-            message = (
-                "the samples may differ by a factor only, which is what the bounds of the ratio are for"
-                if common
-                else "the samples differ by more than a factor: the bounds are not those of the ratio of medians"
-            )
-            notes[i].append(Note(Assumption.FACTOR, message, (), (), statistic, pvalue, common))
+            message = _FACTOR if common else _NO_FACTOR
+            notes[i].append(Note(kind, message, (), (), statistic, pvalue, common))
     for i in np.flatnonzero(tests.ranks.ties):
         pooled = np.concatenate([slow[i], fast[i]])
         distinct = int(np.unique(pooled, return_counts=True)[0].size)

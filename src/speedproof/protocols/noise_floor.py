@@ -65,9 +65,11 @@ def between_sessions(pair: Pair, floor: NoiseFloor | None) -> tuple[float, float
 
 
 def over_the_floor(
-    comparisons: Sequence[Comparison], pairs: Sequence[Pair], floor: NoiseFloor | None
+    comparisons: list[Comparison], pairs: Sequence[Pair], floor: NoiseFloor | None
 ) -> list[Comparison]:
     """Comparisons of pairs, each held against the floor where that applies."""
+    if floor is None:
+        return comparisons
     spreads = [counted_in(pair, floor) for pair in pairs]
     return [
         comparison if spread is None else _held_against(comparison, pair, spread)

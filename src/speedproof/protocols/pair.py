@@ -6,14 +6,15 @@ speaks against the runs. Many pairs are prepared together, and those of equal si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, batches, stacked
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.sample import LARGE, Sample, all_ascending, reduce_together
+from speedproof.data.sample import LARGE, Sample, all_ascending, least_values, reduce_together
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.checks import (
     Tested,
@@ -37,6 +38,7 @@ StandsForAProcess = Literal["mean", "median"]
 UNNAMED = Key("")
 LEAST_RISK = 1e-9  # the tests' approximations say nothing of what lies beyond
 _LARGE = 1e307
+_FEW_VALUES = 1 << 17  # which pairs may keep twice more while they are asked
 _MATCHED = Note(
     Assumption.NESTING,
     "processes give different numbers of values: those at the last places that all have were compared",
@@ -95,7 +97,7 @@ class Sides(Struct, frozen=True, eq=False):
             benchmark=self.key.benchmark,
             metric=self.key.metric,
             protocol=protocol,
-            question=question.format(better="higher" if self.turned else "lower"),
+            question=_asked(question, self.turned),
             alpha=rules.alpha,
             reference=self.summaries[0],
             candidate=self.summaries[1],
@@ -104,8 +106,49 @@ class Sides(Struct, frozen=True, eq=False):
         )
 
 
+@cache
+def _asked(question: str, turned: bool) -> str:
+    return question.format(better="higher" if turned else "lower")
+
+
+class Alike(list[Sides]):
+    """Sides of equal sizes, with their values and what several protocols ask of these: it is found once."""
+
+    def __init__(self, sides: Sequence[Sides]) -> None:
+        super().__init__(sides)
+        self.values = stacked([side.slow for side in sides]), stacked([side.fast for side in sides])
+        self.ordered: tuple[FloatArray, FloatArray] | None = None
+        self.needed: dict[object, FloatArray] = {}
+
+
+class AllSides(tuple[Sides, ...]):
+    """The sides of pairs, in order; of few values they know which are alike."""
+
+    known: list[tuple[list[int], Alike]] | None = None
+
+    def batches(self) -> Iterable[tuple[list[int], Alike]]:
+        """The places of those of equal sizes, and these."""
+        if self.known is not None:
+            return self.known
+        sizes = [(side.slow.size, side.fast.size) for side in self]
+        shapes = ((x + y, x, side.paired) for (x, y), side in zip(sizes, self, strict=True))
+        found = ((rows, Alike([self[i] for i in rows])) for rows in batches(shapes))
+        if sum(map(sum, sizes)) > _FEW_VALUES:
+            return found
+        self.known = list(found)
+        return self.known
+
+
 def in_order(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Their values in ascending order, a row each; large samples know them."""
+    if not isinstance(sides, Alike):
+        return _in_order(sides, slow, fast)
+    if sides.ordered is None:
+        sides.ordered = _in_order(sides, slow, fast)
+    return sides.ordered
+
+
+def _in_order(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, FloatArray]:
     ordered = []
     for values, are_fast in ((slow, False), (fast, True)):
         if values.shape[1] >= LARGE:
@@ -135,12 +178,12 @@ class PreparedPairs:
         )
         # The same with values at places that both sides have
         self.matched = tuple(map(matched_pair, self.pairs)) if self._reduced else self.pairs
-        self._sides: dict[StandsForAProcess, tuple[Sides, ...]] = {}
+        self._sides: dict[StandsForAProcess, AllSides] = {}
         self._summaries: dict[StandsForAProcess, list[Summary]] = {}
         # What does not depend on what stands for a process: checks of each pair and its sides, and steadiness.
         self._lasting: tuple[list[tuple[list[Note], ...]], list[Tested | None]] | None = None
 
-    def sides(self, location: StandsForAProcess) -> tuple[Sides, ...]:
+    def sides(self, location: StandsForAProcess) -> AllSides:
         """The pairs, in order, with the mean or the median of a unit in the place of its values."""
         location = location if self._reduced else "median"
         if location not in self._sides:
@@ -154,6 +197,13 @@ class PreparedPairs:
             self._summaries[location] = summarise_all(self._measured, self._used(location))
         return self._summaries[location]
 
+    @cached_property
+    def least(self) -> list[float]:
+        """The smallest value that was measured of both sides of every pair, in order."""
+        if not self._reduced:
+            return [summary.minimum for summary in self.summaries("median")]
+        return least_values(self._measured)
+
     def _used(self, location: StandsForAProcess) -> list[Sample]:
         if not self._reduced:
             return self._measured
@@ -161,7 +211,7 @@ class PreparedPairs:
         reduce_together([side for sides in matched for side in sides], location)
         return [sample for sides in matched for sample in independent_units(sides, location)]
 
-    def _prepare(self, location: StandsForAProcess) -> tuple[Sides, ...]:
+    def _prepare(self, location: StandsForAProcess) -> AllSides:
         measured, used = self._measured, self._used(location)
         tests, ranks = order_tests(measured, used)  # which puts large samples in order
         summaries = self.summaries(location)
@@ -173,11 +223,18 @@ class PreparedPairs:
                         *coarse,
                         *([_MATCHED] if cut is not pair else []),
                     ],
-                    of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested),
-                    of_runs(pair.candidate, y, "Y", other_nested=pair.reference.nested),
+                    of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested, least=of_x),
+                    of_runs(pair.candidate, y, "Y", other_nested=pair.reference.nested, least=of_y),
                 )
-                for pair, cut, x, y, coarse in zip(
-                    self.pairs, self.matched, used[::2], used[1::2], coarse_values(self.pairs), strict=True
+                for pair, cut, x, y, coarse, of_x, of_y in zip(
+                    self.pairs,
+                    self.matched,
+                    used[::2],
+                    used[1::2],
+                    coarse_values(self.pairs),
+                    self.least[::2],
+                    self.least[1::2],
+                    strict=True,
                 )
             ]
             self._lasting = checks, steadiness(measured)
@@ -189,14 +246,15 @@ class PreparedPairs:
             at_slow, at_fast = (at_y, at_x) if turned else (at_x, at_y)
             slow, fast = used[at_slow].values, used[at_fast].values
             both_sides = summaries[at_x], summaries[at_y]
-            if max(abs(end) for one in both_sides for end in (one.minimum, one.maximum)) >= _LARGE:
+            of_x, of_y = both_sides
+            if max(of_x.maximum, of_y.maximum, -of_x.minimum, -of_y.minimum) >= _LARGE:
                 slow, fast = with_headroom(slow, fast)
-            of_both, of_x, of_y = lasting[i]
+            of_both, of_one, of_other = lasting[i]
             checks_of_both = (
                 *of_both,
-                *of_x,
+                *of_one,
                 *of_order(pair.reference, "X", tests[at_x], steady[at_x]),
-                *of_y,
+                *of_other,
                 *of_order(pair.candidate, "Y", tests[at_y], steady[at_y]),
             )
             of_slow, of_fast = ranks[at_slow], ranks[at_fast]
@@ -204,7 +262,7 @@ class PreparedPairs:
             sides.append(
                 Sides(pair.key, used[at_x], used[at_y], slow, fast, turned, both_sides, checks_of_both, both)
             )
-        return tuple(sides)
+        return AllSides(sides)
 
 
 def in_batches(
@@ -213,8 +271,6 @@ def in_batches(
 ) -> list[Comparison]:
     """The answers about all pairs, in order, asked of pairs of equal sizes together."""
     comparisons: dict[int, Comparison] = {}
-    for rows in batches((side.slow.size + side.fast.size, side.slow.size, side.paired) for side in sides):
-        alike = [sides[i] for i in rows]
-        slow, fast = stacked([side.slow for side in alike]), stacked([side.fast for side in alike])
-        comparisons.update(zip(rows, answers(alike, slow, fast), strict=True))
+    for rows, alike in (sides if isinstance(sides, AllSides) else AllSides(sides)).batches():
+        comparisons.update(zip(rows, answers(alike, *alike.values), strict=True))
     return [comparisons[i] for i in range(len(sides))]

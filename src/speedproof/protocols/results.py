@@ -238,9 +238,10 @@ class Comparison(Struct, frozen=True):
         They are NaN for medians of samples that differ by more than a shift: the rank-sum test then says which
         side tends to be larger, and its inversion is no bound of the ratio of medians.
         """
-        if all(check.held or check.kind is not Assumption.SHIFT for check in self.checks):
-            return self.speedup
-        return replace(self.speedup, low=math.nan, high=math.nan)
+        for check in self.checks:
+            if not check.held and check.kind is Assumption.SHIFT:
+                return replace(self.speedup, low=math.nan, high=math.nan)
+        return self.speedup
 
     @property
     def steps(self) -> tuple[Step, ...]:

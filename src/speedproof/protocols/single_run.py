@@ -40,16 +40,17 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
         needed = fewest(sides, undecided, least)
     else:
         needed = forecasts(sides, slow, fast, rules, undecided, runs_needed_ranks)
+    alpha, confidence = rules.alpha, 1 - rules.alpha
     return [
         side.answer(
             "single run",
             "is a single run of the candidate {better} more often than not?",
             rules,
-            state=state_of(min(pvalue, slower), rules.alpha, ()),
+            state=state_of(slower if slower < pvalue else pvalue, alpha, ()),
             test="Brunner-Munzel test on log odds",
             pvalue=pvalue,
             pvalue_slower=slower,
-            speedup=Estimate(value, low, high, 1 - rules.alpha),
+            speedup=Estimate(value, low, high, confidence),
             verdict=verdicts[i],
             checks=side.checks,
             needed=needed.get(i),

@@ -181,9 +181,8 @@ def _answers(
 
 def located(prepared: PreparedPairs) -> dict[Location, list[float]]:
     """Of reference and candidate of every pair in turn, as in their rows: of units; the minimum of all values."""
-    samples = [sample for pair in prepared.pairs for sample in (pair.reference, pair.candidate)]
     return {
-        "min": [float(sample.values.min()) for sample in samples],
+        "min": prepared.least,
         "mean": [side.mean for side in prepared.summaries("mean")],
         "median": [side.median for side in prepared.summaries("median")],
     }

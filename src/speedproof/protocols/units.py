@@ -218,11 +218,13 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
     for members in batches((values.n,) for values in used):
         alike = [used[i] for i in members]
         values = stacked([sample.values for sample in alike])
-        rows = _moments(values, all_ascending(alike) if values.shape[1] >= LARGE else values)
+        n = values.shape[1]
+        rows = _moments(values, all_ascending(alike) if n >= LARGE else values)
         for i, row in zip(members, rows, strict=True):
-            sample, n = samples[i], used[i].n
+            sample, observations = samples[i], samples[i].n
+            repeated = "run" if observations == n else repeated_in(sample, n)
             summaries[i] = Summary(
-                sample.label, n, sample.n, *row, sample.unit, sample.notes, repeated_in(sample, n),
+                sample.label, n, observations, *row, sample.unit, sample.notes, repeated,
                 sample.higher_is_better,
             )  # fmt: skip
     return [summaries[i] for i in range(len(samples))]

@@ -1,0 +1,91 @@
+"""Columns made of buffers are those that PyArrow makes of the same values, without pandas."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import speedproof as sp
+from speedproof.corpus.build import build
+from speedproof.corpus.cells import column, filled, known, lists, numbers
+from speedproof.corpus.place import Place
+from speedproof.data.record import FileResults, Record
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+FLOATS, WHOLE = st.floats(), st.integers(-(2**31), 2**31 - 1)
+
+
+def _optional(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.none() | values, max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (pa.string(), _optional(TEXTS)),
+        (pa.float64(), _optional(FLOATS)),
+        (pa.int32(), _optional(WHOLE)),
+        (pa.int64(), _optional(WHOLE)),
+        (pa.list_(pa.string()), _optional(st.lists(TEXTS, max_size=3))),
+        (pa.list_(pa.float64()), _optional(st.lists(FLOATS, max_size=3))),
+        (
+            pa.map_(pa.string(), pa.string()),
+            st.lists(st.lists(st.tuples(TEXTS, TEXTS), max_size=3), max_size=5),
+        ),
+    ],
+    ids=str,
+)
+@given(data=st.data())
+def test_against_pyarrow(
+    kind: pa.DataType, values: st.SearchStrategy[list[Any]], data: st.DataObject
+) -> None:
+    """The same array, valid in all its parts."""
+    given_values = data.draw(values)
+    made = column(given_values, kind)
+    made.validate(full=True)
+    assert repr(made.to_pylist()) == repr(pa.array(given_values, kind).to_pylist())
+
+
+@given(_optional(WHOLE), st.integers(0, 12))
+def test_numbers_lie_where_pyarrow_says(values: list[int | None], start: int) -> None:
+    """Also in a slice, which begins within a byte of the bits that tell nulls."""
+    part = pa.array(values, pa.int64()).slice(start)
+    assert known(part).tolist() == [value is not None for value in values[start:]]
+    assert numbers(part)[known(part)].tolist() == [value for value in values[start:] if value is not None]
+
+
+def test_lists_and_what_is_missing() -> None:
+    """Values one after the other in lists of given sizes; a column that is not given holds nulls."""
+    kind = pa.list_(pa.float64())
+    made = lists(np.array([1.0, 2.0, 3.0]), [2, 0, 1], kind)
+    assert made.to_pylist() == [[1, 2], [], [3]]
+    table = filled({"a": made}, pa.schema([("a", kind), ("b", pa.int64())]))
+    assert table["b"].to_pylist() == [None] * 3
+    assert filled({}, table.schema).num_rows == 0
+
+
+def test_a_corpus_is_compared_without_pandas(tmp_path: Path) -> None:
+    """Its import takes as long as comparing thousands of pairs."""
+    records = tuple(
+        Record(f"b{k}", np.arange(1.0 + k, 9.0 + k), version=v, path="a")
+        for k in range(3)
+        for v in ("x", "y")
+    )
+    build(Place.of(tmp_path / "c"), lambda _: [("", FileResults("a", records))])
+    code = (
+        "import sys, speedproof as sp; sp.Corpus(sys.argv[1]).compare(workers=1); "
+        "print('pandas' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "c"], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "False\n"
+    assert sp.Corpus(tmp_path / "c").compare(workers=1).conclusion.comparisons == 3
