@@ -31,6 +31,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.stats.ranks import COMPILED as COMPILED
 from speedproof.stats.special import ndtr, normal_quantile, t_ppf
 
 _MOST_ORDERS = 200_000  # that are enumerated: 10 + 10, 8 + 12, 7 + 15
@@ -98,10 +99,9 @@ def studentised(
     of_y = np.maximum(m * spread.square_y - lost**2, 0.0) / (m * (m - 1.0) * n**2)
     share_x, share_y = of_x * factor_x / n, of_y * factor_y / m
     total = share_x + share_y
-    free_x = np.maximum(_DEGREES * (n / factor_x - 1.0), 1.0)
-    free_y = np.maximum(_DEGREES * (m / factor_y - 1.0), 1.0)
+    free_x, free_y = _free(n, factor_x), _free(m, factor_y)
     least = np.minimum(free_x, free_y)
-    equal = (m * factor_x + n * factor_y + 1.0) / (12.0 * n * m) * (1.0 - np.asarray(tied, dtype=np.float64))
+    equal = _equal(n, m, factor_x, factor_y) * (1.0 - np.asarray(tied, dtype=np.float64))
     effect = spread.won / (n * m) - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
         se = np.sqrt(total)
@@ -109,6 +109,45 @@ def studentised(
         df = total**2 / (share_x**2 / free_x + share_y**2 / free_y)
         most = np.abs(effect) / np.sqrt(_FLOOR * equal)
     return Studentised(statistic, se, np.where(total > 0.0, df, least), np.where(equal > 0.0, most, np.inf))
+
+
+def _free(n: int, factor: FloatArray) -> FloatArray:
+    return np.maximum(_DEGREES * (n / factor - 1.0), 1.0)
+
+
+def _equal(n: int, m: int, factor_x: FloatArray, factor_y: FloatArray) -> FloatArray:
+    """The variance of the share of pairs won where both samples have one distribution."""
+    return np.asarray((m * factor_x + n * factor_y + 1.0) / (12.0 * n * m))
+
+
+def walked(order: IntArray, n: int, m: int, inflation: FloatArray, effective: FloatArray) -> FloatArray:
+    """`Null.score` of all states of each row while pairs, of ascending x to descending y, are lost in an order."""
+    scores = np.empty((len(order), n * m + 1))
+    if COMPILED is None:
+        # Before the i-th x falls below the j-th y, m - j of the y were below it and i of the x below that y.
+        square_x, square_y = np.empty_like(scores), np.zeros_like(scores)
+        square_x[:, 0] = n * m * m
+        square_x[:, 1:] = n * m * m + np.cumsum(1.0 - 2.0 * (m - order % m), axis=1)
+        np.cumsum(1.0 + 2.0 * (order // m), axis=1, out=square_y[:, 1:])
+        scores[:] = n * m - np.arange(n * m + 1.0)
+        factors = inflation[:, :1], inflation[:, 1:]
+        return _deviate(studentised(Spread(scores, square_x, square_y), n, m, factors), effective[:, None])
+    fx, fy = inflation.T
+    constants = np.broadcast_arrays(
+        n,
+        m,
+        fx,
+        fy,
+        _free(n, fx),
+        _free(m, fy),
+        _curvature(effective),
+        _CENTRE,
+        np.sqrt(_FLOOR * _equal(n, m, fx, fy)),
+    )
+    COMPILED.walked(
+        np.ascontiguousarray(order, dtype=np.int64), n, m, np.stack(constants, axis=1).astype(float), scores
+    )
+    return scores
 
 
 def _orders(groups: tuple[int, ...], n: int) -> tuple[Spread, FloatArray]:
