@@ -158,8 +158,11 @@ def _slow_runs(
         dearer = fast.mean(axis=-1) > slow.mean(axis=-1)
     turned = dearer & (typical > 0.0) & (typical < middle(ordered[0]))
     for side, other_way, median, x, y in zip(sides, turned, typical, slow, fast, strict=True):
+        if side.turned or not other_way:
+            yield None
+            continue
         beyond = y > x.max()
-        if side.turned or not other_way or not beyond.any() or mean(y[~beyond]) > mean(x):
+        if not beyond.any() or mean(y[~beyond]) > mean(x):
             yield None
         else:
             with np.errstate(over="ignore"):

@@ -134,12 +134,12 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
         if alpha is not None:
             quantile[rows] = score.null.quantile(alpha, tested.df, score.effective)
         if min(n, m) >= PROVING and n * m <= _MOST_RATIOS and score.independent:
-            for k, row in enumerate(np.flatnonzero(rows)):
-                groups = np.diff(np.flatnonzero(order.ends[row]), prepend=-1)
-                if groups.size < n + m:
-                    t, sizes = float(scored[k]), tuple(groups.tolist())
-                    upper[k] = _known(tied_pvalue(sizes, n, t), float(upper[k]))
-                    lower[k] = _known(tied_pvalue(sizes[::-1], n, -t), float(lower[k]))
+            ends = order.ends[rows]
+            for k in np.flatnonzero(order.ties[rows]):
+                groups = np.diff(np.flatnonzero(ends[k]), prepend=-1)
+                t, sizes = float(scored[k]), tuple(groups.tolist())
+                upper[k] = _known(tied_pvalue(sizes, n, t), float(upper[k]))
+                lower[k] = _known(tied_pvalue(sizes[::-1], n, -t), float(lower[k]))
         pvalue[rows], pvalue_less[rows] = upper, lower
     at_one = _beyond_drift(1.0, RatioTest(pvalue, pvalue_less), beyond_drift(pairs, stepped=False))
     return _AtOne(at_one.above, at_one.below, chance, se, quantile)
