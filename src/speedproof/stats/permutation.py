@@ -156,11 +156,57 @@ def _orders(groups: tuple[int, ...], n: int) -> tuple[Spread, FloatArray]:
     The three sums are packed into one integer: twice `won`, and four times each sum of squares, are whole. Of many
     values that tie it has more than 64 bits.
     """
-    total = sum(groups)
-    m = total - n
+    m = sum(groups) - n
+    bits = _bits(n, m)
+    if bits[0] + bits[1] + (2 * n * m).bit_length() >= 64:
+        packed, ways = _merged(*_listed(groups, n, m, bits, object)[n])
+    elif len(groups) < n + m:
+        packed, ways = _merged(*_listed(groups, n, m, bits)[n])
+    else:
+        every = _joined(n, m, bits)
+        every.sort()  # in its place: memory that is taken anew costs as much as the work
+        first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
+        packed, ways = every[first], np.diff(first, append=every.size).astype(np.float64)
+    won, *squares = (part.astype(np.float64) for part in _unpacked(packed, bits))
+    return Spread(won / 2.0, *(square / 4.0 for square in squares)), ways
+
+
+def _bits(n: int, m: int) -> tuple[int, int]:
+    """Of the sums of squares."""
     bits_x, bits_y = ((4 * size * other**2).bit_length() for size, other in ((n, m), (m, n)))
-    few = bits_x + bits_y + (2 * n * m).bit_length() < 64
-    states = {0: (np.zeros(1, dtype=np.int64 if few else object), np.ones(1))}
+    return bits_x, bits_y
+
+
+def _unpacked(packed: IntArray, bits: tuple[int, int]) -> tuple[IntArray, IntArray, IntArray]:
+    masks = ((1 << of) - 1 for of in bits)
+    return packed >> sum(bits), (packed >> bits[1]) & next(masks), packed & next(masks)
+
+
+def _joined(n: int, m: int, bits: tuple[int, int]) -> IntArray:
+    """Of values that do not tie: the orders of the lower half, each before every order of the upper one."""
+    before = (n + m) // 2
+    lower, upper = (_listed((1,) * size, n, m, bits) for size in (before, n + m - before))
+    joined, end = np.empty(math.comb(n + m, n), dtype=np.int64), 0
+    for i, (one, _) in lower.items():
+        if n - i in upper:
+            # Each of the upper x has j more y below it, and each of the upper y i more x.
+            j, of_x, of_y = before - i, n - i, m - (before - i)
+            won, square_x, square_y = _unpacked(upper[n - i][0], bits)
+            square_x += 4 * j * won + 4 * of_x * j**2
+            square_y += 4 * i * (2 * of_x * of_y - won) + 4 * of_y * i**2
+            other = ((won + 2 * of_x * j) << sum(bits)) + (square_x << bits[1]) + square_y
+            size = one.size * other.size
+            np.add.outer(one, other, out=joined[end : end + size].reshape(one.size, other.size))
+            end += size
+    return joined
+
+
+def _listed(
+    groups: tuple[int, ...], n: int, m: int, bits: tuple[int, int], kind: type = np.int64
+) -> dict[int, tuple[IntArray, FloatArray]]:
+    """By how many of the values are called x: the sums, packed, and their multiplicities."""
+    bits_x, bits_y = bits
+    states: dict[int, tuple[IntArray, FloatArray]] = {0: (np.zeros(1, dtype=kind), np.ones(1))}
     before = 0
     for size in groups:
         following: dict[int, list[tuple[IntArray, FloatArray]]] = defaultdict(list)
@@ -177,17 +223,11 @@ def _orders(groups: tuple[int, ...], n: int) -> tuple[Spread, FloatArray]:
             for i, parts in following.items()
         }
         before += size
-    packed, ways = _merged(*states[n])
-    square_y = (packed & ((1 << bits_y) - 1)).astype(np.float64) / 4.0
-    square_x = ((packed >> bits_y) & ((1 << bits_x) - 1)).astype(np.float64) / 4.0
-    return Spread((packed >> (bits_x + bits_y)).astype(np.float64) / 2.0, square_x, square_y), ways
+    return states
 
 
 def _merged(packed: IntArray, ways: FloatArray) -> tuple[IntArray, FloatArray]:
     """Each state once, with the sum of its multiplicities."""
-    if (ways == 1.0).all():
-        packed, counts = np.unique(packed, return_counts=True)
-        return packed, counts.astype(np.float64)
     packed, place = np.unique(packed, return_inverse=True)
     return packed, np.bincount(place, ways).astype(np.float64)
 
