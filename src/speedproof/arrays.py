@@ -30,17 +30,31 @@ def numbered(values: Sequence[Any]) -> tuple[IntArray, list[Any]]:
 
 def from_zero(numbers: IntArray) -> IntArray:
     """Numbers of groups, such as of processes, counted up from 0 in their own order."""
-    steps = np.diff(numbers, prepend=0)
-    counted = bool(((steps == 0) | (steps == 1)).all())
+    steps = numbers[1:] - numbers[:-1]
+    counted = not numbers.size or (numbers[0] in (0, 1) and ((steps == 0) | (steps == 1)).all())
     return numbers if counted else np.unique(numbers, return_inverse=True)[1]
 
 
-class Groups(Struct, frozen=True, eq=False):
+class Groups(Struct, frozen=True, eq=False, dict=True):
     """Groups of the places of n values, in order of first appearance."""
 
     first: IntArray  # the first place of each group
     sizes: IntArray  # how many places each has
-    parts: tuple[tuple[IntArray, IntArray], ...]  # groups of one size, and their places, shape (groups, size)
+    # Groups of one size, and their places, shape (groups, size); small ones first
+    parts: tuple[tuple[IntArray, IntArray], ...]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """How many places the smallest and the largest group have."""
+        return self.parts[0][1].shape[1], self.parts[-1][1].shape[1]
+
+    def between(self, begin: int, end: int) -> IntArray:
+        """The places of each group from one of its own to another, in ascending order, which it remembers."""
+        known: dict[tuple[int, int], IntArray] = self.__dict__.setdefault("known", {})
+        if (begin, end) not in known:
+            kept = np.concatenate([places[:, begin:end].ravel() for _, places in self.parts])
+            known[begin, end] = np.sort(kept)
+        return known[begin, end]
 
     def locations(self, values: FloatArray, location: Literal["mean", "median"]) -> FloatArray:
         """The mean or the median of every group, shape (rows, groups), of values of shape (rows, n)."""

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from scipy import special, stats
 
 from speedproof.arrays import FloatArray
+from speedproof.stats import permutation
 from speedproof.stats.permutation import (
     Null,
     Spread,
@@ -18,6 +20,7 @@ from speedproof.stats.permutation import (
     one_order,
     studentised,
     tied_pvalue,
+    walked,
 )
 from speedproof.stats.ranks import rank_sum, rank_sum_tail, rank_sum_tails
 from speedproof.stats.smirnov import kolmogorov_sf, ks_location
@@ -27,7 +30,7 @@ Sums = tuple[Fraction, Fraction, Fraction]
 HALF = Fraction(1, 2)
 
 
-def sums_of(x: list[int], y: list[int]) -> Sums:
+def sums_of(x: Sequence[Fraction | int], y: Sequence[Fraction | int]) -> Sums:
     """The pairs won, and the sums of squares of what lies below each value, a tie counting one half."""
     below_x = [sum(((b < a) + HALF * (b == a) for b in y), Fraction(0)) for a in x]
     below_y = [sum(((a < b) + HALF * (a == b) for a in x), Fraction(0)) for b in y]
@@ -367,3 +370,32 @@ def test_several_pairs_keep_their_own_answers(rule: Any) -> None:
             expected = stats.ks_2samp(u, v, method="exact").pvalue
         if not (found.exact[row] and tied):
             assert found.pvalue[row] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("way", ["compiled", "numpy"])
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (4, 5), (6, 3)])
+def test_a_walk_through_all_ratios(n: int, m: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scores of a walk are those of X against gamma Y, gamma between each two ratios."""
+    if way == "numpy":
+        monkeypatch.setattr(permutation, "COMPILED", None)
+    elif permutation.COMPILED is None:
+        pytest.skip("built without a compiler")
+    rng = np.random.default_rng([n, m])
+    x, y = np.sort(rng.permutation(900)[:n] + 2), np.sort(rng.permutation(1000)[:m] + 1)[::-1]
+    ratios = np.array([[Fraction(int(a), int(b)) for b in y] for a in x], dtype=object).ravel()
+    order = np.argsort(ratios, kind="stable")
+    inflation = np.array([[1.0, 1.0], [1.5, 3.0]])
+    effective = np.array([n, m]) / inflation
+    found = walked(np.stack([order, order]), n, m, inflation, effective.min(axis=1))
+    gammas = [
+        Fraction(0),
+        *(Fraction(a + b, 2) for a, b in itertools.pairwise(ratios[order])),
+        Fraction(10**6),
+    ]
+    for k, gamma in enumerate(gammas):
+        if k in (0, n * m) or ratios[order[k - 1]] < ratios[order[k]]:
+            states = spread([sums_of([int(a) for a in x], [gamma * int(b) for b in y])])
+            for row, factors in enumerate(inflation):
+                statistic = studentised(states, n, m, tuple(factors))
+                score = Null(n, m).score(statistic, effective[row].min())
+                assert found[row, k] == pytest.approx(float(score[0]), rel=1e-12), k

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof import values
-from speedproof.api.given import as_measured, quantile_measured
 from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.files import (
@@ -107,6 +106,8 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
 
 def run(asked: CompareOptions, console: Console) -> int:
     """Carry the command out; 1 when a ``--fail-on`` condition is met."""
+    from speedproof.api.given import as_measured, quantile_measured  # not for the help alone
+
     output, store = asked.output, asked.store
     check_outputs(output, *asked.files)
     # All protocols only where somebody reads what they say.

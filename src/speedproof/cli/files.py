@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 import speedproof as sp
-from speedproof.api.given import rules_of as rules_given
-from speedproof.api.given import version_given
 from speedproof.cli.console import Console
+from speedproof.data.names import enumerate_names
 from speedproof.errors import UsageError
 from speedproof.options import Choosing, CommandOptions, Judging, Output, Reading, handed
 from speedproof.reporting.model import ENDINGS, FORMATS, Report, Reported
-from speedproof.reporting.names import enumerate_names
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # and where they are used: not for the help alone
+    from pathlib import Path
+
     from speedproof.api.suites import Rules, SuiteComparison
     from speedproof.reporting.stored import Context
 
@@ -46,6 +44,8 @@ def load_chosen(
     paths: Sequence[str], reading: Reading, choosing: Choosing, console: Console
 ) -> tuple[sp.Suite, str | None]:
     """The benchmarks and the metric that are asked for, and the reference by its name in the suite."""
+    from speedproof.api.given import version_given
+
     suite = load(paths, reading, choosing)
     reference = choosing.reference
     if reference and len(suite.versions) > 1:
@@ -138,6 +138,8 @@ _RULES_OF = {
 
 def rules_of(asked: CommandOptions, judging: Judging, protocols: Sequence[str]) -> Rules:
     """The rules that are asked for; one of a protocol that is not asked is refused."""
+    from speedproof.api.given import rules_of as rules_given
+
     for name, (protocol, whose) in _RULES_OF.items():
         if protocol not in protocols and name in asked.given:
             raise UsageError(
@@ -154,6 +156,8 @@ def check_outputs(output: Output, *read: str | None, **saved: str | None) -> Non
 
     ``saved`` are other options that name a file to write.
     """
+    from pathlib import Path
+
     targets = {name: target for name, target in output.reports.items() if target != STDOUT}
     targets |= {name.replace("_", "-"): target for name, target in saved.items() if target is not None}
     _check_distinct(targets, read)
@@ -178,6 +182,8 @@ def check_outputs(output: Output, *read: str | None, **saved: str | None) -> Non
 
 def _check_distinct(targets: Mapping[str, str], read: Sequence[str | None]) -> None:
     """Refuse to write a report over the measurements that it is made from."""
+    from pathlib import Path
+
     taken = {
         Path(part).resolve()
         for path in read
@@ -201,6 +207,8 @@ def _check_place(option: str, path: Path) -> None:
 
 def context_of(asked: CommandOptions) -> Context:
     """How the command at hand was called, and by which versions it was carried out."""
+    import shlex
+
     from speedproof.reporting.stored import Context
 
     return Context.of(shlex.join(["speedproof", *asked.argv]))
@@ -221,6 +229,8 @@ def write_outputs(
     """
     if not outputs_wanted(output):
         return False
+    from pathlib import Path
+
     document = reported() if again else replace(reported(), context=context_of(asked))
     taken = False
     for name, target in output.reports.items():

@@ -253,8 +253,13 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
 
     @property
     def nested(self) -> bool:
-        """Whether some process has more than one value."""
-        return self.processes is not None and self.process_count < self.n
+        """Whether some process has more than one value; it remembers that, as every step asks."""
+        if self.processes is None:
+            return False
+        if "nested" not in self.__dict__:
+            self.__dict__["nested"] = self.process_count < self.n
+        nested: bool = self.__dict__["nested"]
+        return nested
 
     @property
     def higher_is_better(self) -> bool:

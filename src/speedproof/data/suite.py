@@ -114,8 +114,9 @@ class Suite(Alike, Struct, frozen=True, eq=False):
     @property
     def main_metric(self) -> str:
         """What is compared when nobody says: what decided its sessions, or else time, or the first metric."""
-        usual = (decider_of(self.question.decide_by)[0], "time", *self.metrics)
-        return next((name for name in usual if name in self.metrics), "time")
+        metrics = self.metrics
+        usual = (decider_of(self.question.decide_by)[0], "time", *metrics)
+        return next((name for name in usual if name in metrics), "time")
 
     @property
     def question(self) -> SessionAsked:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -157,6 +158,7 @@ _PER_RUN = ("op", "ops", "iter", "iteration", "invocation", "call", "run", "elem
 _MOST_SLASHES = 8
 
 
+@lru_cache(maxsize=256)
 def parse_unit(text: str) -> Unit:
     """Read a unit as benchmarking tools write it.
 
@@ -226,6 +228,7 @@ _RATE = (
 )
 
 
+@lru_cache(maxsize=256)
 def direction_of(base: str, metric: str = "") -> Direction:
     """Tell which values are good when nobody has said so: rates, by unit or name, high, all others low."""
     rate = base.endswith("/s") or (not base and re.search(_RATE, metric))

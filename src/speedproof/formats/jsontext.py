@@ -212,7 +212,8 @@ def as_fields(values: Mapping[str, object], prefix: str = "") -> tuple[tuple[str
     """The scalars of a JSON object as fields of a record; lists of scalars are joined."""
     fields: list[tuple[str, str]] = []
     for name, value in values.items():
-        items = value if isinstance(value, list) else [value]
-        if items and all(isinstance(item, (str, int, float)) for item in items):
-            fields.append((prefix + name, ", ".join(map(str, items))))
+        if isinstance(value, (str, int, float)):
+            fields.append((prefix + name, str(value)))
+        elif isinstance(value, list) and value and all(isinstance(item, (str, int, float)) for item in value):
+            fields.append((prefix + name, ", ".join(map(str, value))))
     return tuple(fields)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from operator import itemgetter
 
 import msgspec
@@ -24,7 +25,7 @@ from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import LIST, OBJECT, absent, as_fields, decode, each, members
-from speedproof.formats.reading import epoch, nested, plural, span_of
+from speedproof.formats.reading import epoch, plural, span_of
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "pyperf, pyperformance"
@@ -96,9 +97,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         nonlocal calibrations, warmups
         metadata = {**common, **(benchmark.common_metadata or {}), **(benchmark.metadata or {})}
         name = str(benchmark.name or metadata.get("name") or place.benchmark or source.stem)
-        calibrations += sum(not _values(run, metadata) for run in benchmark.runs)
-        warmups += sum(_warmup_count(run) for run in benchmark.runs)
-        yield _record(replace(place, benchmark=name), benchmark.runs, metadata)
+        runs = [(run, values) for run in benchmark.runs if (values := _values(run, metadata))]
+        calibrations += len(benchmark.runs) - len(runs)
+        warm = list(map(_warmup_count, benchmark.runs))
+        warmups += sum(warm)
+        yield _record(replace(place, benchmark=name), runs, metadata, warm=any(warm))
 
     if not absent(file.benchmarks):
         yield from each(source, file.benchmarks, _Benchmark, record, "benchmarks", of=LIST | OBJECT)
@@ -114,21 +117,21 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         yield source.skip("", "", reason, expected=True)
 
 
-def _record(frame: Record, runs: list[_Run], metadata: Mapping[str, object]) -> Record | Skipped:
-    per_run = [values for values in (_values(run, metadata) for run in runs) if values]
-    if not per_run:
+def _record(
+    frame: Record, runs: list[tuple[_Run, list[float]]], metadata: Mapping[str, object], *, warm: bool
+) -> Record | Skipped:
+    if not runs:
         return frame.left_out("no run has values, only calibration or warm-ups; run it again to its end")
     unit = parse_unit(str(metadata.get("unit", "second")))
-    values, processes = nested(list(map(np.array, per_run)))
-    warm = {Trait.WARMUP_REMOVED} if any(map(_warmup_count, runs)) else set()
+    processes = np.repeat(np.arange(len(runs)), [len(values) for _, values in runs])
     return frame.holding(
-        values,
+        np.array(list(chain.from_iterable(values for _, values in runs))),
         unit,
         metric=metric_of(unit.base) if unit.base else "value",
         processes=processes,
         fields=as_fields({key: value for key, value in metadata.items() if key not in _OWN_TO_RUN}),
-        traits=frozenset({Trait.ORDER_KNOWN} | warm),
-        span=_span([run for run in runs if run.values or run.samples or run.raw_samples], metadata),
+        traits=frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED} if warm else {Trait.ORDER_KNOWN}),
+        span=_span([run for run, _ in runs], metadata),
     )
 
 

@@ -255,6 +255,8 @@ def _refuse_binary(source: Source) -> None:
         raise source.error(
             "", "the file is binary, or UTF-16 without a byte-order mark (then: iconv -f UTF-16 -t UTF-8)"
         )
+    if isinstance(source.content, bytes) and source.content.isascii():
+        return
     before = 0
     for piece in source.pieces():
         try:

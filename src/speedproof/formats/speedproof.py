@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -20,12 +20,14 @@ from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait, clock_of
-from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine, decode_lines, options_read
 from speedproof.data.units import Direction
 from speedproof.formats.reading import Gathered, epoch, plural
 from speedproof.formats.source import ReadOptions, Source
 from speedproof.options import SESSION_ASKS, Policy, SessionAsked, benchmark_settings, tested_once
 from speedproof.values import rest
+
+if TYPE_CHECKING:  # and where a session is read: other files are looked at here, too
+    from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine
 
 TITLE = "speedproof run"
 DESCRIPTION = "JSON Lines of its sessions: every run with all metrics; warm-up left out"
@@ -69,6 +71,8 @@ class _Cell(Struct):
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read every session: one record for each benchmark, version and metric."""
+    from speedproof.data.session_file import Damage, EndLine, SessionLine, decode_lines
+
     heads: dict[str, SessionLine] = {}
     ends: dict[str, EndLine] = {}
     # Values, each with its build and block; by session, benchmark, version and metric
@@ -213,6 +217,8 @@ def _fields(head: SessionLine, benchmark: str) -> tuple[tuple[str, str], ...]:
 
 def _asked(head: SessionLine) -> str:
     """What the session was measured to decide, as far as its header is sound."""
+    from speedproof.data.session_file import options_read
+
     options, _ = options_read(head.options)
     parts: dict[str, Any] = {
         "decide_by": options.decide_by or "time",

@@ -16,7 +16,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import Order, order_of_measuring
-from speedproof.data.sample import Sample, Trait, all_ascending
+from speedproof.data.sample import Sample, Trait, all_ascending, reduce_together
 from speedproof.data.suite import Pair
 from speedproof.protocols.checks import same_values
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
@@ -238,7 +238,9 @@ def slower_processes(pair: Pair, machine: MachineSpeeds) -> tuple[IntArray, IntA
 
 def two_speeds_of(pairs: Sequence[Pair]) -> FloatArray:
     """Of each pair the logarithms of slow over fast in either version and of the speedup at one speed, or NaN."""
-    measured = [s.per_process("median") for pair in pairs for s in (pair.reference, pair.candidate)]
+    given = [sample for pair in pairs for sample in (pair.reference, pair.candidate)]
+    reduce_together(given, "median")
+    measured = [sample.per_process("median") for sample in given]
     speeds = np.full((len(measured), 3), np.nan)
     sizes = np.array([sample.n for sample in measured])
     for size in sorted({size for size in sizes.tolist() if size >= _LEAST_PROCESSES}):

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, Groups, IntArray, batches, stacked
+from speedproof.arrays import FloatArray, IntArray, batches, stacked
 from speedproof.data.names import begin_alike
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import LARGE, Sample, Trait, above_zero, all_ascending
@@ -39,14 +39,14 @@ def matched(samples: Sequence[Sample]) -> Sequence[Sample]:
     nobody can show. An even number of them, as values may alternate between two states. Values of which no process
     is known have no places and stay, as do those of one process a side, each of which is a unit.
     """
-    known = [sample.groups for sample in samples if sample.groups is not None]
     if not any(sample.nested and sample.process_count > 1 for sample in samples):
         return samples
-    few = min(int(groups.sizes.min()) for groups in known)
-    if max(int(groups.sizes.max()) for groups in known) == few:
+    extents = [sample.groups.extent for sample in samples if sample.groups is not None]
+    few = min(least for least, _ in extents)
+    if max(most for _, most in extents) == few:
         return samples
     begin = few % 2 if few > 1 else 0
-    return [s if s.groups is None else _at(s, s.groups, begin, few) for s in samples]
+    return [s if s.groups is None else _at(s, s.groups.between(begin, few)) for s in samples]
 
 
 def matched_pair(pair: Pair) -> Pair:
@@ -55,9 +55,8 @@ def matched_pair(pair: Pair) -> Pair:
     return pair if x is pair.reference and y is pair.candidate else Pair(pair.key, x, y)
 
 
-def _at(sample: Sample, groups: Groups, begin: int, end: int) -> Sample:
-    """The values of each process from one place to another."""
-    kept = np.sort(np.concatenate([places[:, begin:end].ravel() for _, places in groups.parts]))
+def _at(sample: Sample, kept: IntArray) -> Sample:
+    """The values at some places."""
     levels = {
         level: numbers[kept]
         for level in ("processes", "sessions", "blocks")

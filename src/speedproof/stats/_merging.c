@@ -1,4 +1,5 @@
-/* Rows ranked, and two ascending ones merged; ranks.py and dependence.py have the same in NumPy. */
+/* Rows ranked, two ascending ones merged, and the scores of all orders between them; ranks.py, dependence.py,
+ * permutation.py and superiority.py have the same in NumPy. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030B0000
@@ -208,6 +209,42 @@ static void rank(const double *x, Py_ssize_t n, double *ranks, double *ascending
     }
 }
 
+/* What orders the states of one row, as permutation.py has it. */
+typedef struct {
+    double n, m, factor_x, factor_y, free_x, free_y, curvature, centre, floor;
+} Test;
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+static double score(const Test *test, double won, double square_x, double square_y) {
+    const double n = test->n, m = test->m, lost = n * m - won, effect = won / (n * m) - 0.5;
+    const double of_x = larger(n * square_x - won * won, 0.0) / (n * (n - 1.0) * (m * m));
+    const double of_y = larger(m * square_y - lost * lost, 0.0) / (m * (m - 1.0) * (n * n));
+    const double share_x = of_x * test->factor_x / n, share_y = of_y * test->factor_y / m, total = share_x + share_y;
+    if (!(total > 0.0)) return effect > 0.0 ? INFINITY : effect < 0.0 ? -INFINITY : 0.0;
+    const double df = total * total / (share_x * share_x / test->free_x + share_y * share_y / test->free_y);
+    const double t = effect / sqrt(total), size = fabs(t) < 1e150 ? fabs(t) : 1e150;
+    const double a = df - 0.5, b = 48.0 * a * a, square = a * log1p(size * size / df), z = sqrt(square);
+    const double first = z * (square + 3.0) / b;
+    const double second = z * (((4.0 * square + 33.0) * square + 240.0) * square + 855.0);
+    const double deviate = z + first - second / (10.0 * b * (b + 0.8 * square * square + 100.0));
+    const double stretch = 1.0 + 2.0 * test->curvature * (deviate * deviate - test->centre);
+    const double stretched = deviate / sqrt(larger(stretch, 0.1)), most = fabs(effect) / test->floor;
+    return copysign(stretched < most ? stretched : most, effect);
+}
+
+/* Of all states between ratios of ascending x to descending y, which pass one by one in this order. */
+static void walk(const Test *test, const int64_t *order, Py_ssize_t n, Py_ssize_t m, double *scores) {
+    double won = (double)(n * m), square_x = won * (double)m, square_y = 0.0;
+    scores[0] = score(test, won, square_x, square_y);
+    for (Py_ssize_t k = 0; k < n * m; k++) {
+        won -= 1.0;
+        square_x += 1.0 - 2.0 * (double)(m - order[k] % m);
+        square_y += 1.0 + 2.0 * (double)(order[k] / m);
+        scores[k + 1] = score(test, won, square_x, square_y);
+    }
+}
+
 typedef struct {
     Py_buffer x, y, of_x, of_y, ends, merged;
 } Buffers;
@@ -338,11 +375,36 @@ static PyObject *ranked(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+static const char walked_doc[] =
+    "walked(order, n, m, tests, scores): the scores of all states between the ratios of each row.";
+
+static PyObject *walked(PyObject *self, PyObject *arguments) {
+    Buffers all;
+    Py_ssize_t n, m;
+    (void)self;
+    memset(&all, 0, sizeof all);
+    if (!PyArg_ParseTuple(arguments, "y*nny*w*:walked", &all.x, &n, &m, &all.y, &all.of_x)) return NULL;
+    const Py_ssize_t rows = all.y.len / (Py_ssize_t)sizeof(Test), size = (Py_ssize_t)sizeof(double);
+    PyObject *answer = NULL;
+    if (n < 2 || m < 2 || n > PY_SSIZE_T_MAX / 16 / m || all.y.len % (Py_ssize_t)sizeof(Test) ||
+        all.x.len != rows * n * m * size || all.of_x.len != rows * (n * m + 1) * size)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else {
+        for (Py_ssize_t row = 0; row < rows; row++)
+            walk((Test *)all.y.buf + row, (int64_t *)all.x.buf + row * n * m, n, m,
+                 (double *)all.of_x.buf + row * (n * m + 1));
+        answer = Py_NewRef(Py_None);
+    }
+    release(&all);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
     {"merged", merged, METH_VARARGS, merged_doc},
     {"pooled", pooled, METH_VARARGS, pooled_doc},
     {"ranked", ranked, METH_VARARGS, ranked_doc},
     {"ratios", ratios, METH_VARARGS, ratios_doc},
+    {"walked", walked, METH_VARARGS, walked_doc},
     {NULL, NULL, 0, NULL},
 };
 

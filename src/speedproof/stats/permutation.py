@@ -31,6 +31,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.stats.ranks import COMPILED as COMPILED
 from speedproof.stats.special import ndtr, normal_quantile, t_ppf
 
 _MOST_ORDERS = 200_000  # that are enumerated: 10 + 10, 8 + 12, 7 + 15
@@ -98,10 +99,9 @@ def studentised(
     of_y = np.maximum(m * spread.square_y - lost**2, 0.0) / (m * (m - 1.0) * n**2)
     share_x, share_y = of_x * factor_x / n, of_y * factor_y / m
     total = share_x + share_y
-    free_x = np.maximum(_DEGREES * (n / factor_x - 1.0), 1.0)
-    free_y = np.maximum(_DEGREES * (m / factor_y - 1.0), 1.0)
+    free_x, free_y = _free(n, factor_x), _free(m, factor_y)
     least = np.minimum(free_x, free_y)
-    equal = (m * factor_x + n * factor_y + 1.0) / (12.0 * n * m) * (1.0 - np.asarray(tied, dtype=np.float64))
+    equal = _equal(n, m, factor_x, factor_y) * (1.0 - np.asarray(tied, dtype=np.float64))
     effect = spread.won / (n * m) - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
         se = np.sqrt(total)
@@ -111,17 +111,102 @@ def studentised(
     return Studentised(statistic, se, np.where(total > 0.0, df, least), np.where(equal > 0.0, most, np.inf))
 
 
+def _free(n: int, factor: FloatArray) -> FloatArray:
+    return np.maximum(_DEGREES * (n / factor - 1.0), 1.0)
+
+
+def _equal(n: int, m: int, factor_x: FloatArray, factor_y: FloatArray) -> FloatArray:
+    """The variance of the share of pairs won where both samples have one distribution."""
+    return np.asarray((m * factor_x + n * factor_y + 1.0) / (12.0 * n * m))
+
+
+def walked(order: IntArray, n: int, m: int, inflation: FloatArray, effective: FloatArray) -> FloatArray:
+    """`Null.score` of all states of each row while pairs, of ascending x to descending y, are lost in an order."""
+    scores = np.empty((len(order), n * m + 1))
+    if COMPILED is None:
+        # Before the i-th x falls below the j-th y, m - j of the y were below it and i of the x below that y.
+        square_x, square_y = np.empty_like(scores), np.zeros_like(scores)
+        square_x[:, 0] = n * m * m
+        square_x[:, 1:] = n * m * m + np.cumsum(1.0 - 2.0 * (m - order % m), axis=1)
+        np.cumsum(1.0 + 2.0 * (order // m), axis=1, out=square_y[:, 1:])
+        scores[:] = n * m - np.arange(n * m + 1.0)
+        factors = inflation[:, :1], inflation[:, 1:]
+        return _deviate(studentised(Spread(scores, square_x, square_y), n, m, factors), effective[:, None])
+    fx, fy = inflation.T
+    constants = np.broadcast_arrays(
+        n,
+        m,
+        fx,
+        fy,
+        _free(n, fx),
+        _free(m, fy),
+        _curvature(effective),
+        _CENTRE,
+        np.sqrt(_FLOOR * _equal(n, m, fx, fy)),
+    )
+    COMPILED.walked(
+        np.ascontiguousarray(order, dtype=np.int64), n, m, np.stack(constants, axis=1).astype(float), scores
+    )
+    return scores
+
+
 def _orders(groups: tuple[int, ...], n: int) -> tuple[Spread, FloatArray]:
     """Every way to call n of the tied values x and the rest y, as sums of the placements, with multiplicities.
 
     The three sums are packed into one integer: twice `won`, and four times each sum of squares, are whole. Of many
     values that tie it has more than 64 bits.
     """
-    total = sum(groups)
-    m = total - n
+    m = sum(groups) - n
+    bits = _bits(n, m)
+    if bits[0] + bits[1] + (2 * n * m).bit_length() >= 64:
+        packed, ways = _merged(*_listed(groups, n, m, bits, object)[n])
+    elif len(groups) < n + m:
+        packed, ways = _merged(*_listed(groups, n, m, bits)[n])
+    else:
+        every = _joined(n, m, bits)
+        every.sort()  # in its place: memory that is taken anew costs as much as the work
+        first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
+        packed, ways = every[first], np.diff(first, append=every.size).astype(np.float64)
+    won, *squares = (part.astype(np.float64) for part in _unpacked(packed, bits))
+    return Spread(won / 2.0, *(square / 4.0 for square in squares)), ways
+
+
+def _bits(n: int, m: int) -> tuple[int, int]:
+    """Of the sums of squares."""
     bits_x, bits_y = ((4 * size * other**2).bit_length() for size, other in ((n, m), (m, n)))
-    few = bits_x + bits_y + (2 * n * m).bit_length() < 64
-    states = {0: (np.zeros(1, dtype=np.int64 if few else object), np.ones(1))}
+    return bits_x, bits_y
+
+
+def _unpacked(packed: IntArray, bits: tuple[int, int]) -> tuple[IntArray, IntArray, IntArray]:
+    masks = ((1 << of) - 1 for of in bits)
+    return packed >> sum(bits), (packed >> bits[1]) & next(masks), packed & next(masks)
+
+
+def _joined(n: int, m: int, bits: tuple[int, int]) -> IntArray:
+    """Of values that do not tie: the orders of the lower half, each before every order of the upper one."""
+    before = (n + m) // 2
+    lower, upper = (_listed((1,) * size, n, m, bits) for size in (before, n + m - before))
+    joined, end = np.empty(math.comb(n + m, n), dtype=np.int64), 0
+    for i, (one, _) in lower.items():
+        if n - i in upper:
+            # Each of the upper x has j more y below it, and each of the upper y i more x.
+            j, of_x, of_y = before - i, n - i, m - (before - i)
+            won, square_x, square_y = _unpacked(upper[n - i][0], bits)
+            square_x += 4 * j * won + 4 * of_x * j**2
+            square_y += 4 * i * (2 * of_x * of_y - won) + 4 * of_y * i**2
+            other = ((won + 2 * of_x * j) << sum(bits)) + (square_x << bits[1]) + square_y
+            size = one.size * other.size
+            np.add.outer(one, other, out=joined[end : end + size].reshape(one.size, other.size))
+            end += size
+    return joined
+
+
+def _listed(
+    groups: tuple[int, ...], n: int, m: int, bits: tuple[int, int], kind: type = np.int64
+) -> dict[int, tuple[IntArray, FloatArray]]:
+    """By how many of the values are called x: the sums, packed, and their multiplicities."""
+    bits_x, bits_y = bits
+    states: dict[int, tuple[IntArray, FloatArray]] = {0: (np.zeros(1, dtype=kind), np.ones(1))}
     before = 0
     for size in groups:
         following: dict[int, list[tuple[IntArray, FloatArray]]] = defaultdict(list)
@@ -138,17 +223,11 @@ def _orders(groups: tuple[int, ...], n: int) -> tuple[Spread, FloatArray]:
             for i, parts in following.items()
         }
         before += size
-    packed, ways = _merged(*states[n])
-    square_y = (packed & ((1 << bits_y) - 1)).astype(np.float64) / 4.0
-    square_x = ((packed >> bits_y) & ((1 << bits_x) - 1)).astype(np.float64) / 4.0
-    return Spread((packed >> (bits_x + bits_y)).astype(np.float64) / 2.0, square_x, square_y), ways
+    return states
 
 
 def _merged(packed: IntArray, ways: FloatArray) -> tuple[IntArray, FloatArray]:
     """Each state once, with the sum of its multiplicities."""
-    if (ways == 1.0).all():
-        packed, counts = np.unique(packed, return_counts=True)
-        return packed, counts.astype(np.float64)
     packed, place = np.unique(packed, return_inverse=True)
     return packed, np.bincount(place, ways).astype(np.float64)
 

@@ -255,23 +255,26 @@ def _welch_roots(
     """Gamma where Welch's statistic crosses the quantile at gamma's degrees of freedom, shape (2, r).
 
     The quantile hardly moves with gamma: a step of Newton's method for the quantile at the present degrees
-    of freedom, then Fieller's root for it, settles in a few rounds. What does not settle is bisected.
+    of freedom, then Fieller's root for it, settles most rows in a few rounds, after which they are left alone.
+    What does not settle is bisected.
     """
     z = normal_quantile(1.0 - alpha)
     gamma = contrast.root(_SIGN * (z + z * (z * z + 1.0) / (4.0 * df)))
+    settled = np.zeros(gamma.shape, dtype=np.bool_)
     for _ in range(12):
-        t, df = contrast.statistic(gamma, sizes)
+        moving = np.asarray(~settled.all(axis=0))
+        if not moving.any():
+            break
+        some, before = contrast.rows(moving), gamma[:, moving]
+        t, df = some.statistic(before, sizes)
         tail, density = t_sf_pdf(_SIGN * t, df)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            following = contrast.root(t + _SIGN * (tail - alpha) / density)
+            following = some.root(t + _SIGN * (tail - alpha) / density)
             # By the smaller one, which is not infinite where the other is.
-            near = np.abs(following - gamma) <= 1e-13 * np.minimum(following, gamma)
-            settled = (following == gamma) | near
-        gamma = following
-        if settled.all():
-            break
+            near = np.abs(following - before) <= 1e-13 * np.minimum(following, before)
+        gamma[:, moving], settled[:, moving] = following, (following == before) | near
     settled &= np.where(beyond_1, gamma >= 1.0, gamma <= 1.0)
-    rest = ~settled.all(axis=0)
+    rest = np.asarray(~settled.all(axis=0))
     if rest.any():
         bisected = _bisect(contrast.rows(rest), sizes, alpha, beyond_1[:, rest])
         gamma[:, rest] = np.where(settled[:, rest], gamma[:, rest], bisected)

@@ -96,7 +96,9 @@ def _stirling_error(z: Number) -> Number:
         return math.lgamma(z) - (z - 0.5) * math.log(z) + z - _HALF_LOG_2PI
     error = np.asarray(_stirling_series(np.maximum(z, 10.0)))
     small = z < 10.0
-    error[small] = [_stirling_error(v) for v in z[small].tolist()]
+    v = z[small]
+    logs = np.array([*map(math.lgamma, v.tolist())])
+    error[small] = logs - (v - 0.5) * np.log(v) + v - _HALF_LOG_2PI
     return error
 
 

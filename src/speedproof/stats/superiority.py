@@ -20,7 +20,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
-from speedproof.stats.permutation import PROVING, Spread, studentised, tied_pvalue
+from speedproof.stats.permutation import PROVING, Spread, studentised, tied_pvalue, walked
 from speedproof.stats.rank_scores import (
     BEYOND_DRIFT,
     ROUNDING,
@@ -68,13 +68,7 @@ def typical_ratio(
     "Permutation-based inference for the AUC", Biometrical Journal 58(6), 2016).
     """
     pairs = pairs_of(x, y, steps, inflation)
-    n, m = pairs.sizes
-    results = np.full((8, pairs.x.shape[0]), np.nan)
-    at_once = max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS else n + m))
-    for start in range(0, pairs.x.shape[0], at_once):
-        rows = slice(start, start + at_once)
-        results[:, rows] = _solve(pairs.rows(rows), alpha)
-    return TypicalRatio(*results.reshape(8, *pairs.shape))
+    return TypicalRatio(*(part.reshape(pairs.shape) for part in _solve(pairs, alpha)))
 
 
 def typical_ratio_test(
@@ -140,12 +134,12 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
         if alpha is not None:
             quantile[rows] = score.null.quantile(alpha, tested.df, score.effective)
         if min(n, m) >= PROVING and n * m <= _MOST_RATIOS and score.independent:
-            for k, row in enumerate(np.flatnonzero(rows)):
-                groups = np.diff(np.flatnonzero(order.ends[row]), prepend=-1)
-                if groups.size < n + m:
-                    t, sizes = float(scored[k]), tuple(groups.tolist())
-                    upper[k] = _known(tied_pvalue(sizes, n, t), float(upper[k]))
-                    lower[k] = _known(tied_pvalue(sizes[::-1], n, -t), float(lower[k]))
+            ends = order.ends[rows]
+            for k in np.flatnonzero(order.ties[rows]):
+                groups = np.diff(np.flatnonzero(ends[k]), prepend=-1)
+                t, sizes = float(scored[k]), tuple(groups.tolist())
+                upper[k] = _known(tied_pvalue(sizes, n, t), float(upper[k]))
+                lower[k] = _known(tied_pvalue(sizes[::-1], n, -t), float(lower[k]))
         pvalue[rows], pvalue_less[rows] = upper, lower
     at_one = _beyond_drift(1.0, RatioTest(pvalue, pvalue_less), beyond_drift(pairs, stepped=False))
     return _AtOne(at_one.above, at_one.below, chance, se, quantile)
@@ -187,20 +181,13 @@ def _shifted(pairs: Pairs, gamma: float) -> RatioTest:
 def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     """All answers of some rows, in the order of the fields of TypicalRatio."""
     n, m = pairs.sizes
-    count = pairs.x.shape[0]
     at_one = _at_one(pairs, alpha)
     pvalue, pvalue_less = at_one.pvalue, at_one.pvalue_less
-    low, high = np.zeros(count), np.full(count, np.inf)
-    many = n * m > _MOST_RATIOS
-    estimate = _middles(pairs) if many else _middle(pairs)
-    for rows, score in scores_of(pairs):
-        if many:
-            possible, ends = score.least <= alpha, Search(pairs.rows(rows), score).bounds(alpha)
-            low[rows], high[rows] = np.where(possible, ends[0], 0.0), np.where(possible, ends[1], np.inf)
-        else:
-            below, above = both_states(pairs.rows(rows), score)
-            low[rows] = below.low(score.rejects(below.scores, alpha))
-            high[rows] = above.high(score.rejects(-above.scores, alpha))
+    estimate, low, high = np.empty((3, pairs.x.shape[0]))
+    at_once = max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS else n + m))
+    for start in range(0, pairs.x.shape[0], at_once):
+        some = slice(start, start + at_once)
+        estimate[some], low[some], high[some] = _ends(pairs.rows(some), alpha)
     if alpha >= BEYOND_DRIFT:
         ends = beyond_drift(pairs)
         low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
@@ -215,6 +202,24 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
         at_one.chance, at_one.se, at_one.quantile, separation, faster & enough, slower & enough
     )
     return estimate, low, high, pvalue, pvalue_less, at_one.chance, chances.low, chances.high
+
+
+def _ends(pairs: Pairs, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The estimate, the last ratio that is rejected as too small, and the first that is as too large."""
+    n, m = pairs.sizes
+    count = pairs.x.shape[0]
+    low, high = np.zeros(count), np.full(count, np.inf)
+    many = n * m > _MOST_RATIOS
+    estimate = _middles(pairs) if many else _middle(pairs)
+    for rows, score in scores_of(pairs):
+        if many:
+            possible, ends = score.least <= alpha, Search(pairs.rows(rows), score).bounds(alpha)
+            low[rows], high[rows] = np.where(possible, ends[0], 0.0), np.where(possible, ends[1], np.inf)
+        else:
+            below, above = both_states(pairs.rows(rows), score)
+            low[rows] = below.low(score.rejects(below.scores, alpha))
+            high[rows] = above.high(score.rejects(-above.scores, alpha))
+    return estimate, low, high
 
 
 def _middles(pairs: Pairs) -> FloatArray:
@@ -274,18 +279,11 @@ def _states(ratios: FloatArray, n: int, m: int, score: Score) -> States:
     edges = np.zeros((count, n * m + 2))
     edges[:, 1:-1] = np.take_along_axis(flat, order, axis=1)
     edges[:, -1] = np.inf
-    # Before the i-th x falls below the j-th y, m - j of the y were below it and i of the x below that y.
-    won, square_x, square_y = (np.empty((count, n * m + 1)) for _ in range(3))
-    won[:] = n * m - np.arange(n * m + 1.0)
-    square_x[:, 0], square_y[:, 0] = n * m * m, 0.0
-    np.cumsum(1.0 - 2.0 * (m - order % m), axis=1, out=square_x[:, 1:])
-    square_x[:, 1:] += n * m * m
-    np.cumsum(1.0 + 2.0 * (order // m), axis=1, out=square_y[:, 1:])
     real = np.empty((count, n * m + 1), dtype=np.bool_)
     with np.errstate(invalid="ignore", over="ignore"):
         real[:] = edges[:, 1:] > edges[:, :-1] * (1.0 + ROUNDING)
     real[:, [0, -1]] = True  # below every ratio and above, where these are 0 or infinite, too
-    return States(edges, score.of(Spread(won, square_x, square_y)), real)
+    return States(edges, walked(order, n, m, score.inflation, score.effective), real)
 
 
 def _ratios(pairs: Pairs, sign: float) -> FloatArray:
