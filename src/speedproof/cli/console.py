@@ -109,12 +109,12 @@ class Console:
     def progress(self, title: str, total: float | None) -> Iterator[Ticker]:
         """Show a progress bar on ``err`` where that is a terminal, else a line now and then."""
         if not self.err.isatty():
-            told = time.monotonic()
+            last = time.monotonic()
 
             def tell(done: float, of: float | None) -> None:
-                nonlocal told
-                if time.monotonic() - told >= _QUIET:
-                    told = time.monotonic()
+                nonlocal last
+                if time.monotonic() - last >= _QUIET:
+                    last = time.monotonic()
                     self.remark(f"{title}: {done:,.0f}{'' if of is None else f' of {of:,.0f}'}")
 
             yield Ticker(tell, total)
