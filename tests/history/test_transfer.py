@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import math
 import sqlite3
 import subprocess
 import sys
@@ -363,6 +364,24 @@ def test_many_files_and_commits_in_one_call(tmp_path: Path) -> None:
     assert [row.commit for row in history.query()] == ["v0", "v1", "v2"]
     code, _, err = run("add", files[0], *place, "--commit", "v9")
     assert (code, "names one commit, --commit v9 another" in err) == (2, True)
+
+
+def test_a_commit_called_noise_counts_when_it_is_measured_again(tmp_path: Path) -> None:
+    """What was measured until it was called noise is left out, of this benchmark."""
+    file, again = tmp_path / "a.csv", tmp_path / "b.csv"
+    file.write_text("benchmark,value\nsort,9\nhash,9\n")
+    again.write_text("benchmark,value\nsort,1\nhash,1\n")
+    history = sp.History(tmp_path / "s.db", "/")
+    for k in range(3):
+        history.add(file, commit=f"c{k}", started="2024-01-01T00:00:00+00:00")
+
+    def levels(benchmark: str) -> list[float]:
+        return [round(math.exp(v), 9) for v in history.changes(benchmark=benchmark).tracks[0].level.tolist()]
+
+    history.decide("c1", "invalid", benchmark="sort")
+    assert (len(levels("sort")), len(levels("hash"))) == (2, 3)
+    history.add(again, commit="c1", started="2999-01-01T00:00:00+00:00")
+    assert levels("sort") == [9.0, 1.0, 9.0]
 
 
 def test_one_version_of_a_file_is_added(tmp_path: Path) -> None:

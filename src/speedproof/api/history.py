@@ -429,8 +429,8 @@ class History:
     ) -> None:
         """Say of a change that it is accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
 
-        The commits that are called noise are left out of a benchmark's history from then on. ``"noted"`` keeps the
-        reason as a remark and ``"assigned"`` as the name of who looks after it: neither settles anything.
+        What was measured of a commit until it is called noise is left out. ``"noted"`` keeps the reason as a
+        remark and ``"assigned"`` as the name of who looks after it: neither settles anything.
         """
         name = benchmark_meant(benchmark or None, self.store.all_series(), self.store.where) or ""
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)

@@ -332,13 +332,13 @@ def measured_in(
     if metric is None:
         first = deciding(series.values())
         series = {number: s for number, s in series.items() if (number in first) != apart}
-    noise = {(d.commit, d.benchmark) for d in store.decisions() if d.state == "invalid"}
     measured = store.measurements(None if metric in (None, ALL) and len(series) == len(every) else series)
     numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}
-    for sha, name in noise:
-        of = [number for number, s in series.items() if name in ("", s.key.benchmark)]
-        out = (measured.commit == numbers.get(sha, -1)) & np.isin(measured.series, of)
-        measured = measured.where(~out)
+    for noise in store.decisions():
+        if noise.state == "invalid":
+            of = [number for number, s in series.items() if noise.benchmark in ("", s.key.benchmark)]
+            out = (measured.commit == numbers.get(noise.commit, -1)) & np.isin(measured.series, of)
+            measured = measured.where(~out | np.isin(measured.session, store.sessions_after(noise.at)))
     return series, measured
 
 

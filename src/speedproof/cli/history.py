@@ -510,7 +510,7 @@ COMMAND = Group(
         "import": Command(TransferOptions, _import, "Read what a store wrote."),
         "bless": Command(DecideOptions, partial(_decide, "blessed"), "Accept a change."),
         "invalid": Command(
-            DecideOptions, partial(_decide, "invalid"), "Leave out the measurements of a commit."
+            DecideOptions, partial(_decide, "invalid"), "Leave out what was measured of a commit so far."
         ),
         "fixed": Command(
             DecideOptions, partial(_decide, "fixed"), "Say that a later commit undid the change."

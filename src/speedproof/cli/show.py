@@ -143,21 +143,22 @@ def _plot(asked: PlotOptions, console: Console) -> int:
         suite, drawn = joint.suite, joint.pictures()
     else:
         suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
-    if asked.over is not None:
-        drawn = [
-            (
-                asked.over,
-                sp.compare_suite(suite, reference=reference, protocols="typical").over(asked.over).plot(),
+    with console.progress("drawing", None) as ticker:
+        if asked.over is not None:
+            answers = sp.compare_suite(suite, reference=reference, protocols="typical")
+            drawn = [(asked.over, answers.over(asked.over).plot())]
+        elif asked.joint is None:
+            most = asked.modelling.max_components
+            drawn = sp.pictures(
+                suite, asked.kind, reference=reference, max_components=most, remark=console.remark
             )
-        ]
-    elif asked.joint is None:
-        most = asked.modelling.max_components
-        drawn = sp.pictures(
-            suite, asked.kind, reference=reference, max_components=most, remark=console.remark
-        )
+        ticker.of(len(drawn))
+        paths = _paths(asked.picture, [name for name, _ in drawn])
+        for path, (_, picture) in zip(paths, drawn, strict=True):
+            sp.plot.save(picture, path)
+            ticker.advance()
     report_leftovers(suite, console)
-    for path, (_, picture) in zip(_paths(asked.picture, [name for name, _ in drawn]), drawn, strict=True):
-        sp.plot.save(picture, path)
+    for path in paths:
         console.remark(f"wrote {path}")
     return 0
 

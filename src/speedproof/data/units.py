@@ -231,7 +231,7 @@ _RATE = (
 @lru_cache(maxsize=256)
 def direction_of(base: str, metric: str = "") -> Direction:
     """Tell which values are good when nobody has said so: rates, by unit or name, high, all others low."""
-    rate = base.endswith("/s") or (not base and re.search(_RATE, metric))
+    rate = base.endswith("/s") or re.search(_RATE, base or metric)
     return Direction.HIGHER if rate else Direction.LOWER
 
 

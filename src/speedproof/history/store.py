@@ -208,6 +208,11 @@ class HistoryStore:
         with self.transaction() as connection:
             return dict(connection.rows("SELECT id, label FROM machine"))
 
+    def sessions_after(self, moment: str) -> list[int]:
+        """Numbers of the sessions that began after a moment (ISO 8601, UTC)."""
+        with self.transaction() as connection:
+            return [n for (n,) in connection.rows("SELECT id FROM session WHERE started > ?", moment)]
+
     def measurements(self, series: Iterable[int] | None = None) -> Measurements:
         """Every sample's location, of some series or all, series by series in the order of adding."""
         wanted = None if series is None else sorted(set(series))

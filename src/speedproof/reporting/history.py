@@ -114,7 +114,8 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     commits = plural(min(result.last, result.commits), "commit")
     many = f"{plural(result.series, 'benchmark')}, last {commits}{of}"
     count = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
-    often = f"once in {result.every:,.0f} commits, an unconfirmed one in {result.every / ASKED:,.0f}."
+    asked = f"one in {result.every / ASKED:,.0f}" if result.every >= 2 * ASKED else "one at any"
+    often = f"once in {result.every:,.0f} commits, an unconfirmed {asked}."
     headline = (
         Text(f"{count} in {many}", "strong"),
         Text(f"Without a change a confirmed alarm comes about {often}", "dim"),
