@@ -218,6 +218,20 @@ def test_processes_left_behind_are_told() -> None:
     assert "3 runs left processes running" in speedproof("compare", "r.jsonl")[2]
 
 
+@pytest.mark.parametrize("threads", [None, "3"])
+def test_programs_see_the_threads_that_the_user_set(
+    threads: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runner's own NumPy starts with one, which no program that it measures inherits."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if threads:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", threads)
+    show = "sh -c 'echo set to $OPENBLAS_NUM_THREADS. >> seen'"
+    command = [sys.executable, "-m", "speedproof", "run", show, show, "--runs", "3"]
+    subprocess.run(command, capture_output=True, check=False)
+    assert set(Path("seen").read_text().splitlines()) == {f"set to {threads or ''}."}
+
+
 def test_placeholders_without_a_value_are_told() -> None:
     _, _, err = speedproof("run", "echo {v} {w}", "-L", "v", "1,2", "--max-runs", "3")
     assert "nothing gives a value to {w}, so it stays as it is in 'echo 1 {w}'" in err
