@@ -40,7 +40,7 @@ class Part(Struct, frozen=True):
 
 
 def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
-    """The corpus in parts of equal work, of one to four seconds each; they depend on what it holds alone."""
+    """The corpus in parts of equal work, of up to two seconds each; they depend on what it holds alone."""
     leaves: dict[str, list[File]] = {}
     for file in files:
         leaves.setdefault(file.path.rpartition("/")[0], []).append(file)
