@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.notes import Note
-from speedproof.protocols.pair import Alike, Rules, Sides
+from speedproof.protocols.pair import Rules, SameSizes, Sides
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.power import RunsNeeded
@@ -131,7 +131,7 @@ def _runs(
 ) -> FloatArray:
     """Of either side the runs that would find the difference of these rows; protocols share what they know."""
     known = np.full((2, len(sides)), np.nan)
-    if isinstance(sides, Alike) and sides.ordered is not None and slow is sides.ordered[0]:
+    if isinstance(sides, SameSizes) and sides.ordered is not None and slow is sides.ordered[0]:
         known = sides.needed.setdefault((runs_needed, alpha), known)
     new = rows[np.isnan(known[0, rows])]
     if new.size:

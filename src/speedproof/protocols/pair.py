@@ -111,7 +111,7 @@ def _asked(question: str, turned: bool) -> str:
     return question.format(better="higher" if turned else "lower")
 
 
-class Alike(list[Sides]):
+class SameSizes(list[Sides]):
     """Sides of equal sizes, with their values and what several protocols ask of these: it is found once."""
 
     def __init__(self, sides: Sequence[Sides]) -> None:
@@ -124,15 +124,15 @@ class Alike(list[Sides]):
 class AllSides(tuple[Sides, ...]):
     """The sides of pairs, in order; of few values they know which are alike."""
 
-    known: list[tuple[list[int], Alike]] | None = None
+    known: list[tuple[list[int], SameSizes]] | None = None
 
-    def batches(self) -> Iterable[tuple[list[int], Alike]]:
+    def batches(self) -> Iterable[tuple[list[int], SameSizes]]:
         """The places of those of equal sizes, and these."""
         if self.known is not None:
             return self.known
         sizes = [(side.slow.size, side.fast.size) for side in self]
         shapes = ((x + y, x, side.paired) for (x, y), side in zip(sizes, self, strict=True))
-        found = ((rows, Alike([self[i] for i in rows])) for rows in batches(shapes))
+        found = ((rows, SameSizes([self[i] for i in rows])) for rows in batches(shapes))
         if sum(map(sum, sizes)) > _FEW_VALUES:
             return found
         self.known = list(found)
@@ -141,7 +141,7 @@ class AllSides(tuple[Sides, ...]):
 
 def in_order(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Their values in ascending order, a row each; large samples know them."""
-    if not isinstance(sides, Alike):
+    if not isinstance(sides, SameSizes):
         return _in_order(sides, slow, fast)
     if sides.ordered is None:
         sides.ordered = _in_order(sides, slow, fast)
