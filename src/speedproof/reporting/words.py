@@ -120,10 +120,8 @@ def marked(result: Comparison) -> str:
 
 
 def at_least(bound: float) -> str:
-    """A proven factor, rounded down: ``"1.13x"``; words where it is no more than 1."""
-    if math.isnan(bound):
-        return ""
-    return "size not proven" if bound <= ONE else factor(bound, -1)
+    """A proven factor, rounded down: ``"1.13x"``; words where it is no more than 1, or none is known."""
+    return factor(bound, -1) if bound > ONE else "size not proven"
 
 
 # Ratios up to it have no digit that tells them from 1.
